@@ -92,7 +92,7 @@ async def use_app(home: Path, chance: random.Random) -> Expected:
     if chance.random() < 0.8:  # else the first start creates it
         provide_database(paths.database_file(config.data_dir))
     workspace = await open_workspace(config)
-    workspace.now = lambda: AT
+    workspace.core.now = lambda: AT
     workspace.requests._seed = SEED
     await workspace.start()
     found: Expected = []
@@ -135,8 +135,8 @@ async def choose_settings(workspace: Workspace, chance: random.Random) -> None:
 
 
 async def store_messages(workspace: Workspace, chance: random.Random) -> None:
-    session = await workspace.sessions.create("A title")
-    await workspace.sessions.confirm_created(session)
+    session = await workspace.active.create("A title")
+    await workspace.active.confirm_created(session)
     parent = None
     for number in range(chance.randint(1, 6)):
         message = Message(("user", "assistant")[number % 2], f"{words_of(chance)} {number}")
@@ -168,7 +168,7 @@ def test_what_precedes_the_command_holds_for_the_app_too(
 
     async def start() -> tuple[str, str, bytes]:
         workspace = await open_workspace(common.config(), remembers=False)
-        workspace.now = lambda: AT
+        workspace.core.now = lambda: AT
         workspace.requests._seed = SEED
         try:
             await workspace.start_new_chat()
@@ -194,7 +194,7 @@ def test_a_fresh_home_gives_the_request_of_the_first_start(tmp_path: Path, build
     async def first_start() -> bytes:
         workspace = await open_workspace(CommonOptions(tmp_path / "data", tmp_path).config())
         await workspace.start()
-        workspace.now = lambda: AT
+        workspace.core.now = lambda: AT
         try:
             return workspace.requests.compose("Hi").payload.body
         finally:

@@ -23,6 +23,7 @@ from tui_chat.models.endpoint import Endpoint
 from tui_chat.offline import HttpRequest, OfflineDependencies
 from tui_chat.providers import HttpClient
 from tui_chat.store import Store
+from tui_chat.workspace.core import WorkspaceCore
 from tui_chat.workspace.events import BranchChanged, WorkspaceEvent
 from tui_chat.workspace.workspace import Workspace
 
@@ -88,19 +89,21 @@ async def make_workspace(tmp_path: Path) -> AsyncIterator[Callable[..., object]]
             new_id=lambda: f"id{next(numbers):06}",
         )
         workspace = Workspace(
-            config,
-            store,
-            HttpClient(
-                dict.fromkeys(
-                    ("loopback.invalid", "provider.invalid"),
-                    lambda: VendorTransport(on_request=on_request),
+            WorkspaceCore(
+                config,
+                store,
+                HttpClient(
+                    dict.fromkeys(
+                        ("loopback.invalid", "provider.invalid"),
+                        lambda: VendorTransport(on_request=on_request),
+                    ),
+                    sleep=no_wait,
                 ),
-                sleep=no_wait,
-            ),
-            open_library(config),
-            now=lambda: datetime(2026, 1, 2, tzinfo=UTC),
-            clock=clock,
-            new_id=lambda: f"ws{next(numbers):06}",
+                open_library(config),
+                now=lambda: datetime(2026, 1, 2, tzinfo=UTC),
+                clock=clock,
+                new_id=lambda: f"ws{next(numbers):06}",
+            )
         )
         workspace.subscribe(heard)
         workspaces.append(workspace)

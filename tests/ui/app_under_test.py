@@ -29,6 +29,7 @@ from tui_chat.store import Store
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.chat.composer import Composer
 from tui_chat.ui.areas.inspector.inspector import Inspector
+from tui_chat.workspace.core import WorkspaceCore
 from tui_chat.workspace.workspace import Workspace
 
 NOON = 1_767_268_800.0
@@ -87,22 +88,24 @@ def make_app(
             new_id=lambda: f"id{next(numbers):06}",
         )
         return Workspace(
-            config,
-            store,
-            HttpClient(
-                {
-                    "loopback.invalid": lambda: VendorTransport(
-                        on_request=on_request,
-                        dependencies=dependencies,
-                        alias="script" if script else "",
-                        script=script,
-                    )
-                }
-            ),
-            open_library(config),
-            now=lambda: datetime(2026, 1, 1, 12, tzinfo=UTC),
-            clock=lambda: 0.0,
-            new_id=lambda: f"desk{next(numbers):06}",
+            WorkspaceCore(
+                config,
+                store,
+                HttpClient(
+                    {
+                        "loopback.invalid": lambda: VendorTransport(
+                            on_request=on_request,
+                            dependencies=dependencies,
+                            alias="script" if script else "",
+                            script=script,
+                        )
+                    }
+                ),
+                open_library(config),
+                now=lambda: datetime(2026, 1, 1, 12, tzinfo=UTC),
+                clock=lambda: 0.0,
+                new_id=lambda: f"desk{next(numbers):06}",
+            )
         )
 
     return TuiChat(

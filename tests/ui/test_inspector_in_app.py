@@ -27,7 +27,7 @@ from tui_chat.ui.areas.inspector.inspector import Inspector
 from tui_chat.ui.areas.inspector.summary import ForecastLine, RequestSummary
 from tui_chat.ui.areas.inspector.view import views
 from tui_chat.ui.areas.inspector.views.rows_view import RowsView
-from tui_chat.workspace import requests
+from tui_chat.workspace import calibration
 
 WIDE = (160, 45)
 
@@ -97,7 +97,9 @@ async def test_the_lore_view_follows_the_request(tmp_path: Path) -> None:
 async def test_the_forecast_shows_the_size_of_the_common_prefix(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(requests, "LOOPBACK_URL", "http://other.invalid")  # a provider that teaches
+    monkeypatch.setattr(
+        calibration, "LOOPBACK_URL", "http://other.invalid"
+    )  # a provider that teaches
     app = make_app(tmp_path)
     async with app.run_test(size=WIDE) as pilot:
         app = await opened(pilot)

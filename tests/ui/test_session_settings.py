@@ -91,7 +91,7 @@ async def test_inherited_values_say_where_they_come_from(tmp_path: Path):
         assert app.workspace is not None
         role = Role("", "Cold", model="lorem", settings=Settings(temperature=0.1))
         role = await app.workspace.roles.save(role)
-        await app.workspace.roles.choose(role.role_id)
+        await app.workspace.sessions.choose_role(role.role_id)
         form = await open_form(pilot)
         field = row(form, "temperature").field
         assert (field.placeholder, state_of(form, "temperature")) == ("0.1", "from role Cold")

@@ -18,7 +18,7 @@ async def test_session_settings(album: Album, tmp_path: Path) -> None:
         assert app.workspace is not None
         settings = Settings(temperature=0.4, max_tokens=2_000)
         role = await app.workspace.roles.save(Role("", "Writer", settings=settings))
-        await app.workspace.roles.choose(role.role_id)
+        await app.workspace.sessions.choose_role(role.role_id)
         await pilot.press("f5")
         await until(pilot, lambda: isinstance(app.screen, SessionSettingsForm))
         await pilot.press(*"0.8", "down", *"3", "up", "up")

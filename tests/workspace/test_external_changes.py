@@ -272,7 +272,7 @@ async def test_a_failed_check_is_repeated_later(
         assert workspace.state.session.title == f"before {fails}"
         assert [each.title for each in workspace.state.sessions] == [f"before {fails}"]
     await other.sessions.update(workspace.state.session_id, title="while it is read")
-    with workspace.sessions._loading_branch():
+    with workspace.active.loading_branch():
         await workspace.external_changes.check()
         assert workspace.state.session.title == "before list"
     await workspace.external_changes.check()

@@ -77,12 +77,12 @@ async def test_a_session_without_a_role(make_workspace):
 async def test_the_role_can_be_chosen_until_the_session_begins(make_workspace):
     workspace, heard = await make_workspace()
     pirate = await a_pirate(workspace)
-    await workspace.roles.choose(pirate.role_id)
+    await workspace.sessions.choose_role(pirate.role_id)
     assert workspace.state.role == pirate
     assert await workspace.replies.submit("ahoy")
     await settled(workspace, heard)
     assert workspace.state.session.role_id == pirate.role_id
-    await workspace.roles.choose("assistant")
+    await workspace.sessions.choose_role("assistant")
     assert "keeps the role" in str(heard.of(Failed)[-1].error)
     assert workspace.state.role == pirate
 
@@ -96,14 +96,14 @@ async def test_a_disabled_role_cannot_be_chosen(make_workspace):
     assert "disabled" in str(heard.of(Failed)[-1].error)
     assert workspace.state.role is not None
     assert workspace.state.role.name == "Assistant"
-    await workspace.roles.choose(pirate.role_id)
+    await workspace.sessions.choose_role(pirate.role_id)
     assert len(heard.of(Failed)) == 2
 
 
 async def test_disabling_the_role_of_an_empty_session_selects_another(make_workspace):
     workspace, _ = await make_workspace()
     pirate = await a_pirate(workspace)
-    await workspace.roles.choose(pirate.role_id)
+    await workspace.sessions.choose_role(pirate.role_id)
     await workspace.roles.save(replace(pirate, status="disabled"))
     assert workspace.state.role is not None
     assert workspace.state.role.name == "Assistant"
@@ -141,7 +141,7 @@ async def test_a_session_whose_role_was_disabled_or_deleted_works_without_it(mak
 async def test_a_first_system_message_is_added_to_the_role_s_prompt(make_workspace):
     workspace, heard = await make_workspace()
     pirate = await a_pirate(workspace)
-    await workspace.roles.choose(pirate.role_id)
+    await workspace.sessions.choose_role(pirate.role_id)
     prompt = role_words(workspace)
     assert prompt
     assert await workspace.branches.add_system_message("Be brief.")
@@ -159,7 +159,7 @@ async def test_a_first_system_message_is_added_to_the_role_s_prompt(make_workspa
 async def test_a_changed_role_takes_effect_at_once(make_workspace):
     workspace, _ = await make_workspace()
     pirate = await a_pirate(workspace)
-    await workspace.roles.choose(pirate.role_id)
+    await workspace.sessions.choose_role(pirate.role_id)
     await workspace.roles.save(replace(pirate, system_prompt="Arr!"))
     assert role_words(workspace) == "Arr!"
 

@@ -16,9 +16,9 @@ from tui_chat.models.session import Entry
 from tui_chat.offline import HttpRequest
 from tui_chat.store.branches import BranchStore
 from tui_chat.store.requests import RequestStore
-from tui_chat.workspace import sessions
+from tui_chat.workspace import session_catalog, sessions
 from tui_chat.workspace.events import BranchEndLoaded, Done
-from tui_chat.workspace.sessions import FIRST_SESSIONS
+from tui_chat.workspace.session_catalog import FIRST_SESSIONS
 
 
 async def test_the_end_of_a_branch_is_loaded_first_and_sending_waits_for_the_rest(
@@ -139,7 +139,7 @@ async def test_a_late_read_does_not_replace_newer_entries(
         return entries
 
     monkeypatch.setattr(BranchStore, "load", late)
-    await workspace.sessions.reload_branch()
+    await workspace.active.reload_branch()
     assert [entry.message.content for entry in workspace.state.entries][2:3] == ["two"]
 
 
@@ -233,7 +233,7 @@ async def test_the_start_of_a_long_list_is_loaded_first(make_workspace):
     made = [
         (await store.sessions.create(title=f"{n}")).session_id for n in range(FIRST_SESSIONS + 30)
     ]
-    await workspace.sessions.refresh_list()
+    await workspace.catalog.refresh()
     assert len(workspace.state.sessions) == FIRST_SESSIONS
     await heard.until(lambda: len(workspace.state.sessions) == FIRST_SESSIONS + 30)
     assert [each.session_id for each in workspace.state.sessions] == made[::-1]
@@ -264,7 +264,7 @@ async def test_a_search_hit_is_opened_with_its_context(make_workspace):
 async def test_at_start_up_the_top_of_the_list_is_loaded_first(make_workspace, monkeypatch):
     workspace, heard = await make_workspace()
     everything = (await three(workspace, heard))[::-1]
-    monkeypatch.setattr(sessions, "FIRST_SESSIONS", 2)
+    monkeypatch.setattr(session_catalog, "FIRST_SESSIONS", 2)
     again, heard = await make_workspace()
     assert [each.session_id for each in again.state.sessions] == everything[:2]
     await heard.until(lambda: len(again.state.sessions) == 3)
@@ -306,7 +306,7 @@ async def test_a_branch_that_is_read_late_is_not_shown_in_the_next_new_chat(
     old = workspace.state.session_id
     await workspace.sessions.new()
     second.set()
-    await workspace.replies.all_ended()
+    await workspace.tools.all_ended()
     assert workspace.state.entries == ()
     assert await workspace.replies.submit("new")
     await settled(workspace, heard)

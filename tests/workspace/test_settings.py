@@ -190,7 +190,7 @@ async def test_settings_belong_to_the_session(make_workspace):
 async def test_a_reset_setting_is_inherited_again(make_workspace):
     workspace, _ = await make_workspace()
     role = await workspace.roles.save(Role("", "Cold", settings=Settings(temperature=0.1)))
-    await workspace.roles.choose(role.role_id)
+    await workspace.sessions.choose_role(role.role_id)
     await workspace.settings.set_parameter("temperature", "1.5")
     assert json.loads(workspace.requests.compose("x").payload.body)["temperature"] == 1.5
     await workspace.settings.set_parameter("temperature", "default")
@@ -285,7 +285,7 @@ async def test_a_default_model_goes_before_the_one_that_was_chosen_last(make_wor
     await workspace.sessions.new()
     assert (workspace.state.endpoint.name, workspace.state.model) == ("loopback-gemini", "lorem")
     role = await workspace.roles.save(Role("", "Own", model="mirror"))
-    await workspace.roles.choose(role.role_id)
+    await workspace.sessions.choose_role(role.role_id)
     assert workspace.state.effective_model == "mirror", "a role's own model goes before it"
     await workspace.close()
     workspace, _ = await make_workspace("loopback", "echo")

@@ -46,7 +46,7 @@ async def test_no_file_has_a_word_of_it(make_workspace, tmp_path: Path):
     await settled(workspace, heard)
     assert files_with(tmp_path, "an ordinary question"), "this would find it"
     listed = workspace.state.sessions
-    await workspace.temporary.open()
+    await workspace.sessions.new_temporary()
     assert workspace.state.is_temporary
     await use_everything(workspace, heard)
     assert PLANTED in workspace.state.entries[-1].message.content
@@ -64,7 +64,7 @@ async def test_no_file_has_a_word_of_it(make_workspace, tmp_path: Path):
     await workspace.undo()
     assert PLANTED in workspace.state.entries[-1].message.content
     await workspace.sessions.open(listed[0].session_id)
-    assert workspace.temporary.store is None
+    assert workspace.core.temporary_store is None
     assert not workspace.state.is_temporary
     assert PLANTED not in repr(workspace.state.entries)
     assert files_with(tmp_path, PLANTED) == []
@@ -77,7 +77,7 @@ async def test_no_file_has_a_word_of_it(make_workspace, tmp_path: Path):
 
 async def test_an_arriving_reply_ends_with_it_and_is_in_no_journal(make_workspace, tmp_path: Path):
     workspace, heard = await make_workspace(model="flaky-stall")
-    await workspace.temporary.open()
+    await workspace.sessions.new_temporary()
     assert await workspace.replies.submit(f"{PLANTED} " * 50)
     await heard.until(lambda: workspace.state.partial is not None)
     assert files_with(tmp_path, PLANTED) == []
@@ -91,7 +91,7 @@ async def test_an_arriving_reply_ends_with_it_and_is_in_no_journal(make_workspac
 
 async def test_a_late_draft_of_an_ended_session_is_dropped(make_workspace, tmp_path: Path):
     workspace, heard = await make_workspace()
-    await workspace.temporary.open()
+    await workspace.sessions.new_temporary()
     session = workspace.state.session
     await workspace.sessions.new()
     await workspace.drafts.save(session, PLANTED, (PLANTED,))
@@ -104,7 +104,7 @@ async def test_the_program_can_end_in_it(make_workspace, tmp_path: Path):
     assert await workspace.replies.submit("ordinary")
     await settled(workspace, heard)
     before = workspace.state.session_id
-    await workspace.temporary.open()
+    await workspace.sessions.new_temporary()
     assert await workspace.replies.submit(PLANTED)
     await settled(workspace, heard)
     await workspace.close()
@@ -116,7 +116,7 @@ async def test_the_program_can_end_in_it(make_workspace, tmp_path: Path):
 async def test_what_is_kept_is_a_session_like_any_other(make_workspace):
     workspace, heard = await make_workspace()
     role = await workspace.roles.save(Role("", "Aria", "Be Aria."))
-    await workspace.temporary.open(role.role_id)
+    await workspace.sessions.new_temporary(role.role_id)
     assert not await workspace.temporary.keep()
     assert "no message" in str(heard.of(Failed)[-1].error)
     assert await workspace.replies.submit(f"first {PLANTED}")
@@ -142,13 +142,13 @@ async def test_what_is_kept_is_a_session_like_any_other(make_workspace):
 
 async def test_it_cannot_be_forked_and_another_one_replaces_it(make_workspace):
     workspace, heard = await make_workspace()
-    await workspace.temporary.open()
+    await workspace.sessions.new_temporary()
     assert await workspace.replies.submit(PLANTED)
     await settled(workspace, heard)
     assert not await workspace.branches.fork(workspace.state.entries[-1].message.id)
     assert "cannot be forked" in str(heard.of(Failed)[-1].error)
     first = workspace.state.session_id
-    await workspace.temporary.open()
+    await workspace.sessions.new_temporary()
     assert workspace.state.session_id != first
     assert workspace.state.is_temporary
     assert workspace.state.entries == ()
@@ -163,7 +163,7 @@ async def test_a_deleted_message_of_another_session_is_restored_from_within_it(m
     await settled(workspace, heard)
     session_id = workspace.state.session_id
     await workspace.branches.delete(workspace.state.entries[-1].message.id)
-    await workspace.temporary.open()
+    await workspace.sessions.new_temporary()
     await workspace.undo()
     assert heard.of(Failed) == []
     await workspace.sessions.open(session_id)

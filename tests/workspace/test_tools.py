@@ -147,7 +147,7 @@ async def test_a_running_tool_can_be_cancelled_or_answered_by_hand(make_workspac
     assert isinstance(heard.changes[-1], BranchChanged)
     assert not await workspace.tools.run(waiting.entry_id, waiting.call.id)
     assert "running already" in str(heard.of(Failed)[-1].error)
-    await workspace.replies.stop()
+    assert workspace.tools.stop()
     assert not await running
     assert not workspace.state.pending_calls[0].is_running
 
@@ -188,17 +188,17 @@ async def test_offered_tools_belong_to_the_session(make_workspace):
     extra = replace(ECHO, offered=False)
     workspace, heard = await make_workspace(model="echo", tools=(BY_HAND, extra))
     assert [tool.name for tool in workspace.state.tools] == ["ask_me"]
-    await workspace.tools.choose(("echo_city",))
+    await workspace.settings.set_tools(("echo_city",))
     assert b"echo_city" in workspace.requests.compose("hi").payload.body
     assert b"ask_me" not in workspace.requests.compose("hi").payload.body
     assert await workspace.replies.submit("hi")
     await settled(workspace, heard)
-    await workspace.tools.choose(("nope",))
+    await workspace.settings.set_tools(("nope",))
     assert "no tool “nope”" in str(heard.of(Failed)[-1].error)
     await workspace.close()
     workspace, _ = await make_workspace(model="echo", tools=(BY_HAND, extra))
     assert [tool.name for tool in workspace.state.tools] == ["echo_city"]
-    await workspace.tools.choose(())
+    await workspace.settings.set_tools(())
     assert b"tools" not in workspace.requests.compose("hi").payload.body
     await workspace.sessions.new()
     assert [tool.name for tool in workspace.state.tools] == ["ask_me"]

@@ -11,6 +11,7 @@ from tui_chat.cli.app import open_library
 from tui_chat.config import BUILT_IN_ENDPOINTS, Config
 from tui_chat.providers import HttpClient
 from tui_chat.store import Store
+from tui_chat.workspace.core import WorkspaceCore
 from tui_chat.workspace.events import Done, Failed, ReplyGrew
 from tui_chat.workspace.workspace import Workspace
 
@@ -26,13 +27,15 @@ async def test_a_script_sends_regenerates_forks_and_switches_the_model(tmp_path:
     times = iter(range(1_700_000_000, 1_800_000_000))
     ids = iter(range(1_000_000))
     workspace = Workspace(
-        config,
-        await Store.open(
-            tmp_path / "chat.db", now=lambda: float(next(times)), new_id=lambda: f"m{next(ids)}"
-        ),
-        HttpClient({"loopback.invalid": VendorTransport}),
-        open_library(config),
-        now=lambda: datetime(2026, 1, 2, tzinfo=UTC),
+        WorkspaceCore(
+            config,
+            await Store.open(
+                tmp_path / "chat.db", now=lambda: float(next(times)), new_id=lambda: f"m{next(ids)}"
+            ),
+            HttpClient({"loopback.invalid": VendorTransport}),
+            open_library(config),
+            now=lambda: datetime(2026, 1, 2, tzinfo=UTC),
+        )
     )
     events = Heard()
     workspace.subscribe(events)

@@ -104,6 +104,7 @@ async def open_workspace(
     """
     from tui_chat.providers import HttpClient
     from tui_chat.store import Store
+    from tui_chat.workspace.core import WorkspaceCore
     from tui_chat.workspace.workspace import Workspace
 
     if in_memory:
@@ -121,13 +122,15 @@ async def open_workspace(
     collect_seldom()
     keep_heap_small()
     return Workspace(
-        config,
-        store,
-        HttpClient({"loopback.invalid": _loopback}),
-        open_library(config),
-        now=lambda: datetime.now().astimezone(),
-        new_id=new_id,
-        remembers=remembers,
+        WorkspaceCore(
+            config,
+            store,
+            HttpClient({"loopback.invalid": _loopback}),
+            open_library(config),
+            now=lambda: datetime.now().astimezone(),
+            new_id=new_id,
+            remembers=remembers,
+        )
     )
 
 

@@ -341,7 +341,7 @@ async def _forget_session(workspace: Workspace) -> None:
     """Remove the new session, of which nothing was sent."""
     session = workspace.state.session
     if session is not None and not workspace.state.is_temporary:
-        await workspace.replies.all_ended()
+        await workspace.tools.all_ended()
         await workspace.store.sessions.remove(session.session_id)
 
 
@@ -357,7 +357,7 @@ def _print_code(text: str) -> None:
 async def _open_temporary(workspace: Workspace, failures: Failures, role: str | None) -> None:
     """Open a session of which nothing is written to disk, with the role of this name."""
     role_id = find_role(workspace.state.roles, role).role_id if role else role
-    await workspace.temporary.open(role_id)
+    await workspace.sessions.new_temporary(role_id)
     failures.raise_first()
 
 
@@ -372,8 +372,8 @@ async def _send(
     _check(workspace.requests.compose(text, parts=parts), question)
     if system:
         if workspace.state.session is None:
-            async with workspace.sessions.session_lock:
-                await workspace.sessions.create(text)
+            async with workspace.active.lock:
+                await workspace.active.create(text)
         await workspace.branches.add_system_message(system)
         failures.raise_first()
         # The session was read again, and with it what it has stored.
@@ -435,7 +435,7 @@ async def _print_side_reply(
 
 async def _until_ended(workspace: Workspace, printer: ReplyPrinter) -> None:
     """Wait until the replies have ended. Raises OutputClosed, OSError if they cannot be printed."""
-    ended = asyncio.ensure_future(workspace.replies.all_ended())
+    ended = asyncio.ensure_future(workspace.tools.all_ended())
     try:
         await asyncio.wait((ended, printer.failed), return_when=asyncio.FIRST_COMPLETED)
         if printer.failed.done():

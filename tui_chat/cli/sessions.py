@@ -59,7 +59,7 @@ _SESSIONS = click.argument(
 async def _workspace(common: CommonOptions) -> AsyncGenerator[tuple[Workspace, Failures]]:
     """Open a workspace whose list of sessions is complete."""
     async with command_workspace(common.config(), create=False) as (workspace, failures):
-        await workspace.sessions.refresh_list_if_changed()
+        await workspace.catalog.refresh_if_changed()
         yield workspace, failures
 
 

@@ -66,9 +66,9 @@ async def open_files(config: Config, paths: Sequence[Path]) -> Workspace:
     from tui_chat.workspace.session_files import SessionFiles
 
     workspace = await open_workspace(config)
-    workspace.session_files = SessionFiles(workspace, paths)
+    workspace.session_files = files = SessionFiles(workspace, paths)
     try:
-        await workspace.session_files.start()
+        await files.start()
     except BaseException:
         await workspace.close()
         raise

@@ -175,7 +175,7 @@ async def choose_role(workspace: Workspace, role: Role | None) -> None:
         sentence = f"The role “{role.name}” is disabled."
         raise InputError(sentence, advice="Enable it, or choose another role.")
     await workspace.settings.apply_new_chat(role)
-    workspace.sessions.show_opening()
+    workspace.active.show_opening()
 
 
 def read_settings(assignments: Sequence[str]) -> dict[str, Any]:

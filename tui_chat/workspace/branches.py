@@ -5,20 +5,24 @@ Nothing is overwritten: an edit adds a version, and what is deleted can be resto
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
+from tui_chat.compose import Composed
+from tui_chat.context.generation import continued_text
 from tui_chat.context.inputs import sendable_messages
 from tui_chat.errors import InputError
 from tui_chat.models.message import Message
 from tui_chat.models.session import Entry, Node
 from tui_chat.models.text import clean
+from tui_chat.workspace.active_session import ActiveSession, default_title
+from tui_chat.workspace.compaction import Compaction
+from tui_chat.workspace.core import WorkspaceCore
 from tui_chat.workspace.events import Done
+from tui_chat.workspace.replies import Replies
 from tui_chat.workspace.request_history import with_known_messages
-from tui_chat.workspace.sessions import default_title
-
-if TYPE_CHECKING:
-    from tui_chat.workspace.workspace import Workspace
+from tui_chat.workspace.sessions import Sessions
+from tui_chat.workspace.side_requests import SideRequests
 
 EXCERPT_LENGTH = 40
 """Characters of a message that are enough to recognise it."""
@@ -27,86 +31,97 @@ EXCERPT_LENGTH = 40
 class Branches:
     """Changes the tree of the active session."""
 
-    def __init__(self, workspace: Workspace) -> None:
-        self._workspace = workspace
+    def __init__(
+        self,
+        core: WorkspaceCore,
+        active: ActiveSession,
+        sessions: Sessions,
+        replies: Replies,
+        side_requests: SideRequests,
+        compaction: Compaction,
+    ) -> None:
+        self.core = core
+        self._active = active
+        self._sessions = sessions
+        self._replies = replies
+        self._side_requests = side_requests
+        self._compaction = compaction
 
     async def tree(self) -> tuple[Node, ...]:
         """Return all messages of the active session, each after its parent."""
-        workspace = self._workspace
-        with workspace.reporting():
-            if workspace.state.session is not None:
-                return await workspace.active_store.branches.tree(workspace.state.session_id)
+        core = self.core
+        with core.reporting():
+            if core.state.session is not None:
+                return await core.active_store.branches.tree(core.state.session_id)
         return ()
 
     async def path_to(self, message_id: str) -> tuple[Entry, ...]:
         """Return the messages that lead to one, itself included, on whatever branch."""
-        with self._workspace.reporting():
-            return await self._workspace.active_store.branches.path_to(message_id)
+        with self.core.reporting():
+            return await self.core.active_store.branches.path_to(message_id)
         return ()
 
     async def messages_to(self, message_id: str) -> tuple[Message, ...]:
         """Return the messages that a model is sent of the branch that ends with a message."""
         entries = await self.path_to(message_id)
-        return sendable_messages(with_known_messages(entries, self._workspace.state.entries))
+        return sendable_messages(with_known_messages(entries, self.core.state.entries))
 
     async def show(self, message_id: str) -> None:
         """Switch to the branch that a message of the active session is on."""
-        workspace = self._workspace
-        with workspace.reporting():
-            if workspace.state.session is not None:
-                await workspace.active_store.branches.activate(
-                    workspace.state.session_id, message_id
-                )
-                await workspace.sessions.reload_branch()
+        core = self.core
+        with core.reporting():
+            if core.state.session is not None:
+                await core.active_store.branches.activate(core.state.session_id, message_id)
+                await self._active.reload_branch()
 
     async def show_version(self, entry_id: str, step: int) -> None:
         """Switch to the version of a message that is `step` after it (before it if negative) and
         what follows it. Nothing happens beyond the first and last version.
         """
-        workspace = self._workspace
-        if workspace.state.session is None:
-            workspace.sessions.show_greeting(step)
+        core = self.core
+        if core.state.session is None:
+            self._active.show_greeting(step)
             return
-        with workspace.reporting():
-            await workspace.active_store.branches.activate_sibling(entry_id, step)
-            await workspace.sessions.reload_branch()
+        with core.reporting():
+            await core.active_store.branches.activate_sibling(entry_id, step)
+            await self._active.reload_branch()
 
     async def add_system_message(self, text: str) -> bool:
         """Add a system message at the end of the active branch. Return False if that is not
         possible now, which is reported.
         """
-        workspace = self._workspace
-        await workspace.sessions.branch_loaded()
-        with workspace.reporting():
-            session_id = workspace.state.session_id
+        core = self.core
+        await self._active.branch_loaded()
+        with core.reporting():
+            session_id = core.state.session_id
             if not await self._add_system_message(clean(text), session_id):
                 return False
-            await self._refresh(session_id)
+            await self._sessions.refresh(session_id)
             return True
         return False
 
     async def _add_system_message(self, text: str, session_id: str) -> bool:
-        workspace = self._workspace
-        async with workspace.sessions.session_lock:
-            state = workspace.state
+        core = self.core
+        async with self._active.lock:
+            state = core.state
             is_there = state.is_branch_loaded and state.session_id == session_id
-            if not is_there or not workspace.replies.may_send():
+            if not is_there or not self._replies.may_send():
                 return False
-            session = state.session or await workspace.sessions.create(text)
+            session = state.session or await self._active.create(text)
             parent = state.entries[-1].message.id if state.entries else None
-            message = Message("system", text, timestamp=workspace.now().timestamp())
-            await workspace.active_store.messages.add(session.session_id, message, parent)
+            message = Message("system", text, timestamp=core.now().timestamp())
+            await core.active_store.messages.add(session.session_id, message, parent)
             if state.session is None:
-                await workspace.sessions.confirm_created(session)
+                await self._active.confirm_created(session)
             return True
 
     async def edit(self, entry_id: str, text: str, *, send: bool = False) -> bool:
         """Add a version of a message with another text, and switch to it. With `send`, request the
         reply to it. Return False if that is not possible, which is reported.
         """
-        workspace = self._workspace
-        await workspace.sessions.branch_loaded()
-        with workspace.reporting():
+        core = self.core
+        await self._active.branch_loaded()
+        with core.reporting():
             entry = self._entry(entry_id)
             message = entry.message
             text = clean(text)
@@ -114,7 +129,7 @@ class Branches:
                 raise InputError("This reply is still arriving.", advice="Esc stops it.")
             if not text.strip() and not message.parts and not message.tool_calls:
                 raise InputError("Nothing is left of the message.", advice="Delete it instead.")
-            if send and not workspace.replies.may_send():
+            if send and not self._replies.may_send():
                 return False
             if text != message.content:
                 # The layout of text and pictures, and a refusal, belong to the old text.
@@ -125,36 +140,50 @@ class Branches:
                     wire=None,
                     references=message.semantics.references.edited(message.content, text),
                 )
-                now = workspace.now().timestamp()
+                now = core.now().timestamp()
                 edited = replace(message, content=text, semantics=semantics, timestamp=now)
-                if semantics.summary is not None and entry is not workspace.state.entries[-1]:
+                if semantics.summary is not None and entry is not core.state.entries[-1]:
                     # As a version it would lose what follows.
-                    await workspace.compaction.edit(entry, text)
+                    await self._compaction.edit(entry, text)
                     sentence = "The edited summary is at the end, and counts instead of the first."
-                    workspace.publish(Done(sentence))
+                    core.publish(Done(sentence))
                     return True
-                entry = await workspace.active_store.messages.edit(entry_id, edited)
-                await workspace.sessions.reload_branch()
-            return await workspace.replies.reply_to(entry.message.id) if send else True
+                entry = await core.active_store.messages.edit(entry_id, edited)
+                await self._active.reload_branch()
+            return await self._replies.reply_to(entry.message.id) if send else True
         return False
+
+    async def continue_message(
+        self, entry_id: str, composed: Composed, on_text: Callable[[str], None]
+    ) -> None:
+        """Have the model continue the last message of the user (`composed` requests it): the longer
+        text is a version of it. Reports why if that is not possible.
+        """
+        core, inputs = self.core, composed.inputs
+        assert inputs is not None  # it is no captured request
+        session_id, begun = core.state.session_id, continued_text(inputs)
+        text = await self._side_requests.generate(
+            "impersonate", composed, lambda more: on_text(begun + more)
+        )
+        if text and core.state.session_id == session_id:
+            await self.edit(entry_id, begun + text)
 
     async def fork(self, entry_id: str, title: str = "") -> bool:
         """Create a session with a copy of the branch up to a message, and open it. Without a title
         it has that of the original.
         """
-        workspace = self._workspace
-        await workspace.sessions.branch_loaded()
-        with workspace.reporting():
+        core = self.core
+        await self._active.branch_loaded()
+        with core.reporting():
             self._entry(entry_id)
-            if workspace.state.is_temporary:
+            if core.state.is_temporary:
                 advice = "Keep this session first (/keep)."
                 raise InputError("A temporary session cannot be forked.", advice=advice)
-            session = await workspace.active_store.branches.fork(entry_id, default_title(title))
-            await workspace.sessions.activate(session.session_id)
-            await workspace.sessions.refresh_list()
-            count = len(workspace.state.entries)
+            session = await core.active_store.branches.fork(entry_id, default_title(title))
+            await self._sessions.open_added(session.session_id)
+            count = len(core.state.entries)
             messages = f"{count:,} message{'s' * (count != 1)}"
-            workspace.publish(Done(f"Forked: this is a new session, with {messages}."))
+            core.publish(Done(f"Forked: this is a new session, with {messages}."))
             return True
         return False
 
@@ -164,48 +193,42 @@ class Branches:
 
         The reply that it is, or the next one, else the one before it, tells.
         """
-        workspace = self._workspace
-        ids = [entry.message.id for entry in workspace.state.entries]
+        core = self.core
+        ids = [entry.message.id for entry in core.state.entries]
         at = ids.index(entry_id) if entry_id in ids else 0
-        entries = (*workspace.state.entries[at:], *reversed(workspace.state.entries[:at]))
+        entries = (*core.state.entries[at:], *reversed(core.state.entries[:at]))
         replies = (entry for entry in entries if entry.message.role == "assistant")
         reply = next(replies, None)
-        with workspace.reporting():
+        with core.reporting():
             if reply is not None:
-                return await workspace.active_store.requests.was_sent_here(reply.message.id)
+                return await core.active_store.requests.was_sent_here(reply.message.id)
         return False
 
     async def delete(self, entry_id: str) -> None:
         """Delete a message with all that follows it. `Workspace.undo` restores them."""
-        workspace = self._workspace
-        await workspace.sessions.branch_loaded()
-        with workspace.reporting():
+        core = self.core
+        await self._active.branch_loaded()
+        with core.reporting():
             entry = self._entry(entry_id)
-            session_id, store = workspace.state.session_id, workspace.active_store
+            session_id, store = core.state.session_id, core.active_store
             await store.messages.delete(entry_id)
 
             async def restore() -> None:
                 await store.messages.restore(entry_id)
-                await self._refresh(session_id)
+                await self._sessions.refresh(session_id)
 
-            await self._refresh(session_id)
-            workspace.push_undo(_description(entry), restore, message_id=entry_id, store=store)
+            await self._sessions.refresh(session_id)
+            core.push_undo(_description(entry), restore, message_id=entry_id, store=store)
 
     async def pin(self, entry_id: str, pinned: bool) -> None:
         """Pin or unpin a message. A pinned message is never truncated."""
-        workspace = self._workspace
-        with workspace.reporting():
-            await workspace.active_store.messages.pin(entry_id, pinned)
-            await workspace.sessions.reload_branch()
-
-    async def _refresh(self, session_id: str) -> None:
-        sessions = self._workspace.sessions
-        if self._workspace.state.is_active(session_id):
-            await sessions.activate(session_id)
-        await sessions.refresh_list()
+        core = self.core
+        with core.reporting():
+            await core.active_store.messages.pin(entry_id, pinned)
+            await self._active.reload_branch()
 
     def _entry(self, entry_id: str) -> Entry:
-        for entry in self._workspace.state.entries:
+        for entry in self.core.state.entries:
             if entry.message.id == entry_id:
                 return entry
         raise InputError("This message is not on the shown branch any more.")

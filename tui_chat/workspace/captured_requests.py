@@ -15,12 +15,15 @@ from tui_chat.models.request import RecordedRequest
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.session import Entry, EntryStatus, Session
 from tui_chat.models.transcript import SessionTranscript
-from tui_chat.workspace.sessions import default_title
+from tui_chat.workspace.active_session import default_title
+from tui_chat.workspace.core import WorkspaceCore
+from tui_chat.workspace.live_request import LiveRequest
+from tui_chat.workspace.requests import Requests
+from tui_chat.workspace.sessions import Sessions
 from tui_chat.workspace.state import ViewedRequest
 
 if TYPE_CHECKING:
     from tui_chat.turn_file import TurnFile, TurnReply
-    from tui_chat.workspace.workspace import Workspace
 
 _LONGEST_LIST = 300
 """Characters of the list of things that were not kept."""
@@ -31,8 +34,17 @@ _LONGEST_PATH = 4_096
 class CapturedRequests:
     """Opens captured requests, and saves them."""
 
-    def __init__(self, workspace: Workspace) -> None:
-        self._workspace = workspace
+    def __init__(
+        self,
+        core: WorkspaceCore,
+        requests: Requests,
+        live_request: LiveRequest,
+        sessions: Sessions,
+    ) -> None:
+        self.core = core
+        self._requests = requests
+        self._live_request = live_request
+        self._sessions = sessions
 
     async def open(self, text: str) -> bool:
         """Show the request in a text, or in the file whose path the text is, in the inspector.
@@ -41,8 +53,8 @@ class CapturedRequests:
         from tui_chat.analysis import read_captured
         from tui_chat.turn_file import holds_turn, read_turn
 
-        workspace = self._workspace
-        with workspace.reporting():
+        core = self.core
+        with core.reporting():
             text = await asyncio.to_thread(text_or_file, text)
             if holds_turn(text):
                 turn = read_turn(text, "The exported turn")
@@ -52,32 +64,32 @@ class CapturedRequests:
                 captured = read_captured(recorded.body.decode() if recorded is not None else text)
                 if recorded is None:
                     recorded = RecordedRequest("POST", "", None, captured.body)
-                composed = workspace.requests.from_captured(captured, recorded)
+                composed = self._requests.from_captured(captured, recorded)
                 description = f"captured {captured.protocol.label} request"
                 if not captured.settings.model:
                     description += " · names no model"
                 viewed = ViewedRequest(composed, description, source=captured)
-            workspace.live_request.view(viewed)
+            self._live_request.view(viewed)
             return True
         return False
 
     async def save(self, name: str, viewed: ViewedRequest) -> None:
         """Create a session of a captured request, with a preset of its own, and open it."""
-        workspace, source = self._workspace, viewed.source
+        core, source = self.core, viewed.source
         if source is None:
             return
-        workspace.live_request.return_to_live()
+        self._live_request.return_to_live()
         settings, messages = source.settings, source.messages
-        with workspace.reporting():
-            preset_name = workspace.library.add_preset(source.preset(name))
+        with core.reporting():
+            preset_name = core.library.add_preset(source.preset(name))
             entries: list[Entry] = []
             for message in messages:
                 parent = entries[-1].message.id if entries else None
                 entry = self._entry(message, viewed.entry)
                 entries.append(replace(entry, parent_id=parent))
-            endpoint = workspace.state.endpoint
+            endpoint = core.state.endpoint
             session = Session(
-                workspace.new_id(),
+                core.new_id(),
                 default_title(name),
                 endpoint=endpoint.name,
                 model=settings.model if settings.model in endpoint.models else "",
@@ -85,14 +97,13 @@ class CapturedRequests:
                 preset=preset_name,
                 head_id=entries[-1].message.id if entries else None,
             )
-            await workspace.store.transcripts.add(SessionTranscript(session, tuple(entries)))
-            await workspace.sessions.refresh_list()
-            await workspace.sessions.activate(session.session_id)
+            await core.store.transcripts.add(SessionTranscript(session, tuple(entries)))
+            await self._sessions.open_added(session.session_id)
 
     def _entry(self, message: Message, reply: Entry | None) -> Entry:
         """Return a stored message; `reply` describes how one of them was received."""
         entry = reply if reply is not None and reply.message is message else Entry(message)
-        return replace(entry, message=replace(message, id=self._workspace.new_id()))
+        return replace(entry, message=replace(message, id=self.core.new_id()))
 
 
 def save_summary(not_kept: tuple[str, ...], wanted: str, used: str) -> tuple[str, bool]:

@@ -16,7 +16,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from decimal import Decimal
 from itertools import accumulate
-from typing import TYPE_CHECKING
 
 from tui_chat.compose import Composed, compose
 from tui_chat.context import Inputs, SessionSettings
@@ -32,9 +31,13 @@ from tui_chat.models.settings import NO_SETTINGS
 from tui_chat.models.text import clean
 from tui_chat.models.usage import Usage, cost_of
 from tui_chat.tokens import counter_for
-
-if TYPE_CHECKING:
-    from tui_chat.workspace.workspace import Workspace
+from tui_chat.workspace.active_session import ActiveSession
+from tui_chat.workspace.calibration import TokenCalibration
+from tui_chat.workspace.core import WorkspaceCore
+from tui_chat.workspace.requests import Requests
+from tui_chat.workspace.sessions import Sessions
+from tui_chat.workspace.side_requests import SideRequests
+from tui_chat.workspace.usage import UsageReports
 
 PRESET = "compact"
 """The preset with the instructions; the user's own goes before ours."""
@@ -81,22 +84,37 @@ class _OlderPart:
 class Compaction:
     """Plans, writes and stores summaries."""
 
-    def __init__(self, workspace: Workspace) -> None:
-        self._workspace = workspace
+    def __init__(
+        self,
+        core: WorkspaceCore,
+        requests: Requests,
+        calibration: TokenCalibration,
+        active: ActiveSession,
+        sessions: Sessions,
+        side_requests: SideRequests,
+        usage: UsageReports,
+    ) -> None:
+        self.core = core
+        self._requests = requests
+        self._calibration = calibration
+        self._active = active
+        self._sessions = sessions
+        self._side_requests = side_requests
+        self._usage = usage
 
     async def plan(self) -> CompactionPlan | None:
         """Return what would be summed up of the active branch; None, reported, if nothing can."""
-        workspace = self._workspace
-        await workspace.sessions.branch_loaded()
-        with workspace.reporting():
+        core = self.core
+        await self._active.branch_loaded()
+        with core.reporting():
             return await self._plan()
         return None
 
     async def _plan(self) -> CompactionPlan:
-        workspace, state = self._workspace, self._workspace.state
+        core, state = self.core, self.core.state
         part = self._older_part()
         composed = part.composed
-        prices = (await workspace.replies.prices()).prices_of_request(composed, workspace.now())
+        prices = (await self._usage.prices()).prices_of_request(composed, core.now())
         total = composed.envelope.budget.total if composed.envelope.budget else None
         return CompactionPlan(
             session_id=state.session_id,
@@ -115,13 +133,13 @@ class Compaction:
 
     def _older_part(self) -> _OlderPart:
         """Return what would be summed up of the active branch. Raises InputError."""
-        workspace, state = self._workspace, self._workspace.state
+        state = self.core.state
         history = sendable_messages(state.entries)
         if state.session is None or not history:
             raise InputError("There is no message in this session yet.")
-        live = workspace.requests.compose("")
+        live = self._requests.compose("")
         sent = summarize(history).history
-        correction = workspace.requests.calibration.correction(state.endpoint.name, live.model)
+        correction = self._calibration.correction(state.endpoint.name, live.model)
         costs = history_costs(sent, counter_for(live.model).corrected(correction))
         sums = (0, *accumulate(costs.costs))
         room = sums[-1]
@@ -148,8 +166,8 @@ class Compaction:
 
     def _request(self, part: tuple[Message, ...]) -> Composed:
         """Return the request for a summary of messages. Raises InputError."""
-        workspace, state = self._workspace, self._workspace.state
-        preset = workspace.library.preset(PRESET)
+        core, state = self.core, self.core.state
+        preset = core.library.preset(PRESET)
         # Here an earlier summary is one message among others.
         history = tuple(
             message
@@ -165,7 +183,7 @@ class Compaction:
                 settings=SessionSettings(
                     model=state.effective_model, context_limit=state.settings.context_limit
                 ),
-                now=workspace.now(),
+                now=core.now(),
             )
         )
 
@@ -175,9 +193,9 @@ class Compaction:
         """Return the summary that the model writes; empty, reported, if that fails. Nothing of the
         conversation changes.
         """
-        workspace = self._workspace
-        with workspace.reporting():
-            reply = await workspace.side_requests.ask(
+        core = self.core
+        with core.reporting():
+            reply = await self._side_requests.ask(
                 "summary", plan.session_id, plan.composed, on_text
             )
             if not reply.text.strip():
@@ -189,14 +207,14 @@ class Compaction:
         """Store a summary at the end of its branch. Return False if that is not possible now, which
         is reported. `Workspace.undo` brings the messages back.
         """
-        workspace, store = self._workspace, self._workspace.store_of(plan.session_id)
-        with workspace.reporting():
-            async with workspace.sessions.session_lock:
+        core, store = self.core, self.core.store_of(plan.session_id)
+        with core.reporting():
+            async with self._active.lock:
                 entries = await store.branches.load(plan.session_id)
                 if plan.head_id not in (entry.message.id for entry in entries):
                     raise InputError("The messages of this summary are not on the shown branch.")
                 entry = await self._add(plan.session_id, entries, plan.end, plan.messages, text)
-            await self._refresh(plan.session_id)
+            await self._sessions.refresh(plan.session_id)
 
             async def restore() -> None:
                 found = await store.sessions.get(plan.session_id)
@@ -204,11 +222,9 @@ class Compaction:
                     await store.messages.delete(entry.message.id)
                 else:  # what follows it must stay
                     await self._switch(entry.message.id, enabled=False)
-                await self._refresh(plan.session_id)
+                await self._sessions.refresh(plan.session_id)
 
-            workspace.push_undo(
-                f"{plan.messages:,} messages", restore, done="Summed up", store=store
-            )
+            core.push_undo(f"{plan.messages:,} messages", restore, done="Summed up", store=store)
             return True
         return False
 
@@ -221,34 +237,34 @@ class Compaction:
         message = Message(
             "system",
             clean(text).strip(),
-            timestamp=self._workspace.now().timestamp(),
+            timestamp=self.core.now().timestamp(),
             semantics=MessageSemantics(summary=Summary(kept, messages)),
         )
-        store = self._workspace.store_of(session_id)
+        store = self.core.store_of(session_id)
         return await store.messages.add(session_id, message, entries[-1].message.id)
 
     async def edit(self, entry: Entry, text: str) -> None:
         """Put an edited summary at the end of the active branch, where it counts instead of the
         first; what follows that one stays. Raises InputError and StoreError.
         """
-        workspace, state = self._workspace, self._workspace.state
+        state = self.core.state
         summary = summary_of(entry.message)
         history = sendable_messages(state.entries)
         assert summary is not None
         ids = [message.id for message in history]
         end = ids.index(entry.message.id) - summary.kept
-        async with workspace.sessions.session_lock:
+        async with self._active.lock:
             await self._add(state.session_id, state.entries, max(end, 0), summary.messages, text)
-        await workspace.sessions.reload_branch()
+        await self._active.reload_branch()
 
     async def switch(self, entry_id: str, enabled: bool) -> None:
         """Switch a summary on, or off: then the messages that it stands for are sent again."""
-        with self._workspace.reporting():
+        with self.core.reporting():
             await self._switch(entry_id, enabled=enabled)
-            await self._workspace.sessions.reload_branch()
+            await self._active.reload_branch()
 
     async def _switch(self, entry_id: str, *, enabled: bool) -> None:
-        store = self._workspace.active_store
+        store = self.core.active_store
         entry = await store.messages.get(entry_id)
         summary = summary_of(entry.message) if entry is not None else None
         if entry is None or summary is None:
@@ -258,12 +274,6 @@ class Compaction:
         await store.messages.replace_semantics(
             entry_id, replace(entry.message, semantics=semantics)
         )
-
-    async def _refresh(self, session_id: str) -> None:
-        sessions = self._workspace.sessions
-        if self._workspace.state.is_active(session_id):
-            await sessions.activate(session_id)
-        await sessions.refresh_list()
 
 
 def _cut(

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
 
 from tui_chat.errors import TuiChatError
 from tui_chat.models.session import Session
+from tui_chat.workspace.core import WorkspaceCore
 from tui_chat.workspace.events import Failed
-
-if TYPE_CHECKING:
-    from tui_chat.workspace.workspace import Workspace
+from tui_chat.workspace.temporary import TemporarySession
 
 
 class Drafts:
     """Reads and stores drafts."""
 
-    def __init__(self, workspace: Workspace) -> None:
-        self._workspace = workspace
+    def __init__(self, core: WorkspaceCore, temporary: TemporarySession) -> None:
+        self.core = core
+        self._temporary = temporary
         self._lock = asyncio.Lock()
         """One write at a time: what was typed last is what is stored."""
         self._fault = ""
@@ -27,8 +26,8 @@ class Drafts:
 
     async def text(self) -> str:
         """Return the stored draft of the active session."""
-        store, session = self._workspace.active_store, self._workspace.state.session
-        with self._workspace.reporting():
+        store, session = self.core.active_store, self.core.state.session
+        with self.core.reporting():
             if session is None:
                 return await store.settings.get("draft") or ""
             return await store.drafts.get(session.session_id)
@@ -36,9 +35,9 @@ class Drafts:
 
     async def files(self) -> tuple[str, ...]:
         """Return the paths of the files attached to the active session's draft."""
-        key, paths = _files_key(self._workspace.state.session), ""
-        with self._workspace.reporting():
-            paths = await self._workspace.active_store.settings.get(key) or ""
+        key, paths = _files_key(self.core.state.session), ""
+        with self.core.reporting():
+            paths = await self.core.active_store.settings.get(key) or ""
         self._stored_files[key] = paths
         return tuple(paths.split("\n")) if paths else ()
 
@@ -46,7 +45,7 @@ class Drafts:
         """Store the draft of a session (None: of the new chat) and the paths of its attachments.
         If that fails, the store keeps the text in memory and writes it later.
         """
-        if session is not None and session.session_id in self._workspace.temporary.ended:
+        if session is not None and session.session_id in self._temporary.ended:
             return
         async with self._lock:
             try:
@@ -54,12 +53,12 @@ class Drafts:
             except TuiChatError as error:
                 if str(error) != self._fault:
                     self._fault = str(error)
-                    self._workspace.publish(Failed(error))
+                    self.core.publish(Failed(error))
             else:
                 self._fault = ""
 
     async def _write(self, session: Session | None, text: str, files: tuple[str, ...]) -> None:
-        store = self._workspace.store_of(session.session_id if session is not None else "")
+        store = self.core.store_of(session.session_id if session is not None else "")
         key, paths = _files_key(session), "\n".join(files)
         try:
             if self._stored_files.get(key, "") != paths:

@@ -72,6 +72,17 @@ class ReplyEnded:
 
 
 @dataclass(frozen=True, slots=True)
+class ReplySettled:
+    """A reply has ended, and the active branch and the list of sessions were read again since."""
+
+    session_id: str
+    entry: Entry | None
+    """None if it could not be stored."""
+    continues: bool
+    """True if the conversation may go on by itself."""
+
+
+@dataclass(frozen=True, slots=True)
 class ReplyRetrying:
     """The provider refused the active session's request for now; it will be sent again."""
 
@@ -132,6 +143,7 @@ WorkspaceEvent: TypeAlias = (
     | ResponseLoaded
     | ReplyGrew
     | ReplyEnded
+    | ReplySettled
     | ReplyRetrying
     | BackgroundReplyEnded
     | UnsavedWritesChanged

@@ -28,11 +28,14 @@ from tui_chat.models.stream_events import (
 )
 from tui_chat.models.usage import BYTES_PER_TOKEN, Timing
 from tui_chat.send import PartialReply
+from tui_chat.workspace.active_session import ActiveSession
+from tui_chat.workspace.core import WorkspaceCore
 from tui_chat.workspace.events import BranchChanged, Done, ReplyGrew
+from tui_chat.workspace.session_catalog import SessionCatalog
+from tui_chat.workspace.sessions import Sessions
 
 if TYPE_CHECKING:
     from tui_chat.store.stream_journal import JournalSnapshot
-    from tui_chat.workspace.workspace import Workspace
 
 CHECK_INTERVAL = 1.0
 """Seconds between two checks."""
@@ -52,8 +55,17 @@ _LIST_PAUSE_FACTOR = 20
 class ExternalChanges:
     """Checks for changes by other programs, and updates the state to them."""
 
-    def __init__(self, workspace: Workspace) -> None:
-        self._workspace = workspace
+    def __init__(
+        self,
+        core: WorkspaceCore,
+        active: ActiveSession,
+        sessions: Sessions,
+        catalog: SessionCatalog,
+    ) -> None:
+        self.core = core
+        self._active = active
+        self._sessions = sessions
+        self._catalog = catalog
         self._commits: int = -1
         """The number of commits by others at the last check."""
         self._changed_at = -inf
@@ -63,7 +75,7 @@ class ExternalChanges:
         self._list_from = -inf
         """The clock's time from which the list may be read again."""
         self._is_list_checked = True
-        self._sessions: tuple[SessionSummary, ...] = ()
+        self._listed: tuple[SessionSummary, ...] = ()
         """The list that `_streaming` was made of."""
         self._streaming: frozenset[str] = frozenset()
         """Ids of the listed sessions in which any program receives a reply."""
@@ -85,15 +97,15 @@ class ExternalChanges:
             await self._check()
         except StoreError:
             return _ERROR_PAUSE
-        if self._workspace.state.followed is not None:
+        if self.core.state.followed is not None:
             return FOLLOW_INTERVAL
-        is_idle = self._workspace.clock() - self._changed_at >= IDLE_AFTER
+        is_idle = self.core.clock() - self._changed_at >= IDLE_AFTER
         return IDLE_INTERVAL if is_idle else CHECK_INTERVAL
 
     async def _check(self) -> None:
-        workspace, store, clock = self._workspace, self._workspace.store, self._workspace.clock
-        if workspace.session_files is not None:
-            await workspace.session_files.check()
+        core, store, clock = self.core, self.core.store, self.core.clock
+        if core.session_files is not None:
+            await core.session_files.check()
         commits, now = await store.database.data_version(), clock()
         if commits != self._commits:
             self._commits, self._changed_at = commits, now
@@ -107,16 +119,16 @@ class ExternalChanges:
                 self._is_session_checked = await self._check_session()
         if not self._is_list_checked and now >= self._list_from:
             began = clock()
-            await workspace.sessions.refresh_list_if_changed()
+            await self._catalog.refresh_if_changed()
             self._is_list_checked = True
             ended = clock()
             self._list_from = ended + _LIST_PAUSE_FACTOR * (ended - began)
 
     def _awaits_others(self) -> bool:
         """Return True if another program receives a reply."""
-        state = self._workspace.state
-        if state.sessions is not self._sessions:
-            self._sessions = state.sessions
+        state = self.core.state
+        if state.sessions is not self._listed:
+            self._listed = state.sessions
             streaming = (each for each in state.sessions if each.status == "streaming")
             self._streaming = frozenset(each.session_id for each in streaming)
         return state.followed is not None or not self._streaming <= state.streaming_sessions
@@ -125,14 +137,14 @@ class ExternalChanges:
 
     def _is_reply_new(self) -> bool:
         """Return True if the active branch ends with another reply than the followed one."""
-        followed, last = self._workspace.state.followed, self._followable()
+        followed, last = self.core.state.followed, self._followable()
         if followed is None or last is None:
             return followed is not last
         return followed.entry_id != last.message.id
 
     def _followable(self) -> Entry | None:
         """Return the reply at the end of the active branch if another program receives it."""
-        state = self._workspace.state
+        state = self.core.state
         last = state.entries[-1] if state.entries else None
         if last is None or last.status != "streaming":
             return None
@@ -140,14 +152,14 @@ class ExternalChanges:
 
     async def _check_session(self) -> bool:
         """Update the state to changes of the active session; False if it cannot be checked now."""
-        workspace = self._workspace
-        session = workspace.state.session
+        core = self.core
+        session = core.state.session
         if session is None:
             return True
-        if not workspace.state.is_branch_loaded:
+        if not core.state.is_branch_loaded:
             return False
-        stored = await workspace.store_of(session.session_id).sessions.get(session.session_id)
-        if workspace.state.session is not session:
+        stored = await core.store_of(session.session_id).sessions.get(session.session_id)
+        if core.state.session is not session:
             return False  # this program changed or left it meanwhile
         if stored is None:
             await self._leave_missing(session)
@@ -165,23 +177,23 @@ class ExternalChanges:
             self._missing = session.session_id
             return
         self._missing = ""
-        if await self._workspace.sessions.leave((session.session_id,)):
+        if await self._sessions.leave((session.session_id,)):
             sentence = f"“{session.title}” was deleted by another program."
-            self._workspace.publish(Done(sentence))
+            self.core.publish(Done(sentence))
 
     async def _check_branch(self, session: Session, stored: Session) -> None:
-        workspace, session_id = self._workspace, stored.session_id
-        state = workspace.state
+        core, session_id = self.core, stored.session_id
+        state = core.state
         if session_id in state.streaming_sessions:
             return  # the branch is read again when that reply has ended
         head_id = state.entries[-1].message.id if state.entries else None
         if session.title != stored.title:
-            workspace.update(BranchChanged(), session=replace(session, title=stored.title))
+            core.update(BranchChanged(), session=replace(session, title=stored.title))
         checked_id, updated = self._checked_session
         updated = updated if checked_id == session_id else session.updated
         self._checked_session = session_id, stored.updated
         if stored.head_id != head_id or stored.updated != updated:
-            await workspace.sessions.reload_branch()
+            await self._active.reload_branch()
 
     # --- a reply that another program receives ---------------------------------------------
 
@@ -189,30 +201,30 @@ class ExternalChanges:
         """Publish what has arrived of the reply at the end of the active branch; read the branch
         again when the reply has ended.
         """
-        workspace = self._workspace
+        core = self.core
         last = self._followable()
         if last is None:
             self._stop_following()
             return
-        grown = workspace.state.followed
+        grown = core.state.followed
         if grown is None or grown.entry_id != last.message.id:
             grown, self._arrived, self._weight = PartialReply(last.message.id, Reply()), None, 0
-        arrived = await workspace.store.replies.read_journal(last.message.id, self._arrived)
-        entries = workspace.state.entries
+        arrived = await core.store.replies.read_journal(last.message.id, self._arrived)
+        entries = core.state.entries
         if not entries or entries[-1] is not last:
             return  # another branch is active now
         if arrived is None:
             self._stop_following()
-            await workspace.sessions.reload_branch()
+            await self._active.reload_branch()
         elif arrived is not self._arrived:
             grown = self._later(grown, last, arrived)
             self._arrived = arrived
-            workspace.update(ReplyGrew(grown), followed=grown)
+            core.update(ReplyGrew(grown), followed=grown)
 
     def _stop_following(self) -> None:
         self._arrived = None
-        if self._workspace.state.followed is not None:
-            self._workspace.update(followed=None)
+        if self.core.state.followed is not None:
+            self.core.update(followed=None)
 
     def _later(self, grown: PartialReply, entry: Entry, arrived: JournalSnapshot) -> PartialReply:
         """Return the progress of a reply of which more has arrived."""
@@ -229,7 +241,7 @@ class ExternalChanges:
             self._weight += text_bytes(event)
         tokens = self._weight // BYTES_PER_TOKEN
         begun = entry.message.timestamp
-        now = self._workspace.now().timestamp()
+        now = self.core.now().timestamp()
         elapsed = None if begun is None else max(0.0, now - begun)
         return PartialReply(grown.entry_id, reply, Timing(elapsed, tokens=tokens or None))
 

@@ -10,13 +10,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tui_chat.errors import InputError
+from tui_chat.workspace.core import WorkspaceCore
 from tui_chat.workspace.events import Done
+from tui_chat.workspace.roles import Roles
+from tui_chat.workspace.session_catalog import SessionCatalog
+from tui_chat.workspace.settings import SessionSetup
 
 if TYPE_CHECKING:
     from tui_chat.models.session import Entry
     from tui_chat.workspace.chat_participants import AskParticipant
     from tui_chat.workspace.importer import Report
-    from tui_chat.workspace.workspace import Workspace
 
 CHUNK = 64 * 1024
 """Characters of an export after which other tasks get a turn."""
@@ -25,8 +28,13 @@ CHUNK = 64 * 1024
 class ImportExport:
     """Imports and exports while the user chats."""
 
-    def __init__(self, workspace: Workspace) -> None:
-        self._workspace = workspace
+    def __init__(
+        self, core: WorkspaceCore, catalog: SessionCatalog, roles: Roles, settings: SessionSetup
+    ) -> None:
+        self.core = core
+        self._catalog = catalog
+        self._roles = roles
+        self._settings = settings
 
     async def import_files(
         self,
@@ -44,25 +52,25 @@ class ImportExport:
         from tui_chat.workspace.chat_participants import ChatParticipants, profile_files
         from tui_chat.workspace.importer import import_files
 
-        workspace = self._workspace
-        with workspace.reporting():
+        core = self.core
+        with core.reporting():
             participants = ChatParticipants(
-                await workspace.store.roles.list(),
-                await asyncio.to_thread(profile_files, workspace.library),
+                await core.store.roles.list(),
+                await asyncio.to_thread(profile_files, core.library),
                 ask=None if dry_run else ask,
             )
             reports = await import_files(
-                workspace.store,
+                core.store,
                 paths,
                 dry_run=dry_run,
                 progress=progress,
                 participants=participants,
-                library=workspace.library,
+                library=core.library,
             )
             if not dry_run:
-                await workspace.sessions.refresh_list()
-                await workspace.roles.refresh()
-                await workspace.settings.take_chosen_profile()
+                await self._catalog.refresh()
+                await self._roles.refresh()
+                await self._settings.take_chosen_profile()
             return reports
         return ()
 
@@ -74,8 +82,8 @@ class ImportExport:
         """
         from tui_chat.workspace.exporter import exported_texts
 
-        store = self._workspace.store_of(session_id)
-        library = self._workspace.library
+        store = self.core.store_of(session_id)
+        library = self.core.library
         texts = exported_texts(store, [session_id], kind, self._zone, library)
         return await self._write(texts, path, overwrite=overwrite)
 
@@ -88,10 +96,10 @@ class ImportExport:
         from tui_chat.models.transcript import SessionTranscript
         from tui_chat.workspace.exporter import transcript_texts
 
-        session = self._workspace.state.session
+        session = self.core.state.session
         if session is None or not entries:
             return False
-        first, last, names = entries[0], entries[-1], self._workspace.state.speakers
+        first, last, names = entries[0], entries[-1], self.core.state.speakers
         part = SessionTranscript(
             replace(session, role_id=None, head_id=last.message.id),
             (replace(first, parent_id=None), *entries[1:]),
@@ -107,21 +115,21 @@ class ImportExport:
 
     @property
     def _zone(self) -> tzinfo:
-        zone = self._workspace.now().tzinfo
+        zone = self.core.now().tzinfo
         assert zone is not None  # `Workspace.now` is in the zone that times are shown in
         return zone
 
     async def _write(self, texts: AsyncIterator[str], path: Path, *, overwrite: bool) -> bool:
         from tui_chat.workspace.exporter import write_file
 
-        workspace = self._workspace
-        with workspace.reporting():
+        core = self.core
+        with core.reporting():
             if not overwrite and await asyncio.to_thread(path.exists):
                 raise InputError(f"{path} exists already.", advice="Choose another name.")
             if await asyncio.to_thread(_is_pipe_or_device, path):  # writing could wait for ever
                 raise InputError(f"{path} is not a regular file.", advice="Choose another name.")
             await write_file(_yielding_to_others(texts), path)
-            workspace.publish(Done(f"Exported to {path}."))
+            core.publish(Done(f"Exported to {path}."))
             return True
         return False
 

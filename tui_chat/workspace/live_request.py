@@ -34,20 +34,26 @@ from tui_chat.models.request import SideRequest
 from tui_chat.models.session import Entry
 from tui_chat.models.usage import CacheLoss, lost_cost
 from tui_chat.tokens import Counter, counter_for, is_loaded
+from tui_chat.workspace.branches import Branches
+from tui_chat.workspace.compaction import Compaction
+from tui_chat.workspace.core import WorkspaceCore
 from tui_chat.workspace.events import RequestComposed, RequestOutdated, ResponseLoaded
+from tui_chat.workspace.request_history import RequestHistory
+from tui_chat.workspace.requests import Requests
 from tui_chat.workspace.state import (
     DiffBase,
-    ForeignReply,
     LastSent,
     LiveRequestState,
     ReceivedResponse,
     ViewedRequest,
     WhatIf,
+    WorkspaceState,
 )
+from tui_chat.workspace.titles import Titles
+from tui_chat.workspace.usage import UsageReports
 
 if TYPE_CHECKING:
     from tui_chat.analysis import Forecast, Forecaster
-    from tui_chat.workspace.workspace import Workspace
 
 _FORECASTS_KEPT = 4
 """Forecasts of the newest requests: when one has been sent, the next one is composed already."""
@@ -70,8 +76,11 @@ LONG_BRANCH = 500
 class Forecasts:
     """Forecasts for the requests of the active session."""
 
-    def __init__(self, workspace: Workspace) -> None:
-        self._workspace = workspace
+    def __init__(self, core: WorkspaceCore, requests: Requests, history: RequestHistory) -> None:
+        self.core = core
+        self._requests = requests
+        self._history = history
+        core.watch(self._follow_session)
         self._forecaster: Forecaster | None = None
         """Compares only what changed since its last forecast."""
         self._newest: tuple[tuple[Composed, Forecast], ...] = ()
@@ -82,16 +91,17 @@ class Forecasts:
         self._recalled: set[str] = set()
         """The endpoints whose last request was looked up in this session."""
 
-    def forget(self) -> None:
-        """Free what belongs to the active session before another one is opened."""
-        self._forecaster, self._newest = None, ()
-        self._seen, self._recalled = {}, set()
+    def _follow_session(self, before: WorkspaceState, now: WorkspaceState) -> None:
+        """Free what belongs to a session that is left."""
+        if now.session_id != before.session_id:
+            self._forecaster, self._newest = None, ()
+            self._seen, self._recalled = {}, set()
 
     def forecast(self, composed: Composed) -> Forecast | None:
         """Return the forecast for a request; None if its endpoint accepted none of the session."""
         from tui_chat.analysis import Forecaster
 
-        last = self._workspace.state.last_sent.get(composed.endpoint.name)
+        last = self.core.state.last_sent.get(composed.endpoint.name)
         if last is None:
             return None
         if not self._newest or self._newest[-1][0] is not composed:
@@ -104,7 +114,7 @@ class Forecasts:
         """Keep the forecasts of requests that were sent: as they were shown, else made now."""
         from tui_chat.analysis import Forecaster
 
-        for endpoint, sent in self._workspace.state.last_sent.items():
+        for endpoint, sent in self.core.state.last_sent.items():
             last = self._seen.get(endpoint)
             if last is sent:
                 continue
@@ -124,7 +134,7 @@ class Forecasts:
 
     def should_recall(self, endpoint: str) -> bool:
         """Return True once for an endpoint without a known request, for `recall` to look it up."""
-        if endpoint in self._workspace.state.last_sent or endpoint in self._recalled:
+        if endpoint in self.core.state.last_sent or endpoint in self._recalled:
             return False
         self._recalled.add(endpoint)
         return True
@@ -135,21 +145,21 @@ class Forecasts:
         """
         from tui_chat.analysis import Forecaster
 
-        workspace = self._workspace
-        session_id = workspace.state.session_id
-        last = await workspace.request_history.last_sent(endpoint)
-        is_active = workspace.state.is_active(session_id)
-        if last is None or not is_active or endpoint in workspace.state.last_sent:
+        core = self.core
+        session_id = core.state.session_id
+        last = await self._history.last_sent(endpoint)
+        is_active = core.state.is_active(session_id)
+        if last is None or not is_active or endpoint in core.state.last_sent:
             return
-        if workspace.state.endpoint.name == endpoint:
+        if core.state.endpoint.name == endpoint:
             # Comparing all of it takes a while; from then on only what changes is compared.
-            forecaster, now = Forecaster(), workspace.requests.compose(draft)
+            forecaster, now = Forecaster(), self._requests.compose(draft)
             await asyncio.to_thread(forecaster, last.composed, now, _counter_of(now))
-            if not workspace.state.is_active(session_id):
+            if not core.state.is_active(session_id):
                 return
             self._forecaster = forecaster
-        last_sent = {endpoint: last, **workspace.state.last_sent}
-        workspace.update(RequestOutdated(), last_sent=last_sent)
+        last_sent = {endpoint: last, **core.state.last_sent}
+        core.update(RequestOutdated(), last_sent=last_sent)
 
 
 def _counter_of(composed: Composed) -> Counter:
@@ -173,8 +183,23 @@ class Comparison:
 class LiveRequest:
     """Composes the live request, and what is shown in its place."""
 
-    def __init__(self, workspace: Workspace) -> None:
-        self._workspace = workspace
+    def __init__(
+        self,
+        core: WorkspaceCore,
+        requests: Requests,
+        history: RequestHistory,
+        branches: Branches,
+        titles: Titles,
+        compaction: Compaction,
+        usage: UsageReports,
+    ) -> None:
+        self.core = core
+        self._requests = requests
+        self._history = history
+        self._branches = branches
+        self._titles = titles
+        self._compaction = compaction
+        self._usage = usage
         self._first_in = ""
         """The id of the long session whose first request is being composed in a thread."""
         self._measured: tuple[tuple[Entry, ...], bool] = (), False
@@ -183,21 +208,8 @@ class LiveRequest:
         """True if that branch has a long message which no request was composed with yet."""
 
     def _change(self, **changes: Any) -> None:
-        workspace = self._workspace
-        workspace.update(request=replace(workspace.state.request, **changes))
-
-    def forget(self) -> None:
-        """Free what belongs to the active session before another one is opened."""
-        request = self._workspace.state.request
-        if request.viewed is not None:
-            request = replace(request, viewed=None, what_if=None, protocol=None)
-        if request.chosen_kind is not None:
-            request = replace(request, chosen_kind=None)
-        if request.diff_base.history:
-            request = replace(request, diff_base=DiffBase())
-        request = replace(request, live=None, shown=None, session_id="", received=None)
-        request = replace(request, foreign=None, is_live_chosen=False)
-        self._workspace.update(request=request)
+        core = self.core
+        core.update(request=replace(core.state.request, **changes))
 
     # --- the live request ----------------------------------------------------------------
 
@@ -211,33 +223,23 @@ class LiveRequest:
         """Set the text and the attachments that Enter would send, or what the typed command would
         generate.
         """
-        request = self._workspace.state.request
+        request = self.core.state.request
         if (request.draft, request.command, request.argument) != (draft, command, argument) or (
             request.parts is not parts
         ):
             self._change(draft=draft, parts=parts, command=command, argument=argument)
-            viewed = self._workspace.state.request.viewed
+            viewed = self.core.state.request.viewed
             if viewed is not None and viewed.is_automatic and self._is_touched:
                 self._change(viewed=None)
 
-    def set_foreign(self, foreign: ForeignReply | None) -> None:
-        """Set the reply of another program that the branch ends with; None for none. Its request
-        replaces that of the reply which was the last one before.
-        """
-        request = self._workspace.state.request
-        if request.foreign != foreign:
-            is_stale = request.viewed is not None and request.viewed.is_automatic
-            viewed = None if is_stale else request.viewed
-            self._change(foreign=foreign, viewed=viewed)
-
     @property
     def _is_touched(self) -> bool:
-        return not self._workspace.state.request.is_untouched
+        return not self.core.state.request.is_untouched
 
     @property
     def takes_long(self) -> bool:
         """True if composing now may take longer than a frame."""
-        state = self._workspace.state
+        state = self.core.state
         is_long = self._is_first or self._has_long_text(state.entries)
         # These end the history elsewhere, and what is remembered of it is of little use.
         ends_elsewhere = state.request.kind in ("regenerate", "swipe", "continue", "summary")
@@ -248,9 +250,9 @@ class LiveRequest:
     @property
     def _is_first(self) -> bool:
         """True if little of the session's request is remembered yet."""
-        state = self._workspace.state
+        state = self.core.state
         is_new = state.request.session_id != state.session_id and len(state.entries) >= LONG_BRANCH
-        return is_new or not self._workspace.requests.is_lore_searched
+        return is_new or not self._requests.is_lore_searched
 
     def _has_long_text(self, entries: tuple[Entry, ...]) -> bool:
         if self._measured[0] is not entries:
@@ -272,8 +274,8 @@ class LiveRequest:
 
         Raises InputError if a what-if names an endpoint or a preset that cannot be used.
         """
-        request = self._workspace.state.request
-        live = self._workspace.requests.compose(request.draft, request.protocol, request.parts)
+        request = self.core.state.request
+        live = self._requests.compose(request.draft, request.protocol, request.parts)
         self._show(live)
 
     async def compose_in_thread(self) -> None:
@@ -281,8 +283,8 @@ class LiveRequest:
         no longer wanted then is dropped. While the first request of a session is being composed,
         further calls for it do nothing; `RequestOutdated` is published at its end.
         """
-        workspace, request = self._workspace, self._workspace.state.request
-        session_id, is_first = workspace.state.session_id, self._is_first
+        core, request = self.core, self.core.state.request
+        session_id, is_first = core.state.session_id, self._is_first
         if is_first and session_id == self._first_in:
             return
         self._first_in = session_id if is_first else ""
@@ -291,19 +293,19 @@ class LiveRequest:
         finally:
             if self._first_in == session_id:
                 self._first_in = ""
-        if session_id != workspace.state.session_id:
+        if session_id != core.state.session_id:
             return
-        now = workspace.state.request
+        now = core.state.request
         if (now.draft, now.parts, now.protocol) == (request.draft, request.parts, request.protocol):
             self._show(live)
         else:
             self._change(session_id=session_id)  # what is composed next is not the first
         if is_first:
-            workspace.publish(RequestOutdated())
+            core.publish(RequestOutdated())
 
     def _compose_all(self, request: LiveRequestState) -> Composed:
         """Return the live request, with that of another kind remembered."""
-        requests = self._workspace.requests
+        requests = self._requests
         if request.kind != "normal":
             with suppress(InputError):  # `_show` says it
                 self._compose_kind(request)
@@ -311,29 +313,28 @@ class LiveRequest:
 
     def _compose_kind(self, request: LiveRequestState) -> Composed:
         """Return the request of the kind to be shown. Raises InputError."""
-        workspace = self._workspace
         match request.kind:
             case "title":
-                composed = workspace.titles.request()
+                composed = self._titles.request()
             case "summary":
-                composed = workspace.compaction.request()
+                composed = self._compaction.request()
             case kind:
-                requests, prompt = workspace.requests, request.quiet_prompt
+                requests, prompt = self._requests, request.quiet_prompt
                 return requests.compose_kind(kind, prompt, request.protocol)
-        return workspace.requests.in_protocol(composed, request.protocol)
+        return self._requests.in_protocol(composed, request.protocol)
 
     def _show(self, live: Composed) -> None:
         """Store the live request and what is shown in its place."""
-        workspace = self._workspace
-        if workspace.state.entries is self._measured[0]:
+        core = self.core
+        if core.state.entries is self._measured[0]:
             self._has_long_message = False
-        request, session_id = workspace.state.request, workspace.state.session_id
+        request, session_id = core.state.request, core.state.session_id
         shown: Composed | None = live
         fault = ""
         if request.viewed is not None:
-            shown = workspace.requests.in_protocol(request.viewed.composed, request.protocol)
+            shown = self._requests.in_protocol(request.viewed.composed, request.protocol)
         elif request.what_if is not None:
-            shown = workspace.requests.what_if(
+            shown = self._requests.what_if(
                 request.draft, request.what_if, request.protocol, request.parts
             )
         elif request.kind != "normal":
@@ -341,70 +342,70 @@ class LiveRequest:
                 shown = self._compose_kind(request)
             except InputError as error:
                 fault = str(error)
-        elif workspace.state.foreign_reply is not None:
+        elif core.state.foreign_reply is not None:
             shown = None  # nobody sent it, and nothing was typed
         request = replace(request, live=live, shown=shown, session_id=session_id, kind_fault=fault)
-        workspace.update(RequestComposed(), request=request)
+        core.update(RequestComposed(), request=request)
 
     # --- in place of the live request ----------------------------------------------------
 
     def show_in(self, protocol: Protocol | None) -> None:
         """Show the request in another protocol, None for its own; the session keeps its own."""
         self._change(protocol=protocol)
-        self._workspace.publish(RequestOutdated())
+        self.core.publish(RequestOutdated())
 
     def set_what_if(self, changes: WhatIf) -> None:
         """Show the request with hypothetical changes; without any, show the live request."""
         what_if = None if changes.is_empty else changes
         self._change(what_if=what_if, viewed=None, chosen_kind=None, protocol=None)
-        self._workspace.publish(RequestOutdated())
+        self.core.publish(RequestOutdated())
 
     def show_kind(self, kind: RequestKind) -> None:
         """Show what generating something of this kind would send; `normal` for the live request."""
         chosen = None if kind == "normal" else kind
         self._change(chosen_kind=chosen, what_if=None, viewed=None)
-        self._workspace.publish(RequestOutdated())
+        self.core.publish(RequestOutdated())
 
     def view(self, viewed: ViewedRequest) -> None:
         """Show another request."""
         self._change(viewed=viewed, what_if=None, protocol=None)
-        self._workspace.publish(RequestOutdated())
+        self.core.publish(RequestOutdated())
 
     def return_to_live(self) -> None:
         """Show the live request again, in its own protocol; in place of a request on which the
         session was opened, and where none is shown since none was recorded.
         """
-        viewed = self._workspace.state.request.viewed
+        viewed = self.core.state.request.viewed
         is_in_place = viewed is not None and viewed.is_automatic
-        is_live_chosen = is_in_place or self._workspace.state.foreign_reply is not None
+        is_live_chosen = is_in_place or self.core.state.foreign_reply is not None
         self._change(viewed=None, what_if=None, chosen_kind=None, protocol=None)
         if is_live_chosen:
             self._change(is_live_chosen=True)
-        self._workspace.publish(RequestOutdated())
+        self.core.publish(RequestOutdated())
 
     async def view_foreign(self) -> None:
         """Show the recorded request of the last reply, if the session shows such requests."""
-        state = self._workspace.state
+        state = self.core.state
         foreign = state.foreign_reply
         if foreign is None or not foreign.is_recorded or state.request.shown is not None:
             return
         is_shown = await self.view_sent(foreign.entry_id, is_automatic=True)
-        if not is_shown and self._workspace.state.foreign_reply is foreign:
+        if not is_shown and self.core.state.foreign_reply is foreign:
             self._change(foreign=replace(foreign, is_recorded=False))
-            self._workspace.publish(RequestOutdated())
+            self.core.publish(RequestOutdated())
 
     async def view_sent(self, entry_id: str, *, is_automatic: bool = False) -> bool:
         """Show the request that produced a reply. Return False, with the fault reported, if there
         is none or nothing is known of it. `is_automatic`: nobody asked for it, so it is shown only
         if nothing else was chosen meanwhile.
         """
-        workspace = self._workspace
-        entries, session_id = workspace.state.entries, workspace.state.session_id
-        sent = await workspace.request_history.sent_request(entry_id)
-        if sent is None or workspace.state.session_id != session_id:
+        core = self.core
+        entries, session_id = core.state.entries, core.state.session_id
+        sent = await self._history.sent_request(entry_id)
+        if sent is None or core.state.session_id != session_id:
             return False
         composed = sent.shown
-        with workspace.reporting():
+        with core.reporting():
             if composed is None:
                 sentence = "What was sent is no longer kept, and cannot be composed again."
                 if sent.body is not None:
@@ -418,14 +419,14 @@ class LiveRequest:
                 viewed = await self._with_request_before(viewed, entry_id)
             else:
                 name = composed.endpoint.name
-                last = await workspace.request_history.last_sent(name, before=entry_id)
+                last = await self._history.last_sent(name, before=entry_id)
                 viewed = replace(viewed, before=last.composed if last is not None else None)
             if is_automatic:
-                foreign = workspace.state.foreign_reply
+                foreign = core.state.foreign_reply
                 if foreign is None or foreign.entry_id != entry_id:
                     return False
                 viewed = replace(viewed, is_automatic=True)
-            if workspace.state.session_id == session_id:
+            if core.state.session_id == session_id:
                 self.view(viewed)
                 return True
         return False
@@ -436,9 +437,9 @@ class LiveRequest:
         """
         from tui_chat.analysis import read_captured  # needed for such requests only
 
-        workspace = self._workspace
-        with workspace.reporting():
-            endpoint = workspace.state.config.endpoint_named(sent.endpoint)
+        core = self.core
+        with core.reporting():
+            endpoint = core.state.config.endpoint_named(sent.endpoint)
             captured = read_captured(sent.body.decode("utf-8", "replace"), endpoint.protocol)
             composed = calibrate(captured.composed(endpoint, sent.model), sent.usage.input)
             at = datetime.fromtimestamp(sent.created).astimezone().strftime("%H:%M")
@@ -451,11 +452,11 @@ class LiveRequest:
         """Return a recorded request with the one before it, and what that means for the cache."""
         from tui_chat.analysis import Forecaster
 
-        workspace, now = self._workspace, viewed.composed
-        before = await workspace.request_history.before(entry_id, now.endpoint.protocol)
+        core, now = self.core, viewed.composed
+        before = await self._history.before(entry_id, now.endpoint.protocol)
         if before is None:
             return viewed
-        known = (await workspace.replies.prices()).prices_of_request(now, workspace.now())
+        known = (await self._usage.prices()).prices_of_request(now, core.now())
         forecast = await asyncio.to_thread(Forecaster(), before, now, counter_for(now.model))
         entry = viewed.entry
         loss = entry.cache_loss if entry is not None else None
@@ -471,39 +472,39 @@ class LiveRequest:
 
     async def load_response(self, entry_id: str) -> None:
         """Load the stored response to a request, and publish `ResponseLoaded`."""
-        workspace = self._workspace
+        core = self.core
         self._change(received=ReceivedResponse(entry_id, None, is_loading=True))
         response = None
-        with workspace.reporting():
-            response = await workspace.active_store.requests.get_response(entry_id)
-        received = workspace.state.request.received
+        with core.reporting():
+            response = await core.active_store.requests.get_response(entry_id)
+        received = core.state.request.received
         if received is not None and received.entry_id == entry_id:
             self._change(received=ReceivedResponse(entry_id, response))
-            workspace.publish(ResponseLoaded())
+            core.publish(ResponseLoaded())
 
     # --- comparing -----------------------------------------------------------------------
 
     async def compare_with(self, choice: str) -> None:
         """Compare with something else; see `DiffBase.choice`."""
-        workspace = self._workspace
-        session_id = workspace.state.session_id
+        core = self.core
+        session_id = core.state.session_id
         kind, _, name = choice.partition(" ")
         base = DiffBase(choice)
         if kind == "request":
-            sent = await workspace.request_history.sent_request(name)
+            sent = await self._history.sent_request(name)
             if sent is None or sent.shown is None:
                 return
             base = DiffBase(choice, f"the request of {sent.sent_at}", composed=sent.shown)
         elif kind == "branch":
-            base = DiffBase(choice, history=await workspace.branches.messages_to(name))
-        if workspace.state.session_id == session_id:
+            base = DiffBase(choice, history=await self._branches.messages_to(name))
+        if core.state.session_id == session_id:
             self._change(diff_base=base)
-            workspace.publish(RequestOutdated())
+            core.publish(RequestOutdated())
 
     def comparison(self) -> Comparison:
         """Return what the request shown is compared with."""
-        workspace, request = self._workspace, self._workspace.state.request
-        requests, base = workspace.requests, request.diff_base
+        core, request = self.core, self.core.state.request
+        requests, base = self._requests, request.diff_base
         kind, _, name = base.choice.partition(" ")
         match kind:
             case "protocol":
@@ -517,7 +518,7 @@ class LiveRequest:
                     )
                 except InputError as error:
                     return Comparison(f"preset {name}", None, str(error))
-                saved = " as saved" if name == workspace.state.preset_name else ""
+                saved = " as saved" if name == core.state.preset_name else ""
                 return Comparison(f"the same with preset {name}{saved}", was.payload)
             case "branch":
                 was = requests.after(base.history, request.draft, request.protocol, request.parts)
@@ -532,7 +533,7 @@ class LiveRequest:
                 reason = NO_RECORD_BEFORE.format(label) if is_recorded else NOTHING_BEFORE
                 return Comparison("the request before it", None, reason)
             case _:
-                last = workspace.state.last_sent.get(workspace.state.endpoint.name)
+                last = core.state.last_sent.get(core.state.endpoint.name)
                 reason = "This endpoint has accepted no request of this session yet."
                 payload = last.composed.payload if last is not None else None
                 return Comparison("the last accepted request of the session", payload, reason)

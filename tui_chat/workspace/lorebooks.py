@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tui_chat.errors import InputError
 from tui_chat.lazy_dataclass import dataclass
@@ -21,9 +21,9 @@ from tui_chat.library.lorebook_edits import (
 )
 from tui_chat.models.lorebook import Lorebook
 from tui_chat.models.text import Origin, OriginKind
-
-if TYPE_CHECKING:
-    from tui_chat.workspace.workspace import Workspace
+from tui_chat.workspace.core import WorkspaceCore
+from tui_chat.workspace.roles import Roles
+from tui_chat.workspace.settings import SessionSetup
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,15 +48,17 @@ class _Step:
 class Lorebooks:
     """Reads and edits lorebooks."""
 
-    def __init__(self, workspace: Workspace) -> None:
-        self._workspace = workspace
+    def __init__(self, core: WorkspaceCore, settings: SessionSetup, roles: Roles) -> None:
+        self.core = core
+        self._settings = settings
+        self._roles = roles
         self._past: dict[BookPlace, list[_Step]] = {}
         self._future: dict[BookPlace, list[_Step]] = {}
 
     def places(self) -> tuple[BookPlace, ...]:
         """Return the files, and the card of the session's role if it has a lorebook."""
-        files = map(BookPlace, self._workspace.library.names("lorebooks"))
-        role = self._workspace.state.role
+        files = map(BookPlace, self.core.library.names("lorebooks"))
+        role = self.core.state.role
         if role is None or role.character is None or role.character.book is None:
             return tuple(files)
         return (*files, BookPlace(role.name, role.role_id))
@@ -75,12 +77,12 @@ class Lorebooks:
 
     def _in_session(self, place: BookPlace) -> Lorebook | None:
         """Return a lorebook as the session uses it."""
-        state = self._workspace.state
+        state = self.core.state
         if place.role_id:
             return state.role.character.book if state.role and state.role.character else None
         try:
             used = place.name in state.lorebook_names
-            return self._workspace.library.lorebook(place.name) if used else None
+            return self.core.library.lorebook(place.name) if used else None
         except InputError:
             return None
 
@@ -133,47 +135,47 @@ class Lorebooks:
 
     async def create(self, name: str) -> BookPlace:
         """Create a lorebook without entries, and use it in the session. Raises InputError."""
-        workspace = self._workspace
-        name = workspace.library.save_text("lorebooks", new_lorebook(name), name, is_new=True)
-        await workspace.settings.set_lorebooks((*workspace.state.lorebook_names, name))
+        core = self.core
+        name = core.library.save_text("lorebooks", new_lorebook(name), name, is_new=True)
+        await self._settings.set_lorebooks((*core.state.lorebook_names, name))
         return BookPlace(name)
 
     async def use(self, name: str, *, is_used: bool) -> None:
         """Search a lorebook in the session, after the others, or no longer."""
-        names = tuple(each for each in self._workspace.state.lorebook_names if each != name)
-        await self._workspace.settings.set_lorebooks((*names, name) if is_used else names)
+        names = tuple(each for each in self.core.state.lorebook_names if each != name)
+        await self._settings.set_lorebooks((*names, name) if is_used else names)
 
     async def delete(self, name: str) -> None:
         """Delete the file of a lorebook; it can be restored. Raises InputError."""
-        workspace = self._workspace
-        text = workspace.library.text("lorebooks", name)
-        was_used = name in workspace.state.lorebook_names
-        workspace.library.delete("lorebooks", name)
+        core = self.core
+        text = core.library.text("lorebooks", name)
+        was_used = name in core.state.lorebook_names
+        core.library.delete("lorebooks", name)
         if was_used:
             await self.use(name, is_used=False)
-        session_id = workspace.state.session_id
+        session_id = core.state.session_id
 
         async def restore() -> None:
-            workspace.library.save_text("lorebooks", text, name, is_new=True)
-            if was_used and workspace.state.session_id == session_id:
+            core.library.save_text("lorebooks", text, name, is_new=True)
+            if was_used and core.state.session_id == session_id:
                 await self.use(name, is_used=True)
 
-        workspace.push_undo(f"the lorebook “{name}”", restore)
+        core.push_undo(f"the lorebook “{name}”", restore)
 
     # --- what is kept --------------------------------------------------------------------
 
     async def _kept(self, place: BookPlace) -> str:
         """Return the text of a file, or the JSON of a card. Raises InputError."""
         if not place.role_id:
-            return self._workspace.library.text("lorebooks", place.name)
-        role = await self._workspace.store.roles.get(place.role_id)
+            return self.core.library.text("lorebooks", place.name)
+        role = await self.core.store.roles.get(place.role_id)
         if role is None or role.character is None:
             raise InputError(f"The role “{place.name}” is no longer there.")
         return json.dumps(dict(role.character.card))
 
     def _file(self, place: BookPlace, kept: str) -> LorebookFile:
         if not place.role_id:
-            source = str(self._workspace.library.files("lorebooks").get(place.name, place.name))
+            source = str(self.core.library.files("lorebooks").get(place.name, place.name))
             return LorebookFile.read(kept, source, place.name)
         text = card_files().book_text(json.loads(kept)) or new_lorebook(f"{place.name}'s lorebook")
         source = f"the card of {place.name}"
@@ -181,11 +183,11 @@ class Lorebooks:
 
     async def _keep(self, place: BookPlace, kept: str) -> None:
         if place.role_id:
-            await self._workspace.roles.save_card(place.role_id, json.loads(kept))
+            await self._roles.save_card(place.role_id, json.loads(kept))
             return
-        self._workspace.library.save_text("lorebooks", kept, place.name)
-        if place.name in self._workspace.state.lorebook_names:
-            self._workspace.settings.reload_lorebooks()
+        self.core.library.save_text("lorebooks", kept, place.name)
+        if place.name in self.core.state.lorebook_names:
+            self._settings.reload_lorebooks()
 
 
 def _with_file(place: BookPlace, kept: str, file: LorebookFile) -> str:

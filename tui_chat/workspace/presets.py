@@ -13,7 +13,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from tui_chat.errors import InputError
 from tui_chat.files import read_text
@@ -21,18 +21,16 @@ from tui_chat.library.editing import EditHistory
 from tui_chat.library.library import file_name
 from tui_chat.library.presets import dump_preset, load_preset, parse_preset
 from tui_chat.models.preset import Preset, PresetMessage
+from tui_chat.workspace.core import WorkspaceCore
 from tui_chat.workspace.events import Failed, PresetChanged
 from tui_chat.workspace.state import DEFAULT_PRESET, FileStamp, OpenPreset
-
-if TYPE_CHECKING:
-    from tui_chat.workspace.workspace import Workspace
 
 
 class Presets:
     """The presets that are open, and their files."""
 
-    def __init__(self, workspace: Workspace) -> None:
-        self._workspace = workspace
+    def __init__(self, core: WorkspaceCore) -> None:
+        self.core = core
         self._broken: FileStamp = None
         """The file whose faults were reported."""
 
@@ -47,7 +45,7 @@ class Presets:
         if opened is None or opened.stamp != stamp:
             self._close(name)
             try:
-                preset = self._workspace.library.preset(name)
+                preset = self.core.library.preset(name)
             except InputError:
                 self._broken = stamp
                 raise
@@ -59,19 +57,19 @@ class Presets:
         """Return the active preset as JSON: as it is edited, else its file's text. Raises
         InputError.
         """
-        state = self._workspace.state
+        state = self.core.state
         if state.preset_edits is not None:
             return dump_preset(state.preset_edits.preset)
-        return read_text(self._workspace.library.preset_file(state.preset_name))
+        return read_text(self.core.library.preset_file(state.preset_name))
 
     async def choose(self, name: str) -> None:
         """Use a preset in the active session."""
-        with self._workspace.reporting():
+        with self.core.reporting():
             await self._use(name)
 
     async def _use(self, name: str) -> None:
-        self._workspace.update(preset=self.read(name), preset_name=name)
-        await self._workspace.sessions.save_settings(preset=name)
+        self.core.update(preset=self.read(name), preset_name=name)
+        await self.core.change_session(preset=name)
 
     # --- editing -------------------------------------------------------------------------
 
@@ -81,7 +79,7 @@ class Presets:
         if opened is None:
             return
         self._open(name, OpenPreset(edits, opened.stamp))
-        if name == self._workspace.state.preset_name:
+        if name == self.core.state.preset_name:
             self._show(edits.preset)
 
     def edit_text(self, text: str) -> None:
@@ -89,7 +87,7 @@ class Presets:
 
         If the file had faults, so that nothing is open, the text becomes the unsaved edit.
         """
-        name = self._workspace.state.preset_name
+        name = self.core.state.preset_name
         preset = parse_preset(text, f"{name}.json", name)
         opened = self._opened(name)
         if opened is None:
@@ -99,9 +97,9 @@ class Presets:
 
     def revert(self) -> None:
         """Go back to the saved preset, as one edit that can be undone."""
-        edits = self._workspace.state.preset_edits
+        edits = self.core.state.preset_edits
         if edits is not None:
-            name = self._workspace.state.preset_name
+            name = self.core.state.preset_name
             self.edit(name, edits.record(edits.saved, "back to the file"))
 
     # --- files ---------------------------------------------------------------------------
@@ -111,8 +109,8 @@ class Presets:
 
         Return the file; None if it could not be written, which is reported.
         """
-        with self._workspace.reporting():
-            before = self._workspace.state.preset_name
+        with self.core.reporting():
+            before = self.core.state.preset_name
             path = self._write(name)
             if path.stem != before:
                 await self._use(path.stem)
@@ -120,22 +118,22 @@ class Presets:
         return None
 
     def _write(self, name: str) -> Path:
-        workspace = self._workspace
-        current = workspace.state.preset_name
+        core = self.core
+        current = core.state.preset_name
         opened = self._opened(current)
         if opened is None:
             raise InputError(
                 f"The file of “{current}” has faults; it is not written over.",
                 advice="Mend it first.",
             )
-        if name and name != current and file_name(name) in workspace.library.names("presets"):
+        if name and name != current and file_name(name) in core.library.names("presets"):
             raise InputError(f"There is a preset “{name}” already.")
-        path = workspace.library.save_preset(opened.edits.preset, name or current, like=current)
+        path = core.library.save_preset(opened.edits.preset, name or current, like=current)
         if path.stem != current:
             self._close(current)
         saved = OpenPreset(opened.edits.mark_saved(), self._stamp(path.stem))
         self._open(path.stem, saved)
-        workspace.update(preset_name=path.stem)
+        core.update(preset_name=path.stem)
         self._show(saved.edits.preset)
         return path
 
@@ -143,25 +141,25 @@ class Presets:
         """Save every preset with edits. Return False if one could not be saved, which is reported;
         among these is one whose file another program changed, since nobody was asked about that.
         """
-        with self._workspace.reporting():
-            for name in self._workspace.state.unsaved_presets:
-                opened = self._workspace.state.open_presets[name]
+        with self.core.reporting():
+            for name in self.core.state.unsaved_presets:
+                opened = self.core.state.open_presets[name]
                 if self._is_changed_externally(name, opened):
                     raise InputError(
                         f"The file of “{name}” was changed by another program; it is not written "
                         "over.",
                         advice="Save it in the preset editor, which asks first.",
                     )
-                self._workspace.library.save_preset(opened.edits.preset, name, like=name)
+                self.core.library.save_preset(opened.edits.preset, name, like=name)
                 self._open(name, OpenPreset(opened.edits.mark_saved(), self._stamp(name)))
-            self._workspace.publish(PresetChanged())
+            self.core.publish(PresetChanged())
             return True
         return False
 
     async def create(self, name: str) -> None:
         """Create a preset that contains the history and nothing else, and use it."""
-        library = self._workspace.library
-        with self._workspace.reporting():
+        library = self.core.library
+        with self.core.reporting():
             if file_name(name) in library.names("presets"):
                 raise InputError(f"There is a preset “{name}” already.")
             history = PresetMessage("history", "user", type="chat_history")
@@ -169,39 +167,39 @@ class Presets:
 
     async def add(self, preset: Preset) -> None:
         """Save an imported preset under a free name, and use it."""
-        with self._workspace.reporting():
-            await self._use(self._workspace.library.add_preset(preset))
+        with self.core.reporting():
+            await self._use(self.core.library.add_preset(preset))
 
     async def rename(self, to: str) -> None:
         """Rename the active preset and its file."""
-        workspace = self._workspace
-        with workspace.reporting():
-            current = workspace.state.preset_name
-            name = workspace.library.rename_preset(current, to)
+        core = self.core
+        with core.reporting():
+            current = core.state.preset_name
+            name = core.library.rename_preset(current, to)
             if (opened := self._opened(current)) is not None:
                 self._close(current)
                 self._open(name, OpenPreset(opened.edits, self._stamp(name)))
-            workspace.update(PresetChanged(), preset_name=name)
+            core.update(PresetChanged(), preset_name=name)
             await self._use(name)
 
     async def delete(self) -> None:
         """Delete the active preset's file and edits. The session goes on with the bundled preset
         that the file was hiding, else with the default preset.
         """
-        workspace = self._workspace
-        with workspace.reporting():
-            name = workspace.state.preset_name
-            workspace.library.delete_preset(name)
+        core = self.core
+        with core.reporting():
+            name = core.state.preset_name
+            core.library.delete_preset(name)
             self._close(name)
-            remains = name in workspace.library.names("presets")
+            remains = name in core.library.names("presets")
             await self._use(name if remains else DEFAULT_PRESET)
 
     def check_file(self) -> Literal["same", "reloaded", "conflict"]:
         """Reload the active preset if another program changed its file and there are no edits;
         return `conflict` if there are.
         """
-        workspace = self._workspace
-        name = workspace.state.preset_name
+        core = self.core
+        name = core.state.preset_name
         stamp, opened = self._stamp(name), self._opened(name)
         if stamp is None or stamp == self._broken or (opened is not None and opened.stamp == stamp):
             return "same"
@@ -209,7 +207,7 @@ class Presets:
             preset = load_preset(Path(stamp[0]))
         except InputError as error:
             self._broken = stamp
-            workspace.publish(Failed(error))
+            core.publish(Failed(error))
             return "same"
         self._broken = None
         if opened is None:
@@ -222,7 +220,7 @@ class Presets:
             opened = OpenPreset(opened.edits.follow_file(preset), stamp)
             if conflict:
                 self._open(name, opened)
-                workspace.publish(PresetChanged())
+                core.publish(PresetChanged())
                 return "conflict"
         self._open(name, opened)
         self._show(opened.edits.preset)
@@ -234,7 +232,7 @@ class Presets:
         """
         if self.check_file() == "conflict":
             return True
-        name = self._workspace.state.preset_name
+        name = self.core.state.preset_name
         opened, stamp = self._opened(name), self._stamp(name)
         return opened is not None and stamp is not None and stamp == self._broken != opened.stamp
 
@@ -249,21 +247,21 @@ class Presets:
             return True
 
     def _show(self, preset: Preset) -> None:
-        self._workspace.update(PresetChanged(), preset=preset)
+        self.core.update(PresetChanged(), preset=preset)
 
     def _opened(self, name: str) -> OpenPreset | None:
-        return self._workspace.state.open_presets.get(name)
+        return self.core.state.open_presets.get(name)
 
     def _open(self, name: str, opened: OpenPreset) -> None:
-        self._workspace.update(open_presets={**self._workspace.state.open_presets, name: opened})
+        self.core.update(open_presets={**self.core.state.open_presets, name: opened})
 
     def _close(self, name: str) -> None:
-        known = self._workspace.state.open_presets
-        self._workspace.update(open_presets={n: each for n, each in known.items() if n != name})
+        known = self.core.state.open_presets
+        self.core.update(open_presets={n: each for n, each in known.items() if n != name})
 
     def _stamp(self, name: str) -> FileStamp:
         try:
-            path = self._workspace.library.preset_file(name)
+            path = self.core.library.preset_file(name)
             found = path.stat()
         except (InputError, OSError):
             return None

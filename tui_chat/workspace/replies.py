@@ -2,31 +2,32 @@
 
 1. Replies stream in tasks of their own, at most one a session, whichever session is active.
 2. A second message waits until the reply to the first has ended; sending it sooner is refused.
-3. Whatever stores a message or a reply holds `Sessions.session_lock`.
+3. Whatever stores a message or a reply holds `ActiveSession.lock`.
+4. What follows a reply by itself, its title and the commands of its tool calls, is begun by those
+   who listen to `ReplySettled`.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Callable
 from contextlib import suppress
-from datetime import UTC, datetime
-from functools import wraps
-from typing import TYPE_CHECKING, Concatenate, Literal, ParamSpec
+from typing import Literal
 
 from tui_chat.compose import Composed, compose
 from tui_chat.context.generation import as_continuation, continued_text, uses_prefill
 from tui_chat.errors import InputError, ProviderError, StoreError, TuiChatError
-from tui_chat.library.prices import KnownPrices, load_prices
 from tui_chat.models.generation import GenerationKind
 from tui_chat.models.message import Message, Part
-from tui_chat.models.prices import Prices
 from tui_chat.models.session import Entry
 from tui_chat.models.text import clean
 from tui_chat.models.usage import Timing, cost_of
 from tui_chat.providers import RetryPause
 from tui_chat.request_recipe import dump_recipe
 from tui_chat.send import ExchangeStored, FinishedReply, PartialReply, SendProgress, send
+from tui_chat.workspace.active_session import ActiveSession
+from tui_chat.workspace.calibration import TokenCalibration
+from tui_chat.workspace.core import WorkspaceCore, reported
 from tui_chat.workspace.events import (
     BackgroundReplyEnded,
     Done,
@@ -34,55 +35,46 @@ from tui_chat.workspace.events import (
     ReplyEnded,
     ReplyGrew,
     ReplyRetrying,
+    ReplySettled,
     RequestOutdated,
 )
-from tui_chat.workspace.request_history import with_target
-from tui_chat.workspace.requests import last_reply_index, require_answered_calls
+from tui_chat.workspace.request_history import RequestHistory, with_target
+from tui_chat.workspace.requests import Requests, last_reply_index, require_answered_calls
+from tui_chat.workspace.session_catalog import SessionCatalog
 from tui_chat.workspace.state import LastSent
-
-if TYPE_CHECKING:
-    from tui_chat.workspace.workspace import Workspace
-
-_Arguments = ParamSpec("_Arguments")
-
-
-def _holding_session_lock(
-    method: Callable[Concatenate[Replies, _Arguments], Awaitable[bool]],
-) -> Callable[Concatenate[Replies, _Arguments], Coroutine[None, None, bool]]:
-    """Run a method once the active branch is loaded, while no session is switched and no other
-    message is stored.
-    """
-
-    @wraps(method)
-    async def run(self: Replies, *args: _Arguments.args, **options: _Arguments.kwargs) -> bool:
-        workspace = self.workspace
-        while True:
-            await workspace.sessions.branch_loaded()
-            await workspace.requests.search_lore()
-            async with workspace.sessions.session_lock:
-                if workspace.state.is_branch_loaded:
-                    return await method(self, *args, **options)
-
-    return run
+from tui_chat.workspace.usage import UsageReports
 
 
 class Replies:
     """Sends requests, and receives their replies."""
 
-    def __init__(self, workspace: Workspace) -> None:
-        self.workspace = workspace
+    def __init__(
+        self,
+        core: WorkspaceCore,
+        requests: Requests,
+        history: RequestHistory,
+        calibration: TokenCalibration,
+        active: ActiveSession,
+        catalog: SessionCatalog,
+        usage: UsageReports,
+    ) -> None:
+        self.core = core
+        self._requests = requests
+        self._history = history
+        self._calibration = calibration
+        self._active = active
+        self._catalog = catalog
+        self._usage = usage
         self._tasks: dict[str, asyncio.Task[Entry]] = {}
         """The replies that are arriving, by session id."""
         self._own_ids: set[str] = set()
         """Ids of the replies that this program requested."""
         self._timings: dict[str, Timing] = {}
         """Of the replies that ended since the program started, by id."""
-        self._prices: KnownPrices | None = None
-        """None until the first reply."""
         self._ending: asyncio.Future[None] | None = None
         """What is done after the reply that ended last."""
-        self._runs_tools = True
-        """False while replies are stopped because the program ends: no tool runs then."""
+        self._continues = True
+        """False while replies are stopped because the program ends: nothing follows them then."""
 
     # --- use cases -----------------------------------------------------------------------
 
@@ -99,29 +91,19 @@ class Replies:
         called as soon as the message is on disk. False, with `Failed` published, if it could not be
         sent, and if another session is active by now; the caller then keeps the draft.
         """
-        session_id = session_id or self.workspace.state.session_id
-        return await self._submit(draft, parts, session_id, stored)
+        session_id = session_id or self.core.state.session_id
+        async with self._active.locked():
+            if session_id != self.core.state.session_id:
+                return False
+            if not self.may_send() or await self._was_changed_externally():
+                return False
+            draft = clean(draft)
+            composed = self._requests.compose(draft, parts=parts)
+            entries = self.core.state.entries
+            parent = entries[-1].message.id if entries else None
+            message = Message("user", draft, parts=parts)
+            return await self._exchange(composed, parent, message, draft, stored=stored)
 
-    @_holding_session_lock
-    async def _submit(
-        self,
-        draft: str,
-        parts: tuple[Part, ...],
-        session_id: str,
-        stored: Callable[[], None] | None,
-    ) -> bool:
-        if session_id != self.workspace.state.session_id:
-            return False
-        if not self.may_send() or await self._was_changed_externally():
-            return False
-        draft = clean(draft)
-        composed = self.workspace.requests.compose(draft, parts=parts)
-        entries = self.workspace.state.entries
-        parent = entries[-1].message.id if entries else None
-        message = Message("user", draft, parts=parts)
-        return await self._exchange(composed, parent, message, draft, stored=stored)
-
-    @_holding_session_lock
     async def regenerate(
         self, entry_id: str, kind: Literal["regenerate", "swipe"] = "regenerate"
     ) -> bool:
@@ -129,34 +111,35 @@ class Replies:
 
         The two kinds differ for presets and lorebooks with triggers only.
         """
-        if not self.may_send():
-            return False
-        entries = self.workspace.state.entries
-        index = _index_of(entry_id, entries)
-        if index is None:
-            return False
-        if entries[index].message.role != "assistant":
-            while index + 1 < len(entries) and entries[index + 1].message.role == "tool":
-                index += 1  # the reply follows all tool results
-            return await self._reply_to(entries[index].message.id, kind)
-        composed = self.workspace.requests.compose_reply(kind, index)
-        return await self._exchange(composed, entries[index].parent_id, None, "")
+        async with self._active.locked():
+            if not self.may_send():
+                return False
+            entries = self.core.state.entries
+            index = _index_of(entry_id, entries)
+            if index is None:
+                return False
+            if entries[index].message.role != "assistant":
+                while index + 1 < len(entries) and entries[index + 1].message.role == "tool":
+                    index += 1  # the reply follows all tool results
+                return await self._reply_to(entries[index].message.id, kind)
+            composed = self._requests.compose_reply(kind, index)
+            return await self._exchange(composed, entries[index].parent_id, None, "")
 
-    @_holding_session_lock
+    @reported(False)
     async def replay(self, entry_id: str, endpoint: str, model: str) -> bool:
         """Send the context that produced a reply to an endpoint and model; the new reply is a
         version of it. The session's settings stay as they are.
         """
-        workspace = self.workspace
-        with workspace.reporting():
-            index = _index_of(entry_id, workspace.state.entries)
+        core = self.core
+        async with self._active.locked():
+            index = _index_of(entry_id, core.state.entries)
             if index is None or not self.may_send():
                 return False
-            entry = workspace.state.entries[index]
-            sent = await workspace.request_history.request(entry_id)
-            target = workspace.state.config.endpoint_named(endpoint)
+            entry = core.state.entries[index]
+            sent = await self._history.request(entry_id)
+            target = core.state.config.endpoint_named(endpoint)
             if sent.captured is not None:
-                inputs = sent.captured.inputs(target, model, workspace.now())
+                inputs = sent.captured.inputs(target, model, core.now())
             elif sent.composed is not None and sent.composed.inputs is not None:
                 inputs = with_target(sent.composed.inputs, target, model)
             else:
@@ -167,9 +150,8 @@ class Replies:
                 begun = continued_text(inputs)
             composed = compose(inputs)
             return await self._exchange(composed, entry.parent_id, None, "", begin_with=begun)
-        return False
 
-    @_holding_session_lock
+    @reported(False)
     async def continue_reply(self, entry_id: str) -> bool:
         """Have the model continue the last reply, given by its own id or by that of a system
         message after it; the longer reply is a version of it.
@@ -177,8 +159,8 @@ class Replies:
         The request ends with the reply if the model takes that (prefill), else with a request to
         continue it; `Done` says which. For a last message of another role, request the reply to it.
         """
-        with self.workspace.reporting():
-            entries = self.workspace.state.entries
+        async with self._active.locked():
+            entries = self.core.state.entries
             at = last_reply_index(entries)
             if entry_id not in (e.message.id for e in entries[-1 if at is None else at :]):
                 raise InputError(
@@ -189,39 +171,34 @@ class Replies:
                 return await self._reply_to(entries[-1].message.id)
             if not self.may_send():
                 return False
-            composed = self.workspace.requests.compose_kind("continue")
+            composed = self._requests.compose_kind("continue")
             assert composed.inputs is not None
             text = continued_text(composed.inputs)
             parent_id = entries[at].parent_id
             if await self._exchange(composed, parent_id, None, "", begin_with=text):
-                self.workspace.publish(Done(continuation_in_words(composed)))
+                self.core.publish(Done(continuation_in_words(composed)))
                 return True
-        return False
+            return False
 
-    @_holding_session_lock
     async def reply_to(self, entry_id: str) -> bool:
         """Request the reply to a message; False if it is not on the active branch."""
-        return await self._reply_to(entry_id)
+        async with self._active.locked():
+            return await self._reply_to(entry_id)
 
+    @reported(False)
     async def _reply_to(self, entry_id: str, kind: GenerationKind = "normal") -> bool:
-        entries = self.workspace.state.entries
+        entries = self.core.state.entries
         index = _index_of(entry_id, entries)
         if index is None or not self.may_send():
             return False
         before = entries[: index + 1]
-        with self.workspace.reporting():
-            require_answered_calls(before)
-            composed = self.workspace.requests.compose_reply(kind, len(before))
-            return await self._exchange(composed, before[-1].message.id, None, "")
-        return False
+        require_answered_calls(before)
+        composed = self._requests.compose_reply(kind, len(before))
+        return await self._exchange(composed, before[-1].message.id, None, "")
 
     async def stop(self) -> None:
-        """Cancel the tool commands that run in the active session, else stop its reply; what has
-        arrived is kept.
-        """
-        session = self.workspace.state.session
-        if session is not None and not self.workspace.tools.stop():
-            await self.stop_in(session.session_id)
+        """Stop the reply that is arriving in the active session; what has arrived is kept."""
+        await self.stop_in(self.core.state.session_id)
 
     async def stop_in(self, session_id: str) -> None:
         """Stop the reply that is arriving in a session; what has arrived is kept."""
@@ -234,17 +211,15 @@ class Replies:
         """Stop all replies; what has arrived is kept. No tool runs because of that, and with
         `for_good` none will.
         """
-        self._runs_tools = False
+        self._continues = False
         try:
             for session_id in tuple(self._tasks):
                 await self.stop_in(session_id)
         finally:
-            self._runs_tools = not for_good
+            self._continues = not for_good
 
     async def all_ended(self) -> None:
-        """Wait until no reply arrives, tools that need no consent have run, and the replies to
-        their results have ended.
-        """
+        """Wait until no reply arrives, and what has arrived is stored and shown."""
         while True:
             waiting = [*self._tasks.values(), *([self._ending] if self._ending else [])]
             left = [each for each in waiting if not each.done()]
@@ -260,36 +235,17 @@ class Replies:
         tokens = entry.usage.output
         cost, priced = entry.cost, entry.priced
         if not priced and tokens is not None and entry.status == "complete":
-            prices = self._prices_at(entry)
+            prices = self._usage.prices_of(entry)
             cost = cost_of(entry.usage, prices)
             priced = prices.source if prices and cost is not None else ""
         exact = tokens is not None
         return Timing(entry.seconds, entry.first, tokens, exact, cost, priced)
 
-    def _prices_at(self, entry: Entry) -> Prices | None:
-        """Return the prices of a reply that was stored without its cost."""
-        try:
-            endpoint = self.workspace.state.config.endpoint_named(entry.endpoint)
-        except InputError:
-            return None
-        stamp = entry.message.timestamp
-        at = self.workspace.now() if stamp is None else datetime.fromtimestamp(stamp, UTC)
-        if self._prices is None:
-            self._prices = load_prices(self.workspace.state.config.data_dir)
-        return self._prices.prices_of(endpoint, entry.model, at)
-
-    async def prices(self) -> KnownPrices:
-        """Return all prices; they are read at the first question."""
-        if self._prices is None:
-            data_dir = self.workspace.state.config.data_dir
-            self._prices = await asyncio.to_thread(load_prices, data_dir)
-        return self._prices
-
     # --- whether something can be sent ---------------------------------------------------
 
     def may_send(self) -> bool:
         """Return True if something can be sent in the active session now; report why if not."""
-        if self.workspace.state.is_streaming:
+        if self.core.state.is_streaming:
             fault = InputError("A reply is still arriving. Esc stops it.")
         elif self._is_arriving_elsewhere():
             fault = InputError(
@@ -298,14 +254,14 @@ class Replies:
             )
         else:
             return True
-        self.workspace.publish(Failed(fault))
+        self.core.publish(Failed(fault))
         return False
 
     def _is_arriving_elsewhere(self) -> bool:
         """Return True if another program receives the reply at the end of the active branch. An
         own reply that has ended is about to be read again, or could not be.
         """
-        entries = self.workspace.state.entries
+        entries = self.core.state.entries
         last = entries[-1] if entries else None
         if last is None or last.status != "streaming":
             return False
@@ -313,17 +269,17 @@ class Replies:
 
     async def _was_changed_externally(self) -> bool:
         """Return True if another program changed this session; its branch is reloaded then."""
-        workspace = self.workspace
-        with workspace.reporting():
-            state = workspace.state
+        core = self.core
+        with core.reporting():
+            state = core.state
             if state.session is None:
                 return False
-            stored = await workspace.active_store.sessions.get(state.session.session_id)
-            entries = workspace.state.entries
+            stored = await core.active_store.sessions.get(state.session.session_id)
+            entries = core.state.entries
             seen = entries[-1].message.id if entries else None
             if stored is None or stored.head_id == seen:
                 return False
-            await workspace.sessions.reload_branch()
+            await self._active.reload_branch()
             raise InputError(
                 "Another window has continued this conversation.",
                 advice="It is shown as it is now. Read it, and send again.",
@@ -346,11 +302,11 @@ class Replies:
         `parent_id` is the message that `user` (if any) and the reply follow; `draft` names the
         session if this creates it; the reply begins with `begin_with`.
         """
-        workspace = self.workspace
+        core = self.core
         begun: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        with workspace.reporting():
-            is_new = workspace.state.session is None or parent_id is None
-            session = workspace.state.session or await workspace.sessions.create(draft)
+        with core.reporting():
+            is_new = core.state.session is None or parent_id is None
+            session = core.state.session or await self._active.create(draft)
             session_id = session.session_id
             end: Entry | None = None
 
@@ -365,16 +321,16 @@ class Replies:
                 self._remember_accepted(session_id, composed, progress)
                 if isinstance(progress, FinishedReply):
                     end = progress.entry
-                    workspace.requests.calibration.learn(composed, progress.entry.usage.input)
+                    self._calibration.learn(composed, progress.entry.usage.input)
                     self._timings[progress.entry.message.id] = progress.timing
                 self._follow(session_id, progress)
 
             assert composed.inputs is not None  # every request that is sent has its inputs
-            recipe = await workspace.request_history.recipe(
+            recipe = await self._history.recipe(
                 composed.inputs, prefill=bool(begin_with) and uses_prefill(composed.inputs)
             )
-            workspace.requests.reseed()
-            prices = await self.prices()
+            self._requests.reseed()
+            prices = await self._usage.prices()
             task = asyncio.create_task(
                 send(
                     composed,
@@ -383,23 +339,23 @@ class Replies:
                     user=user,
                     recipe=dump_recipe(recipe),
                     begin_with=begin_with,
-                    store=workspace.store_of(session_id),
-                    client=workspace.client,
+                    store=core.store_of(session_id),
+                    client=core.client,
                     emit=emit,
-                    clock=workspace.clock,
-                    prices_of=prices.prices_of_request(composed, workspace.now()),
+                    clock=core.clock,
+                    prices_of=prices.prices_of_request(composed, core.now()),
                 )
             )
             self._tasks[session_id] = task
-            workspace.update(streaming_sessions=frozenset(self._tasks))
+            core.update(streaming_sessions=frozenset(self._tasks))
             task.add_done_callback(lambda done: self._done(session_id, done, end))
             await asyncio.wait((task, begun), return_when=asyncio.FIRST_COMPLETED)
             if not begun.done():
                 return False
             await self._refresh(session_id)
-            workspace.update(begun_replies=frozenset())
+            core.update(begun_replies=frozenset())
             if is_new:
-                await workspace.sessions.confirm_created(session)
+                await self._active.confirm_created(session)
             return True
         return False
 
@@ -415,48 +371,46 @@ class Replies:
                 entry_id = entry.message.id
             case _:
                 return
-        state, name = self.workspace.state, composed.endpoint.name
+        state, name = self.core.state, composed.endpoint.name
         last = state.last_sent.get(name)
         is_known = last is not None and last.entry_id == entry_id
         if is_accepted and not is_known and state.is_active(session_id):
             last_sent = {**state.last_sent, name: LastSent(entry_id, composed)}
-            self.workspace.update(RequestOutdated(), last_sent=last_sent)
+            self.core.update(RequestOutdated(), last_sent=last_sent)
 
     def _follow(self, session_id: str, progress: SendProgress) -> None:
-        workspace = self.workspace
-        state = workspace.state
+        core = self.core
+        state = core.state
         match progress:
             case PartialReply():
-                workspace.update(partials={**state.partials, session_id: progress})
+                core.update(partials={**state.partials, session_id: progress})
                 if state.is_active(session_id) and state.is_on_branch(progress.entry_id):
-                    workspace.publish(ReplyGrew(progress))
+                    core.publish(ReplyGrew(progress))
             case RetryPause():
                 if state.is_active(session_id):
-                    workspace.publish(ReplyRetrying(progress))
+                    core.publish(ReplyRetrying(progress))
             case ExchangeStored():
                 reply_id = progress.reply.message.id
-                workspace.update(begun_replies=state.begun_replies | {reply_id})
+                core.update(begun_replies=state.begun_replies | {reply_id})
             case FinishedReply():
-                workspace.publish(ReplyEnded(session_id, progress.entry, progress.error))
+                core.publish(ReplyEnded(session_id, progress.entry, progress.error))
                 if progress.repeats_key:
-                    workspace.publish(Failed(_repeated_key()))
+                    core.publish(Failed(_repeated_key()))
 
     def _done(self, session_id: str, task: asyncio.Task[Entry], end: Entry | None) -> None:
-        workspace = self.workspace
+        core = self.core
         self._tasks.pop(session_id, None)
-        partials = {
-            key: each for key, each in workspace.state.partials.items() if key != session_id
-        }
-        workspace.update(streaming_sessions=frozenset(self._tasks), partials=partials)
+        partials = {key: each for key, each in core.state.partials.items() if key != session_id}
+        core.update(streaming_sessions=frozenset(self._tasks), partials=partials)
         if end is not None and end.unsaved:
-            if workspace.state.is_active(session_id):
-                workspace.sessions.replace_entry(end)  # reading it may not be possible either
+            if core.state.is_active(session_id):
+                self._active.replace_entry(end)  # reading it may not be possible either
             sentence = f"The reply is not saved yet. {end.unsaved}"
             advice = "It is kept in memory and written as soon as that works."
-            workspace.publish(Failed(StoreError(sentence, advice=advice)))
+            core.publish(Failed(StoreError(sentence, advice=advice)))
         error = None if task.cancelled() else task.exception()
         if isinstance(error, TuiChatError):
-            workspace.publish(Failed(error))
+            core.publish(Failed(error))
         elif error is not None:
             asyncio.get_running_loop().call_exception_handler(
                 {"message": "a reply failed", "exception": error, "task": task}
@@ -465,28 +419,25 @@ class Replies:
         self._ending = asyncio.ensure_future(self._ended(session_id, entry, ok=error is None))
 
     async def _ended(self, session_id: str, entry: Entry | None, *, ok: bool) -> None:
-        workspace = self.workspace
+        core = self.core
         if entry is not None and entry.usage.input is not None:
             with suppress(StoreError):  # the next replies teach the same
-                await workspace.requests.calibration.save(workspace.store)
-        if not workspace.state.is_active(session_id):
+                await self._calibration.save()
+        if not core.state.is_active(session_id):
             with suppress(StoreError):  # it was deleted meanwhile
-                store = workspace.store_of(session_id)
+                store = core.store_of(session_id)
                 session = await store.sessions.update(session_id, unread=True)
                 if entry is not None and entry.status != "stopped":
-                    workspace.publish(BackgroundReplyEnded(session.title, entry))
+                    core.publish(BackgroundReplyEnded(session.title, entry))
         await self._refresh(session_id)
-        if entry is not None:
-            workspace.titles.request_soon(session_id, entry)
-        if ok and self._runs_tools:
-            await workspace.tools.run_unattended(session_id)
+        continues = ok and self._continues
+        core.publish(ReplySettled(session_id, entry, continues=continues))
 
     async def _refresh(self, session_id: str) -> None:
-        sessions = self.workspace.sessions
-        with self.workspace.reporting():
-            if self.workspace.state.is_active(session_id):
-                await sessions.reload_branch()
-            await sessions.refresh_list()
+        with self.core.reporting():
+            if self.core.state.is_active(session_id):
+                await self._active.reload_branch()
+            await self._catalog.refresh()
 
 
 def _index_of(entry_id: str, entries: tuple[Entry, ...]) -> int | None:

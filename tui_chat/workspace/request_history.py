@@ -38,12 +38,12 @@ from tui_chat.models.session import Entry, Session, last_reply
 from tui_chat.request_recipe import Recipe, read_recipe, rebuilt_inputs, recipe_of, revisions_of
 from tui_chat.tokens import counter_for
 from tui_chat.turn_file import TurnReply, dump_turn
+from tui_chat.workspace.core import WorkspaceCore
 from tui_chat.workspace.state import ForeignReply, LastSent
 
 if TYPE_CHECKING:
     from tui_chat.analysis import CapturedRequest
     from tui_chat.store import Store
-    from tui_chat.workspace.workspace import Workspace
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,8 +130,8 @@ def recorded_words(recorded: RecordedRequest, time: str, *, is_exact: bool) -> s
 class RequestHistory:
     """Remembers what requests are composed from, and composes them again."""
 
-    def __init__(self, workspace: Workspace) -> None:
-        self._workspace = workspace
+    def __init__(self, core: WorkspaceCore) -> None:
+        self.core = core
         self._stored: WeakKeyDictionary[Store, dict[str, str]] = WeakKeyDictionary()
         """Revisions that a store has: the hash in recipes, and the store's hash of each."""
 
@@ -139,7 +139,7 @@ class RequestHistory:
         """Return the recipe of a request that is about to be sent, having stored the revisions
         that it refers to. Raises StoreError.
         """
-        store = self._workspace.active_store
+        store = self.core.active_store
         stored = self._stored.setdefault(store, {})
         for name, (kind, text) in revisions_of(inputs).items():
             if name not in stored:
@@ -150,8 +150,8 @@ class RequestHistory:
 
     async def sent_request(self, entry_id: str) -> SentRequest | None:
         """Return the request that produced a reply; None, reported, if there was none."""
-        with self._workspace.reporting():
-            return await self.request(entry_id, self._workspace.state.entries)
+        with self.core.reporting():
+            return await self.request(entry_id, self.core.state.entries)
         return None
 
     async def foreign_reply(
@@ -173,9 +173,9 @@ class RequestHistory:
 
     async def of_session(self) -> tuple[StoredRequest, ...]:
         """Return the requests of the active session, oldest first."""
-        workspace = self._workspace
-        with workspace.reporting():
-            return await workspace.active_store.requests.list(workspace.state.session_id)
+        core = self.core
+        with core.reporting():
+            return await core.active_store.requests.list(core.state.session_id)
         return ()
 
     async def last_sent(self, endpoint: str, before: str = "") -> LastSent | None:
@@ -184,8 +184,8 @@ class RequestHistory:
         shown.
         """
         with suppress(TuiChatError):
-            state = self._workspace.state
-            store, entries = self._workspace.active_store, state.entries
+            state = self.core.state
+            store, entries = self.core.active_store, state.entries
             sent = await store.requests.last_accepted(state.session_id, endpoint, before)
             if sent is None:
                 return None
@@ -198,9 +198,7 @@ class RequestHistory:
         unreported, if there is none that can be shown.
         """
         with suppress(TuiChatError):
-            sent = await self._workspace.active_store.requests.list(
-                self._workspace.state.session_id
-            )
+            sent = await self.core.active_store.requests.list(self.core.state.session_id)
             ids = [each.message_id for each in sent]
             older = sent[: ids.index(entry_id)] if entry_id in ids else ()
             of_protocol = [each for each in older if each.request.protocol is protocol]
@@ -214,9 +212,9 @@ class RequestHistory:
         which `tui-chat build --turn` makes the same bytes anywhere; None, reported, if that is not
         possible.
         """
-        with self._workspace.reporting():
+        with self.core.reporting():
             sent = await self.request(entry_id)
-            entry = await self._workspace.active_store.messages.get(entry_id)
+            entry = await self.core.active_store.messages.get(entry_id)
             if sent.composed is None or sent.body is None or entry is None:
                 raise InputError(f"This turn cannot be put into a file. {sent.why}".strip())
             if sent.composed.inputs is None:
@@ -243,12 +241,12 @@ class RequestHistory:
         The messages of `known` entries are used instead of equal ones from the store, because
         memos find what was made of them by their identity.
         """
-        record = await self._workspace.active_store.requests.get(entry_id)
+        record = await self.core.active_store.requests.get(entry_id)
         if record is None:
             raise InputError("No request is stored for this message.")
         if record.is_recorded and record.body is not None:
             sent = await asyncio.to_thread(self._read_kept, record, record.body, "")
-            entry = await self._workspace.active_store.messages.get(entry_id)
+            entry = await self.core.active_store.messages.get(entry_id)
             if sent.composed is None or entry is None:
                 return sent
             return replace(sent, composed=calibrate(sent.composed, entry.usage.input))
@@ -281,7 +279,7 @@ class RequestHistory:
 
     def _endpoint(self, record: RequestRecord) -> Endpoint:
         """Return the endpoint that a request went to; one at its URL if that is not configured."""
-        for endpoint in self._workspace.state.config.endpoints:
+        for endpoint in self.core.state.config.endpoints:
             if endpoint.name == record.endpoint and endpoint.protocol is record.protocol:
                 return endpoint
         scheme, _, rest = record.url.partition("://")
@@ -308,7 +306,7 @@ class RequestHistory:
         """Return what a request was composed from. Raises InputError if that is gone, and
         ValueError and the like if the recipe cannot be read.
         """
-        store = self._workspace.active_store
+        store = self.core.active_store
         stored = self._stored.get(store, {})
         recipe = read_recipe(stored_recipe)
         names = [recipe.endpoint, recipe.preset, recipe.role, recipe.profile, recipe.tools]

@@ -6,50 +6,37 @@
    state changed meanwhile.
 3. What lorebooks find in a message is remembered, too, but the first search of a long conversation
    may take seconds; see `is_lore_searched`.
-
-Estimated token counts are corrected by what providers counted, for each endpoint and model. The
-corrections are stored between runs of the program.
 """
 
 from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Mapping
 from dataclasses import replace
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeAlias
 from zlib import crc32
 
 from tui_chat.compose import Composed, compose, encode
-from tui_chat.config import LOOPBACK_URL
 from tui_chat.context import Inputs, SessionSettings
 from tui_chat.context.generation import may_continue, with_kind
 from tui_chat.context.inputs import sendable_messages
 from tui_chat.errors import InputError
-from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.generation import GenerationKind
-from tui_chat.models.json_values import pack, unpack
 from tui_chat.models.lorebook import Lorebook
 from tui_chat.models.memo import forget_recent
 from tui_chat.models.message import Message, Part
 from tui_chat.models.preset import Preset
 from tui_chat.models.session import Entry
-from tui_chat.tokens import NO_CORRECTION, Correction
+from tui_chat.workspace.calibration import TokenCalibration
+from tui_chat.workspace.core import WorkspaceCore
 from tui_chat.workspace.state import WhatIf, WorkspaceState, unanswered_calls
 
 if TYPE_CHECKING:
     from tui_chat.analysis import CapturedRequest
     from tui_chat.models.request import RecordedRequest
-    from tui_chat.store import Store
-    from tui_chat.workspace.workspace import Workspace
 
-_SETTING = "corrections"
-"""The name of the stored setting that holds the corrections."""
-
-_MAX_MODELS = 100
-"""Models whose correction is stored, the latest ones."""
 LONG_SEARCH = 200
 """Lore entries and messages from which a first search may take longer than a frame."""
 
@@ -75,65 +62,13 @@ _Key: TypeAlias = tuple[str, tuple[Part, ...], Protocol]
 """Draft, attachments and protocol of a composed request."""
 
 
-@dataclass(frozen=True, slots=True)
-class _StoredCorrection:
-    endpoint: str
-    model: str
-    correction: Correction
-
-
-class TokenCalibration:
-    """Corrects token estimates by what providers reported."""
-
-    def __init__(self) -> None:
-        self._corrections: dict[tuple[str, str], Correction] = {}
-        """By endpoint and model; the one learned last is last."""
-
-    def correction(self, endpoint: str, model: str) -> Correction:
-        """Return the correction of estimates for a model at an endpoint."""
-        return self._corrections.get((endpoint, model), NO_CORRECTION)
-
-    def learn(self, composed: Composed, reported: int | None) -> None:
-        """Learn from the number of input tokens that the provider reported for a request. The
-        offline provider counts the tokens of no model, so nothing is learned from it.
-        """
-        budget = composed.envelope.budget
-        if budget is not None and not composed.endpoint.base_url.startswith(LOOPBACK_URL):
-            key = composed.endpoint.name, composed.model
-            known = self._corrections.pop(key, NO_CORRECTION)
-            self._corrections[key] = known.after(budget.uncorrected, reported)
-
-    async def load(self, store: Store) -> None:
-        """Read the corrections that an earlier run stored. Raises StoreError."""
-        text = await store.settings.get(_SETTING)
-        self._corrections = read_corrections(text or "") | self._corrections
-
-    async def save(self, store: Store) -> None:
-        """Store the corrections for the next run. Raises StoreError."""
-        await store.settings.set(_SETTING, dump_corrections(self._corrections))
-
-
-def dump_corrections(corrections: Mapping[tuple[str, str], Correction]) -> str:
-    """Return the latest corrections as text."""
-    latest = list(corrections.items())[-_MAX_MODELS:]
-    return pack(tuple(_StoredCorrection(*key, correction) for key, correction in latest))
-
-
-def read_corrections(text: str) -> dict[tuple[str, str], Correction]:
-    """Return the corrections in a text; none if it cannot be read."""
-    try:
-        stored: tuple[_StoredCorrection, ...] = unpack(tuple[_StoredCorrection, ...], text)
-    except (ValueError, TypeError, LookupError, AttributeError):
-        return {}
-    return {(each.endpoint, each.model): each.correction for each in stored}
-
-
 class Requests:
     """Composes requests."""
 
-    def __init__(self, workspace: Workspace) -> None:
-        self._workspace = workspace
-        self.calibration = TokenCalibration()
+    def __init__(self, core: WorkspaceCore, calibration: TokenCalibration) -> None:
+        self.core = core
+        self._calibration = calibration
+        core.watch(self._follow)
         self._history: tuple[Message, ...] = ()
         """What is sent of the active branch."""
         self._composed: dict[_Key, Composed] = {}
@@ -155,8 +90,10 @@ class Requests:
 
     # --- when the state changes ----------------------------------------------------------
 
-    def follow(self, before: WorkspaceState, now: WorkspaceState) -> None:
+    def _follow(self, before: WorkspaceState, now: WorkspaceState) -> None:
         """Forget composed requests if the state that they are composed from changed."""
+        if now.session_id != before.session_id:
+            self._release_conversation()
         changed = zip(_ingredients(before), _ingredients(now), strict=True)
         if not any(old is not new for old, new in changed):
             return
@@ -166,14 +103,11 @@ class Requests:
                 self._searched = None  # it was another session, or not loaded yet
         self._forget()
 
-    def release_conversation(self) -> None:
-        """Free what is remembered of the active conversation before another one is opened."""
+    def _release_conversation(self) -> None:
+        """Free what is remembered of a conversation that is left."""
         self._history, self._what_if, self._newest = (), None, ((), None, ())
         self._kind = None
         self._searched = None
-        self._workspace.update(last_sent={})
-        self._workspace.forecasts.forget()
-        self._workspace.live_request.forget()
         self._forget()
         forget_recent()
 
@@ -196,7 +130,7 @@ class Requests:
         What was found in a message is remembered; that of another session, or with other books or
         names, is not known yet, and finding it may take seconds.
         """
-        state = self._workspace.state
+        state = self.core.state
         books = state.searched_lorebooks
         if not books or self._searched == _search_key(state):
             return True
@@ -221,7 +155,7 @@ class Requests:
         """
         # If the state changes meanwhile, on the event loop, `_composed` is replaced: what was
         # composed before the change must not be found after it.
-        memory, state = self._composed, self._workspace.state
+        memory, state = self._composed, self.core.state
         own = state.endpoint.protocol
         wanted = protocol or own
         found = memory.get((draft, parts, wanted))
@@ -238,7 +172,7 @@ class Requests:
 
     def inputs(self, draft: str, parts: tuple[Part, ...] = ()) -> Inputs:
         """Return what `compose` composes the request of a draft and its attachments from."""
-        return self._inputs(self._workspace.state, draft, self._history, parts)
+        return self._inputs(self.core.state, draft, self._history, parts)
 
     def compose_kind(
         self, kind: GenerationKind, prompt: str = "", protocol: Protocol | None = None
@@ -249,10 +183,10 @@ class Requests:
         Pure, and the same object until the state changes. Raises InputError if there is nothing
         that can be continued, or generated again.
         """
-        entries = self._workspace.state.entries
+        entries = self.core.state.entries
         match kind:
             case "continue":
-                preset = self._workspace.state.preset
+                preset = self.core.state.preset
                 count = continued_count(entries, takes_user=may_continue(preset, "user"))
             case "regenerate" | "swipe":
                 count = replied_count(entries)
@@ -268,7 +202,7 @@ class Requests:
         key = kind, count, prompt, self._version
         memory = self._kind
         if memory is None or memory[0] != key:
-            state = self._workspace.state
+            state = self.core.state
             is_whole = count == len(state.entries)
             history = self._history if is_whole else sendable_messages(state.entries[:count])
             inputs = with_kind(self._inputs(state, "", history), kind, prompt)
@@ -286,7 +220,7 @@ class Requests:
 
         Raises InputError if the endpoint or the preset cannot be used.
         """
-        state = self._workspace.state
+        state = self.core.state
         edits = state.preset_edits if changes.preset == state.preset_name else None
         saved = edits.saved if edits is not None else None
         key = draft, changes, protocol, parts, self._version, saved
@@ -295,7 +229,7 @@ class Requests:
             if changes.endpoint:
                 endpoint = state.config.endpoint_named(changes.endpoint)
             if changes.preset and saved is None and self._other_preset[0] != changes.preset:
-                preset = self._workspace.library.preset(changes.preset)
+                preset = self.core.library.preset(changes.preset)
                 self._other_preset = changes.preset, preset
             count, history = changes.messages, self._history
             if (
@@ -337,7 +271,7 @@ class Requests:
         """
         key = history, draft, protocol, parts, self._version
         if self._after is None or self._after[0] != key:
-            composed = compose(self._inputs(self._workspace.state, draft, history, parts))
+            composed = compose(self._inputs(self.core.state, draft, history, parts))
             self._after = key, self.in_protocol(composed, protocol)
         return self._after[1]
 
@@ -369,13 +303,13 @@ class Requests:
             profile=state.profile,
             settings=SessionSettings.of(state.model, state.settings),
             stream=state.is_streamed,
-            now=self._workspace.now(),
+            now=self.core.now(),
             seed=self._seed,
             session_seed=crc32(state.session_id.encode()),
             lorebooks=state.searched_lorebooks,
             variables=state.variables,
             tools=tuple(tool.definition for tool in state.tools) or None,
-            correction=self.calibration.correction(state.endpoint.name, state.effective_model),
+            correction=self._calibration.correction(state.endpoint.name, state.effective_model),
             role_missing=state.role_missing,
             keeps_role_prompt=True,
         )
@@ -387,7 +321,7 @@ class Requests:
 
     def _endpoint_for(self, protocol: Protocol) -> Endpoint:
         """Return an endpoint of a protocol, on the active endpoint's host if there is one."""
-        state = self._workspace.state
+        state = self.core.state
         host = state.endpoint.base_url.partition("://")[2].partition("/")[0]
         candidates = [each for each in state.config.endpoints if each.protocol is protocol]
         same_host = [each for each in candidates if f"://{host}" in each.base_url]

@@ -20,11 +20,12 @@ from tui_chat.models.role import FIRST_ROLE_NAME, Character, Role
 from tui_chat.models.setting_json import settings_json
 from tui_chat.models.setting_types import SettingError, read_settings
 from tui_chat.models.text import clean
+from tui_chat.workspace.core import WorkspaceCore
 from tui_chat.workspace.events import BranchChanged, Done, Failed
+from tui_chat.workspace.settings import SessionSetup
 
 if TYPE_CHECKING:
     from tui_chat.library.typed_fields import Values
-    from tui_chat.workspace.workspace import Workspace
 
 FIRST_ROLE = Role(
     role_id="assistant",
@@ -46,12 +47,13 @@ MAX_RECENT_ROLES = 50
 class Roles:
     """The roles in the store."""
 
-    def __init__(self, workspace: Workspace) -> None:
-        self._workspace = workspace
+    def __init__(self, core: WorkspaceCore, settings: SessionSetup) -> None:
+        self.core = core
+        self._settings = settings
 
     async def load(self) -> None:
         """Read the roles; create the first one in an empty database. Raises StoreError."""
-        store = self._workspace.store
+        store = self.core.store
         await self._import_files()
         if await store.settings.get("roles_begun") is None:
             if not await store.roles.list():
@@ -63,8 +65,8 @@ class Roles:
         """Return the picture of a role's character card (PNG); empty if it has none, and,
         reported, if it cannot be read.
         """
-        with self._workspace.reporting():
-            return await self._workspace.store.roles.picture(role_id)
+        with self.core.reporting():
+            return await self.core.store.roles.picture(role_id)
         return b""
 
     async def to_start_with(self, role_id: str | None) -> Role | None:
@@ -72,16 +74,16 @@ class Roles:
         or gone.
         """
         await self.refresh()
-        roles = self._workspace.state.roles
+        roles = self.core.state.roles
         if role_id is None:
             recent = await self._recent()
             enabled = [role for role in roles if role.status == "enabled"]
             if recent[:1] == [_NO_ROLE] or not enabled:
                 return None
-            return await self._workspace.store.roles.get(enabled[0].role_id)
+            return await self.core.store.roles.get(enabled[0].role_id)
         if role_id == _NO_ROLE:
             return None
-        role = await self._workspace.store.roles.get(role_id)
+        role = await self.core.store.roles.get(role_id)
         if role is None:
             raise InputError("This role does not exist.")
         if role.status == "disabled":
@@ -89,35 +91,22 @@ class Roles:
             raise InputError(sentence, advice="Enable it, or choose another role.")
         return role
 
-    async def choose(self, role_id: str) -> None:
-        """Give the new chat another role; empty for none. A session that was created keeps its
-        role, which is reported.
-        """
-        workspace = self._workspace
-        with workspace.reporting():
-            if workspace.state.session is not None:
-                raise InputError(
-                    "A session keeps the role it began with.", advice="Begin a new chat for it."
-                )
-            await workspace.settings.apply_new_chat(await self.to_start_with(role_id))
-            workspace.sessions.show_opening()
-
     async def mark_used(self, role_id: str) -> None:
         """Remember that a session was created with a role; empty for none. Raises StoreError."""
         recent = [role_id, *(each for each in await self._recent() if each != role_id)]
-        await self._workspace.remember("roles_used", json.dumps(recent[:MAX_RECENT_ROLES]))
+        await self.core.remember("roles_used", json.dumps(recent[:MAX_RECENT_ROLES]))
         await self.refresh()
 
     async def save(self, role: Role) -> Role | None:
         """Add a role (without an id) or change the one with its id; its status disables it. Return
         the role as stored; None if it is not valid, which is reported.
         """
-        workspace = self._workspace
-        with workspace.reporting():
+        core = self.core
+        with core.reporting():
             role = _validated(role)
-            role = replace(role, role_id=role.role_id or workspace.new_id())
-            await workspace.store.roles.save(role)
-            await self._show_changed(role.role_id, await workspace.store.roles.get(role.role_id))
+            role = replace(role, role_id=role.role_id or core.new_id())
+            await core.store.roles.save(role)
+            await self._show_changed(role.role_id, await core.store.roles.get(role.role_id))
             return role
         return None
 
@@ -127,12 +116,12 @@ class Roles:
         """
         from tui_chat.library.foreign_files import card_files
 
-        role = await self._workspace.store.roles.get(role_id)
+        role = await self.core.store.roles.get(role_id)
         if role is None:
             raise InputError("This role does not exist.")
         character = card_files().character(card, f"the card of {role.name}")
-        await self._workspace.store.roles.save(replace(role, character=character))
-        await self._show_changed(role_id, await self._workspace.store.roles.get(role_id))
+        await self.core.store.roles.save(replace(role, character=character))
+        await self._show_changed(role_id, await self.core.store.roles.get(role_id))
 
     async def edit_character(self, role_id: str, shown: Values, values: Values) -> None:
         """Give the character of a role the typed values that differ from those that were shown; can
@@ -146,14 +135,14 @@ class Roles:
         async def restore() -> None:
             await self._change_character(role_id, before)
 
-        self._workspace.push_undo(f"the character of {name}", restore, done="Changed")
+        self.core.push_undo(f"the character of {name}", restore, done="Changed")
 
     async def _change_character(self, role_id: str, changed: Values) -> tuple[str, Values]:
         """Give the character of a role these values; return the role's name, and those before."""
         from tui_chat.library.foreign_files import card_files
 
         cards = card_files()
-        role = await self._workspace.store.roles.get(role_id)
+        role = await self.core.store.roles.get(role_id)
         if role is None:
             raise InputError("This role does not exist.")
         now = cards.values(role.character or Character())
@@ -162,43 +151,43 @@ class Roles:
 
     async def delete(self, role_id: str) -> None:
         """Delete a role; its sessions stay, say so, and work without it."""
-        with self._workspace.reporting():
-            await self._workspace.store.roles.delete(role_id)
+        with self.core.reporting():
+            await self.core.store.roles.delete(role_id)
             await self._show_changed(role_id, None)
 
     async def _show_changed(self, role_id: str, role: Role | None) -> None:
         """Update the state to a changed role; None if it was deleted."""
-        workspace = self._workspace
+        core = self.core
         await self.refresh()
-        state = workspace.state
+        state = core.state
         if state.session is not None and state.session.role_id == role_id:
             before = state.role_fault
-            workspace.update(role=role, role_missing=role is None)
-            fault = workspace.state.role_fault
+            core.update(role=role, role_missing=role is None)
+            fault = core.state.role_fault
             if fault and not before:
                 sentence = f"The role was {fault}: this session no longer sends its prompt."
-                workspace.publish(Done(sentence))
+                core.publish(Done(sentence))
         elif state.session is None and state.role is not None and state.role.role_id == role_id:
             enabled = role is not None and role.status == "enabled"
             role = await self.to_start_with(role_id if enabled else None)
-            await workspace.settings.apply_new_chat(role)
-        workspace.publish(BranchChanged())
+            await self._settings.apply_new_chat(role)
+        core.publish(BranchChanged())
 
     async def refresh(self) -> None:
         """Read the list of roles again. Raises StoreError."""
         ranks = {role_id: rank for rank, role_id in enumerate(await self._recent())}
-        roles = await self._workspace.store.roles.list()
+        roles = await self.core.store.roles.list()
 
         def order(role: Role) -> tuple[bool, int]:
             return role.status == "disabled", ranks.get(role.role_id, len(ranks))
 
-        self._workspace.update(roles=tuple(sorted(roles, key=order)))
+        self.core.update(roles=tuple(sorted(roles, key=order)))
 
     async def _recent(self) -> list[str]:
         return await self._recalled("roles_used", list) or []
 
     async def _import_files(self) -> None:
-        library, store = self._workspace.library, self._workspace.store
+        library, store = self.core.library, self.core.store
         names = library.names("roles")
         if not names:
             return
@@ -212,13 +201,13 @@ class Roles:
                     await store.roles.save(_validated(library.role(name, text)))
                     digests[name] = digest
             except InputError as error:
-                self._workspace.publish(Failed(error))
+                self.core.publish(Failed(error))
         if digests != known:
             await store.settings.set("role_files", json.dumps(digests))
 
     async def _recalled(self, key: str, kind: type) -> Any:
         """Return a stored setting parsed as JSON; None if there is none of this type."""
-        text = await self._workspace.store.settings.get(key)
+        text = await self.core.store.settings.get(key)
         try:
             found = json.loads(text) if text else None
         except ValueError:

@@ -129,11 +129,11 @@ class SessionFiles:
         with workspace.reporting():
             for start in range(FIRST_FILES, len(files), 4 * _BATCH):
                 await self._add(files[start : start + 4 * _BATCH])
-            await workspace.sessions.refresh_list()
+            await workspace.catalog.refresh()
             for start in range(FIRST_TITLES, len(files), _BATCH):
                 batch = files[start : start + _BATCH]
                 await self._name(batch, await asyncio.to_thread(_headings, batch))
-                await workspace.sessions.refresh_list()
+                await workspace.catalog.refresh()
 
     async def _name(self, files: Sequence[ListedFile], headings: Sequence[FileHeading]) -> None:
         """Give sessions the titles of their files; drop the files that hold no conversation."""
@@ -247,7 +247,7 @@ class SessionFiles:
         if first.session.head_id is not None:
             head_id = first.session.head_id  # what was taken back follows it
             await store.branches.activate(file.session_id, head_id, ends_there=True)
-        await self._workspace.sessions.refresh_list()
+        await self._workspace.catalog.refresh()
 
     async def _note_subagents(self, file: ListedFile, content: FileContent) -> None:
         """Note the subagents that a file tells of, and the calls that started those beside it."""
@@ -299,7 +299,7 @@ class SessionFiles:
                 if await asyncio.to_thread(file.refresh):
                     async with self._reading:
                         await self._read(file)
-                    await workspace.sessions.reload_branch()
+                    await workspace.active.reload_branch()
                     ended = clock()
                     self._next_read = ended + _PAUSE_FACTOR * (ended - now)
         if now >= self._next_scan:
@@ -320,7 +320,7 @@ class SessionFiles:
             self._take(new)
             await self._add(new)
             await self._name(new, await asyncio.to_thread(_headings, new))
-            await self._workspace.sessions.refresh_list()
+            await self._workspace.catalog.refresh()
 
     # --- searching -----------------------------------------------------------------------
 

@@ -7,30 +7,42 @@ from typing import TYPE_CHECKING
 
 from tui_chat.models.session import SessionSummary
 from tui_chat.models.text import clean
+from tui_chat.workspace.active_session import default_title
+from tui_chat.workspace.core import WorkspaceCore
 from tui_chat.workspace.events import BranchChanged
-from tui_chat.workspace.sessions import default_title
+from tui_chat.workspace.replies import Replies
+from tui_chat.workspace.session_catalog import SessionCatalog
+from tui_chat.workspace.sessions import Sessions
 
 if TYPE_CHECKING:
     from tui_chat.store.sessions import SessionChanges
-    from tui_chat.workspace.workspace import Workspace
 
 
 class SessionOrganization:
     """Renames, marks, files and deletes sessions."""
 
-    def __init__(self, workspace: Workspace) -> None:
-        self._workspace = workspace
+    def __init__(
+        self,
+        core: WorkspaceCore,
+        sessions: Sessions,
+        catalog: SessionCatalog,
+        replies: Replies,
+    ) -> None:
+        self.core = core
+        self._sessions = sessions
+        self._catalog = catalog
+        self._replies = replies
 
     async def rename(self, session_id: str, title: str) -> None:
         """Change the title of a session."""
-        workspace = self._workspace
-        with workspace.reporting():
+        core = self.core
+        with core.reporting():
             title = default_title(title)
-            store = workspace.store_of(session_id)
+            store = core.store_of(session_id)
             session = await store.sessions.update(session_id, title=title)
-            if workspace.state.is_active(session_id):
-                workspace.update(BranchChanged(), session=session)
-            await workspace.sessions.refresh_list()
+            if core.state.is_active(session_id):
+                core.update(BranchChanged(), session=session)
+            await self._catalog.refresh()
 
     async def organise(
         self,
@@ -45,8 +57,8 @@ class SessionOrganization:
         """Pin, archive, tag or file sessions, or mark them read or unread; None changes nothing.
         `Workspace.undo` restores archived sessions.
         """
-        workspace, store = self._workspace, self._workspace.store
-        with workspace.reporting():
+        core, store = self.core, self.core.store
+        with core.reporting():
             not_archived = [each for each in self._summaries(session_ids) if not each.archived]
             changes: SessionChanges = {}
             if pinned is not None:
@@ -68,56 +80,56 @@ class SessionOrganization:
                     await store.sessions.update_many({key: {"archived": False} for key in ids})
                     await self._refresh(ids)
 
-                workspace.push_undo(_description(not_archived), restore, done="Archived")
+                core.push_undo(_description(not_archived), restore, done="Archived")
 
     async def retag(
         self, session_ids: Collection[str], *, add: Collection[str], drop: Collection[str]
     ) -> None:
         """Add tags to sessions and remove others; tags that are not named stay."""
-        workspace = self._workspace
-        with workspace.reporting():
+        core = self.core
+        with core.reporting():
             changes: dict[str, SessionChanges] = {}
             for session in self._summaries(session_ids):
                 kept = [tag for tag in session.tags if tag not in drop]
                 changes[session.session_id] = {"tags": _normalized_tags((*kept, *add))}
-            await workspace.store.sessions.update_many(changes)
+            await core.store.sessions.update_many(changes)
             await self._refresh(session_ids)
 
     async def delete(self, session_ids: Collection[str]) -> None:
         """Delete sessions, stopping the replies that arrive there. `Workspace.undo` restores
         them.
         """
-        workspace = self._workspace
-        with workspace.reporting():
+        core = self.core
+        with core.reporting():
             ids = tuple(session_ids)
             for session_id in ids:
-                await workspace.replies.stop_in(session_id)
-            deleted, state = self._summaries(ids), workspace.state
+                await self._replies.stop_in(session_id)
+            deleted, state = self._summaries(ids), core.state
             active_id = state.session_id if state.session is not None else ""
-            await workspace.store.sessions.delete(ids)
-            await workspace.sessions.leave(ids)
-            await workspace.sessions.refresh_list()
+            await core.store.sessions.delete(ids)
+            await self._sessions.leave(ids)
+            await self._catalog.refresh()
 
             async def restore() -> None:
-                await workspace.store.sessions.restore(ids)
-                await workspace.sessions.refresh_list()
-                if active_id in ids and workspace.state.session is None:
-                    await workspace.sessions.activate(active_id)
+                await core.store.sessions.restore(ids)
+                await self._catalog.refresh()
+                if active_id in ids and core.state.session is None:
+                    await self._sessions.activate(active_id)
 
-            workspace.push_undo(_description(deleted), restore)
+            core.push_undo(_description(deleted), restore)
 
     async def _refresh(self, session_ids: Collection[str]) -> None:
         """Read the list again, and the active session if it was changed."""
-        workspace = self._workspace
-        session_id = workspace.state.session_id
-        if session_id in session_ids and workspace.state.session is not None:
-            session = await workspace.store_of(session_id).sessions.get(session_id)
-            if workspace.state.is_active(session_id):
-                workspace.update(session=session)
-        await workspace.sessions.refresh_list()
+        core = self.core
+        session_id = core.state.session_id
+        if session_id in session_ids and core.state.session is not None:
+            session = await core.store_of(session_id).sessions.get(session_id)
+            if core.state.is_active(session_id):
+                core.update(session=session)
+        await self._catalog.refresh()
 
     def _summaries(self, session_ids: Collection[str]) -> list[SessionSummary]:
-        sessions = self._workspace.state.sessions
+        sessions = self.core.state.sessions
         return [each for each in sessions if each.session_id in session_ids]
 
 

@@ -1,17 +1,17 @@
-"""Settings of the active session: endpoint, model, parameters, profile, lorebooks.
+"""Settings of the active session: endpoint, model, parameters, profile, lorebooks, tools.
 
 1. A setting holds from the next message on, and stays with the session.
 2. A session whose preset, profile, lorebook or endpoint is gone opens all the same: `Failed` says
    so, and the session goes on without it, or with the default endpoint.
 
-The preset is chosen in `presets`, the role in `roles`, the tools in `tools`.
+The preset is chosen in `presets`, the role when a new chat begins.
 """
 
 from __future__ import annotations
 
 import json
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tui_chat.compose import Composed
 from tui_chat.errors import InputError, TuiChatError
@@ -28,13 +28,13 @@ from tui_chat.models.setting_types import (
     typed_setting_name,
 )
 from tui_chat.models.settings import NO_SETTINGS, Settings
+from tui_chat.models.tool import Tool
 from tui_chat.providers import discover_endpoints, merge_discovered
-from tui_chat.workspace.events import Done, Failed, RequestOutdated
+from tui_chat.workspace.core import WorkspaceCore
+from tui_chat.workspace.events import BranchChanged, Done, Failed, RequestOutdated
+from tui_chat.workspace.presets import Presets
+from tui_chat.workspace.requests import Requests
 from tui_chat.workspace.state import DEFAULT_PRESET
-
-if TYPE_CHECKING:
-    from tui_chat.workspace.workspace import Workspace
-
 
 _LAST_MODEL = "model"
 """The setting of the store with the endpoint and model that were chosen last, and those that the
@@ -58,8 +58,10 @@ class SessionValues:
 class SessionSetup:
     """Changes the settings of the active session."""
 
-    def __init__(self, workspace: Workspace) -> None:
-        self._workspace = workspace
+    def __init__(self, core: WorkspaceCore, presets: Presets, requests: Requests) -> None:
+        self.core = core
+        self._presets = presets
+        self._requests = requests
         self._is_model_chosen = False
         """True after the user chose a model in this run, which counts instead of one that the
         command line names.
@@ -67,22 +69,22 @@ class SessionSetup:
 
     async def set_model(self, endpoint: str, model: str) -> None:
         """Send to this model of this endpoint, in this session and in those that are new."""
-        workspace, config = self._workspace, self._workspace.state.config
-        with workspace.reporting():
-            workspace.update(endpoint=config.endpoint_named(endpoint), model=model)
-            await workspace.sessions.save_settings(endpoint=endpoint, model=model)
+        core, config = self.core, self.core.state.config
+        with core.reporting():
+            core.update(endpoint=config.endpoint_named(endpoint), model=model)
+            await core.change_session(endpoint=endpoint, model=model)
             await self._remember_model(endpoint, model)
 
     async def _remember_model(self, endpoint: str, model: str) -> None:
-        config = self._workspace.state.config
+        config = self.core.state.config
         self._is_model_chosen = True
         last = [endpoint, model, config.endpoint, config.model]
-        await self._workspace.remember(_LAST_MODEL, json.dumps(last))
+        await self.core.remember(_LAST_MODEL, json.dumps(last))
 
     def preview(self, values: SessionValues) -> None:
         """Show the live request with other settings of the session, without storing them."""
-        workspace = self._workspace
-        workspace.update(
+        core = self.core
+        core.update(
             RequestOutdated(),
             endpoint=values.endpoint,
             model=values.model,
@@ -93,11 +95,11 @@ class SessionSetup:
         """Set the session's endpoint, model and settings; False, with the fault reported, if they
         cannot be stored.
         """
-        workspace = self._workspace
-        with workspace.reporting():
+        core = self.core
+        with core.reporting():
             self.preview(values)
             endpoint = values.endpoint.name
-            await workspace.sessions.save_settings(
+            await core.change_session(
                 endpoint=endpoint, model=values.model, settings=values.settings
             )
             await self._remember_model(endpoint, values.model)
@@ -107,7 +109,7 @@ class SessionSetup:
     @property
     def values(self) -> SessionValues:
         """The session's endpoint, model and settings."""
-        state = self._workspace.state
+        state = self.core.state
         return SessionValues(state.endpoint, state.model, state.settings)
 
     async def set_parameter(self, name: str, text: str) -> bool:
@@ -115,17 +117,17 @@ class SessionSetup:
         to preset, role and endpoint again. Return False, with the fault reported, if the value is
         not accepted.
         """
-        workspace = self._workspace
-        with workspace.reporting():
+        core = self.core
+        with core.reporting():
             try:
                 name = typed_setting_name(name)
                 is_reset = text.strip().casefold() in reset_words(name)
                 value = None if is_reset else parse_setting(name, text)
             except SettingError as error:
                 raise InputError(f"{error}.") from error
-            settings = replace(workspace.state.settings, **{name: value})
-            workspace.update(settings=settings)
-            await workspace.sessions.save_settings(settings=settings)
+            settings = replace(core.state.settings, **{name: value})
+            core.update(settings=settings)
+            await core.change_session(settings=settings)
             return True
         return False
 
@@ -152,18 +154,18 @@ class SessionSetup:
     @property
     def composed(self) -> Composed:
         """The request that Enter would send, with the present settings."""
-        request = self._workspace.state.request
-        return self._workspace.requests.compose(request.draft, None, request.parts)
+        request = self.core.state.request
+        return self._requests.compose(request.draft, None, request.parts)
 
     async def set_profile(self, name: str) -> None:
         """Use this profile, also for new chats; empty for none."""
-        with self._workspace.reporting():
+        with self.core.reporting():
             await self._use_profile(name)
 
     async def take_chosen_profile(self) -> None:
         """Use the profile of new chats in the open one if it has none. Raises StoreError."""
-        state = self._workspace.state
-        name = await self._workspace.store.settings.get("profile")
+        state = self.core.state
+        name = await self.core.store.settings.get("profile")
         if name and state.session is None and not state.profile_name:
             await self.set_profile(name)
 
@@ -178,76 +180,99 @@ class SessionSetup:
         """Write a profile to a new file and use it, or to the file `name`; see
         `Library.save_profile`. Raises InputError.
         """
-        workspace = self._workspace
-        library = workspace.library
+        core = self.core
+        library = core.library
         file = library.save_profile(profile, name, before=before, overwrite=overwrite)
         if not name:
             await self.set_profile(file)
-        elif file == workspace.state.profile_name:
-            workspace.update(RequestOutdated(), profile=library.profile(file))
+        elif file == core.state.profile_name:
+            core.update(RequestOutdated(), profile=library.profile(file))
 
     async def delete_profile(self, name: str) -> None:
         """Delete the file of a profile; it can be restored. Raises InputError."""
-        workspace = self._workspace
-        text = workspace.library.text("profiles", name)
-        was_used = name == workspace.state.profile_name
-        was_remembered = await workspace.store.settings.get("profile") == name
-        workspace.library.delete("profiles", name)
+        core = self.core
+        text = core.library.text("profiles", name)
+        was_used = name == core.state.profile_name
+        was_remembered = await core.store.settings.get("profile") == name
+        core.library.delete("profiles", name)
         if was_used:
             await self.set_profile("")
         elif was_remembered:
-            await workspace.remember("profile", "")
-        session_id = workspace.state.session_id
+            await core.remember("profile", "")
+        session_id = core.state.session_id
 
         async def restore() -> None:
-            workspace.library.save_text("profiles", text, name, is_new=True)
-            is_same_session = workspace.state.session_id == session_id
-            if was_used and is_same_session and not workspace.state.profile_name:
+            core.library.save_text("profiles", text, name, is_new=True)
+            is_same_session = core.state.session_id == session_id
+            if was_used and is_same_session and not core.state.profile_name:
                 await self.set_profile(name)
-            elif was_remembered and not await workspace.store.settings.get("profile"):
-                await workspace.remember("profile", name)
+            elif was_remembered and not await core.store.settings.get("profile"):
+                await core.remember("profile", name)
 
-        workspace.push_undo(f"the profile “{name}”", restore)
+        core.push_undo(f"the profile “{name}”", restore)
 
     async def _use_profile(self, name: str) -> None:
-        workspace = self._workspace
-        profile = workspace.library.profile(name) if name else None
-        workspace.update(profile=profile, profile_name=name)
-        await workspace.sessions.save_settings(profile=name)
-        await workspace.remember("profile", name)
+        core = self.core
+        profile = core.library.profile(name) if name else None
+        core.update(profile=profile, profile_name=name)
+        await core.change_session(profile=name)
+        await core.remember("profile", name)
 
     async def set_lorebooks(self, names: tuple[str, ...]) -> None:
         """Use these lorebooks and no others; earlier ones go first."""
-        workspace = self._workspace
-        with workspace.reporting():
-            lorebooks = tuple(map(workspace.library.lorebook, names))
-            workspace.update(lorebooks=lorebooks, lorebook_names=names)
-            await workspace.sessions.save_settings(lorebooks=names)
+        core = self.core
+        with core.reporting():
+            lorebooks = tuple(map(core.library.lorebook, names))
+            core.update(lorebooks=lorebooks, lorebook_names=names)
+            await core.change_session(lorebooks=names)
 
     def reload_lorebooks(self) -> None:
         """Read the files of the session's lorebooks again."""
-        names = self._workspace.state.lorebook_names
-        self._workspace.update(RequestOutdated(), lorebooks=self._lorebooks(names))
+        names = self.core.state.lorebook_names
+        self.core.update(RequestOutdated(), lorebooks=self._lorebooks(names))
+
+    async def set_tools(self, names: tuple[str, ...]) -> None:
+        """Offer these tools and no others to the model from the next message on."""
+        core = self.core
+        with core.reporting():
+            config, session_id = core.state.config, core.state.session_id
+            unknown = [name for name in names if config.tool_named(name) is None]
+            if unknown:
+                raise InputError(f"There is no tool “{unknown[0]}”.")
+            core.update(tools=tuple(filter(None, map(config.tool_named, names))))
+            await core.active_store.settings.set(f"tools/{session_id}", json.dumps(names))
+            core.publish(BranchChanged())
+
+    async def _offered_tools(self, session_id: str) -> tuple[Tool, ...]:
+        """Return the tools chosen for a session, else those offered by default. Raises
+        StoreError.
+        """
+        tools, store = self.core.state.config.tools, self.core.store_of(session_id)
+        text = await store.settings.get(f"tools/{session_id}") if tools else None
+        if not text:
+            return tuple(tool for tool in tools if tool.offered)
+        chosen = json.loads(text)
+        return tuple(tool for tool in tools if tool.name in chosen)
 
     async def discover_models(self) -> None:
         """Look for model servers on this machine, and offer their models."""
-        workspace = self._workspace
-        with workspace.reporting():
-            known = workspace.state.config.endpoints
-            found = await discover_endpoints(known, workspace.client)
-            config = workspace.state.config
+        core = self.core
+        with core.reporting():
+            known = core.state.config.endpoints
+            found = await discover_endpoints(known, core.client)
+            config = core.state.config
             endpoints = merge_discovered(config.endpoints, found)
-            workspace.update(config=replace(config, endpoints=endpoints))
+            core.update(config=replace(config, endpoints=endpoints))
 
     # --- when a session is opened ----------------------------------------------------------
 
     async def apply_session(self, session: Session, role: Role | None) -> None:
         """Set everything as a session has it. Raises StoreError."""
-        workspace = self._workspace
+        core = self.core
         endpoint, model = self._endpoint(session.endpoint), session.model
         if endpoint.models and not session.endpoint and model not in endpoint.models:
             model = ""  # an imported conversation names a model that is not offered here
-        workspace.update(
+        core.update(
             role=role,
             role_missing=role is None and bool(session.role_id or session.lost_role),
             model=model,
@@ -257,13 +282,13 @@ class SessionSetup:
                 session.preset or (role.preset if role else ""), session.profile, session.lorebooks
             ),
         )
-        store = workspace.store_of(session.session_id)
-        workspace.update(variables=await store.sessions.variables(session.session_id))
-        workspace.update(tools=await workspace.tools.offered_in(session.session_id))
+        store = core.store_of(session.session_id)
+        core.update(variables=await store.sessions.variables(session.session_id))
+        core.update(tools=await self._offered_tools(session.session_id))
 
     async def apply_new_chat(self, role: Role | None) -> None:
         """Set everything as new chats with this role have it. Raises StoreError."""
-        workspace, config = self._workspace, self._workspace.state.config
+        core, config = self.core, self.core.state.config
         endpoint, model = await self.default_model() or await self._last_model()
         name, named_model = config.named
         if (name or named_model) and not self._is_model_chosen:
@@ -275,10 +300,10 @@ class SessionSetup:
         elif role is not None and role.model:
             # The role's model is used if an endpoint offers it; the session itself names none.
             model, endpoint = "", config.endpoint_offering(role.model, endpoint)
-        profile = await workspace.store.settings.get("profile") or ""
+        profile = await core.store.settings.get("profile") or ""
         world = role.character.world if role is not None and role.character is not None else ""
-        linked = (world,) if world and world in workspace.library.names("lorebooks") else ()
-        workspace.update(
+        linked = (world,) if world and world in core.library.names("lorebooks") else ()
+        core.update(
             role=role,
             role_missing=False,
             variables={},
@@ -287,14 +312,14 @@ class SessionSetup:
             model=model,
             **self._files(role.preset if role else "", profile, linked),
         )
-        workspace.update(tools=await workspace.tools.offered_in(""))
+        core.update(tools=await self._offered_tools(""))
 
     async def default_model(self) -> tuple[Endpoint, str] | None:
         """Return endpoint and model that the user made the default of new sessions; None if there
         is no default, or its endpoint is gone. Raises StoreError.
         """
-        config = self._workspace.state.config
-        match json.loads(await self._workspace.store.settings.get(_DEFAULT_MODEL) or "[]"):
+        config = self.core.state.config
+        match json.loads(await self.core.store.settings.get(_DEFAULT_MODEL) or "[]"):
             case [str(name), str(model)] if name in [each.name for each in config.endpoints]:
                 return config.endpoint_named(name), model
             case _:
@@ -304,28 +329,28 @@ class SessionSetup:
         """Begin new sessions with this model of this endpoint; an empty endpoint for the model
         that was chosen last.
         """
-        workspace = self._workspace
-        with workspace.reporting():
+        core = self.core
+        with core.reporting():
             self._is_model_chosen = True
             stored = json.dumps([endpoint, model]) if endpoint else ""
-            await workspace.store.settings.set(_DEFAULT_MODEL, stored)
+            await core.store.settings.set(_DEFAULT_MODEL, stored)
             begins = f"{model} at {endpoint}" if endpoint else "the model that was chosen last"
-            workspace.publish(Done(f"New sessions use {begins}."))
+            core.publish(Done(f"New sessions use {begins}."))
 
     async def _last_model(self) -> tuple[Endpoint, str]:
         """Return endpoint and model that were chosen last, or those of the config if it was changed
         since.
         """
-        config = self._workspace.state.config
+        config = self.core.state.config
         names = [each.name for each in config.endpoints]
-        match json.loads(await self._workspace.store.settings.get(_LAST_MODEL) or "[]"):
+        match json.loads(await self.core.store.settings.get(_LAST_MODEL) or "[]"):
             case [str(name), str(model), config.endpoint, config.model] if name in names:
                 return config.endpoint_named(name), model
             case _:
                 return config.endpoint_named(config.endpoint), config.model
 
     def _endpoint(self, name: str) -> Endpoint:
-        config = self._workspace.state.config
+        config = self.core.state.config
         try:
             return config.endpoint_named(name or config.endpoint)
         except InputError as error:
@@ -335,16 +360,16 @@ class SessionSetup:
 
     def _files(self, preset_name: str, profile_name: str, names: tuple[str, ...]) -> dict[str, Any]:
         """Return the state's preset, profile and lorebooks as read from their files."""
-        workspace = self._workspace
+        core = self.core
         preset_name = preset_name or DEFAULT_PRESET
         try:
-            preset = workspace.presets.read(preset_name)
+            preset = self._presets.read(preset_name)
         except InputError as error:
             preset = Preset(DEFAULT_PRESET)
             self._report(error, "The session continues without a preset.")
         profile = None
         try:
-            profile = workspace.library.profile(profile_name) if profile_name else None
+            profile = core.library.profile(profile_name) if profile_name else None
         except InputError as error:
             self._report(error, "The session continues without a profile.")
         return {
@@ -361,7 +386,7 @@ class SessionSetup:
         found: list[Lorebook] = []
         for name in names:
             try:
-                found.append(self._workspace.library.lorebook(name))
+                found.append(self.core.library.lorebook(name))
             except InputError as error:
                 self._report(error, "The session continues without this lorebook.")
         return tuple(found)
@@ -369,4 +394,4 @@ class SessionSetup:
     def _report(self, error: TuiChatError, consequence: str) -> None:
         sentence = str(error).removesuffix(".")
         error = InputError(f"{sentence}. {consequence}", advice=error.advice)
-        self._workspace.publish(Failed(error))
+        self.core.publish(Failed(error))

@@ -10,19 +10,18 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from tui_chat.compose import Composed
-from tui_chat.context.generation import continued_text
 from tui_chat.errors import InputError, StoreError, TuiChatError
 from tui_chat.models.reply import Reply
 from tui_chat.models.request import SideRequest, SideRequestKind
 from tui_chat.models.text import clean
 from tui_chat.models.usage import cost_of
 from tui_chat.send import receive
-
-if TYPE_CHECKING:
-    from tui_chat.workspace.workspace import Workspace
+from tui_chat.workspace.core import WorkspaceCore
+from tui_chat.workspace.requests import Requests
+from tui_chat.workspace.usage import UsageReports
 
 REPLY_KEPT = 100_000
 """Characters of a reply that are kept with its request."""
@@ -31,8 +30,10 @@ REPLY_KEPT = 100_000
 class SideRequests:
     """Sends side requests and stores each with its cost."""
 
-    def __init__(self, workspace: Workspace) -> None:
-        self._workspace = workspace
+    def __init__(self, core: WorkspaceCore, requests: Requests, usage: UsageReports) -> None:
+        self.core = core
+        self._requests = requests
+        self._usage = usage
 
     async def ask(
         self,
@@ -47,7 +48,7 @@ class SideRequests:
         fails. If the record of the request cannot be stored, that is not an error.
         """
         reply = Reply()
-        state = self._workspace.state
+        state = self.core.state
         is_new = state.session is None and state.session_id == session_id
 
         def grow(more: Reply, _: int) -> None:
@@ -56,7 +57,7 @@ class SideRequests:
             on_text(reply.text)
 
         try:
-            await receive(composed, self._workspace.client, grow, lambda pause: None)
+            await receive(composed, self.core.client, grow, lambda pause: None)
         except asyncio.CancelledError:
             await self._store(kind, session_id, is_new, composed, reply, "stopped")
             raise
@@ -76,8 +77,8 @@ class SideRequests:
         the conversation does not change. Calls `on_text` with the text that has arrived so far.
         Reports an error and returns an empty text if the request fails.
         """
-        workspace = self._workspace
-        session_id, inputs = workspace.state.session_id, composed.inputs
+        core = self.core
+        session_id, inputs = core.state.session_id, composed.inputs
 
         def spoken(text: str) -> str:
             text = clean(text).strip()
@@ -85,32 +86,19 @@ class SideRequests:
                 text = text.removeprefix(f"{inputs.user_name}:").lstrip()
             return text
 
-        workspace.requests.reseed()
-        with workspace.reporting():
+        self._requests.reseed()
+        with core.reporting():
             reply = await self.ask(kind, session_id, composed, lambda text: on_text(spoken(text)))
             if not (text := spoken(reply.text)):
                 raise InputError("The model wrote no text.")
             return text
         return ""
 
-    async def continue_message(
-        self, entry_id: str, composed: Composed, on_text: Callable[[str], None]
-    ) -> None:
-        """Have the model continue the last message of the user (`composed` requests it): the longer
-        text is a version of it. Reports why if that is not possible.
-        """
-        workspace, inputs = self._workspace, composed.inputs
-        assert inputs is not None  # it is no captured request
-        session_id, begun = workspace.state.session_id, continued_text(inputs)
-        text = await self.generate("impersonate", composed, lambda more: on_text(begun + more))
-        if text and workspace.state.session_id == session_id:
-            await workspace.branches.edit(entry_id, begun + text)
-
     async def sent(self) -> tuple[SideRequest, ...]:
         """Return those of the active session whose exact bodies are kept, the newest first."""
-        workspace = self._workspace
-        with workspace.reporting():
-            found = await workspace.active_store.side_requests.list(workspace.state.session_id)
+        core = self.core
+        with core.reporting():
+            found = await core.active_store.side_requests.list(core.state.session_id)
             return tuple(each for each in reversed(found) if each.body)
         return ()
 
@@ -124,9 +112,9 @@ class SideRequests:
         status: Literal["complete", "stopped", "failed"],
         error: str = "",
     ) -> None:
-        workspace = self._workspace
-        known = await workspace.replies.prices()
-        prices = known.prices_of_request(composed, workspace.now())(reply.usage.tier)
+        core = self.core
+        known = await self._usage.prices()
+        prices = known.prices_of_request(composed, core.now())(reply.usage.tier)
         media = frozenset(part.kind for turn in composed.envelope.turns for part in turn.parts)
         cost = cost_of(reply.usage, prices, media)
         request = SideRequest(
@@ -143,4 +131,4 @@ class SideRequests:
             error,
         )
         with suppress(StoreError):  # the session may have been deleted meanwhile
-            await workspace.store_of(session_id).side_requests.add(request)
+            await core.store_of(session_id).side_requests.add(request)

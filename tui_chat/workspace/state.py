@@ -1,9 +1,9 @@
-"""The state of a workspace: one frozen value, replaced as a whole by `Workspace.update`."""
+"""The state of a workspace: one frozen value, replaced as a whole by `WorkspaceCore.update`."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from tui_chat.compose import Composed
@@ -189,6 +189,32 @@ class LiveRequestState:
     produced it."""
     is_live_chosen: bool = False
     """True if the user wants to see the live request of such a branch."""
+
+    def without_session(self) -> LiveRequestState:
+        """Return it without what belongs to the active session, before another one is opened."""
+        request = self
+        if request.viewed is not None:
+            request = replace(request, viewed=None, what_if=None, protocol=None)
+        return replace(
+            request,
+            chosen_kind=None,
+            diff_base=DiffBase() if request.diff_base.history else request.diff_base,
+            live=None,
+            shown=None,
+            session_id="",
+            received=None,
+            foreign=None,
+            is_live_chosen=False,
+        )
+
+    def with_foreign(self, foreign: ForeignReply | None) -> LiveRequestState:
+        """Return it with the reply of another program that the branch ends with; None for none. Its
+        request replaces that of the reply which was the last one before.
+        """
+        if self.foreign == foreign:
+            return self
+        is_stale = self.viewed is not None and self.viewed.is_automatic
+        return replace(self, foreign=foreign, viewed=None if is_stale else self.viewed)
 
     @property
     def is_untouched(self) -> bool:

@@ -1,6 +1,6 @@
 """The temporary session: nothing of it is written to disk.
 
-1. It has a store of its own, in memory. `Workspace.store_of` returns the store of a session, so
+1. It has a store of its own, in memory. `WorkspaceCore.store_of` returns the store of a session, so
    that messages, drafts, requests and the journal of a reply go where the session is.
 2. It is in no list and no search, and ends when another session becomes the active one, or with the
    program, unless it is kept.
@@ -12,69 +12,73 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tui_chat.errors import InputError
+from tui_chat.workspace.active_session import ActiveSession, default_title
+from tui_chat.workspace.core import WorkspaceCore
 from tui_chat.workspace.events import BranchChanged, Done
-from tui_chat.workspace.sessions import default_title
+from tui_chat.workspace.replies import Replies
+from tui_chat.workspace.session_catalog import SessionCatalog
 
 if TYPE_CHECKING:
     from tui_chat.store import Store
-    from tui_chat.workspace.workspace import Workspace
 
 TITLE = "Temporary session"
 
 
 class TemporarySession:
-    """Opens, keeps and ends the temporary session."""
+    """Begins, keeps and ends the temporary session; `Sessions.new_temporary` opens one."""
 
-    def __init__(self, workspace: Workspace) -> None:
-        self._workspace = workspace
-        self.store: Store | None = None
-        """The store of the temporary session; None if there is none."""
+    def __init__(
+        self,
+        core: WorkspaceCore,
+        active: ActiveSession,
+        catalog: SessionCatalog,
+        replies: Replies,
+    ) -> None:
+        self.core = core
+        self._active = active
+        self._catalog = catalog
+        self._replies = replies
         self.ended: set[str] = set()
         """The ids of temporary sessions that were not kept."""
 
-    async def open(self, role_id: str | None = None) -> None:
-        """Open a temporary session with a role; empty for none, None for the role that was used
-        last.
-        """
+    async def new_store(self) -> Store:
+        """Return an empty store for the temporary session. Raises StoreError."""
         from tui_chat.store import Store
 
-        workspace = self._workspace
-        with workspace.reporting():
-            store = await Store.open_in_memory(
-                now=lambda: workspace.now().timestamp(), new_id=workspace.new_id
-            )
-            try:
-                async with workspace.sessions.session_lock:
-                    await workspace.sessions.switch_to_new_chat(role_id)
-                    if workspace.state.role is not None:
-                        await store.roles.save(workspace.state.role)
-                    session = await workspace.sessions.create_in(store, TITLE)
-                    self.store, temporary_id = store, session.session_id
-                    workspace.update(BranchChanged(), session=session, temporary_id=temporary_id)
-            except BaseException:
-                await store.close()
-                raise
+        core = self.core
+        return await Store.open_in_memory(now=lambda: core.now().timestamp(), new_id=core.new_id)
+
+    async def begin(self, store: Store) -> None:
+        """Make the new chat the temporary session, in a store of `new_store`. The caller holds the
+        lock of the active session.
+        """
+        core = self.core
+        if core.state.role is not None:
+            await store.roles.save(core.state.role)
+        session = await self._active.create_in(store, TITLE)
+        core.temporary_store = store
+        core.update(BranchChanged(), session=session, temporary_id=session.session_id)
 
     async def keep(self) -> bool:
         """Store the temporary session like any other; False, reported, if that is not possible."""
-        workspace = self._workspace
-        with workspace.reporting():
-            async with workspace.sessions.session_lock:
+        core = self.core
+        with core.reporting():
+            async with self._active.lock:
                 title = await self._keep()
-            session_id = workspace.state.session_id
-            await workspace.sessions.refresh_list()
-            await workspace.remember("session", session_id)
-            workspace.publish(Done(f"Kept as “{title}”."))
+            session_id = core.state.session_id
+            await self._catalog.refresh()
+            await core.remember("session", session_id)
+            core.publish(Done(f"Kept as “{title}”."))
             return True
         return False
 
     async def _keep(self) -> str:
         """Copy the session to the file, and return its title. Raises InputError and StoreError."""
-        workspace, store = self._workspace, self.store
-        session_id = workspace.state.session_id
-        if store is None or not workspace.state.is_temporary:
+        core, store = self.core, self.core.temporary_store
+        session_id = core.state.session_id
+        if store is None or not core.state.is_temporary:
             raise InputError("This session is not a temporary one.")
-        if workspace.state.is_streaming:
+        if core.state.is_streaming:
             raise InputError("A reply is still arriving.", advice="Esc stops it.")
         transcript = await store.transcripts.get(session_id)
         if transcript is None or not transcript.entries:
@@ -83,27 +87,28 @@ class TemporarySession:
         if title == TITLE:
             title = default_title(transcript.entries[0].message.content) or "Files"
         session = replace(transcript.session, title=title)
-        result = await workspace.store.transcripts.add(replace(transcript, session=session))
+        result = await core.store.transcripts.add(replace(transcript, session=session))
         if result.fault:
             raise InputError(result.fault)
         tools = await store.settings.get(f"tools/{session_id}")
         if tools is not None:
-            await workspace.store.settings.set(f"tools/{session_id}", tools)
-        stored = await workspace.store.sessions.get(session_id)
+            await core.store.settings.set(f"tools/{session_id}", tools)
+        stored = await core.store.sessions.get(session_id)
         await self._close(store)
-        workspace.update(BranchChanged(), session=stored)
+        core.update(BranchChanged(), session=stored)
         return title
 
     async def end(self) -> None:
         """Drop the temporary session, if there is one, after another one was opened."""
-        if self.store is not None:
-            self.ended.add(self._workspace.state.temporary_id)
-            await self._workspace.replies.stop_in(self._workspace.state.temporary_id)
-            await self._close(self.store)
+        store, session_id = self.core.temporary_store, self.core.state.temporary_id
+        if store is not None:
+            self.ended.add(session_id)
+            await self._replies.stop_in(session_id)
+            await self._close(store)
 
     async def _close(self, store: Store) -> None:
-        workspace = self._workspace
-        self.store = None
-        workspace.forget_messages(store)
-        workspace.update(temporary_id="")
+        core = self.core
+        core.temporary_store = None
+        core.forget_messages(store)
+        core.update(temporary_id="")
         await store.close()

@@ -13,7 +13,6 @@ import asyncio
 import re
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from tui_chat.compose import Composed, compose
 from tui_chat.context import Inputs, SessionSettings
@@ -25,11 +24,11 @@ from tui_chat.models.sanitize import one_line
 from tui_chat.models.session import Entry
 from tui_chat.models.settings import NO_SETTINGS
 from tui_chat.models.text import clean
-from tui_chat.workspace.events import BranchChanged
-from tui_chat.workspace.sessions import TITLE_LENGTH, default_title
-
-if TYPE_CHECKING:
-    from tui_chat.workspace.workspace import Workspace
+from tui_chat.workspace.active_session import TITLE_LENGTH, default_title
+from tui_chat.workspace.core import WorkspaceCore
+from tui_chat.workspace.events import BranchChanged, ReplySettled, WorkspaceEvent
+from tui_chat.workspace.session_catalog import SessionCatalog
+from tui_chat.workspace.side_requests import SideRequests
 
 EXCERPT = 600
 """Characters of each message that the model is sent."""
@@ -57,16 +56,28 @@ _AROUND = re.compile(r"^(?:title:|#+)?\s*[\"'“”«»„*_`]*|[\"'“”«»*_
 class Titles:
     """Asks for titles."""
 
-    def __init__(self, workspace: Workspace) -> None:
-        self._workspace = workspace
+    def __init__(
+        self,
+        core: WorkspaceCore,
+        catalog: SessionCatalog,
+        side_requests: SideRequests,
+    ) -> None:
+        self.core = core
+        self._catalog = catalog
+        self._side_requests = side_requests
         self._tasks: set[asyncio.Task[None]] = set()
+        core.subscribe(self._follow_reply)
 
-    def request_soon(self, session_id: str, reply: Entry) -> None:
+    def _follow_reply(self, event: WorkspaceEvent) -> None:
         """Ask for the title of a session in the background, if this is its first reply."""
-        if self._workspace.state.config.title_model and reply.status == "complete":
-            task = asyncio.create_task(self._title(session_id, reply))
-            self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
+        match event:
+            case ReplySettled(session_id, Entry(status="complete") as reply, _):
+                if self.core.state.config.title_model:
+                    task = asyncio.create_task(self._title(session_id, reply))
+                    self._tasks.add(task)
+                    task.add_done_callback(self._tasks.discard)
+            case _:
+                pass
 
     async def stop(self) -> None:
         """Stop what is being asked."""
@@ -76,7 +87,7 @@ class Titles:
 
     async def _title(self, session_id: str, reply: Entry) -> None:
         with suppress(TuiChatError):
-            workspace, store = self._workspace, self._workspace.store_of(session_id)
+            core, store = self.core, self.core.store_of(session_id)
             session = await store.sessions.get(session_id)
             path = await store.branches.path_to(reply.message.id)
             question = _question(path)
@@ -88,21 +99,19 @@ class Titles:
             if any(each.kind == "title" for each in await store.side_requests.list(session_id)):
                 return
             composed = self._request(question, path[-1].message)
-            found = await workspace.side_requests.ask("title", session_id, composed)
+            found = await self._side_requests.ask("title", session_id, composed)
             if not (title := read_title(found.text)):
                 return
             titled = await store.sessions.replace_title(session_id, first_words, title)
-            if titled is not None and workspace.state.is_active(session_id):
-                workspace.update(BranchChanged(), session=titled)
-            await workspace.sessions.refresh_list()
+            if titled is not None and core.state.is_active(session_id):
+                core.update(BranchChanged(), session=titled)
+            await self._catalog.refresh()
 
     async def suggest(self) -> str:
         """Return a title for the active session; empty, reported, if that is not possible."""
-        workspace = self._workspace
-        with workspace.reporting():
-            found = await workspace.side_requests.ask(
-                "title", workspace.state.session_id, self.request()
-            )
+        core = self.core
+        with core.reporting():
+            found = await self._side_requests.ask("title", core.state.session_id, self.request())
             if not (title := read_title(found.text)):
                 raise InputError("The model wrote no title.")
             return title
@@ -110,7 +119,7 @@ class Titles:
 
     def request(self) -> Composed:
         """Return the request for a title of the active session. Raises InputError."""
-        state = self._workspace.state
+        state = self.core.state
         if not state.config.title_model:
             advice = 'Name one in config.toml: title_model = "ENDPOINT/MODEL".'
             raise InputError("No model is named that writes titles.", advice=advice)
@@ -121,7 +130,7 @@ class Titles:
         return self._request(question, next(replies, Message("assistant")))
 
     def _request(self, question: Message, reply: Message) -> Composed:
-        config = self._workspace.state.config
+        config = self.core.state.config
         name, _, model = config.title_model.partition("/")
         return title_request(config.endpoint_named(name), model, question.content, reply.content)
 

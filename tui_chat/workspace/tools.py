@@ -1,4 +1,4 @@
-"""Tools: which the model may call, and the calls that are answered by hand or by a command.
+"""Tool calls, which are answered by hand or by a command.
 
 1. A reply that ended with calls waits at the end of its branch. Each call is answered once; with
    the last answer the conversation goes on by itself.
@@ -12,9 +12,7 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from tui_chat.errors import InputError, StoreError
 from tui_chat.models.message import Message, ToolCall
@@ -22,12 +20,12 @@ from tui_chat.models.semantics import NO_MESSAGE_SEMANTICS, MessageSemantics
 from tui_chat.models.session import Entry
 from tui_chat.models.text import clean
 from tui_chat.models.tool import Tool
-from tui_chat.workspace.events import BranchChanged, Done
+from tui_chat.workspace.active_session import ActiveSession
+from tui_chat.workspace.core import WorkspaceCore
+from tui_chat.workspace.events import BranchChanged, Done, ReplySettled, WorkspaceEvent
+from tui_chat.workspace.replies import Replies
 from tui_chat.workspace.state import unanswered_calls
 from tui_chat.workspace.tool_runner import ToolRun, run
-
-if TYPE_CHECKING:
-    from tui_chat.workspace.workspace import Workspace
 
 DECLINED = "The user declined this call."
 """The result of a call that the user declined."""
@@ -39,8 +37,10 @@ MAX_UNATTENDED_ROUNDS = 20
 class Tools:
     """Answers tool calls of the active session."""
 
-    def __init__(self, workspace: Workspace) -> None:
-        self._workspace = workspace
+    def __init__(self, core: WorkspaceCore, active: ActiveSession, replies: Replies) -> None:
+        self.core = core
+        self._active = active
+        self._replies = replies
         self._runs: dict[tuple[str, str], asyncio.Task[ToolRun]] = {}
         """By reply id and call id."""
         self._unstored: dict[tuple[str, str], Message] = {}
@@ -50,30 +50,13 @@ class Tools:
 
         self._permitted: set[tuple[str, str, tuple[str, ...]]] = set()
         """Session id, name and command of the tools that the user lets run without asking."""
+        self._unattended: asyncio.Future[None] | None = None
+        """The commands that run after the reply which ended last."""
+        core.subscribe(self._follow_reply)
 
-    async def offered_in(self, session_id: str) -> tuple[Tool, ...]:
-        """Return the tools chosen for a session, else those offered by default. Raises
-        StoreError.
-        """
-        workspace = self._workspace
-        tools, store = workspace.state.config.tools, workspace.store_of(session_id)
-        text = await store.settings.get(f"tools/{session_id}") if tools else None
-        if not text:
-            return tuple(tool for tool in tools if tool.offered)
-        chosen = json.loads(text)
-        return tuple(tool for tool in tools if tool.name in chosen)
-
-    async def choose(self, names: tuple[str, ...]) -> None:
-        """Offer these tools and no others to the model from the next message on."""
-        workspace = self._workspace
-        with workspace.reporting():
-            config, session_id = workspace.state.config, workspace.state.session_id
-            unknown = [name for name in names if config.tool_named(name) is None]
-            if unknown:
-                raise InputError(f"There is no tool “{unknown[0]}”.")
-            workspace.update(tools=tuple(filter(None, map(config.tool_named, names))))
-            await workspace.active_store.settings.set(f"tools/{session_id}", json.dumps(names))
-            workspace.publish(BranchChanged())
+    def _follow_reply(self, event: WorkspaceEvent) -> None:
+        if isinstance(event, ReplySettled) and event.continues:
+            self._unattended = asyncio.ensure_future(self._run_unattended(event.session_id))
 
     async def answer(
         self, entry_id: str, call_id: str, text: str, *, failed: bool | None = None
@@ -82,11 +65,11 @@ class Tools:
         the conversation goes on. `failed` is True if the text says why there is no result. Return
         False if the call is no longer pending, which is reported.
         """
-        workspace = self._workspace
-        await workspace.sessions.branch_loaded()
-        with workspace.reporting():
-            session_id = workspace.state.session_id
-            call = _pending_call(workspace.state.entries, entry_id, call_id)
+        core = self.core
+        await self._active.branch_loaded()
+        with core.reporting():
+            session_id = core.state.session_id
+            call = _pending_call(core.state.entries, entry_id, call_id)
             running = self._runs.get((entry_id, call_id))
             if running is not None:
                 running.cancel()
@@ -112,21 +95,21 @@ class Tools:
         other calls of the tool in this session run too, those of later replies included. Return
         False if the call was cancelled, or cannot be run, which is reported.
         """
-        workspace = self._workspace
-        await workspace.sessions.branch_loaded()
-        with workspace.reporting():
-            session_id = workspace.state.session_id
-            call = _pending_call(workspace.state.entries, entry_id, call_id)
+        core = self.core
+        await self._active.branch_loaded()
+        with core.reporting():
+            session_id = core.state.session_id
+            call = _pending_call(core.state.entries, entry_id, call_id)
             if (entry_id, call_id) in self._runs:
                 raise InputError(f"The tool “{call.name}” is running already.")
-            if always and (tool := workspace.state.config.tool_named(call.name)) is not None:
+            if always and (tool := core.state.config.tool_named(call.name)) is not None:
                 self._permitted.add((session_id, tool.name, tool.command))
             answer = self._unstored.pop((entry_id, call_id), None)
             answer = answer or await self._run(entry_id, call, arguments)
             if answer is None or not await self._store(session_id, [answer]):
                 return False
             if always:
-                await self.run_unattended(session_id)
+                await self._run_unattended(session_id)
             return True
         return False
 
@@ -141,20 +124,25 @@ class Tools:
         count = len(self._permitted)
         self._permitted.clear()
         sentence = "Tools ask before each run." if count else "No tool runs without asking."
-        self._workspace.publish(Done(sentence))
+        self.core.publish(Done(sentence))
 
     def stop(self) -> bool:
         """Cancel the commands that run for the active branch; return True if there were any."""
-        reply, calls = unanswered_calls(self._workspace.state.entries)
+        reply, calls = unanswered_calls(self.core.state.entries)
         found = [self._runs.get((reply.message.id, call.id)) for call in calls if reply is not None]
         for task in filter(None, found):
             task.cancel()
         return any(found)
 
-    def stop_temporary(self) -> None:
-        """Cancel the commands of the temporary session, if it is the active one."""
-        if self._workspace.state.is_temporary:
-            self.stop()
+    async def all_ended(self) -> None:
+        """Wait until no reply arrives, commands that need no consent have run, and the replies to
+        their results have ended.
+        """
+        while True:
+            await self._replies.all_ended()
+            if self._unattended is None or self._unattended.done():
+                return
+            await asyncio.wait((self._unattended,))
 
     async def stop_all(self) -> None:
         """Cancel all commands."""
@@ -164,17 +152,17 @@ class Tools:
         if runs:
             await asyncio.wait(runs)
 
-    async def run_unattended(self, session_id: str) -> None:
+    async def _run_unattended(self, session_id: str) -> None:
         """Run the commands that need no consent, after a reply has ended in the active session."""
-        workspace = self._workspace
-        if not workspace.state.is_active(session_id):
+        core = self.core
+        if not core.state.is_active(session_id):
             return
-        pending = workspace.state.pending_calls
+        pending = core.state.pending_calls
         calls = [each for each in pending if each.can_run and self._may_run(session_id, each.tool)]
         if not calls:
             return
-        with workspace.reporting():
-            if _rounds(workspace.state.entries) > MAX_UNATTENDED_ROUNDS:
+        with core.reporting():
+            if _rounds(core.state.entries) > MAX_UNATTENDED_ROUNDS:
                 raise InputError(
                     f"The model called tools {MAX_UNATTENDED_ROUNDS} times in a row.",
                     advice="Run the next call yourself to let it go on.",
@@ -188,7 +176,7 @@ class Tools:
         """Run the command of a call, with `arguments` in place of its own; return its answer, None
         if it was cancelled.
         """
-        config = self._workspace.state.config
+        config = self.core.state.config
         tool = config.tool_named(call.name)
         if tool is None or not tool.command:
             raise InputError(
@@ -219,12 +207,12 @@ class Tools:
             self._publish_runs()
 
     def _publish_runs(self) -> None:
-        self._workspace.update(BranchChanged(), running_calls=frozenset(self._runs))
+        self.core.update(BranchChanged(), running_calls=frozenset(self._runs))
 
     async def _store(self, session_id: str, answers: Sequence[Message]) -> bool:
         """Store answers at the end of the branch, and continue once all calls are answered."""
-        workspace, store = self._workspace, self._workspace.store_of(session_id)
-        state = workspace.state
+        core, store = self.core, self.core.store_of(session_id)
+        state = core.state
         is_active = state.is_active(session_id)
         entries = state.entries if is_active else await store.branches.load(session_id)
         for number, answer in enumerate(answers):
@@ -241,13 +229,13 @@ class Tools:
                 )
                 raise StoreError(sentence, advice=advice) from error
             entries = (*entries, entry)
-        if not workspace.state.is_active(session_id):
+        if not core.state.is_active(session_id):
             return True  # the conversation goes on when the user is there to see it
-        await workspace.sessions.reload_branch()
-        _, left = unanswered_calls(workspace.state.entries)
+        await self._active.reload_branch()
+        _, left = unanswered_calls(core.state.entries)
         if left or not answers:
             return True
-        return await workspace.replies.reply_to(entries[-1].message.id)
+        return await self._replies.reply_to(entries[-1].message.id)
 
 
 def _answer(call: ToolCall, text: str, failed: bool | None = None) -> Message:

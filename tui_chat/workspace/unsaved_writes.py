@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
+from tui_chat.workspace.active_session import ActiveSession
+from tui_chat.workspace.core import WorkspaceCore
 from tui_chat.workspace.events import Done, UnsavedWritesChanged
-
-if TYPE_CHECKING:
-    from tui_chat.workspace.workspace import Workspace
+from tui_chat.workspace.session_catalog import SessionCatalog
 
 FIRST_PAUSE, LONGEST_PAUSE = 1.0, 30.0
 """Seconds until the next attempt: the pause doubles from the first to the longest."""
@@ -18,17 +17,24 @@ FIRST_PAUSE, LONGEST_PAUSE = 1.0, 30.0
 class UnsavedWrites:
     """Retries the store's deferred writes, and publishes when all is written."""
 
-    def __init__(self, workspace: Workspace) -> None:
-        self._workspace = workspace
+    def __init__(
+        self,
+        core: WorkspaceCore,
+        active: ActiveSession,
+        catalog: SessionCatalog,
+    ) -> None:
+        self.core = core
+        self._active = active
+        self._catalog = catalog
         self._retrying: asyncio.Task[None] | None = None
         self._published = ""
-        workspace.store.database.on_deferred = self._retry_later
+        core.store.database.on_deferred = self._retry_later
 
     @property
     def reason(self) -> str:
         """Why something is in memory only, as a sentence; empty if everything is stored."""
-        fault = self._workspace.store.database.write_fault
-        partial = self._workspace.state.partial
+        fault = self.core.store.database.write_fault
+        partial = self.core.state.partial
         return str(fault) if fault else partial.unsaved if partial else ""
 
     async def stop(self) -> None:
@@ -39,12 +45,12 @@ class UnsavedWrites:
 
     def _retry_later(self) -> None:
         """Retry with growing pauses until everything is stored."""
-        self._publish(str(self._workspace.store.database.write_fault or ""))
+        self._publish(str(self.core.store.database.write_fault or ""))
         if self._retrying is None or self._retrying.done():
             self._retrying = asyncio.create_task(self._retry())
 
     async def _retry(self) -> None:
-        workspace, store = self._workspace, self._workspace.store
+        core, store = self.core, self.core.store
         pause, is_written = FIRST_PAUSE, False
         while not is_written:
             # Another write may succeed meanwhile, and take these along.
@@ -53,12 +59,12 @@ class UnsavedWrites:
             is_written = await store.database.write_deferred()
             pause = min(2 * pause, LONGEST_PAUSE)
         self._publish("")
-        workspace.publish(Done("What could not be saved before is saved now."))
-        with workspace.reporting():
-            await workspace.sessions.reload_branch()
-            await workspace.sessions.refresh_list()
+        core.publish(Done("What could not be saved before is saved now."))
+        with core.reporting():
+            await self._active.reload_branch()
+            await self._catalog.refresh()
 
     def _publish(self, reason: str) -> None:
         if reason != self._published:
             self._published = reason
-            self._workspace.publish(UnsavedWritesChanged(reason))
+            self.core.publish(UnsavedWritesChanged(reason))

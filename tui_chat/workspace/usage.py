@@ -1,21 +1,22 @@
-"""What replies cost: tokens and dollars by day, month, model, session or kind of request."""
+"""What replies cost: prices, and tokens and dollars by day, month, model, session or kind."""
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import field
 from datetime import UTC, datetime, tzinfo
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from tui_chat.config import Config
 from tui_chat.errors import InputError
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.library.prices import KnownPrices
+from tui_chat.library.prices import KnownPrices, load_prices
+from tui_chat.models.prices import Prices
+from tui_chat.models.session import Entry
 from tui_chat.models.usage import cost_of
 from tui_chat.store.usage import ReplyUsage
-
-if TYPE_CHECKING:
-    from tui_chat.workspace.workspace import Workspace
+from tui_chat.workspace.core import WorkspaceCore
 
 UsageGroup = Literal["day", "month", "model", "session", "kind"]
 
@@ -72,19 +73,41 @@ class UsageSummary:
 
 
 class UsageReports:
-    """Sums what is stored for the screen."""
+    """Knows the prices, and sums what is stored for the screen."""
 
-    def __init__(self, workspace: Workspace) -> None:
-        self._workspace = workspace
+    def __init__(self, core: WorkspaceCore) -> None:
+        self.core = core
+        self._prices: KnownPrices | None = None
+        """None until the first question."""
+
+    async def prices(self) -> KnownPrices:
+        """Return all prices; they are read at the first question."""
+        if self._prices is None:
+            data_dir = self.core.state.config.data_dir
+            self._prices = await asyncio.to_thread(load_prices, data_dir)
+        return self._prices
+
+    def prices_of(self, entry: Entry) -> Prices | None:
+        """Return the prices of a reply that was stored without its cost; None if unknown."""
+        config = self.core.state.config
+        try:
+            endpoint = config.endpoint_named(entry.endpoint)
+        except InputError:
+            return None
+        stamp = entry.message.timestamp
+        time = self.core.now() if stamp is None else datetime.fromtimestamp(stamp, UTC)
+        if self._prices is None:
+            self._prices = load_prices(config.data_dir)
+        return self._prices.prices_of(endpoint, entry.model, time)
 
     async def report(self) -> UsageSummary:
         """Return the sums of everything. Raises StoreError."""
-        workspace = self._workspace
-        known, now = await workspace.replies.prices(), workspace.now()
-        report = UsageSummary(await self.session(workspace.state.session_id))
+        core = self.core
+        known, now = await self.prices(), core.now()
+        report = UsageSummary(await self.session(core.state.session_id))
         this_month = f"{now:%Y-%m}"
-        async for reply in workspace.store.usage.requests():
-            cost = known_cost(reply, workspace.state.config, known)
+        async for reply in core.store.usage.requests():
+            cost = known_cost(reply, core.state.config, known)
             month = group_name(reply, "month", now.tzinfo)
             report.months.setdefault(month, UsageSum()).add(reply, cost)
             if month == this_month:
@@ -95,10 +118,10 @@ class UsageReports:
 
     async def session(self, session_id: str) -> UsageSum:
         """Return the sum of a session, all its branches included. Raises StoreError."""
-        workspace, total = self._workspace, UsageSum()
-        known = await workspace.replies.prices()
-        async for reply in workspace.store_of(session_id).usage.requests(session_id):
-            total.add(reply, known_cost(reply, workspace.state.config, known))
+        core, total = self.core, UsageSum()
+        known = await self.prices()
+        async for reply in core.store_of(session_id).usage.requests(session_id):
+            total.add(reply, known_cost(reply, core.state.config, known))
         return total
 
 

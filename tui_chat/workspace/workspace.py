@@ -1,33 +1,24 @@
 """The application without a screen: its state, and the use cases that change it.
 
-1. There is one `WorkspaceState`. It is frozen, and only `update` replaces it.
-2. Use cases are grouped by subject: `workspace.sessions.open(...)`,
-   `workspace.replies.submit(...)`. They reach the state and each other through the workspace.
-3. Whatever fails because of the user, a provider or the disk is published as `Failed`; a method
+1. `WorkspaceCore` has the state and what it is read from. Use cases are grouped by subject:
+   `workspace.sessions.open(...)`, `workspace.replies.submit(...)`. Each takes the core, and by name
+   the use cases that it needs; they are composed here, in an order without circles.
+2. Whatever fails because of the user, a provider or the disk is published as `Failed`; a method
    that raises it instead says so.
-4. Everything runs on one event loop, except that a request may be composed in a thread.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Generator
-from contextlib import contextmanager
-from dataclasses import replace
-from datetime import datetime
 from functools import cached_property
-from time import monotonic
-from typing import TYPE_CHECKING, Any
-from uuid import uuid4
+from typing import TYPE_CHECKING
 
-from tui_chat.config import Config
-from tui_chat.errors import InputError, TuiChatError
-from tui_chat.library.library import Library
-from tui_chat.providers import HttpClient
+from tui_chat.workspace.active_session import ActiveSession
 from tui_chat.workspace.branches import Branches
+from tui_chat.workspace.calibration import TokenCalibration
 from tui_chat.workspace.captured_requests import CapturedRequests
 from tui_chat.workspace.compaction import Compaction
+from tui_chat.workspace.core import WorkspaceCore
 from tui_chat.workspace.drafts import Drafts
-from tui_chat.workspace.events import Done, Failed, WorkspaceEvent
 from tui_chat.workspace.external_changes import ExternalChanges
 from tui_chat.workspace.import_export import ImportExport
 from tui_chat.workspace.live_request import Forecasts, LiveRequest
@@ -36,6 +27,7 @@ from tui_chat.workspace.replies import Replies
 from tui_chat.workspace.request_history import RequestHistory
 from tui_chat.workspace.requests import Requests
 from tui_chat.workspace.roles import Roles
+from tui_chat.workspace.session_catalog import SessionCatalog
 from tui_chat.workspace.session_organization import SessionOrganization
 from tui_chat.workspace.sessions import Sessions
 from tui_chat.workspace.settings import SessionSetup
@@ -52,114 +44,85 @@ if TYPE_CHECKING:
     from tui_chat.workspace.lorebooks import Lorebooks
     from tui_chat.workspace.session_files import SessionFiles
 
-MAX_UNDO_STEPS = 100
-"""Steps that can be undone, for as long as the program runs."""
-
 
 class Workspace:
     """The state and the use cases. Subscribe to its events, then call `start`."""
 
-    def __init__(
-        self,
-        config: Config,
-        store: Store,
-        client: HttpClient,
-        library: Library,
-        *,
-        now: Callable[[], datetime],
-        clock: Callable[[], float] = monotonic,
-        new_id: Callable[[], str] = lambda: uuid4().hex,
-        remembers: bool = True,
-    ) -> None:
-        """`now` returns the time in the zone that times are shown in; `clock` counts seconds and
-        never goes back; `new_id` returns ids that are unique across programs. Without `remembers`
-        nothing is stored of what was opened and chosen last, so that a command changes nothing
-        that the app starts with.
-        """
-        self.store = store
-        self.client = client
-        self.library = library
-        """The user's presets, profiles, lorebooks and roles as files."""
-        self.now = now
-        self.clock = clock
-        self.new_id = new_id
-        self.remembers = remembers
-        self.state = WorkspaceState.initial(config)
-        self._listeners: list[Callable[[WorkspaceEvent], object]] = []
-        self._undo_steps: list[tuple[str, Callable[[], Awaitable[None]], str, Store | None]] = []
-        """What was deleted, how to restore it, and of a message its id and its store, oldest first.
-        """
+    def __init__(self, core: WorkspaceCore) -> None:
+        self.core = core
+        self.store, self.client, self.library = core.store, core.client, core.library
+        self.now, self.clock = core.now, core.clock
+        self.subscribe, self.publish, self.update = core.subscribe, core.publish, core.update
+        self.reporting, self.store_of, self.undo = core.reporting, core.store_of, core.undo
 
-        self.requests = Requests(self)
-        self.live_request = LiveRequest(self)
-        self.captured_requests = CapturedRequests(self)
-        self.request_history = RequestHistory(self)
-        self.forecasts = Forecasts(self)
-        self.settings = SessionSetup(self)
-        self.presets = Presets(self)
-        self.roles = Roles(self)
-        self.sessions = Sessions(self)
-        self.organization = SessionOrganization(self)
-        self.temporary = TemporarySession(self)
-        self.branches = Branches(self)
-        self.drafts = Drafts(self)
-        self.replies = Replies(self)
-        self.side_requests = SideRequests(self)
-        self.titles = Titles(self)
-        self.compaction = Compaction(self)
-        self.tools = Tools(self)
-        self.usage = UsageReports(self)
-        self.import_export = ImportExport(self)
-        self.session_files: SessionFiles | None = None
-        """The files that a viewer lists; None for one's own conversations."""
-        self.external_changes = ExternalChanges(self)
-        self.unsaved_writes = UnsavedWrites(self)
+        # What is sent
+        self.usage = usage = UsageReports(core)
+        self.calibration = calibration = TokenCalibration(core)
+        self.requests = requests = Requests(core, calibration)
+        self.request_history = history = RequestHistory(core)
+        self.forecasts = Forecasts(core, requests, history)
+        self.side_requests = side_requests = SideRequests(core, requests, usage)
+
+        # The active session
+        self.catalog = catalog = SessionCatalog(core)
+        self.presets = Presets(core)
+        self.settings = settings = SessionSetup(core, self.presets, requests)
+        self.roles = roles = Roles(core, settings)
+        self.active = active = ActiveSession(core, requests, history, roles)
+        self.replies = replies = Replies(
+            core, requests, history, calibration, active, catalog, usage
+        )
+        self.tools = tools = Tools(core, active, replies)
+        self.temporary = temporary = TemporarySession(core, active, catalog, replies)
+        self.drafts = Drafts(core, temporary)
+
+        # Which session is the active one, and what is done with it
+        self.sessions = sessions = Sessions(
+            core, active, catalog, settings, roles, tools, temporary
+        )
+        self.organization = SessionOrganization(core, sessions, catalog, replies)
+        self.titles = titles = Titles(core, catalog, side_requests)
+        self.compaction = compaction = Compaction(
+            core, requests, calibration, active, sessions, side_requests, usage
+        )
+        self.branches = branches = Branches(
+            core, active, sessions, replies, side_requests, compaction
+        )
+        self.import_export = ImportExport(core, catalog, roles, settings)
+        self.external_changes = ExternalChanges(core, active, sessions, catalog)
+        self.unsaved_writes = UnsavedWrites(core, active, catalog)
+
+        # What the inspector shows
+        self.live_request = LiveRequest(
+            core, requests, history, branches, titles, compaction, usage
+        )
+        self.captured_requests = CapturedRequests(core, requests, self.live_request, sessions)
 
     @cached_property
     def lorebooks(self) -> Lorebooks:
         """The lorebooks that the user edits; their files are not read at the start."""
         from tui_chat.workspace.lorebooks import Lorebooks
 
-        return Lorebooks(self)
+        return Lorebooks(self.core, self.settings, self.roles)
 
-    # --- the state -----------------------------------------------------------------------
-
-    def update(self, *events: WorkspaceEvent, **changes: Any) -> None:
-        """Replace fields of the state, then publish the events that tell of it."""
-        before, self.state = self.state, replace(self.state, **changes)
-        self.requests.follow(before, self.state)
-        for event in events:
-            self.publish(event)
-
-    def publish(self, event: WorkspaceEvent) -> None:
-        """Call the listeners with an event."""
-        for listener in self._listeners:
-            listener(event)
-
-    def subscribe(self, listener: Callable[[WorkspaceEvent], object]) -> None:
-        """Call `listener` with every event from now on."""
-        self._listeners.append(listener)
-
-    @contextmanager
-    def reporting(self) -> Generator[None]:
-        """Publish our own errors as `Failed` instead of raising them."""
-        try:
-            yield
-        except TuiChatError as error:
-            self.publish(Failed(error))
-
-    # --- stores --------------------------------------------------------------------------
-
-    def store_of(self, session_id: str) -> Store:
-        """Return the store that has a session: that in memory for the temporary one."""
-        temporary = self.temporary.store
-        is_temporary = temporary is not None and session_id == self.state.temporary_id
-        return temporary if temporary is not None and is_temporary else self.store
+    @property
+    def state(self) -> WorkspaceState:
+        """The present state."""
+        return self.core.state
 
     @property
     def active_store(self) -> Store:
         """The store that has the active session."""
-        return self.store_of(self.state.session_id)
+        return self.core.active_store
+
+    @property
+    def session_files(self) -> SessionFiles | None:
+        """The files that a viewer lists; None for one's own conversations."""
+        return self.core.session_files
+
+    @session_files.setter
+    def session_files(self, files: SessionFiles) -> None:
+        self.core.session_files = files
 
     # --- start and end -------------------------------------------------------------------
 
@@ -182,12 +145,7 @@ class Workspace:
 
     async def _load(self) -> None:
         await self.roles.load()
-        await self.requests.calibration.load(self.store)
-
-    async def remember(self, name: str, value: str) -> None:
-        """Store what was opened or chosen last, for the next start. Raises StoreError."""
-        if self.remembers:
-            await self.store.settings.set(name, value)
+        await self.calibration.load()
 
     async def close(self) -> None:
         """Stop all replies, each kept as far as it came, and close store and network."""
@@ -195,47 +153,12 @@ class Workspace:
             await self.tools.stop_all()
             await self.replies.stop_all(for_good=True)
             await self.titles.stop()
-            await self.sessions.stop_listing()
+            await self.catalog.stop()
             if self.session_files is not None:
                 await self.session_files.stop()
             await self.unsaved_writes.stop()
             await self.client.aclose()
         finally:
-            if self.temporary.store is not None:
-                await self.temporary.store.close()
+            if self.core.temporary_store is not None:
+                await self.core.temporary_store.close()
             await self.store.close()
-
-    # --- undo ----------------------------------------------------------------------------
-
-    def push_undo(
-        self,
-        what: str,
-        restore: Callable[[], Awaitable[None]],
-        *,
-        done: str = "Deleted",
-        message_id: str = "",
-        store: Store | None = None,
-    ) -> None:
-        """Publish that `what` was deleted or archived (`done`), and remember how to restore it, for
-        as long as the `store` of its session is open.
-        """
-        step = what, restore, message_id, store
-        self._undo_steps = [*self._undo_steps[1 - MAX_UNDO_STEPS :], step]
-        self.publish(Done(f"{done} {what}.", undoable=True))
-
-    def forget_messages(self, store: Store) -> None:
-        """Forget how to restore messages of a store that is closed."""
-        self._undo_steps = [each for each in self._undo_steps if each[3] is not store]
-
-    async def undo(self) -> None:
-        """Restore what was deleted or archived last; `Done` says what."""
-        with self.reporting():
-            if not self._undo_steps:
-                raise InputError(
-                    "There is nothing to undo.",
-                    advice="`tui-chat sessions delete --undo TITLE` brings back what was deleted "
-                    "before this start.",
-                )
-            what, restore, message_id, _ = self._undo_steps.pop()
-            await restore()
-            self.publish(Done(f"Brought back {what}.", message_id=message_id))

@@ -87,7 +87,7 @@ async def test_greetings_open_a_new_chat(make_workspace) -> None:
 async def test_a_temporary_session_begins_with_a_greeting(make_workspace) -> None:
     workspace, heard = await make_workspace()
     await workspace.store.roles.save(ada())
-    await workspace.temporary.open("ada")
+    await workspace.sessions.new_temporary("ada")
     assert [entry.siblings for entry in workspace.state.entries] == [3]
     assert await workspace.replies.submit("Hello")
     await settled(workspace, heard)

@@ -113,7 +113,7 @@ async def test_a_long_reply_notifies_an_absent_user(
         await opened(pilot)
         assert app.workspace is not None
         if is_temporary:
-            await app.workspace.temporary.open()
+            await app.workspace.sessions.new_temporary()
             await app.chat.drafts.restore()
         app.app_focus = not away
         app.query_one(Composer).text = "hello"

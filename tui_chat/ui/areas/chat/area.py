@@ -261,7 +261,8 @@ class ChatArea(Area):
             self.side_replies.stop()
             state, request = workspace.state, workspace.state.request
             if state.is_streaming or any(call.is_running for call in state.pending_calls):
-                await workspace.replies.stop()
+                if not workspace.tools.stop():
+                    await workspace.replies.stop()
             elif request.viewed is not None or request.what_if is not None or request.chosen_kind:
                 workspace.live_request.return_to_live()
         self.pane.focus()

@@ -167,7 +167,7 @@ class SideReplies:
 
         async def write() -> None:
             try:
-                await workspace.side_requests.continue_message(entry_id, composed, show)
+                await workspace.branches.continue_message(entry_id, composed, show)
             finally:
                 self._impersonating = None
                 self._area.show_budget()
@@ -215,7 +215,7 @@ class SideReplies:
         """Return the request to send, the one that the inspector shows. Return None if the user
         decides not to send one with errors, and, after reporting why, if nothing can be sent now.
         """
-        await workspace.sessions.branch_loaded()
+        await workspace.active.branch_loaded()
         await workspace.requests.search_lore()
         if not workspace.replies.may_send():
             return None

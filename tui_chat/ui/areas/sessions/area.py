@@ -126,7 +126,7 @@ class SessionsArea(Area):
         """Create a session; None for the role that was used last, empty for none."""
 
         async def opens(workspace: Workspace) -> None:
-            opening = workspace.temporary.open if is_temporary else workspace.sessions.new
+            opening = workspace.sessions.new_temporary if is_temporary else workspace.sessions.new
             await opening(role_id)
 
         await self.host.switch_session(opens)
@@ -153,7 +153,7 @@ class SessionsArea(Area):
         if has_begun:
             await self._create(role_id)
         else:
-            await workspace.roles.choose(role_id)
+            await workspace.sessions.choose_role(role_id)
 
     async def _role_id(self, workspace: Workspace, name: str, *, has_begun: bool) -> str | None:
         """Return the id of a role, asking for it if it is not named; None if there is none."""
@@ -177,7 +177,7 @@ class SessionsArea(Area):
         from tui_chat.ui.dialogs.session_settings import SessionSettingsForm
 
         workspace = await self.host.opened_workspace()
-        await workspace.sessions.branch_loaded()
+        await workspace.active.branch_loaded()
         await self.tui.push_screen_wait(SessionSettingsForm(workspace, name))
 
     def action_set_parameter(self, words: str = "") -> None:

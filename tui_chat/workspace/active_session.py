@@ -1,0 +1,239 @@
+"""The active session: its branch as it is read, and a new chat that becomes a session.
+
+1. A new chat has an id, settings and a draft, but is stored only with its first message: one that
+   was never begun leaves nothing behind.
+2. `lock` is held while the active session is switched and while a message is stored in it, so that
+   each waits for the other: a message never reaches a session that it was not written for.
+3. Until the branch is read, `state.is_branch_loaded` is False, and nothing is composed, sent or
+   added.
+
+`sessions` says which session is the active one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Generator
+from contextlib import asynccontextmanager, contextmanager
+from typing import TYPE_CHECKING
+
+from tui_chat.context.macros.expander import expanded_text
+from tui_chat.models.message import Message
+from tui_chat.models.session import Entry, Session
+from tui_chat.models.text import Origin, OriginKind
+from tui_chat.workspace.core import WorkspaceCore
+from tui_chat.workspace.events import BranchChanged
+from tui_chat.workspace.request_history import RequestHistory
+from tui_chat.workspace.requests import Requests
+from tui_chat.workspace.roles import Roles
+from tui_chat.workspace.state import ForeignReply
+
+if TYPE_CHECKING:
+    from tui_chat.store import Store
+
+TITLE_LENGTH = 60
+"""Characters of a default title, which is the beginning of the first message."""
+
+_MANY_MESSAGES = 500
+"""Messages from which comparing two branches takes long enough to be felt on the event loop."""
+
+
+class ActiveSession:
+    """Reads the branch of the active session, and stores a new chat as a session."""
+
+    def __init__(
+        self, core: WorkspaceCore, requests: Requests, history: RequestHistory, roles: Roles
+    ) -> None:
+        self.core = core
+        self._requests = requests
+        self._history = history
+        self._roles = roles
+        self._loading: object = None
+        """Identifies the latest load of a branch; earlier ones keep nobody waiting."""
+        self._loaded = asyncio.Event()
+        """Set while `state.is_branch_loaded`."""
+        self._loaded.set()
+        self.lock = asyncio.Lock()
+        """Held while the active session is switched and while a message is stored in it. Not held
+        while a branch is read. Not reentrant; the use cases of `Sessions` acquire it themselves.
+        """
+
+    @asynccontextmanager
+    async def locked(self) -> AsyncGenerator[None]:
+        """Hold `lock`, once the branch is loaded and its lorebooks are searched."""
+        while True:
+            await self.branch_loaded()
+            await self._requests.search_lore()
+            async with self.lock:
+                if self.core.state.is_branch_loaded:
+                    yield
+                    return
+
+    def switch(self, session: Session | None, session_id: str) -> None:
+        """Make a session, or None for a new chat with this id, the active one, without anything of
+        it or of the one before. The caller holds `lock`.
+        """
+        self.core.update(
+            session=session,
+            session_id=session_id,
+            entries=(),
+            last_sent={},
+            request=self.core.state.request.without_session(),
+        )
+
+    # --- its branch ----------------------------------------------------------------------
+
+    @contextmanager
+    def loading_branch(self) -> Generator[None]:
+        """Let whatever needs the branch wait meanwhile, unless another one is loaded by then."""
+        self._loading = this = object()
+        self._set_loaded(False)
+        try:
+            yield
+        finally:
+            if self._loading is this:
+                self._set_loaded(True)
+
+    def cancel_loading(self) -> None:
+        """Let nobody wait for a branch that is still being read, but not shown any more."""
+        self._loading = None
+        self._set_loaded(True)
+
+    def _set_loaded(self, loaded: bool) -> None:
+        if loaded:
+            self._loaded.set()
+        else:
+            self._loaded.clear()
+        self.core.update(is_branch_loaded=loaded)
+
+    async def branch_loaded(self) -> None:
+        """Wait until the active branch is loaded, or could not be."""
+        await self._loaded.wait()
+
+    async def read_branch(self, session: Session) -> tuple[tuple[Entry, ...], ForeignReply | None]:
+        """Return a session's branch, and its last reply if another program's request produced it.
+        Entries that did not change stay the same objects.
+        """
+        store = self.core.store_of(session.session_id)
+        entries = await store.branches.load(session.session_id)
+        known = self.core.state.entries
+        if len(known) < _MANY_MESSAGES:
+            entries = _with_known(known, entries)
+        else:
+            entries = await asyncio.to_thread(_with_known, known, entries)
+        return entries, await self._history.foreign_reply(store, session, entries)
+
+    def show_branch(self, entries: tuple[Entry, ...], foreign: ForeignReply | None) -> None:
+        """Make what was read the active branch."""
+        request = self.core.state.request.with_foreign(foreign)
+        self.core.update(BranchChanged(), entries=entries, request=request)
+
+    async def reload_branch(self) -> None:
+        """Read the active branch again."""
+        core, session = self.core, self.core.state.session
+        if session is None:
+            return
+        while True:
+            known = core.state.entries
+            entries, foreign = await self.read_branch(session)
+            # Nothing may be awaited from here to the update.
+            if not core.state.is_active(session.session_id):
+                return  # another session was opened meanwhile
+            if core.state.entries is known:
+                break  # else what was shown meanwhile may be newer than what was read
+        self.show_branch(entries, foreign)
+
+    def replace_entry(self, entry: Entry) -> None:
+        """Replace an entry of the active branch without reading the branch again."""
+        entries = self.core.state.entries
+        entries = tuple(entry if each.message.id == entry.message.id else each for each in entries)
+        self.core.update(BranchChanged(), entries=entries)
+
+    # --- a new chat ----------------------------------------------------------------------
+
+    def show_opening(self) -> None:
+        """Show the first greeting of the new chat's role, or nothing if it has none."""
+        self.core.update(BranchChanged(), entries=self._greeting(0))
+
+    def show_greeting(self, step: int) -> None:
+        """Show the greeting of a new chat that is `step` after the shown one, if there is one."""
+        entries = self.core.state.entries
+        if entries and 0 <= entries[0].sibling + step < entries[0].siblings:
+            greeting = self._greeting(entries[0].sibling + step)
+            self.core.update(BranchChanged(), entries=greeting)
+
+    def _greeting(self, number: int) -> tuple[Entry, ...]:
+        """Return the opening of a new chat: a greeting of the role's character card, with its
+        macros expanded. It is stored when the session is created.
+        """
+        core = self.core
+        character = core.state.role.character if core.state.role is not None else None
+        greetings = character.greetings if character is not None else ()
+        if not greetings:
+            return ()
+        origin = Origin(OriginKind.SYSTEM, "greeting")
+        text = expanded_text(greetings[number], self._requests.inputs(""), origin)
+        message = Message("assistant", text, id=core.new_id(), timestamp=core.now().timestamp())
+        return (Entry(message, sibling=number, siblings=len(greetings)),)
+
+    async def create(self, draft: str) -> Session:
+        """Store the session of the active new chat, which begins with `draft`. The caller holds
+        `lock`.
+
+        The draft stays that of the new chat until its message is stored; see `confirm_created`.
+        """
+        session = await self.create_in(self.core.store, default_title(draft) or "Files")
+        self.core.update(session=session)
+        return session
+
+    async def create_in(self, store: Store, title: str) -> Session:
+        """Add the session of the active new chat to a store."""
+        state = self.core.state
+        session = await store.sessions.create(
+            session_id=state.session_id,
+            title=title,
+            role_id=state.role.role_id if state.role else None,
+            model=state.model,
+            endpoint=state.endpoint.name,
+            preset=state.preset_name,
+            profile=state.profile_name,
+            lorebooks=state.lorebook_names,
+            settings=state.settings,
+        )
+        if state.entries:
+            shown = state.entries[0]
+            for number in range(shown.siblings):
+                greeting = shown if number == shown.sibling else self._greeting(number)[0]
+                await store.messages.add(session.session_id, greeting.message, None)
+            await store.branches.activate(session.session_id, shown.message.id)
+        return session
+
+    async def confirm_created(self, session: Session) -> None:
+        """Note that the first message of a session is stored: the session was open last, and the
+        new chat's draft is empty.
+        """
+        core = self.core
+        if session.session_id == core.state.temporary_id:
+            return
+        with core.reporting():
+            await core.remember("draft", "")
+            await core.remember("session", session.session_id)
+            await self._roles.mark_used(session.role_id or "")
+
+
+def _with_known(old: tuple[Entry, ...], new: tuple[Entry, ...]) -> tuple[Entry, ...]:
+    """Return a branch that was read again, with the old objects for entries that did not change:
+    memos find what was made of them by their identity.
+    """
+    by_id = {entry.message.id: entry for entry in old}
+    kept: list[Entry] = []
+    for entry in new:
+        known = by_id.get(entry.message.id)
+        kept.append(known if known is not None and known == entry else entry)
+    return tuple(kept)
+
+
+def default_title(text: str) -> str:
+    """Return the title of a session that begins with `text`."""
+    line = " ".join(text[: 4 * TITLE_LENGTH].split())
+    return line if len(line) <= TITLE_LENGTH else line[: TITLE_LENGTH - 1].rstrip() + "…"
