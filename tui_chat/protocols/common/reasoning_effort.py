@@ -119,7 +119,7 @@ def reasoning_by_budget(
     fit = max(min(wanted, highest), least)
     if fit != source.value:
         why = "" if fit == wanted else _nearest(parameters)
-        if fit == most < wanted:
+        if most is not None and fit == most < wanted:
             why = ", the most for which the reply limit leaves room"
         notes.append(_change(source, f"a budget of {fit:,} tokens", why))
     return Reasoning(budget=fit, source=source)
