@@ -11,10 +11,10 @@ from textual.widgets import Static
 
 from tests.interop.exports import chatgpt, node
 from tests.interop.reading import only
+from tests.recorded_sessions import store_recorded
 from tests.ui.app_under_test import make_app, opened, settle, until
 from tests.ui.areas.inspector.requests import rows_shown
 from tests.ui.test_viewer import viewer_of
-from tests.workspace.test_recorded_requests import BODY, record
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.chat.composer import Composer
 from tui_chat.ui.areas.inspector.inspector import Inspector
@@ -36,8 +36,8 @@ def state_of(app: TuiChat) -> WorkspaceState:
     return app.workspace.state
 
 
-async def test_a_tapped_session_opens_on_the_recorded_request(tmp_path: Path):
-    await record(tmp_path, BODY)
+async def test_a_recorded_session_opens_on_the_recorded_request(tmp_path: Path):
+    await store_recorded(tmp_path)
     app = make_app(tmp_path)
     async with app.run_test(size=WIDE) as pilot:
         app = await opened(pilot)
@@ -60,31 +60,6 @@ async def test_a_tapped_session_opens_on_the_recorded_request(tmp_path: Path):
         await pilot.press("escape")
         await until(pilot, lambda: not banner(app))
         assert inspector.composed.recorded is None
-
-
-async def test_it_follows_the_calls_of_the_running_program(tmp_path: Path):
-    await record(tmp_path, BODY)
-    app = make_app(tmp_path)
-    async with app.run_test(size=WIDE) as pilot:
-        app = await opened(pilot)
-        workspace = app.workspace
-        assert workspace is not None
-        await workspace.sessions.open(state_of(app).sessions[0].session_id)
-        await until(pilot, lambda: state_of(app).request.viewed is not None)
-        reply = {"role": "assistant", "content": state_of(app).entries[-1].message.content}
-        first = BODY["messages"][0]
-        more = {**BODY, "messages": [first, reply, {**first, "content": "And now?"}]}
-        await record(tmp_path, more, first_id=100)
-        await workspace.external_changes.check()
-        await until(pilot, lambda: len(state_of(app).entries) == 5)
-        inspector = app.query_one(Inspector)
-
-        def newest() -> str:
-            composed = inspector.composed
-            return composed.envelope.turns[-1].text.plain if composed is not None else ""
-
-        await until(pilot, lambda: newest() == "And now?")
-        assert state_of(app).request.viewed is not None
 
 
 def write_export(folder: Path) -> Path:
@@ -150,7 +125,7 @@ async def test_asking_where_a_preset_message_is_shows_the_request_that_enter_wou
 
 
 async def test_escape_leads_to_the_live_request_from_the_composer_too(tmp_path: Path):
-    await record(tmp_path, BODY)
+    await store_recorded(tmp_path)
     app = make_app(tmp_path)
     async with app.run_test(size=WIDE) as pilot:
         app = await opened(pilot)
