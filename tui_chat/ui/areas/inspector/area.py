@@ -89,7 +89,7 @@ class InspectorArea(Area):
                 self._show_request(pane, workspace)
             case events.BranchChanged() if workspace.state.request.viewed is None:
                 pane.own_protocol = workspace.state.endpoint.protocol
-            case events.BranchChanged() | events.SessionsChanged() if pane.is_on_screen:
+            case events.BranchChanged() | events.SessionsChanged():
                 self._load_view(pane, workspace)
             case events.ResponseLoaded():
                 self._show_reply(pane, workspace)
@@ -176,8 +176,8 @@ class InspectorArea(Area):
         pane.show_lore(table)
 
     def _load_view(self, pane: Inspector, workspace: Workspace) -> None:
-        """Load what the view shown shows beside the request, if it does."""
-        if (view := views()[pane.view_shown]).load:
+        """Load what the visible view shows beside the request, if it does."""
+        if (view := views()[pane.view_shown]).load and pane.shows(view.name):
             self._load(pane, workspace, view)
 
     @work(group="view", exclusive=True, description="load what a view shows")

@@ -181,7 +181,7 @@ class InspectorFrame(OnePassWidget):
 
     def shows(self, view: str) -> bool:
         """Return True if a view is visible."""
-        return self.view_shown == view and self.is_on_screen
+        return self.view_shown == view and self.is_attached and self.is_on_screen
 
     # What to show
 
