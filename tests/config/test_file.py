@@ -234,6 +234,7 @@ def of_work(line: str) -> str:
 FAULTS = {
     "unknown key": ("themee = 'x'", "themee", "theme"),
     "unknown in endpoint": (of_work("api_key = 'x'"), "endpoints.work.api_key", "not a setting"),
+    "at another place": ("timeouts = 3", "timeouts", "timeouts is not a setting here ("),
     "misspelled": (of_work("modles = []"), "endpoints.work.modles", "did you mean “models”?"),
     "unknown fact": (of_work("facts = {g = {smapling = true}}"), "facts.g.smapling", "sampling"),
     "unknown fact everywhere": ("models.g.smapling = true", "models.g.smapling", "“sampling”"),

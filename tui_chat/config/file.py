@@ -263,8 +263,10 @@ def _fault(text: str, fault: Fault) -> str:
     place = ".".join(step if step.isprintable() else ascii(step) for step in steps)
     sentence = fault.sentence
     if fault.kind == "unknown":
-        meant = difflib.get_close_matches(steps[-1], known_keys(), 1)
-        sentence = "is not a setting" + (f"; did you mean “{meant[0]}”?" if meant else "")
+        known = known_keys()
+        meant = difflib.get_close_matches(steps[-1], known, 1)
+        advice = f"; did you mean “{meant[0]}”?" if meant else ""
+        sentence = "is not a setting" + (" here" if steps[-1] in known else advice)
     return f"{located(place, sentence)}{_where(text, steps)}"
 
 

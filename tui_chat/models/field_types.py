@@ -47,8 +47,11 @@ class Range:
         """The limits as words after “a number”."""
         if self.says is not None:
             return self.says and f" {self.says}"
-        pairs = (("above", self.above), ("from", self.low), ("to", self.high))
-        return "".join(f" {word} {_number_words(end)}" for word, end in pairs if end is not None)
+        to = "" if self.high is None else _number_words(self.high)
+        if self.above is not None:
+            return f" above {_number_words(self.above)}" + (to and f", at most {to}")
+        start = "" if self.low is None else f" from {_number_words(self.low)}"
+        return start + (to and f" to {to}")
 
     def contains(self, number: Any) -> bool:
         """Return True if a number is within the limits."""

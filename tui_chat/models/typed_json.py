@@ -175,7 +175,7 @@ def _limited(base: Any, limits: tuple[Any, ...], words: str, mode: _Mode) -> _Re
                 raise ValueError(f"must be {words}") from None
             raise
         is_within = all(each.contains(result) for each in ranges)
-        if not is_within or not all(result in words for words in choices):
+        if not is_within or not all(result in allowed for allowed in choices):
             raise ValueError(f"must be {words}")
         for function in checks:
             result = function(result)
