@@ -125,6 +125,7 @@ def test_the_table_of_built_in_plugins_has_the_names_that_they_add():
             "exports": plugin.exports,
             "recordings": plugin.recordings,
             "views": plugin.views,
+            "actions": plugin.actions,
         }
         table = extensions.BUILT_IN[plugin.name]
         for point, added in named.items():

@@ -38,6 +38,8 @@ BUILT_IN: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     },
     "tap": {"commands": ("tap",), "recordings": ("HAR files",), "views": ("calls",)},
     "transcripts": {
+        "commands": ("view",),
+        "actions": ("view",),
         "formats": (
             "ChatGPT's conversations.json",
             "Claude's conversations.json",
@@ -157,6 +159,28 @@ class RecordingPath:
     """
 
 
+@dataclass(frozen=True, slots=True)
+class ActionPath:
+    """An action of the app, which palette, help and `[keys]` list, and a `/` command runs."""
+
+    name: str
+    """Its name in `[keys]`, and that of the `/` command."""
+    path: str
+    """The import path of a coroutine function of the app (`tui_chat.ui.app.TuiChat`) and what was
+    typed after the `/` command. It runs as a worker, so it may wait for dialogs.
+    """
+    label: str
+    """A word or two, for the footer."""
+    title: str
+    """What it does, for help and palette."""
+    keys: str = ""
+    """Keys in Textual's notation, separated by commas."""
+    aliases: tuple[str, ...] = ()
+    """Other words that people search for in the palette, in lower case."""
+    argument: str = ""
+    """What may follow the `/` command, such as "PATH"; empty if nothing may."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plugin:
     """A capability beside the core. Paths are import paths such as `"package.module:NAME"`."""
@@ -179,6 +203,7 @@ class Plugin:
     """Each a `library.foreign_files.LoreForm`: lorebooks as another program writes them."""
     import_folders: tuple[str, ...] = ()
     """Each a `workspace.library_import.FolderFormat`: a folder of another program's user."""
+    actions: tuple[ActionPath, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

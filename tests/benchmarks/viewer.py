@@ -80,10 +80,10 @@ async def until(pilot: Pilot[None], condition: Callable[[], bool]) -> None:
 
 async def measure(folder: Path, files: int) -> dict[str, float]:
     """Run the viewer without a terminal, and return seconds by what was waited for."""
-    from tui_chat.cli import view
     from tui_chat.config import Config
+    from tui_chat.plugins.transcripts import view
+    from tui_chat.plugins.transcripts.file_index import require_conversations
     from tui_chat.ui.app import TuiChat
-    from tui_chat.workspace.file_index import require_conversations
 
     found: dict[str, float] = {}
     with TemporaryDirectory() as own:

@@ -341,10 +341,3 @@ def test_a_closed_pipe_ends_an_export_quietly(filled: Command, tmp_path: Path):
     )
     os.close(write)
     assert done.stderr == b""
-
-
-def test_view_needs_a_terminal_and_a_conversation(chat: Command, file: Path, tmp_path: Path):
-    done = chat("view", file)
-    assert done.code == 2
-    assert "needs a terminal" in done.err
-    assert not (tmp_path / "data").exists()

@@ -194,7 +194,7 @@ def test_the_screen_is_redrawn_after_sigstop_and_sigcont(app: TerminalApp, tmp_p
     assert modes_left(app.read()) == set()
 
 
-@pytest.mark.parametrize("command", [(), ("view", "x.json"), ("inspect", "x.json")])
+@pytest.mark.parametrize("command", [(), ("inspect", "x.json")])
 def test_a_dumb_terminal_is_refused_with_a_sentence(
     tmp_path: Path, command: tuple[str, ...]
 ) -> None:

@@ -11,7 +11,6 @@ from textual import events
 from textual.pilot import Pilot
 from textual.widgets import TextArea
 
-from tests.interop.exports import chatgpt, node
 from tests.ui.app_under_test import (
     asked,
     make_app,
@@ -153,7 +152,7 @@ async def test_only_what_can_be_done_is_done(tmp_path: Path, monkeypatch: pytest
         assert said == ["There is no message yet."] * 2
 
 
-@pytest.mark.parametrize("kind", ["chatgpt", "own"])
+@pytest.mark.parametrize("kind", ["messages", "own"])
 async def test_a_recorded_or_imported_message_is_deleted_only_when_confirmed(
     kind: str, tmp_path: Path
 ) -> None:
@@ -170,8 +169,8 @@ async def test_a_recorded_or_imported_message_is_deleted_only_when_confirmed(
                 text = file.read_text().replace(entry.message.id, f"new-{entry.message.id}")
                 file.write_text(text)
         else:
-            nodes = node("q", None, "user", "Question"), node("a", "q", "assistant", "Answer")
-            file.write_text(json.dumps([chatgpt(*nodes, title="Talk")]))
+            said = {"role": "user", "content": "Q"}, {"role": "assistant", "content": "Answer"}
+            file.write_text(json.dumps({"title": "Talk", "messages": said}))
         [report] = await workspace.import_export.import_files((file,), lambda _: None)
         assert report.session_ids
         await workspace.sessions.open(report.session_ids[0])

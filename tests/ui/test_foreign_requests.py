@@ -9,12 +9,10 @@ from pathlib import Path
 
 from textual.widgets import Static
 
-from tests.interop.exports import chatgpt, node
 from tests.interop.reading import only
 from tests.recorded_sessions import store_recorded
 from tests.ui.app_under_test import make_app, opened, settle, until
 from tests.ui.areas.inspector.requests import rows_shown
-from tests.ui.test_viewer import viewer_of
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.chat.composer import Composer
 from tui_chat.ui.areas.inspector.inspector import Inspector
@@ -63,24 +61,10 @@ async def test_a_recorded_session_opens_on_the_recorded_request(tmp_path: Path):
 
 
 def write_export(folder: Path) -> Path:
-    talk = chatgpt(
-        node("q", None, "user", "Hello"), node("a", "q", "assistant", "Hi"),
-        conversation_id="1", title="Talk",
-    )  # fmt: skip
-    file = folder / "conversations.json"
-    file.write_text(json.dumps([talk]))
+    said = [{"role": "user", "content": "Hello"}, {"role": "assistant", "content": "Hi"}]
+    file = folder / "conversation.json"
+    file.write_text(json.dumps({"title": "Talk", "messages": said}))
     return file
-
-
-async def test_a_viewed_file_shows_no_request_that_nobody_sent(tmp_path: Path):
-    app = viewer_of(tmp_path, write_export(tmp_path))
-    async with app.run_test(size=WIDE) as pilot:
-        await until(pilot, lambda: app.is_workspace_open)
-        app.panes.show_area(app.inspector)
-        await until(pilot, lambda: "No request was recorded" in nothing(app))
-        assert app.query_one(Inspector).composed is None
-        assert "message" not in nothing(app)
-        assert "mirror" not in "\n".join(str(widget.render()) for widget in app.query("TitleLine"))
 
 
 async def test_an_imported_session_shows_a_request_when_something_is_typed(tmp_path: Path):

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import json
-import os
 from pathlib import Path
 
 from textual.pilot import Pilot
 
-from tests.interop.exports import chatgpt, node
 from tests.ui.album import MEDIUM, NARROW, Album
-from tests.ui.app_under_test import NOON, make_app, opened, say, settle, until
-from tui_chat.cli import view
-from tui_chat.config import Config
+from tests.ui.app_under_test import make_app, opened, say, settle, until
 from tui_chat.models.envelope import ToolDefinition
 from tui_chat.models.tool import Tool
 from tui_chat.ui.app import TuiChat
@@ -150,24 +145,3 @@ async def test_tool_calls(album: Album, tmp_path: Path) -> None:
         await pilot.press("a")
         await until(pilot, lambda: asks(pilot))
         await album.take(pilot, "answered by hand")
-
-
-async def test_the_conversation_of_a_file(album: Album, tmp_path: Path) -> None:
-    told = chatgpt(
-        node("q", None, "user", "Where does the river go?"),
-        node("a", "q", "assistant", "To the **sea**, past three mills."),
-        title="The river",
-    )
-    file = tmp_path / "conversations.json"
-    file.write_text(json.dumps([told]))
-    os.utime(file, (NOON - 60, NOON - 60))
-    config = view.read_only_config(Config(config_dir=tmp_path), tmp_path / "apart")
-    app = TuiChat(
-        config,
-        lambda: view.open_files(config, [file]),
-        lambda: NOON,
-        read_only="Read-only",
-    )
-    async with album.of(app) as pilot:
-        await opened(pilot)
-        await album.take(pilot, "viewed")

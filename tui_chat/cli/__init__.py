@@ -34,7 +34,6 @@ completion        names for the shells' completion
 db                maintains the database file
 import_files      reads conversations and character cards from files
 export            writes sessions to files
-view              shows the conversations of files in the app
 sessions          lists, shows, renames, tags, archives, deletes and forks sessions
 search            finds messages
 

@@ -70,11 +70,6 @@ _COMMANDS = (
     ("search", "search:search", "Search messages and sessions."),
     ("sessions", "sessions:sessions", "List, show and organize sessions."),
     ("usage", "usage:usage", "Print tokens and costs of all replies."),
-    (
-        "view",
-        "view:view",
-        "Read conversations of other programs in the app, without importing them.",
-    ),
 )
 """Name, module and attribute in `tui_chat.cli`, and summary: the first sentence of its help."""
 

@@ -34,7 +34,7 @@ class Action:
     @property
     def aliases(self) -> tuple[str, ...]:
         """Other words that people search for in the palette, in lower case."""
-        return _ALIASES.get(self.id, ())
+        return _ADDED[self.id].aliases if self.id in _ADDED else _ALIASES.get(self.id, ())
 
     @property
     def moves_focus(self) -> bool:
@@ -56,11 +56,19 @@ class Action:
 
 AREAS = (
     *("main", "panes", "sessions", "presets", "preset_editor", "inspector"),
-    *("chat", "conversation", "composer", "attachments", "tool_calls"),
+    *("chat", "conversation", "composer", "attachments", "tool_calls", "plugins"),
 )
 """Attributes of the app whose actions its bindings run: with an area's name in front of an action,
 Textual looks for `action_...` and asks `check_action` there.
 """
+
+_ADDED = {added.name: added for plugin in extensions.plugins() for added in plugin.actions}
+
+
+def plugin_action(name: str) -> str:
+    """Return what runs the action of a plugin."""
+    return f"plugins.{name.replace('-', '_')}"
+
 
 RENAMED_IDS = {"again": "regenerate"}
 """Former ids that the config's `[keys]` may still have, and what they are called now."""
@@ -72,7 +80,7 @@ _KEEPING_FOCUS = frozenset(
     (
         *("default-model", "no-default-model", "border-left", "border-right", "reset-layout"),
         *("first", "latest"),
-        *("light", "regenerate", "back", "view", "undo", "edit", "detach", "keep-captured"),
+        *("light", "regenerate", "back", "undo", "edit", "detach", "keep-captured"),
         *("ask-tools", "replay", "export-turn", "quit", "suspend"),
     )
 )
@@ -138,7 +146,6 @@ _ALIASES: dict[str, tuple[str, ...]] = {
     "contents": ("toc", "outline", "turns", "jump to"),
     "branches": ("branch", "branches", "tree", "versions"),
     "import": ("import", "open", "load", "chatgpt", "claude"),
-    "view": ("browse", "open file", "read-only"),
     "export": ("export", "save chat", "download", "markdown", "html", "share", "print", "backup"),
     "undo": ("restore", "trash", "bin", "bring back", "recover", "deleted"),
     "usage": ("cost", "price", "money", "spending", "bill", "dollars", "statistics", "stats"),
@@ -272,7 +279,6 @@ ACTIONS = (
     Action("branches", "", "conversation.branches", "Branches", "Compare branches"),
     Action("contents", "", "conversation.contents", "Contents", "Table of contents"),
     Action("import", "", "sessions.import_file", "Import", "Import conversations…"),
-    Action("view", "", "sessions.view_file", "View", "View a file of conversations, read-only…"),
     Action("export", "", "sessions.export", "Export", "Export conversation…"),
     Action("undo", "", "sessions.undo", "Undo", "Undo delete or archive"),
     Action("usage", "", "main.usage", "Usage", "Usage and cost"),
@@ -317,6 +323,10 @@ ACTIONS = (
     ),
     Action("replay", "", "inspector.replay", "Replay", "Replay reply with another model"),
     Action("export-turn", "", "inspector.export_turn", "Turn", "Export this turn to a file"),
+    *(
+        Action(added.name, added.keys, plugin_action(added.name), added.label, added.title)
+        for added in _ADDED.values()
+    ),
     *_SUSPEND,
     Action("quit", "ctrl+q", "quit", "Quit", "Quit (the draft is kept)", True),
 )

@@ -40,6 +40,7 @@ from tui_chat.ui.lifecycle import CrashLog, Lifecycle
 from tui_chat.ui.main_screen import MainScreen
 from tui_chat.ui.notifications import ErrorOutdated, Notifications, show_error
 from tui_chat.ui.panes import MEDIUM, WIDE
+from tui_chat.ui.plugin_actions import PluginActions
 from tui_chat.ui.terminal.clipboard_and_notifications import Clipboard, ReplyAlerts
 from tui_chat.ui.themes import THEME_DEFAULTS, ThemeFiles, origin_defaults
 from tui_chat.ui.widgets.safe_text import ControlCharacterFilter
@@ -94,6 +95,7 @@ class TuiChat(App[None]):
         self.conversation, self.composer = self.chat.conversation, self.chat.composer
         self.attachments, self.tool_calls = self.chat.attachments, self.chat.tool_calls
         self.presets, self.inspector = self.panes.presets, self.panes.inspector
+        self.plugins = PluginActions(self)
         self._action_targets |= {*AREAS}  # Textual has no public way to add a namespace
         self.notifications = Notifications(self, now, f"{labels['palette']} notifications")
         self.reply_alerts = ReplyAlerts(self, config.notify, environ)

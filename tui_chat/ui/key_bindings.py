@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from textual.app import App
 
+from tui_chat import extensions
 from tui_chat.errors import InputError
 from tui_chat.ui.actions import ACTIONS, RENAMED_IDS
 from tui_chat.ui.key_names import INDISTINGUISHABLE, RESERVED, first_keys, key_name, parse_key
@@ -47,6 +48,8 @@ class KeyBindings:
         if action not in known:
             sentence = f"[keys] names “{action}”, which is not an action."
             advice = f"Actions: {', '.join(sorted(known))}."
+            if plugin := extensions.missing_plugin("actions", action):
+                advice = f"It comes with the plugin “{plugin}”, which is not installed."
             self.errors.append(InputError(sentence, advice=advice))
             return
         usable = list(self._usable_keys(action, written_keys))

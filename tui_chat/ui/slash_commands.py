@@ -13,8 +13,10 @@ from contextlib import suppress
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, TypeAlias
 
+from tui_chat import extensions
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.setting_types import SettingError, setting_name
+from tui_chat.ui.actions import plugin_action
 
 if TYPE_CHECKING:
     from tui_chat.models.generation import RequestKind
@@ -81,7 +83,6 @@ COMMANDS = (
         "contents", "Table of contents", run="conversation.contents", aliases=("toc", "outline")
     ),
     Command("import", "Import conversations", "PATH", run="sessions.import_file"),
-    Command("view", "View a file of conversations, read-only", "PATH", run="sessions.view_file"),
     Command("export", "Export conversation", "PATH", run="sessions.export"),
     Command(
         "regenerate",
@@ -163,6 +164,13 @@ COMMANDS = (
     Command("sessions", "Sessions", run="panes.toggle_area('sessions')"),
     Command("usage", "Usage and cost", run="main.usage", aliases=("cost",)),
     Command("notifications", "Notifications", run="show_notifications", aliases=("log",)),
+    *(
+        Command(
+            added.name, added.title.removesuffix("…"), added.argument, plugin_action(added.name)
+        )
+        for plugin in extensions.plugins()
+        for added in plugin.actions
+    ),
     Command("help", "Help: keys and commands", run="help", aliases=("keys", "commands")),
     Command("quit", "Quit (the draft is kept)", run="quit", aliases=("exit",)),
 )

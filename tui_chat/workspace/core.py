@@ -27,7 +27,7 @@ from tui_chat.workspace.state import WorkspaceState
 if TYPE_CHECKING:
     from tui_chat.store import Store
     from tui_chat.store.sessions import SessionChanges
-    from tui_chat.workspace.session_files import SessionFiles
+    from tui_chat.workspace.session_source import SessionSource
 
 MAX_UNDO_STEPS = 100
 """Steps that can be undone, for as long as the program runs."""
@@ -59,7 +59,7 @@ class WorkspaceCore:
         self.client = client
         self.library = library
         """The user's presets, profiles, lorebooks and roles as files."""
-        self.session_files: SessionFiles | None = None
+        self.session_files: SessionSource | None = None
         """The files that a viewer lists; None for one's own conversations."""
         self.now = now
         self.clock = clock

@@ -42,7 +42,7 @@ from tui_chat.workspace.usage import UsageReports
 if TYPE_CHECKING:
     from tui_chat.store import Store
     from tui_chat.workspace.lorebooks import Lorebooks
-    from tui_chat.workspace.session_files import SessionFiles
+    from tui_chat.workspace.session_source import SessionSource
 
 
 class Workspace:
@@ -116,12 +116,12 @@ class Workspace:
         return self.core.active_store
 
     @property
-    def session_files(self) -> SessionFiles | None:
+    def session_files(self) -> SessionSource | None:
         """The files that a viewer lists; None for one's own conversations."""
         return self.core.session_files
 
     @session_files.setter
-    def session_files(self, files: SessionFiles) -> None:
+    def session_files(self, files: SessionSource) -> None:
         self.core.session_files = files
 
     # --- start and end -------------------------------------------------------------------

@@ -1,5 +1,10 @@
 """Conversations of other programs: readers of their files, and the viewer of folders.
 
+view                 the command `view` and the action of the app
+session_files        the files that the viewer lists as sessions
+file_index           folders and files: what they are called, what is in them
+subagents            which sessions are of subagents, and who started them
+
 chatgpt, claude, open_webui, librechat
                      exports of web programs
 claude_code, codex, gemini_cli, opencode, gptme, aichat, llm
@@ -10,24 +15,41 @@ foreign_database     SQLite databases of other programs, opened for reading only
 docs/formats.md says what is imported from each format.
 """
 
-from tui_chat.extensions import FormatPath, Plugin
+from tui_chat.extensions import ActionPath, CommandPath, FormatPath, Plugin
 
-_READERS = "tui_chat.plugins.transcripts"
+_HERE = "tui_chat.plugins.transcripts"
 
 PLUGIN = Plugin(
     name="transcripts",
     summary="Reads the conversations of other programs.",
+    commands=(
+        CommandPath(
+            "view",
+            f"{_HERE}.view:view",
+            "Read conversations of other programs in the app, without importing them.",
+        ),
+    ),
+    actions=(
+        ActionPath(
+            "view",
+            f"{_HERE}.view:view_from_app",
+            "View",
+            "View a file of conversations, read-only…",
+            aliases=("browse", "open file", "read-only"),
+            argument="PATH",
+        ),
+    ),
     formats=(
-        FormatPath("ChatGPT's conversations.json", f"{_READERS}.chatgpt:FORMATS", "ChatGPT"),
-        FormatPath("Claude's conversations.json", f"{_READERS}.claude:FORMATS", "Claude"),
-        FormatPath("Claude Code's sessions", f"{_READERS}.claude_code:FORMATS", "Claude Code"),
-        FormatPath("Codex's rollouts", f"{_READERS}.codex:FORMATS", "Codex"),
-        FormatPath("Gemini CLI's sessions", f"{_READERS}.gemini_cli:FORMATS", "Gemini CLI"),
-        FormatPath("Open WebUI's exports", f"{_READERS}.open_webui:FORMATS", "Open WebUI"),
-        FormatPath("LibreChat's exports", f"{_READERS}.librechat:FORMATS", "LibreChat"),
-        FormatPath("the database of llm", f"{_READERS}.llm:FORMATS", "llm"),
-        FormatPath("gptme's logs", f"{_READERS}.gptme:FORMATS", "gptme"),
-        FormatPath("opencode's database and exports", f"{_READERS}.opencode:FORMATS", "opencode"),
-        FormatPath("aichat's sessions", f"{_READERS}.aichat:FORMATS", "aichat"),
+        FormatPath("ChatGPT's conversations.json", f"{_HERE}.chatgpt:FORMATS", "ChatGPT"),
+        FormatPath("Claude's conversations.json", f"{_HERE}.claude:FORMATS", "Claude"),
+        FormatPath("Claude Code's sessions", f"{_HERE}.claude_code:FORMATS", "Claude Code"),
+        FormatPath("Codex's rollouts", f"{_HERE}.codex:FORMATS", "Codex"),
+        FormatPath("Gemini CLI's sessions", f"{_HERE}.gemini_cli:FORMATS", "Gemini CLI"),
+        FormatPath("Open WebUI's exports", f"{_HERE}.open_webui:FORMATS", "Open WebUI"),
+        FormatPath("LibreChat's exports", f"{_HERE}.librechat:FORMATS", "LibreChat"),
+        FormatPath("the database of llm", f"{_HERE}.llm:FORMATS", "llm"),
+        FormatPath("gptme's logs", f"{_HERE}.gptme:FORMATS", "gptme"),
+        FormatPath("opencode's database and exports", f"{_HERE}.opencode:FORMATS", "opencode"),
+        FormatPath("aichat's sessions", f"{_HERE}.aichat:FORMATS", "aichat"),
     ),
 )

@@ -17,7 +17,7 @@ from tui_chat.ui.areas.search.query_text import KnownNames
 from tui_chat.ui.areas.search.screen import SearchAnswer, SearchScreen
 
 if TYPE_CHECKING:
-    from tui_chat.workspace.session_files import SessionFiles
+    from tui_chat.workspace.session_source import SessionSource
     from tui_chat.workspace.workspace import Workspace
 
 
@@ -69,7 +69,7 @@ class WorkspaceSearch(SearchScreen):
             return SearchAnswer(query, fault=f"{error}\n{error.advice}".strip())
 
     @work(group="search-files", exclusive=True, description="search files")
-    async def _search_files(self, files: SessionFiles, query: Query) -> None:
+    async def _search_files(self, files: SessionSource, query: Query) -> None:
         """Look through the files that were not read yet, and show what is found meanwhile."""
         read = 0
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
-import sys
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -476,31 +474,6 @@ class SessionsArea(Area):
             count = report.new + report.grown + report.known
             text = f"Reading {report.path.name}: {percent} %, {count:,} sessions"
         self.host.panes.show_status(text)
-
-    @work(group="dialog", exclusive=True)
-    async def action_view_file(self, path: str = "") -> None:
-        """View the conversations of a file, read-only."""
-        await self.host.opened_workspace()
-        title = "View a file or folder of conversations"
-        path = path or await ask_path(self.tui, title, enter="opens") or ""
-        if path:
-            self._view(typed_path(path))
-
-    @work(group="files", description="view")
-    async def _view(self, file: Path) -> None:
-        """Run `tui-chat view` in place of the app until it is closed; report what is unreadable."""
-        from tui_chat.ui.terminal.external_programs import run_in_terminal
-        from tui_chat.workspace.file_index import require_conversations
-
-        try:
-            await asyncio.to_thread(require_conversations, (file,))
-            folder = str(self.context.config.config_dir)
-            options = ("--config-dir", folder, "--theme", self.tui.theme)
-            # -P: a file in the current folder must not be imported as a module.
-            program = (sys.executable, "-P", "-m", "tui_chat")
-            await run_in_terminal(self.tui, (*program, *options, "view", "--", str(file)))
-        except InputError as error:
-            self.show_error(error)
 
     @work(group="dialog", exclusive=True)
     async def action_export(self, argument: str = "") -> None:

@@ -13,17 +13,17 @@ from textual.pilot import Pilot
 
 from tests.interop.exports import chatgpt, lines, node
 from tests.plugins.transcripts.test_agent_sessions import claude_code, gemini
+from tests.plugins.transcripts.test_viewer import viewer_of
 from tests.ui.app_under_test import until
 from tests.ui.test_hostile_names import screen_text
 from tests.ui.test_import_export import told
-from tests.ui.test_viewer import viewer_of
-from tui_chat.cli.view import known_places
 from tui_chat.errors import InputError
 from tui_chat.interop.transcript_builder import stable_id
+from tui_chat.plugins.transcripts.file_index import find_files, heading_of, require_conversations
+from tui_chat.plugins.transcripts.view import known_places
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.chat.transcript import Transcript
 from tui_chat.ui.areas.sessions.session_list import SessionList
-from tui_chat.workspace.file_index import find_files, heading_of, require_conversations
 from tui_chat.workspace.workspace import Workspace
 
 
@@ -178,7 +178,7 @@ def test_the_copies_of_a_log_are_not_listed(tmp_path: Path):
 
 
 def test_json_is_escaped_as_it_may_be_in_a_file(tmp_path: Path):
-    from tui_chat.workspace.file_index import holds_words, spellings
+    from tui_chat.plugins.transcripts.file_index import holds_words, spellings
 
     for name, ascii_only in (("a", True), ("b", False)):
         text = json.dumps({"text": "Über den Fluß"}, ensure_ascii=ascii_only)

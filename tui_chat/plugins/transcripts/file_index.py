@@ -4,31 +4,29 @@
 2. What a file is called comes from its first and last few kilobytes; the rest is read when it is
    opened. A file that is of no known format is dropped then.
 3. A file that holds several conversations is listed as one session until it is opened.
-
-It also knows which of the listed sessions are of subagents, and the calls that started them.
 """
 
 from __future__ import annotations
 
-import json
 import os
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import field, replace
 from hashlib import sha256
 from itertools import islice
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import IO
 
 from tui_chat.errors import InputError, located
-from tui_chat.files import open_file, read_file
+from tui_chat.files import open_file
 from tui_chat.interop.formats import ImportSource
 from tui_chat.interop.reader import known_formats, read_conversations
 from tui_chat.interop.transcript_builder import FoundConversation, stable_id
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.sanitize import one_line
-from tui_chat.models.session import Session, SessionSummary
+from tui_chat.models.session import Session
 from tui_chat.models.transcript import SessionTranscript
+from tui_chat.plugins.transcripts.foreign_database import MAGIC
+from tui_chat.plugins.transcripts.subagents import FOLDER, session_of
 from tui_chat.workspace.importer import (
     ENDINGS,
     ZIP_SIGNATURE,
@@ -38,10 +36,6 @@ from tui_chat.workspace.importer import (
     is_zip,
 )
 
-FOLDER = "subagents"
-"""The folder beside a session of Claude Code that its subagents' files are in."""
-_LARGEST_META = 2**16
-_AGENT = re.compile(r"[\w.-]{1,200}")
 _MOST_FILES = 200_000
 _PIECE = 2**20
 _HEADS, _TAIL = (8 * 2**10, 128 * 2**10, 2 * 2**20), 4 * 2**10
@@ -51,105 +45,6 @@ _MOST_MEMBERS = 20
 _LARGEST_WHOLE = 256 * 2**10
 """Bytes of a file that is no JSON lines and is read as a whole to learn its title."""
 _MOST_FAULTS = 100
-
-
-class StartingCall(NamedTuple):
-    """The session, and the call in it, that started a subagent."""
-
-    session_id: str
-    call_id: str
-    """Empty if it is not known."""
-
-
-class Subagents:
-    """The subagents of the listed sessions. Session ids are those of the list."""
-
-    def __init__(self) -> None:
-        self._started_by: dict[str, StartingCall] = {}
-        self._of_session: dict[str, dict[str, str]] = {}
-        """By the session that started them: the calls of subagents by their ids."""
-        self._nested: tuple[tuple[SessionSummary, ...], tuple[SessionSummary, ...], int] | None
-        self._nested = None
-
-    def add(self, session_id: str, parent_id: str, call_id: str = "") -> None:
-        """Add the session of a subagent; `parent_id` is the session that started it."""
-        known = self._started_by.get(session_id)
-        if parent_id == session_id or (known and (known.call_id or not call_id)):
-            return
-        self._started_by[session_id] = StartingCall(parent_id, call_id)
-        self._of_session.setdefault(parent_id, {})[session_id] = call_id
-
-    def add_file(self, session_id: str, path: Path) -> None:
-        """Note the session of a file, if it is in the folder of another session's subagents."""
-        if path.parent.name == FOLDER:
-            parent = path.parent.parent
-            self.add(session_id, session_of(parent.with_name(f"{parent.name}.jsonl")))
-
-    def calls_of(self, session_id: str) -> dict[str, str]:
-        """Return the sessions of subagents by the ids of the session's calls that started them."""
-        found = self._of_session.get(session_id, {})
-        return {call_id: child for child, call_id in found.items() if call_id}
-
-    def without_call(self, session_id: str) -> list[str]:
-        """Return the subagents of a session whose calls are not known."""
-        return [c for c, call_id in self._of_session.get(session_id, {}).items() if not call_id]
-
-    def started_by(self, session_id: str) -> StartingCall | None:
-        """Return what started a session; None if that is not known."""
-        return self._started_by.get(session_id)
-
-    def nested(self, sessions: tuple[SessionSummary, ...]) -> tuple[SessionSummary, ...]:
-        """Return sessions with each subagent after the session that started it, in their order;
-        the same object for the same sessions.
-        """
-        if not self._started_by:
-            return sessions
-        count = len(self._started_by)
-        if self._nested is None or self._nested[0] is not sessions or self._nested[2] != count:
-            self._nested = sessions, self._sorted(sessions), count
-        return self._nested[1]
-
-    def _sorted(self, sessions: Iterable[SessionSummary]) -> tuple[SessionSummary, ...]:
-        listed = {each.session_id: each for each in sessions}
-        below: dict[str, list[SessionSummary]] = {}
-        for each in listed.values():
-            started_by = self._started_by.get(each.session_id)
-            parent = started_by.session_id if started_by else ""
-            below.setdefault(parent if parent in listed else "", []).append(each)
-        found: dict[str, SessionSummary] = {}
-        waiting = below.get("", [])[::-1]
-        while waiting:
-            each = waiting.pop()
-            found[each.session_id] = each
-            waiting += below.get(each.session_id, [])[::-1]
-        return (*found.values(), *(each for key, each in listed.items() if key not in found))
-
-
-def session_of(path: Path) -> str:
-    """Return the id of the session that a listed file is."""
-    return stable_id("file", str(path.absolute()))
-
-
-def subagent_files(path: Path, agent: str) -> tuple[Path, ...]:
-    """Return where the file of a subagent may be that the session of a file started: in its own
-    folder, or in older versions beside that file.
-    """
-    name = f"agent-{agent}.jsonl"
-    if not _AGENT.fullmatch(agent):
-        return ()
-    return path.with_suffix("") / FOLDER / name, path.with_name(name)
-
-
-def call_of_file(path: Path) -> str:
-    """Return the call that started the subagent of a file, by the description beside it; empty if
-    there is none.
-    """
-    try:
-        found = json.loads(read_file(path.with_name(f"{path.stem}.meta.json"), _LARGEST_META))
-    except (InputError, ValueError, RecursionError):
-        return ""
-    call_id = found.get("toolUseId") if isinstance(found, dict) else None  # type: ignore[reportUnknownMemberType]
-    return call_id if isinstance(call_id, str) else ""
 
 
 @dataclass(slots=True)
@@ -185,7 +80,7 @@ class ListedFile:
             folder=self.folder,
             created=self.modified,
             updated=self.modified,
-            tags=("subagent",) if self.path.parent.name == "subagents" else (),
+            tags=("subagent",) if self.path.parent.name == FOLDER else (),
         )
 
 
@@ -263,7 +158,7 @@ def _may_hold(name: str) -> bool:
 
 def _folder(root: Path, path: Path, prefix: str) -> str:
     parts = path.relative_to(root).parent.parts
-    if parts[-1:] == ("subagents",):
+    if parts[-1:] == (FOLDER,):
         parts = parts[:-2]
     return " / ".join(filter(None, (prefix, *parts)))
 
@@ -281,7 +176,7 @@ def heading_of(file: ListedFile) -> FileHeading:
         for size in _HEADS:
             opened.seek(0)
             head = opened.read(size)
-            if head.startswith(b"SQLite format 3\0"):
+            if head.startswith(MAGIC):
                 return FileHeading(file.path.name)
             if head.startswith(ZIP_SIGNATURE):
                 opened.seek(0)

@@ -24,22 +24,24 @@ from tui_chat.errors import InputError, located
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.session import Entry
 from tui_chat.models.transcript import SessionTranscript
-from tui_chat.workspace.events import Failed, FilesProgress, SessionsChanged, WorkspaceEvent
-from tui_chat.workspace.file_index import (
+from tui_chat.plugins.transcripts.file_index import (
     FileContent,
     FileHeading,
     ListedFile,
-    Subagents,
-    call_of_file,
     find_files,
     heading_of,
     holds_words,
     read_listed,
     require_transcript,
-    session_of,
     spellings,
+)
+from tui_chat.plugins.transcripts.subagents import (
+    Subagents,
+    call_of_file,
+    session_of,
     subagent_files,
 )
+from tui_chat.workspace.events import Failed, FilesProgress, SessionsChanged, WorkspaceEvent
 
 if TYPE_CHECKING:
     from tui_chat.store.sessions import SessionChanges

@@ -1,4 +1,4 @@
-"""`tui-chat view`: the app on files of other programs, read-only.
+"""`tui-chat view` and `/view`: the app on files of other programs, read-only.
 
 It lists files, and reads what is opened into a temporary database, which is deleted when the app
 closes. It opens the app without accounts and network: only the endpoints of the offline provider
@@ -7,7 +7,9 @@ exist.
 
 from __future__ import annotations
 
+import asyncio
 import os
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -23,9 +25,11 @@ from tui_chat.cli.options import FILE
 from tui_chat.config import Config
 from tui_chat.errors import InputError
 from tui_chat.models.sanitize import one_line
-from tui_chat.workspace.file_index import require_conversations
+from tui_chat.paths import typed_path
+from tui_chat.plugins.transcripts.file_index import require_conversations
 
 if TYPE_CHECKING:
+    from tui_chat.ui.app import TuiChat
     from tui_chat.workspace.workspace import Workspace
 
 OFFLINE = "loopback"
@@ -63,7 +67,7 @@ async def open_files(config: Config, paths: Sequence[Path]) -> Workspace:
     """Return a workspace in a temporary folder that lists files. Raises InputError and
     StoreError.
     """
-    from tui_chat.workspace.session_files import SessionFiles
+    from tui_chat.plugins.transcripts.session_files import SessionFiles
 
     workspace = await open_workspace(config)
     workspace.session_files = files = SessionFiles(workspace, paths)
@@ -114,3 +118,24 @@ def banner(files: Sequence[Path]) -> str:
     names = " ".join(str(file) for file in files)
     many = f"{len(files)} places" if len(files) > 1 else one_line(files[0].name, 60)
     return f"Read-only: {many}. To keep it and go on: tui-chat import {one_line(names, 120)}"
+
+
+async def view_from_app(app: TuiChat, path: str) -> None:
+    """Run `tui-chat view` in place of the app until it is closed; without a path, ask for one."""
+    from tui_chat.ui.notifications import show_error
+    from tui_chat.ui.questions import ask_path
+    from tui_chat.ui.terminal.external_programs import run_in_terminal
+
+    title = "View a file or folder of conversations"
+    path = path or await ask_path(app, title, enter="opens") or ""
+    if not path:
+        return
+    file, config = typed_path(path), app.chat.context.config
+    try:
+        await asyncio.to_thread(require_conversations, (file,))
+        options = ("--config-dir", str(config.config_dir), "--theme", app.theme)
+        # -P: a file in the current folder must not be imported as a module.
+        program = (sys.executable, "-P", "-m", "tui_chat")
+        await run_in_terminal(app, (*program, *options, "view", "--", str(file)))
+    except InputError as error:
+        show_error(app, error)

@@ -1,0 +1,19 @@
+"""Fixtures of tests that run the app."""
+
+from tests.ui.conftest import (
+    _parsed_once,
+    album,
+    cursors_stand_still,
+    quick_pilot,
+    time_stands_still,
+    undrawn,
+)
+
+__all__ = [
+    "_parsed_once",
+    "album",
+    "cursors_stand_still",
+    "quick_pilot",
+    "time_stands_still",
+    "undrawn",
+]

@@ -1,0 +1,116 @@
+"""Reading long conversations of other programs: contents, the strip of tokens, export of a part."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual import events
+from textual.widgets import Input, OptionList
+
+from tests.interop.exports import lines
+from tests.plugins.transcripts.test_agent_sessions import claude_code
+from tests.plugins.transcripts.test_viewer import viewer_of
+from tests.ui.app_under_test import settle, until
+from tui_chat.ui.app import TuiChat
+from tui_chat.ui.areas.chat.token_strip import LEAST_TURNS, TokenStrip
+from tui_chat.ui.areas.chat.transcript import Transcript
+
+TURNS = 15
+
+
+@pytest.fixture
+def viewer(tmp_path: Path) -> TuiChat:
+    records: list[dict[str, Any]] = []
+    for number in range(TURNS):
+        before = f"a{number - 1}" if number else None
+        reply = {"type": "text", "text": f"Reply {number}"}
+        records += [
+            claude_code(f"u{number}", before, f"Question {number}"),
+            claude_code(f"a{number}", f"u{number}", reply, message_id=f"m{number}"),
+        ]
+    records[1]["message"]["usage"] = {"input_tokens": 5, "output_tokens": 9_000}
+    records[3]["message"]["usage"] = {"input_tokens": 5, "output_tokens": 100}
+    file = tmp_path / "long.jsonl"
+    file.write_bytes(lines(*records))
+    return viewer_of(tmp_path, file)
+
+
+async def test_the_contents_lead_to_a_turn(viewer: TuiChat):
+    async with viewer.run_test(size=(120, 40)) as pilot:
+        await until(pilot, lambda: viewer.is_workspace_open)
+        transcript = viewer.query_one(Transcript)
+        await until(pilot, lambda: transcript.has_focus)
+        await pilot.press("t")
+        await until(pilot, lambda: bool(viewer.screen.query(OptionList)))
+        offered = viewer.screen.query_one(OptionList)
+        assert offered.option_count == TURNS
+        await settle(pilot)
+        assert "9,005 tokens · 2 messages" in offered.render_line(0).text
+        viewer.screen.query_one(Input).value = "question 7"
+        await until(pilot, lambda: offered.option_count == 2)  # also the seventh turn
+        await pilot.press("down", "enter")
+        await until(pilot, lambda: transcript.current_index == 14)
+        assert transcript.has_focus
+
+
+async def test_a_click_on_the_strip_goes_to_a_turn(viewer: TuiChat):
+    async with viewer.run_test(size=(120, 40)) as pilot:
+        await until(pilot, lambda: viewer.is_workspace_open)
+        strip = viewer.query_one(TokenStrip)
+        await until(pilot, lambda: strip.display and strip.size.height > TURNS)
+        await until(pilot, lambda: strip.render_line(0).text == "██")
+        assert [strip.render_line(row).text for row in (1, 2)] == ["▎ ", "▏ "]
+        await pilot.click(TokenStrip, offset=(0, 3))
+        transcript = viewer.query_one(Transcript)
+        await until(pilot, lambda: transcript.current_index == 6)
+
+
+async def test_the_mouse_may_be_below_a_strip_that_became_lower(viewer: TuiChat):
+    async with viewer.run_test(size=(120, 40)) as pilot:
+        await until(pilot, lambda: viewer.is_workspace_open)
+        strip = viewer.query_one(TokenStrip)
+        await until(pilot, lambda: strip.display and strip.size.height > TURNS)
+        for height in (5, 0):
+            strip.styles.height = height
+            await until(pilot, lambda height=height: strip.size.height == height)
+            for row in (height, height + 20):
+                where = (strip, 0, row, 0, 0, 0, False, False, False)
+                strip.on_mouse_move(events.MouseMove(*where))
+                strip.on_click(events.Click(*where))
+                assert strip.tooltip is None
+
+
+async def test_a_short_conversation_has_no_strip(tmp_path: Path):
+    file = tmp_path / "short.jsonl"
+    file.write_bytes(lines(*(claude_code(str(n), str(n - 1) if n else None, "x")
+                             for n in range(LEAST_TURNS - 1))))  # fmt: skip
+    app = viewer_of(tmp_path, file)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await until(pilot, lambda: app.is_workspace_open)
+        assert not app.query_one(TokenStrip).display
+
+
+async def test_a_part_is_exported(viewer: TuiChat, tmp_path: Path):
+    async with viewer.run_test(size=(120, 40)) as pilot:
+        await until(pilot, lambda: viewer.is_workspace_open)
+        transcript = viewer.query_one(Transcript)
+        await until(pilot, lambda: transcript.has_focus)
+        transcript.go_to(5)
+        await pilot.press("E")
+        for words in ("turn", "jsonl"):
+            await until(pilot, lambda: bool(viewer.screen.query(OptionList)))
+            asked = viewer.screen
+            asked.query_one(Input).value = words
+            await until(pilot, lambda asked=asked: asked.query_one(OptionList).option_count == 1)
+            await pilot.press("enter")
+            await until(pilot, lambda asked=asked: viewer.screen is not asked)
+        await until(pilot, lambda: bool(viewer.screen.query(Input)))
+        target = tmp_path / "part.jsonl"
+        viewer.screen.query_one(Input).value = str(target)
+        await pilot.press("enter")
+        await until(pilot, target.exists)
+        told = [json.loads(line)["content"] for line in target.read_text().splitlines()]
+        assert told == ["Question 2", "Reply 2"]

@@ -1,0 +1,195 @@
+"""The app on exported conversations: the same reader, and nothing can be said."""
+
+from __future__ import annotations
+
+import json
+from contextlib import nullcontext
+from pathlib import Path
+
+import pytest
+from textual.pilot import Pilot
+from textual.widgets import Input, Static
+
+from tests.cli.conftest import Run
+from tests.e2e.terminal_app import TerminalApp
+from tests.interop.exports import chatgpt, node
+from tests.ui.app_under_test import make_app, opened, until
+from tests.ui.test_import_export import told
+from tui_chat.config import Config
+from tui_chat.models.text import Origin, OriginKind
+from tui_chat.plugins.transcripts import view
+from tui_chat.plugins.transcripts.chatgpt import INVALID
+from tui_chat.ui.app import TuiChat
+from tui_chat.ui.areas.chat.chat_pane import ReadOnlyLine
+from tui_chat.ui.areas.inspector.inspector import Inspector
+from tui_chat.ui.dialogs.base import TextPrompt
+
+
+@pytest.fixture
+async def viewer(tmp_path: Path) -> TuiChat:
+    told = [
+        chatgpt(node("q", None, "user", f"Question {n}"), node("a", "q", "assistant", f"Reply {n}"),
+                conversation_id=str(n), title=f"Talk {n}")
+        for n in range(2)
+    ]  # fmt: skip
+    file = tmp_path / "conversations.json"
+    file.write_text(json.dumps(told))
+    return viewer_of(tmp_path, file)
+
+
+def viewer_of(tmp_path: Path, *paths: Path) -> TuiChat:
+    """The app on files and folders."""
+    own = Config(config_dir=tmp_path / "config")
+    config = view.read_only_config(own, tmp_path / "apart")
+    banner = view.banner(paths)
+    return TuiChat(config, lambda: view.open_files(config, paths), read_only=banner)
+
+
+def nothing(app: TuiChat) -> str:
+    return str(app.query_one("#inspector-empty", Static).render())
+
+
+async def laid(app: TuiChat, pilot: Pilot[None]) -> None:
+    await until(pilot, lambda: app.is_workspace_open)
+
+
+async def test_the_first_conversation_is_shown_and_nothing_can_be_typed(viewer: TuiChat):
+    async with viewer.run_test(size=(140, 40)) as pilot:
+        await laid(viewer, pilot)
+        workspace = viewer.workspace
+        assert workspace is not None
+        assert [entry.message.content for entry in workspace.state.entries] == [
+            "Question 0",
+            "Reply 0",
+        ]
+        assert "tui-chat import" in str(viewer.query_one(ReadOnlyLine).render())
+        await pilot.press(*"hello", "enter", "ctrl+r", "ctrl+n")
+        await pilot.pause()
+        assert len(workspace.state.entries) == 2
+        assert len(workspace.state.sessions) == 2
+        assert viewer.focused is viewer.query_one("Transcript")
+
+
+async def test_only_keys_that_read_are_shown(viewer: TuiChat):
+    async with viewer.run_test(size=(140, 40)) as pilot:
+        await laid(viewer, pilot)
+        keys = {key for key, binding in viewer.screen.active_bindings.items() if binding.enabled}
+        assert {"y", "t", "E", "K", "slash", "b"} <= keys
+        assert not keys & {"r", "e", "f", "d", "C", "p", "x"}
+
+
+async def test_another_conversation_opens_at_once(viewer: TuiChat):
+    async with viewer.run_test(size=(140, 40)) as pilot:
+        await laid(viewer, pilot)
+        workspace = viewer.workspace
+        assert workspace is not None
+        other = next(each for each in workspace.state.sessions if each.title == "Talk 1")
+        await workspace.sessions.open(other.session_id)
+        await pilot.pause()
+        assert [entry.message.content for entry in workspace.state.entries] == [
+            "Question 1",
+            "Reply 1",
+        ]
+
+
+def test_only_the_offline_endpoint_is_configured(tmp_path: Path):
+    config = view.read_only_config(Config(), tmp_path)
+    assert config.data_dir == tmp_path
+    assert {endpoint.base_url.split("/")[2] for endpoint in config.endpoints} == {
+        "loopback.invalid"
+    }
+
+
+async def test_nothing_that_changes_a_session_is_offered(viewer: TuiChat):
+    async with viewer.run_test(size=(140, 40)) as pilot:
+        await laid(viewer, pilot)
+        offered = {entry.id for entry in viewer.action_index.palette_entries()}
+        assert "Search all conversations" in " ".join(offered)
+        for words in ("Switch model", "Choose preset", "Choose profile", "Edit roles", "Import"):
+            assert not [title for title in offered if words in title], words
+        assert not [title for title in offered if title.startswith("Conversation: Regenerate")]
+        for origin in (OriginKind.SETTING, OriginKind.SYSTEM, OriginKind.PROFILE):
+            await viewer.panes.action_reveal_origin(Origin(origin, "x"))
+            await pilot.pause()
+            assert len(viewer.screen_stack) == 1, origin
+
+
+async def test_a_viewed_file_shows_no_request_that_nobody_sent(viewer: TuiChat):
+    app = viewer
+    async with app.run_test(size=(160, 45)) as pilot:
+        await until(pilot, lambda: app.is_workspace_open)
+        app.panes.show_area(app.inspector)
+        await until(
+            pilot,
+            lambda: "No request was recorded" in nothing(app),
+        )
+        assert app.query_one(Inspector).composed is None
+        assert "message" not in nothing(app)
+        assert "mirror" not in "\n".join(str(widget.render()) for widget in app.query("TitleLine"))
+
+
+async def test_a_viewed_file_stays_apart_from_stored_conversations(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    file, asked = tmp_path / "talk.jsonl", tmp_path / "asked"
+    file.write_text('{"role": "user", "content": "Question"}\n')
+    program = tmp_path / "python"
+    program.write_text(f'#!/bin/sh\nprintf "%s\\n" "$@" > {asked}\nexit 3\n')
+    program.chmod(0o700)
+    monkeypatch.setattr("sys.executable", str(program))
+    monkeypatch.setattr(TuiChat, "suspend", lambda _: nullcontext())
+    async with make_app(tmp_path).run_test(size=(120, 35)) as pilot:
+        app = await opened(pilot)
+        await app.run_action("plugins.view")
+        await until(pilot, lambda: isinstance(app.screen, TextPrompt))
+        app.screen.query_one(Input).value = str(file)
+        await pilot.press("enter")
+        await until(pilot, lambda: "ended with 3" in told(app))
+        assert app.workspace is not None
+        assert not app.workspace.state.sessions
+        safe, module, name, *options, view, end, last = asked.read_text().splitlines()
+        assert (safe, module, name) == ("-P", "-m", "tui_chat")
+        assert (view, end, last) == ("view", "--", str(file))
+        assert options == [
+            "--config-dir",
+            str(app.workspace.state.config.config_dir),
+            "--theme",
+            app.theme,
+        ]
+
+
+async def test_a_file_that_cannot_be_viewed_is_reported(tmp_path: Path):
+    async with make_app(tmp_path).run_test(size=(120, 35)) as pilot:
+        app = await opened(pilot)
+        await app.run_action(("plugins", "view", (str(tmp_path / "missing.json"),)))
+        await until(pilot, lambda: "missing.json cannot be read" in told(app))
+
+
+async def test_what_was_not_imported_is_counted(tmp_path: Path):
+    one = chatgpt(node("q", None, "user", "Question"), title="Talk")
+    one["mapping"]["x"] = 17
+    file = tmp_path / "conversations.json"
+    file.write_text(json.dumps([one]))
+    async with make_app(tmp_path).run_test(size=(120, 35)) as pilot:
+        app = await opened(pilot)
+        await app.run_action(("sessions", "import_file", (str(file),)))
+        await until(pilot, lambda: f"1 × {INVALID}" in told(app))
+
+
+def test_view_needs_a_terminal_and_a_conversation(run: Run, tmp_path: Path):
+    file = tmp_path / "conversation.jsonl"
+    file.write_text('{"role": "user", "content": "Question"}\n')
+    done = run("--data-dir", str(tmp_path / "data"), "view", str(file))
+    assert done.code == 2
+    assert "needs a terminal" in done.err
+    assert not (tmp_path / "data").exists()
+
+
+def test_a_dumb_terminal_is_refused_with_a_sentence(tmp_path: Path) -> None:
+    file = tmp_path / "x.json"
+    file.write_text('{"messages": [{"role": "user", "content": "hi"}]}')
+    with TerminalApp(tmp_path, ["view", str(file)], environ={"TERM": "dumb"}) as app:
+        assert app.wait() == 2
+        assert app.shows("TERM=dumb")
+        assert app.shows("Error: The screen needs a terminal")
+        assert b"\x1b[" not in app.written

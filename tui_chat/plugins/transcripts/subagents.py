@@ -1,0 +1,110 @@
+"""Which of the listed sessions are of subagents, and the calls that started them."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+from tui_chat.errors import InputError
+from tui_chat.files import read_file
+from tui_chat.interop.transcript_builder import stable_id
+from tui_chat.models.session import SessionSummary
+from tui_chat.workspace.session_source import StartingCall
+
+FOLDER = "subagents"
+"""The folder beside a session of Claude Code that its subagents' files are in."""
+_LARGEST_META = 2**16
+_AGENT = re.compile(r"[\w.-]{1,200}")
+
+
+class Subagents:
+    """The subagents of the listed sessions. Session ids are those of the list."""
+
+    def __init__(self) -> None:
+        self._started_by: dict[str, StartingCall] = {}
+        self._of_session: dict[str, dict[str, str]] = {}
+        """By the session that started them: the calls of subagents by their ids."""
+        self._nested: tuple[tuple[SessionSummary, ...], tuple[SessionSummary, ...], int] | None
+        self._nested = None
+
+    def add(self, session_id: str, parent_id: str, call_id: str = "") -> None:
+        """Add the session of a subagent; `parent_id` is the session that started it."""
+        known = self._started_by.get(session_id)
+        if parent_id == session_id or (known and (known.call_id or not call_id)):
+            return
+        self._started_by[session_id] = StartingCall(parent_id, call_id)
+        self._of_session.setdefault(parent_id, {})[session_id] = call_id
+
+    def add_file(self, session_id: str, path: Path) -> None:
+        """Note the session of a file, if it is in the folder of another session's subagents."""
+        if path.parent.name == FOLDER:
+            parent = path.parent.parent
+            self.add(session_id, session_of(parent.with_name(f"{parent.name}.jsonl")))
+
+    def calls_of(self, session_id: str) -> dict[str, str]:
+        """Return the sessions of subagents by the ids of the session's calls that started them."""
+        found = self._of_session.get(session_id, {})
+        return {call_id: child for child, call_id in found.items() if call_id}
+
+    def without_call(self, session_id: str) -> list[str]:
+        """Return the subagents of a session whose calls are not known."""
+        return [c for c, call_id in self._of_session.get(session_id, {}).items() if not call_id]
+
+    def started_by(self, session_id: str) -> StartingCall | None:
+        """Return what started a session; None if that is not known."""
+        return self._started_by.get(session_id)
+
+    def nested(self, sessions: tuple[SessionSummary, ...]) -> tuple[SessionSummary, ...]:
+        """Return sessions with each subagent after the session that started it, in their order;
+        the same object for the same sessions.
+        """
+        if not self._started_by:
+            return sessions
+        count = len(self._started_by)
+        if self._nested is None or self._nested[0] is not sessions or self._nested[2] != count:
+            self._nested = sessions, self._sorted(sessions), count
+        return self._nested[1]
+
+    def _sorted(self, sessions: Iterable[SessionSummary]) -> tuple[SessionSummary, ...]:
+        listed = {each.session_id: each for each in sessions}
+        below: dict[str, list[SessionSummary]] = {}
+        for each in listed.values():
+            started_by = self._started_by.get(each.session_id)
+            parent = started_by.session_id if started_by else ""
+            below.setdefault(parent if parent in listed else "", []).append(each)
+        found: dict[str, SessionSummary] = {}
+        waiting = below.get("", [])[::-1]
+        while waiting:
+            each = waiting.pop()
+            found[each.session_id] = each
+            waiting += below.get(each.session_id, [])[::-1]
+        return (*found.values(), *(each for key, each in listed.items() if key not in found))
+
+
+def session_of(path: Path) -> str:
+    """Return the id of the session that a listed file is."""
+    return stable_id("file", str(path.absolute()))
+
+
+def subagent_files(path: Path, agent: str) -> tuple[Path, ...]:
+    """Return where the file of a subagent may be that the session of a file started: in its own
+    folder, or in older versions beside that file.
+    """
+    name = f"agent-{agent}.jsonl"
+    if not _AGENT.fullmatch(agent):
+        return ()
+    return path.with_suffix("") / FOLDER / name, path.with_name(name)
+
+
+def call_of_file(path: Path) -> str:
+    """Return the call that started the subagent of a file, by the description beside it; empty if
+    there is none.
+    """
+    try:
+        found = json.loads(read_file(path.with_name(f"{path.stem}.meta.json"), _LARGEST_META))
+    except (InputError, ValueError, RecursionError):
+        return ""
+    call_id = found.get("toolUseId") if isinstance(found, dict) else None  # type: ignore[reportUnknownMemberType]
+    return call_id if isinstance(call_id, str) else ""
