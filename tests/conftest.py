@@ -39,6 +39,7 @@ if sys.platform == "linux" and "TMPDIR" not in os.environ and os.access(MEMORY, 
 SCREEN = (
     *("tests/ui/", "tests/plugins/tap/ui/", "tests/e2e/"),
     *("tests/cli/test_planted_keys.py", "tests/store/test_process_"),
+    "tests/plugins/salvage/test_damaged_database.py",
     *(f"tests/plugins/transcripts/test_{part}" for part in ("reading", "snapshots", "view")),
 )
 """Where the tests begin that run the whole app or several processes: the slow part of the suite."""

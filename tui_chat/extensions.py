@@ -36,6 +36,7 @@ BUILT_IN: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "card_files": ("character cards",),
         "lore_forms": ("uid", "keysecondary", "selectiveLogic"),
     },
+    "salvage": {"commands": ("db salvage",), "rescues": ("damaged databases",)},
     "tap": {"commands": ("tap",), "recordings": ("HAR files",), "views": ("calls",)},
     "transcripts": {
         "commands": ("view",),
@@ -204,6 +205,10 @@ class Plugin:
     import_folders: tuple[str, ...] = ()
     """Each a `workspace.library_import.FolderFormat`: a folder of another program's user."""
     actions: tuple[ActionPath, ...] = ()
+    rescues: tuple[str, ...] = ()
+    """Each a function like `tui_chat.plugins.salvage.salvage.rescue`: it puts what can be read of a
+    damaged database in its place; what it returns is printed.
+    """
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import itertools
 import json
 import os
@@ -278,7 +277,7 @@ def test_commands_that_need_exclusive_access_are_refused_while_the_database_is_i
 ) -> None:
     copy = tmp_path / "copy.db"
     db("backup", copy)
-    for words in (["restore", copy], ["vacuum"], ["rollback", "--yes"], ["salvage", "--to", "x"]):
+    for words in (["restore", copy], ["vacuum"], ["rollback", "--yes"]):
         refused = db(*words)
         assert refused.code == 7
         assert "Another program has the database" in refused.err
@@ -306,7 +305,7 @@ def test_check_finds_and_names_faults(db: Database, name: str) -> None:
     told = db("check")
     assert checks[name][0] in told.out
     assert "tui-chat db restore" in told.out
-    assert "tui-chat db salvage" in told.out
+    assert "salvage" in told.out
 
 
 @pytest.mark.parametrize(
@@ -350,75 +349,6 @@ def test_check_finds_damage(db: Database, place: int) -> None:
     assert db.path.read_bytes() == data
 
 
-def test_the_advice_on_damage_leads_to_a_working_database(db: Database, tmp_path: Path) -> None:
-    data = bytearray(db.path.read_bytes())
-    data[:4096] = b"\xa5" * 4096
-    db.path.write_bytes(data)
-    refused = db("status")
-    assert refused.code == 7
-    assert "salvage" in refused.err
-    new = tmp_path / "new.db"
-    done = db("salvage", "--to", new)
-    assert done.code == 0, done.err
-    assert "with 2 messages." in done.out
-    assert f"tui-chat db restore {new}" in done.out
-    assert db("restore", new).code == 0
-    assert db("check").code == 0
-    assert db.titles() == ["one"]
-
-
-LOOSE = (
-    "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = replace(sql, ') STRICT', ')'); "
-    "PRAGMA writable_schema = RESET"
-)
-"""Makes tables accept values of other types, as a flipped bit can produce."""
-STRICT = (
-    "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = sql || ' STRICT' "
-    "WHERE name IN ('sessions', 'messages')"
-)
-
-
-@pytest.mark.parametrize(
-    "damage",
-    [
-        "UPDATE sessions SET title = CAST(x'6fb765' AS TEXT)",
-        "UPDATE sessions SET tags = '[\"work'",
-        f"{LOOSE}; UPDATE sessions SET title = CAST(title AS BLOB); {STRICT}",
-        f"{LOOSE}; UPDATE messages SET content = x'6869', model = x'00' WHERE seq = 2; {STRICT}",
-        "UPDATE messages SET tool_calls = '[{' WHERE seq = 2",
-        "UPDATE messages SET content = CAST(x'ff' AS TEXT), semantics = '[]' WHERE seq = 2",
-        "UPDATE requests SET recipe = '[3]', protocol = 'gemimi', body = x'00'",
-        (b"CREATE INDEX messages_parent", b"\xb7REATE INDEX messages_parent"),
-        (b"CREATE TABLE sessions", b"CREATE TABLE se\xff\xffons"),
-    ],
-)
-def test_all_commands_report_damage_and_salvage_saves_the_rest(
-    db: Database, tmp_path: Path, run: Run, damage: str | tuple[bytes, bytes]
-) -> None:
-    if isinstance(damage, str):
-        db.spoil(*damage.split("; "))
-    else:
-        data = db.path.read_bytes()
-        assert damage[0] in data
-        db.path.write_bytes(data.replace(*damage))
-    before = db.path.read_bytes()
-    new = tmp_path / "new.db"
-    for command in (
-        *("db status", "db check", "db check --json", f"db backup {tmp_path / 'copy.db'}"),
-        *("sessions list", "search hi", f"export --all --format json --output {tmp_path / 'out'}"),
-        *(f"db salvage --to {new}", "db repair"),
-    ):
-        assert db.path.read_bytes() == before, command
-        done = run("--data-dir", db.path.parent, *command.split())
-        assert done.code != 2 or done.err.startswith("Error: The "), command
-    gc.collect()  # what a program leaves behind in an error's frames ends with it
-    restored = db("restore", new)
-    assert restored.code == 0, restored.err
-    assert db("check").code == 0
-    listed = run("--data-dir", db.path.parent, "sessions", "list", "--json")
-    assert [each["message_count"] for each in json.loads(listed.out)] == [2]
-
-
 def test_vacuum_frees_space(db: Database) -> None:
     db.spoil(
         "INSERT INTO settings VALUES ('k', zeroblob(0) || hex(zeroblob(900000)))",
@@ -436,8 +366,7 @@ def test_a_missing_database_is_an_error(tmp_path: Path, run: Run) -> None:
     assert "the first start of the app creates it" in status.out
     as_json = run("--data-dir", tmp_path / "none", "db", "status", "--json")
     assert json.loads(as_json.out)["exists"] is False
-    commands = (["migrate"], ["rollback", "--yes"], ["backup"], ["check"], ["vacuum"])
-    for words in (*commands, ["salvage", "--to", tmp_path / "x"]):
+    for words in (["migrate"], ["rollback", "--yes"], ["backup"], ["check"], ["vacuum"]):
         refused = run("--data-dir", tmp_path / "none", "db", *words)
         assert refused.code == 2
         assert "There is no database" in refused.err

@@ -14,11 +14,11 @@ import uuid
 from collections.abc import Callable
 from pathlib import Path
 
+from tui_chat import extensions
 from tui_chat.errors import TuiChatError
 from tui_chat.store import Store
 from tui_chat.store.maintenance import upkeep
 from tui_chat.store.maintenance.check import check
-from tui_chat.store.maintenance.salvage import salvage
 
 
 async def write(path: Path) -> None:
@@ -35,8 +35,10 @@ WAYS: dict[str, Callable[[Path], object]] = {
     "backup": lambda path: upkeep.backup(path, None, now=1.0),
     "vacuum": upkeep.vacuum,
     "rollback": lambda path: upkeep.rollback(path, 1, now=1.0),
-    "salvage": lambda path: salvage(path, path.with_name("new.db")),
 }
+if not extensions.missing_plugin("commands", "db salvage"):
+    salvage = extensions.load("tui_chat.plugins.salvage.salvage:salvage")
+    WAYS["salvage"] = lambda path: salvage(path, path.with_name("new.db"))
 
 
 def main(path: Path) -> None:

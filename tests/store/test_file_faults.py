@@ -24,7 +24,6 @@ from tui_chat.errors import StoreDamaged, StoreError
 from tui_chat.models.message import Message
 from tui_chat.store import Store
 from tui_chat.store.maintenance import upkeep
-from tui_chat.store.maintenance.salvage import salvage
 
 HERE = Path(__file__).parent
 Opener = Callable[[], Awaitable[Store]]
@@ -87,7 +86,7 @@ def test_missing_permissions_are_reported(shared: Path, what: str) -> None:
     told = ways(shared)
     shared.parent.chmod(0o755)
     shared.chmod(0o644)
-    assert {way for way, words in told.items() if words == "fine"} == still_works
+    assert {way for way, words in told.items() if words == "fine"} == still_works & told.keys()
     for way, words in told.items():
         if way not in still_works:
             assert str(shared) in words or "new.db" in words
@@ -144,7 +143,6 @@ async def test_a_full_disk_is_reported(small_disk: Path, new_id: Callable[[], st
     for act in (
         lambda: upkeep.backup(path, None, now=1.0),
         lambda: upkeep.vacuum(path),
-        lambda: salvage(path, small_disk / "new.db"),
     ):
         with pytest.raises(StoreError):
             act()

@@ -12,9 +12,9 @@ import click
 
 from tui_chat.cli.lazy_group import LazyGroup
 from tui_chat.cli.options import FILE, json_option
-from tui_chat.cli.output import Styled, write_json, write_line, write_progress
+from tui_chat.cli.output import Styled, write_json, write_line
 from tui_chat.errors import InputError, StoreDamaged
-from tui_chat.store.maintenance import salvage as rescue
+from tui_chat.store.errors import salvage_means
 from tui_chat.store.maintenance import upkeep
 from tui_chat.store.maintenance.check import DERIVED_CHECKS, CheckResult
 from tui_chat.store.maintenance.check import check as run_checks
@@ -219,8 +219,8 @@ def check(path: Path, as_json: bool) -> None:
         write_line(
             f"\n{path} is damaged. First make a copy of it. Then either restore a backup:\n"
             "  tui-chat db restore BACKUP\n"
-            "or save what can be read into a new file, and restore that:\n"
-            "  tui-chat db salvage --to NEW\n  tui-chat db restore NEW"
+            f"or save what can be read into a new file with {salvage_means()}, and restore that:\n"
+            "  tui-chat db restore NEW"
         )
     else:
         write_line(f"\n{path} has no faults.")
@@ -254,41 +254,3 @@ def vacuum(path: Path) -> None:
     """
     before, after = upkeep.vacuum(path)
     write_line(f"{_size(before)} -> {_size(after)}")
-
-
-@db.command()
-@click.argument("file", required=False, type=FILE)
-@click.option("--to", "target", required=True, type=FILE, help="The new file.")
-@click.pass_obj
-def salvage(path: Path, file: Path | None, target: Path) -> None:
-    """Save what can be read of a damaged file.
-
-    FILE (default: the database) is read page by page and never changed.
-
-    \b
-    Example:
-      tui-chat db salvage --to rescued.db
-    """
-    source = file or path
-
-    def progress(rows: int, pages: int) -> None:
-        write_progress(f"{rows:,} rows")
-
-    saved = rescue.salvage(source, target, progress=progress)
-    write_progress("")
-    sessions, messages = saved.rows.get("sessions", 0), saved.rows.get("messages", 0)
-    write_line(f"Saved {sessions:,} sessions with {messages:,} messages.")
-    if saved.missing:
-        write_line(f"At least {saved.missing:,} messages are missing.")
-    elif saved.unreadable:
-        write_line("The saved sessions are complete; whole sessions may be missing.")
-    for table, count in saved.rows.items():
-        if count and table not in ("sessions", "messages"):
-            write_line(f"{count:>9,}  {table}")
-    write_line(f"{saved.unreadable:,} of {saved.pages:,} pages could not be read.")
-    if saved.partial:
-        write_line(f"{saved.partial:,} rows lost part of their text.")
-    for sentence in saved.repairs:
-        write_line(sentence)
-    write_line(f"\n{target} has no faults; {source} was not changed. To use the new file:")
-    write_line(f"  tui-chat db restore {target}")

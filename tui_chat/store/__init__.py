@@ -12,7 +12,7 @@ database        one connection, one writer, safe cancellation
 schema          versions: creating, migrating, undoing; `migrations/` holds the SQL
 process_lock    which running program receives a reply, and whether it still runs
 errors          SQLite's errors as errors of ours
-maintenance/    checks, backups, repair and salvage of the file
+maintenance/    checks, backups and repair of the file
 """
 
 from tui_chat.store.replies import Ending

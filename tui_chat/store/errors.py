@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tui_chat.errors import InputError, StoreBusy, StoreDamaged, StoreError
+from tui_chat.extensions import missing_plugin
 
 if TYPE_CHECKING:
     import sqlite3
@@ -21,10 +22,21 @@ if TYPE_CHECKING:
 _PERM, _BUSY, _LOCKED, _READONLY, _IOERR, _CORRUPT = 3, 5, 6, 8, 10, 11
 _FULL, _CANTOPEN, _NOTADB = 13, 14, 26
 
-_RESCUE_ADVICE = (
-    "Restore a backup (*.bak in the same folder) with `tui-chat db restore FILE`, or save what "
-    "can be read with `tui-chat db salvage --to NEW`."
-)
+
+def salvage_means(source: str = "") -> str:
+    """Return what saves the rows of a damaged file that can be read: a command, or the plugin that
+    would bring it, and another program.
+    """
+    if plugin := missing_plugin("commands", "db salvage"):
+        return f"the plugin “{plugin}”, which is not installed, or `sqlite3 FILE .recover`"
+    return f"`{' '.join(filter(None, ('tui-chat db salvage', source, '--to NEW')))}`"
+
+
+def _rescue_advice() -> str:
+    return (
+        "Restore a backup (*.bak in the same folder) with `tui-chat db restore FILE`, or save what "
+        f"can be read with {salvage_means()}."
+    )
 
 
 @contextmanager
@@ -61,12 +73,12 @@ def decoding(what: str) -> Generator[None]:
 
 def undecodable(what: str, error: Exception) -> StoreDamaged:
     """Return the error for a stored value that cannot be read."""
-    return StoreDamaged(f"The stored {what} cannot be read: {error}.", advice=_RESCUE_ADVICE)
+    return StoreDamaged(f"The stored {what} cannot be read: {error}.", advice=_rescue_advice())
 
 
 def damage_error(path: Path) -> StoreDamaged:
     """Return the error for a damaged file."""
-    return StoreDamaged(f"The database {path} is damaged.", advice=_RESCUE_ADVICE)
+    return StoreDamaged(f"The database {path} is damaged.", advice=_rescue_advice())
 
 
 def describe_damage(error: Exception) -> str:
@@ -121,7 +133,7 @@ def translated(error: sqlite3.Error, path: Path) -> StoreError:
         return StoreDamaged(
             f"{path} is not a database, or its beginning is damaged.",
             advice="It was not changed. If it is your database, save what can be read with "
-            "`tui-chat db salvage --to NEW`; otherwise move the file away.",
+            f"{salvage_means()}; otherwise move the file away.",
         )
     if describe_damage(error):
         return damage_error(path)

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING
 from tui_chat.errors import InputError, StoreDamaged, StoreError, StoreNewer
 from tui_chat.files import make_private_folder, restrict
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.store.errors import damage_error, store_errors
+from tui_chat.store.errors import damage_error, salvage_means, store_errors
 from tui_chat.store.maintenance.backup import back_up, create_private, list_backups, publish
 
 if TYPE_CHECKING:
@@ -243,7 +243,7 @@ def _read_version(path: Path, busy_timeout: float, *, immutable: bool) -> int:
         raise StoreError(
             f"The database {path} belongs to another program.",
             advice="Choose another file; this one was not changed. If it is tui-chat's with a "
-            "damaged beginning, save what can be read with `tui-chat db salvage --to NEW`, and "
+            f"damaged beginning, save what can be read with {salvage_means()}, and "
             "move this one away.",
         )
     if not 0 <= version < NO_VERSION:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from textual.app import App
 
+from tui_chat import extensions
 from tui_chat.errors import InputError, StoreDamaged, TuiChatError
 from tui_chat.files import write_private
 from tui_chat.models.sanitize import sanitize
@@ -177,11 +178,11 @@ class Lifecycle:
             "the damaged file is kept beside it. A backup may have more."
         )
         title, yes = "The database is damaged", "Save what is readable"
-        if isinstance(error, StoreDamaged) and await confirm(
+        is_damaged = isinstance(error, StoreDamaged)
+        rescue = next(extensions.load_all("rescues"), None) if is_damaged else None
+        if rescue is not None and await confirm(
             self._app, title, rescue_question, yes=yes, no="Not now"
         ):
-            from tui_chat.store.maintenance.salvage import rescue
-
             path = database_file(self._config.data_dir)
             try:
                 rescued = await asyncio.to_thread(rescue, path, now=self._now())

@@ -1,1 +1,1 @@
-"""Maintenance of the database file: checks, backups, repair and salvage."""
+"""Maintenance of the database file: checks, backups and repair."""

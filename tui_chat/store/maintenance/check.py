@@ -17,7 +17,7 @@ from tui_chat.lazy_dataclass import dataclass
 from tui_chat.store import schema
 from tui_chat.store.errors import DECODE_ERRORS, describe_damage, store_errors
 from tui_chat.store.maintenance.access import open_for_reading
-from tui_chat.store.maintenance.repair import (
+from tui_chat.store.maintenance.faults import (
     UNREACHED,
     WRONG_HEADS,
     altered_requests,

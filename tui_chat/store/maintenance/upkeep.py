@@ -18,7 +18,7 @@ from tui_chat.errors import InputError, StoreDamaged, StoreError, StoreNewer
 from tui_chat.files import make_private_folder, restrict
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.store import schema
-from tui_chat.store.errors import store_errors
+from tui_chat.store.errors import salvage_means, store_errors
 from tui_chat.store.maintenance.access import (
     BUSY_SECONDS,
     is_in_use,
@@ -137,7 +137,7 @@ def rebuild(path: Path) -> None:
     """Rebuild counts and search index, also while the app is open. Raises StoreError, and
     InputError if the database does not have the current version.
     """
-    from tui_chat.store.maintenance.repair import rebuild_derived
+    from tui_chat.store.maintenance.faults import rebuild_derived
 
     if _version(path) < len(schema.migrations()):
         raise InputError(
@@ -175,8 +175,8 @@ def restore(path: Path, source: Path, *, now: float) -> Path | None:
         if copy.execute("PRAGMA integrity_check(1)").fetchone() != ("ok",):
             raise StoreDamaged(
                 f"{source} is damaged.",
-                advice="Choose another backup, or save what is in it: "
-                f"`tui-chat db salvage {source} --to NEW`.",
+                advice="Choose another backup, or save what is in it with "
+                f"{salvage_means(str(source))}.",
             )
         with store_errors(path):
             make_private_folder(path.parent)

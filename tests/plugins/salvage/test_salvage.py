@@ -19,9 +19,9 @@ from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import Message
 from tui_chat.models.request import RequestRecord
 from tui_chat.models.role import Role
+from tui_chat.plugins.salvage.repair import RECOVERED_TITLE
+from tui_chat.plugins.salvage.salvage import SalvageResult, salvage, shapes_of_version
 from tui_chat.store import Store, schema
-from tui_chat.store.maintenance.repair import RECOVERED_TITLE
-from tui_chat.store.maintenance.salvage import SalvageResult, salvage, shapes_of_version
 
 PAGE = 4096
 LATEST = len(schema.migrations())

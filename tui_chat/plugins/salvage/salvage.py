@@ -23,12 +23,13 @@ from pathlib import Path
 
 from tui_chat.errors import StoreDamaged
 from tui_chat.lazy_dataclass import dataclass
+from tui_chat.plugins.salvage.page_reader import Pages, RawRow, Value
+from tui_chat.plugins.salvage.repair import count_missing_messages, repair
 from tui_chat.store import schema
 from tui_chat.store.errors import store_errors
 from tui_chat.store.maintenance.access import refuse_in_use, require_database
 from tui_chat.store.maintenance.backup import create_private, publish, require_free_target
-from tui_chat.store.maintenance.page_reader import Pages, RawRow, Value
-from tui_chat.store.maintenance.repair import count_missing_messages, rebuild_derived, repair
+from tui_chat.store.maintenance.faults import rebuild_derived
 from tui_chat.store.maintenance.upkeep import move_aside
 
 _TYPES: dict[str, tuple[type, ...]] = {
