@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from textual.actions import parse
+from textual.app import App
 from textual.dom import DOMNode
 from textual.widget import Widget
 
@@ -15,9 +16,9 @@ from tui_chat.ui.key_names import PaneKey, key_names, keys_of
 from tui_chat.ui.slash_commands import COMMANDS
 
 if TYPE_CHECKING:
-    from tui_chat.ui.app import TuiChat
     from tui_chat.ui.command_palette import PaletteEntry
     from tui_chat.ui.dialogs.base import HelpLine
+    from tui_chat.ui.key_bindings import KeyBindings
     from tui_chat.ui.panes import Panes
 
 
@@ -52,8 +53,9 @@ use without their key.
 class ActionIndex:
     """Lists the actions of the app and of its panes, those of the focused pane first."""
 
-    def __init__(self, app: TuiChat, panes: Panes) -> None:
+    def __init__(self, app: App[None], key_bindings: KeyBindings, panes: Panes) -> None:
         self._app = app
+        self._key_bindings = key_bindings
         self._panes = panes
         self._recent: list[str] = []
         """Ids of the palette's entries, the last used first."""
@@ -63,7 +65,7 @@ class ActionIndex:
         from tui_chat.ui.command_palette import PANE_ALIASES
         from tui_chat.ui.dialogs.base import HelpLine
 
-        keys = self._app.key_bindings.by_action
+        keys = self._key_bindings.by_action
         everywhere = [
             HelpLine(key_names(keys[action.id]), action.title, " ".join(action.aliases))
             for action in ACTIONS
@@ -130,7 +132,7 @@ class ActionIndex:
                 yield PaletteEntry(
                     action.title,
                     lambda action=action: app.run_action(action.run),
-                    key_names(app.key_bindings.by_action[action.id]),
+                    key_names(self._key_bindings.by_action[action.id]),
                     aliases=action.aliases,
                 )
         for title, pane in self._titled_panes():

@@ -79,8 +79,6 @@ class TuiChat(App[None]):
         `key_clock` returns seconds of a clock that never goes back, by which keys are timed.
         """
         super().__init__()
-        self.lifecycle = Lifecycle(self, config, open_workspace, now, captured)
-        self.end_by_signal = self.lifecycle.end_by_signal  # drivers call it
         self.key_bindings = KeyBindings(config.keys)
         self.theme_files = ThemeFiles(self, config)
         self.crash_log = CrashLog(self, config.data_dir)
@@ -99,8 +97,13 @@ class TuiChat(App[None]):
         self._action_targets |= {*AREAS}  # Textual has no public way to add a namespace
         self.notifications = Notifications(self, now, f"{labels['palette']} notifications")
         self.reply_alerts = ReplyAlerts(self, config.notify, environ)
-        self.action_index = ActionIndex(self, self.panes)
-        self.key_queue = KeyQueue(self, self.panes, clock, super().on_event)
+        self.lifecycle = Lifecycle(
+            *(self, self.main, self.notifications, self.reply_alerts),
+            *(config, open_workspace, now, captured),
+        )
+        self.end_by_signal = self.lifecycle.end_by_signal  # drivers call it
+        self.action_index = ActionIndex(self, self.key_bindings, self.panes)
+        self.key_queue = KeyQueue(self, self.main, clock, super().on_event)
         self._theme_errors = self.theme_files.load()
 
     def get_default_screen(self) -> Screen[None]:

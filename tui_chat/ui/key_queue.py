@@ -27,6 +27,7 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Literal, cast
 
 from textual import events
+from textual.app import App
 from textual.message import Message
 from textual.message_pump import MessagePump
 from textual.screen import Screen
@@ -40,9 +41,8 @@ from tui_chat.ui.areas.chat.drafts import SessionSwitched
 from tui_chat.ui.areas.sessions.session_rows import SessionRows
 
 if TYPE_CHECKING:
-    from tui_chat.ui.app import TuiChat
     from tui_chat.ui.key_clock import KeyClock
-    from tui_chat.ui.panes import Panes
+    from tui_chat.ui.main_screen import MainScreen
 
 TIME_LIMIT = 1.0
 """Seconds that keys wait for a focus or for the key before them."""
@@ -83,8 +83,8 @@ class KeyQueue:
 
     def __init__(
         self,
-        app: TuiChat,
-        panes: Panes,
+        app: App[None],
+        main: MainScreen,
         clock: KeyClock,
         deliver: Callable[[events.Event], Awaitable[None]],
     ) -> None:
@@ -92,7 +92,7 @@ class KeyQueue:
         self._clock = clock
         clock.are_keys_waiting = lambda: bool(self._pending)
         self._app = app
-        self._panes = panes
+        self._main = main
         self._deliver = deliver
         self._pending: tuple[events.Key | events.Paste, ...] = ()
         """Keys that wait for their turn."""
@@ -192,19 +192,19 @@ class KeyQueue:
 
     def _is_letter(self, key: events.Key) -> bool:
         """Return True if the focused field handles a key itself, in its turn."""
-        focused, composer = self._app.focused, self._panes.chat.pane.composer
+        focused, composer = self._app.focused, self._main.panes.chat.pane.composer
         if focused is composer and composer.edits(key.key):
             return True
         return focused is not None and focused.check_consume_key(key.key, key.character)
 
     def _moves_focus(self, key: events.Key) -> bool:
         """Return True if a key, pressed now, opens a dialog or moves the focus."""
-        if not self._app.is_workspace_open:
+        if not self._main.is_workspace_open:
             return False
         bound = self._app.screen.active_bindings.get(key.key)
         if bound is None or not bound.enabled:
             return False
-        action, sessions = bound.binding.action, self._panes.sessions.pane
+        action, sessions = bound.binding.action, self._main.panes.sessions.pane
         opens_session = (bound.node is sessions.rows and action == "open") or (
             bound.node is sessions.filter and action == "submit"
         )
@@ -217,12 +217,12 @@ class KeyQueue:
         """
         app = self._app
         has_focus = app.focused is not None or not app.app_focus
-        return not has_focus and not app.is_workspace_open and len(app.screen_stack) == 1
+        return not has_focus and not self._main.is_workspace_open and len(app.screen_stack) == 1
 
     @property
     def _is_between_sessions(self) -> bool:
         """True if keys have no session to go to; a dialog on top takes them all the same."""
-        return self._panes.chat.drafts.is_switching and len(self._app.screen_stack) == 1
+        return self._main.panes.chat.drafts.is_switching and len(self._app.screen_stack) == 1
 
     # --- waiting until a key has been handled --------------------------------------------
 
@@ -284,7 +284,7 @@ class KeyQueue:
         self._time_limit = self._app.set_timer(TIME_LIMIT, self._time_is_up)
 
     async def _time_is_up(self) -> None:
-        focus_will_move = not self._app.is_workspace_open or self._is_between_sessions
+        focus_will_move = not self._main.is_workspace_open or self._is_between_sessions
         target = self._marker_target
         marker_will_come = self._marker is not None and target is not None and target.is_running
         if marker_will_come or (self._waiting_for == "focus" and focus_will_move):

@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from importlib import import_module
 from pathlib import Path
 from traceback import format_exc
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from textual.app import App
 
@@ -21,12 +21,15 @@ from tui_chat.errors import InputError, StoreDamaged, TuiChatError
 from tui_chat.files import write_private
 from tui_chat.models.sanitize import sanitize
 from tui_chat.paths import database_file
+from tui_chat.ui.main_screen import confirm_leave
 from tui_chat.ui.notifications import show_error
 from tui_chat.ui.questions import ask, confirm
 
 if TYPE_CHECKING:
     from tui_chat.config import Config
-    from tui_chat.ui.app import TuiChat
+    from tui_chat.ui.main_screen import MainScreen
+    from tui_chat.ui.notifications import Notifications
+    from tui_chat.ui.terminal.clipboard_and_notifications import ReplyAlerts
     from tui_chat.workspace.events import WorkspaceEvent
     from tui_chat.workspace.workspace import Workspace
 
@@ -69,24 +72,6 @@ class CrashLog:
             show_error(self._app, InputError(sentence, advice=self.write()))
 
 
-async def confirm_leave(app: App[Any], workspace: Workspace) -> bool:
-    """Ask whether to keep a temporary session that is about to end, and keep it; return False to
-    stay in it. True at once for another session, or one without messages.
-    """
-    state = workspace.state
-    if not (state.is_temporary and state.entries):
-        return True
-    count = len(state.entries)
-    messages = f"{count:,} message{'s' * (count != 1)}"
-    choices = [
-        ("stay", "Stay in it"),
-        ("keep", "Keep it", "it is stored like any other session"),
-        ("drop", "Discard it", f"{messages}, which cannot be restored"),
-    ]
-    chosen = await ask(app, "Leave temporary session?", choices, "stay")
-    return chosen == "drop" or (chosen == "keep" and await workspace.temporary.keep())
-
-
 def _import_the_rest() -> None:
     """Import what the first frame does without: the inspector, the store and the workspace.
 
@@ -102,7 +87,10 @@ class Lifecycle:
 
     def __init__(
         self,
-        app: TuiChat,
+        app: App[None],
+        main: MainScreen,
+        notifications: Notifications,
+        reply_alerts: ReplyAlerts,
         config: Config,
         open_workspace: Callable[[], Awaitable[Workspace]],
         now: Callable[[], float],
@@ -110,6 +98,9 @@ class Lifecycle:
     ) -> None:
         """`captured` is a captured request to show once the workspace is open; empty for none."""
         self._app = app
+        self._main = main
+        self._notifications = notifications
+        self._reply_alerts = reply_alerts
         self._config = config
         self._open_workspace = open_workspace
         self._now = now
@@ -125,7 +116,7 @@ class Lifecycle:
     @property
     def _workspace(self) -> Workspace | None:
         """The workspace until it is closed. Areas keep it to the end: a key may still come."""
-        return None if self._is_closed else self._app.workspace
+        return None if self._is_closed else self._main.workspace
 
     # --- opening -------------------------------------------------------------------------
 
@@ -134,10 +125,10 @@ class Lifecycle:
         self._app.run_worker(self._open(), group="workspace", description="open the workspace")
 
     async def _open(self) -> None:
-        app, main = self._app, self._app.main
+        app, main = self._app, self._main
         self._is_closed = False
         await asyncio.to_thread(_import_the_rest)
-        await app.inspector.open_pane()
+        await main.panes.inspector.open_pane()
         try:
             workspace = await self._open_workspace()
             workspace.subscribe(self.handle)
@@ -151,12 +142,12 @@ class Lifecycle:
             else:
                 app.exit(return_code=1)
             return
-        await app.chat.start()
+        await main.panes.chat.start()
         main.workspace_opened.set()
         app.set_timer(CHECK_AFTER, self._check_soon)
-        await app.chat.recall_prompts(workspace)
+        await main.panes.chat.recall_prompts(workspace)
         if self._captured:
-            app.inspector.show_captured(self._captured)
+            main.panes.inspector.show_captured(self._captured)
 
     def handle(self, event: WorkspaceEvent) -> None:
         """Show an event of the workspace; only errors while it is not open."""
@@ -164,12 +155,12 @@ class Lifecycle:
 
         app, workspace = self._app, self._workspace
         if app.is_running and (workspace is not None or isinstance(event, Failed)):
-            app.notifications.handle(event, app.main.undo_key)
+            self._notifications.handle(event, self._main.undo_key)
             if workspace is not None:
-                for area in app.panes.areas:
+                for area in self._main.panes.areas:
                     area.handle(event)
                 state = workspace.state
-                app.reply_alerts.handle(event, state.entries, is_temporary=state.is_temporary)
+                self._reply_alerts.handle(event, state.entries, is_temporary=state.is_temporary)
 
     async def _recover(self, error: TuiChatError) -> bool:
         """Ask what to do if the workspace cannot be opened; return False to quit."""
@@ -210,13 +201,13 @@ class Lifecycle:
     @property
     def has_early_draft(self) -> bool:
         """True if text was typed before the session that it belongs to was open."""
-        return bool(self._app.chat.pane.composer.text) and not self._app.is_workspace_open
+        return bool(self._main.panes.chat.pane.composer.text) and not self._main.is_workspace_open
 
     async def wait_for_draft(self) -> None:
         """Wait for a while until text that was typed early can be saved with its session."""
         if self.has_early_draft:
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._app.main.opened_workspace(), OPENING_SECONDS)
+                await asyncio.wait_for(self._main.opened_workspace(), OPENING_SECONDS)
 
     # --- quitting and closing ------------------------------------------------------------
 
@@ -235,7 +226,7 @@ class Lifecycle:
         await self._quit()
 
     async def _quit(self) -> None:
-        await self._app.chat.drafts.save()
+        await self._main.panes.chat.drafts.save()
         workspace = self._workspace
         if workspace is not None and (
             workspace.state.unsaved_presets
@@ -284,7 +275,7 @@ class Lifecycle:
     async def close(self) -> None:
         """Stop replies and close the store."""
         workspace, self._is_closed = self._workspace, True
-        self._app.main.workspace_opened.clear()
+        self._main.workspace_opened.clear()
         if workspace is not None:
             has_crashed = self._app._exception is not None  # pyright: ignore[reportPrivateUsage]  there is no public way
             if not has_crashed and not self._is_start_confirmed:  # a signal is no fault
@@ -319,7 +310,7 @@ class Lifecycle:
             try:
                 await self.wait_for_draft()
                 if self._workspace is not None:
-                    await app.chat.drafts.save()
+                    await self._main.panes.chat.drafts.save()
                 await self.close()
             finally:
                 app.exit(return_code=128 + number)

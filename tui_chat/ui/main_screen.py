@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from textual import events, work
 from textual.app import App
@@ -13,8 +13,8 @@ from textual.screen import Screen
 from textual.widget import Widget
 from textual.worker import Worker
 
-from tui_chat.ui.lifecycle import confirm_leave
 from tui_chat.ui.panes import Panes
+from tui_chat.ui.questions import ask
 from tui_chat.ui.widgets.one_pass import OnePassWidget
 
 if TYPE_CHECKING:
@@ -148,3 +148,21 @@ class MainScreen(Screen[None], OnePassWidget):  # pyright: ignore[reportIncompat
 
         workspace, typed = await self.opened_workspace(), words or self._last_search
         self._last_search = await search(self, self._app, workspace, self._now(), typed)
+
+
+async def confirm_leave(app: App[Any], workspace: Workspace) -> bool:
+    """Ask whether to keep a temporary session that is about to end, and keep it; return False to
+    stay in it. True at once for another session, or one without messages.
+    """
+    state = workspace.state
+    if not (state.is_temporary and state.entries):
+        return True
+    count = len(state.entries)
+    messages = f"{count:,} message{'s' * (count != 1)}"
+    choices = [
+        ("stay", "Stay in it"),
+        ("keep", "Keep it", "it is stored like any other session"),
+        ("drop", "Discard it", f"{messages}, which cannot be restored"),
+    ]
+    chosen = await ask(app, "Leave temporary session?", choices, "stay")
+    return chosen == "drop" or (chosen == "keep" and await workspace.temporary.keep())
