@@ -43,6 +43,7 @@ _CURSOR_ACTIONS = frozenset(
         *("begin", "bottom", "choose", "choose_to", "down", "end", "first", "hit", "item", "last"),
         *("leave", "message", "move", "new_line", "open", "page", "piece", "question", "rows"),
         *("step", "step_view", "submit", "top", "up", "conversation.run", "tool_calls.run"),
+        "preset_editor.close_form",
     )
 )
 """Actions of panes that move the cursor or answer the focused line, or that the app has too: no

@@ -25,10 +25,7 @@ class EditForm(Vertical):
     }
     """
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "leave", "List", show=True)]
-
-    class FormClosed(Message):
-        """Esc was pressed."""
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "preset_editor.close_form", "List")]
 
     class FieldsChanged(Message):
         """The user changed fields of what is shown."""
@@ -43,9 +40,6 @@ class EditForm(Vertical):
     def post_change(self, fields: dict[str, Any], key: str = "") -> None:
         """Post the new values of fields; `key` names a field being typed into."""
         self.post_message(self.FieldsChanged(self, fields, key))
-
-    def action_leave(self) -> None:
-        self.post_message(self.FormClosed())
 
     @on(Input.Submitted)
     def _submitted(self, event: Input.Submitted) -> None:

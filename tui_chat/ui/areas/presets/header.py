@@ -6,7 +6,6 @@ from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 from textual.content import Content
-from textual.message import Message
 from textual.widgets import Input, Static
 
 from tui_chat.library.editing import EditHistory
@@ -102,14 +101,6 @@ class PresetFilterInput(Input):
     }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "leave(True)", show=False),
-        Binding("down,enter", "leave(False)", show=False),
+        Binding("escape", "preset_editor.close_filter(True)", show=False),
+        Binding("down,enter", "preset_editor.close_filter(False)", show=False),
     ]
-
-    class FilterClosed(Message):
-        """The rows get the focus."""
-
-    def action_leave(self, clear: bool) -> None:
-        if clear:
-            self.value = ""
-        self.post_message(self.FilterClosed())

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from contextlib import suppress
+from typing import Any, NamedTuple
 
 from rich.text import Text
 from textual import events, on
 from textual.app import ComposeResult
 from textual.containers import Horizontal
 from textual.content import Content
-from textual.message import Message
+from textual.widget import Widget
 from textual.widgets import Input, OptionList, Static, TextArea
 from textual.widgets.option_list import Option
 
@@ -87,9 +88,6 @@ class ContentEditor(SafeTextArea):
     }
     """
 
-    class PresetUndoRequested(Message):
-        """There is nothing left to undo in the text."""
-
     def __init__(self) -> None:
         super().__init__(
             soft_wrap=True, tab_behavior="focus", highlight_cursor_line=False,
@@ -152,20 +150,104 @@ class ContentEditor(SafeTextArea):
         if self.history.undo_stack:
             super().action_undo()
         else:
-            self.post_message(self.PresetUndoRequested())
+            self.call_later(self.run_action, "preset_editor.undo")
 
 
-ROLES = (("system", "system"), ("user", "user"), ("assistant", "assistant"))
-TYPES = (
+_LARGEST_NUMBER = 1_000_000
+"""Limit of depths and orders in both directions; more is a typing error."""
+
+
+class MessageField(NamedTuple):
+    """A field of the form: what it shows of a message, and what a typed or chosen value changes."""
+
+    id: str
+    attribute: str
+    """Of a message; `placement` is what several attributes say together."""
+    choices: tuple[tuple[str, str], ...] | None = None
+    """The values that can be chosen, with their labels; None for a text."""
+    is_folded: bool = False
+    """True if only the chosen label is shown."""
+    is_number: bool = False
+
+    def widget(self) -> FormField | ChoiceField:
+        """Return its widget."""
+        id = f"form-{self.id}"
+        if self.choices is not None:
+            return ChoiceField(self.choices, id=id, folded=self.is_folded)
+        placeholder, classes = ("", "-number") if self.is_number else (self.id, "")
+        return FormField(placeholder=placeholder, id=id, classes=classes, select_on_focus=False)
+
+    def shown(self, message: PresetMessage) -> str:
+        """Return the value of a message."""
+        match self.attribute:
+            case "placement":
+                return placement_kind(message)
+            case "enabled":
+                return "on" if message.enabled else "off"
+            case attribute:
+                value = getattr(message, attribute)
+                return "" if value is None else str(value)
+
+    def changes(self, message: PresetMessage, value: str) -> dict[str, Any]:
+        """Return the attributes of a message that a value gives. Raises ValueError with a sentence
+        about a text that is not accepted.
+        """
+        match self.attribute:
+            case "placement":
+                return placement_fields(message, value)
+            case "enabled":
+                return {"enabled": value == "on"}
+            case "cache_control":
+                return {"cache_control": value or None}
+            case "id" if not value.strip():
+                raise ValueError(f"An id cannot be empty; it stays “{one_line(message.id, 40)}”.")
+            case "id":
+                return {"id": value.strip()}
+            case attribute if self.is_number:
+                with suppress(ValueError):
+                    if abs(number := int(value or "0" * (attribute == "order"))) <= _LARGEST_NUMBER:
+                        return {attribute: number}
+                limit = f"from -{_LARGEST_NUMBER:,} to {_LARGEST_NUMBER:,}"
+                stays = f"it stays {getattr(message, attribute)}."
+                raise ValueError(f"{self.id.title()}: a whole number {limit}; {stays}")
+            case attribute:
+                return {attribute: value}
+
+
+def placement_fields(message: PresetMessage, kind: str) -> dict[str, Any]:
+    """Return the fields that give a message another kind of placement."""
+    beside = kind in ("before", "after")
+    depth = message.insertion_point
+    return {
+        "insertion_point": (-1 if depth is None else depth) if kind == "depth" else None,
+        "anchor_point": kind if beside else None,
+        "anchor_target": (message.anchor_target or CHAT_HISTORY) if beside else None,
+    }
+
+
+_ROLES = (("system", "system"), ("user", "user"), ("assistant", "assistant"))
+_TYPES = (
     ("message", "message"),
     ("chat_history", "chat history"),
     ("user_profile", "user profile"),
     ("placeholder", "placeholder"),
     ("example_dialogues", "example dialogues"),
 )
-CACHES = (("", "no cache mark"), ("5m", "cache 5 min"), ("1h", "cache 1 h"))
-"""How long the provider is asked to cache the prompt up to the message."""
-PLACES = (("list", "in the list"), ("before", "before"), ("after", "after"), ("depth", "depth"))
+_PLACES = (("list", "in the list"), ("before", "before"), ("after", "after"), ("depth", "depth"))
+_CACHES = (("", "no cache mark"), ("5m", "cache 5 min"), ("1h", "cache 1 h"))
+
+FIELDS = (
+    MessageField("name", "name"),
+    MessageField("id", "id"),
+    MessageField("cache", "cache_control", _CACHES, is_folded=True),
+    MessageField("role", "role", _ROLES),
+    MessageField("type", "type", _TYPES, is_folded=True),
+    MessageField("enabled", "enabled", (("on", "on"), ("off", "off"))),
+    MessageField("kind", "placement", _PLACES),
+    MessageField("at", "anchor_target", (), is_folded=True),
+    MessageField("depth", "insertion_point", is_number=True),
+    MessageField("order", "order", is_number=True),
+)
 
 
 class MessageForm(EditForm):
@@ -187,16 +269,7 @@ class MessageForm(EditForm):
         self.message: PresetMessage | None = None
         """The message shown."""
         self.content = ContentEditor()
-        self._name_field = FormField(placeholder="name", id="form-name", select_on_focus=False)
-        self._id_field = FormField(placeholder="id", id="form-id", select_on_focus=False)
-        self._depth = FormField(id="form-depth", classes="-number", select_on_focus=False)
-        self._order = FormField(id="form-order", classes="-number", select_on_focus=False)
-        self._role = ChoiceField(ROLES, id="form-role")
-        self._type = ChoiceField(TYPES, id="form-type", folded=True)
-        self._enabled = ChoiceField((("on", "on"), ("off", "off")), id="form-enabled")
-        self._cache = ChoiceField(CACHES, id="form-cache", folded=True)
-        self._place = ChoiceField(PLACES, id="form-kind")
-        self._at = ChoiceField((), id="form-at", folded=True)
+        self._widgets = {field.id: field.widget() for field in FIELDS}
         self._note = Static(id="form-note")
         self._notes = ""
         """The notes of the message shown."""
@@ -204,21 +277,21 @@ class MessageForm(EditForm):
     def compose(self) -> ComposeResult:
         with Horizontal():
             yield Static("Name", classes="label")
-            yield self._name_field
+            yield self._widgets["name"]
             yield Static("Id", classes="label")
-            yield self._id_field
-            yield self._cache
+            yield self._widgets["id"]
+            yield self._widgets["cache"]
         with Horizontal():
-            yield self._role
+            yield self._widgets["role"]
             yield Static("·", classes="label")
-            yield self._type
-            yield self._enabled
+            yield self._widgets["type"]
+            yield self._widgets["enabled"]
         with Horizontal(id="form-place"):
-            yield self._place
-            yield self._at
-            yield self._depth
+            yield self._widgets["kind"]
+            yield self._widgets["at"]
+            yield self._widgets["depth"]
             yield Static("order", classes="label")
-            yield self._order
+            yield self._widgets["order"]
         yield self._note
         yield self.content
         yield self.content.macros
@@ -233,25 +306,22 @@ class MessageForm(EditForm):
             anchors.setdefault(target, anchors[CHAT_HISTORY])  # the history by its own id
         anchors.setdefault(target, f"{target} (no anchor)")
         place = placement_kind(message)
+        named = tuple((key, one_line(name, 24)) for key, name in anchors.items())
         self.set_class(message.is_anchor, "-anchor")
         self.set_class(place in ("before", "after"), "-beside")
         self.set_class(place == "depth", "-deep")
         with self.prevent(Input.Changed, TextArea.Changed):
-            self._name_field.fill(message.name)
-            self._id_field.fill(message.id)
-            self._order.fill(str(message.order))
-            depth = message.insertion_point
-            self._depth.fill("" if depth is None else str(depth))
+            for field in FIELDS:
+                match self._widgets[field.id]:
+                    case FormField() as widget:
+                        widget.fill(field.shown(message))
+                    case ChoiceField() as widget if field.id == "at":
+                        widget.offer(named, target)
+                    case ChoiceField() as widget:
+                        widget.choose(field.shown(message))
             if self.content.text != message.content:
                 self.content.load_text(message.content)
                 self.content.move_cursor(self.content.document.end)
-        self._role.choose(message.role)
-        self._type.choose(message.type)
-        self._cache.choose(message.cache_control or "")
-        self._enabled.choose("on" if message.enabled else "off")
-        self._place.choose(place)
-        named = {key: one_line(name, 24) for key, name in anchors.items()}
-        self._at.offer(tuple(named.items()), target)
         self.content.variables = tuple(preset.variables)
         self._notes = "\n".join(one_line(note.sentence) for note in notes[:2])
         self._show_note(self._fault())
@@ -264,90 +334,43 @@ class MessageForm(EditForm):
 
     def _fault(self) -> str:
         """Return a sentence about a field whose value is not taken; empty if all are."""
-        message = self.message
-        if message is None:
-            return ""
-        if self._id_field.has_class("-invalid"):
-            return f"An id cannot be empty; it stays “{one_line(message.id, 40)}”."
-        for name, field, value in (
-            ("depth", self._depth, message.insertion_point),
-            ("order", self._order, message.order),
-        ):
-            if field.has_class("-invalid"):
-                limit = f"from -{_LARGEST_NUMBER:,} to {_LARGEST_NUMBER:,}"
-                return f"{name.title()}: a whole number {limit}; it stays {value}."
+        for field in FIELDS:
+            widget = self._widgets[field.id]
+            if self.message is not None and widget.has_class("-invalid"):
+                try:
+                    field.changes(self.message, clean(widget.value))
+                except ValueError as fault:
+                    return str(fault)
         return ""
 
     @on(TextArea.Changed)
     def _content_changed(self, event: TextArea.Changed) -> None:
         event.stop()
-        self._post_field("content", clean(self.content.text))
+        self._post({"content": clean(self.content.text)}, "content")
 
     @on(Input.Changed)
     def _field_changed(self, event: Input.Changed) -> None:
         event.stop()
-        text = clean(event.value)
-        match event.input.id:
-            case "form-name":
-                self._post_field("name", text)
-            case "form-id":
-                event.input.set_class(not text.strip(), "-invalid")
-                self._show_note(self._fault())
-                if text.strip():
-                    self._post_field("id", text.strip())
-            case "form-depth":
-                self._post_number("insertion_point", event.input, text)
-            case _:
-                self._post_number("order", event.input, text or "0")
-
-    def _post_number(self, field: str, at: Input, text: str) -> None:
+        field, message = self._field_of(event.input), self.message
+        if message is None:
+            return
         try:
-            number = int(text)
+            changes = field.changes(message, clean(event.value))
         except ValueError:
-            number = None
-        good = number is not None and abs(number) <= _LARGEST_NUMBER
-        at.set_class(not good, "-invalid")
+            changes = {}
+        event.input.set_class(not changes, "-invalid")
         self._show_note(self._fault())
-        if good:
-            self._post_field(field, number)
-
-    def _post_field(self, field: str, value: object) -> None:
-        if self.message is not None and getattr(self.message, field) != value:
-            self.post_change({field: value}, field)
+        self._post(changes, next(iter(changes), ""))
 
     @on(ChoiceField.ChoiceMade)
     def _chosen(self, event: ChoiceField.ChoiceMade) -> None:
         event.stop()
-        message, value = self.message, event.value
-        if message is None:
-            return
-        fields: dict[str, Any]
-        match event.field.id:
-            case "form-role":
-                fields = {"role": value}
-            case "form-type":
-                fields = {"type": value}
-            case "form-enabled":
-                fields = {"enabled": value == "on"}
-            case "form-cache":
-                fields = {"cache_control": value or None}
-            case "form-at":
-                fields = {"anchor_target": value}
-            case _:
-                fields = placement_fields(message, value)
-        self.post_change(fields)
+        if self.message is not None:
+            self._post(self._field_of(event.field).changes(self.message, event.value))
 
+    def _field_of(self, widget: Widget) -> MessageField:
+        return next(field for field in FIELDS if self._widgets[field.id] is widget)
 
-_LARGEST_NUMBER = 1_000_000
-"""Limit of depths and orders in both directions; more is a typing error."""
-
-
-def placement_fields(message: PresetMessage, kind: str) -> dict[str, Any]:
-    """Return the fields that give a message another kind of placement."""
-    beside = kind in ("before", "after")
-    depth = message.insertion_point
-    return {
-        "insertion_point": (-1 if depth is None else depth) if kind == "depth" else None,
-        "anchor_point": kind if beside else None,
-        "anchor_target": (message.anchor_target or CHAT_HISTORY) if beside else None,
-    }
+    def _post(self, changes: dict[str, Any], key: str = "") -> None:
+        if any(getattr(self.message, name) != value for name, value in changes.items()):
+            self.post_change(changes, key)

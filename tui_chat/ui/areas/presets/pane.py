@@ -29,7 +29,7 @@ from tui_chat.models.text import Origin, OriginKind
 from tui_chat.ui.actions import UNDO_KEYS
 from tui_chat.ui.areas.presets.form_fields import EditForm
 from tui_chat.ui.areas.presets.header import PresetFilterInput, PresetTitle, PresetToolbar
-from tui_chat.ui.areas.presets.message_form import ContentEditor, MessageForm
+from tui_chat.ui.areas.presets.message_form import MessageForm
 from tui_chat.ui.areas.presets.request_facts import NO_FACTS, facts_of
 from tui_chat.ui.areas.presets.row_drawing import display_name
 from tui_chat.ui.areas.presets.row_edits import (
@@ -156,14 +156,14 @@ class PresetPane(Vertical):
         before = self.edits.preset if self.edits and not other else None
         self.shown_name, self._ours, self.edits = name, ours, edits
         if edits is None:
-            self.close_form()
+            self.action_close_form()
             empty = fault or "This preset cannot be read.\nE opens its file."
             self.rows.show(None, frozenset(), None, empty)
         else:
             at = 0 if other else self.index
             if other:
                 self._facts = NO_FACTS  # those at hand are another preset's
-                self.close_form()
+                self.action_close_form()
             elif before is not None and before is not edits.preset:
                 at = first_changed(before, edits.preset, at)
             self._draw(edits, at)
@@ -210,7 +210,7 @@ class PresetPane(Vertical):
             if edits.preset.messages or self.has_class("-of-preset"):
                 self._fill_form()
             else:
-                self.close_form()
+                self.action_close_form()
 
     def _update_title(self) -> None:
         self._title.show(self.shown_name, self.edits, self._facts.total, ours=self._ours)
@@ -307,17 +307,12 @@ class PresetPane(Vertical):
         if self.edits is not None and row is not None and row.index >= 0:
             self.form.show(self.edits.preset, row.index, row.notes)
 
-    def close_form(self) -> None:
+    def action_close_form(self) -> None:
         """Close the form, and return to the list from it."""
         if self.form.has_focus_within or self.settings.has_focus_within:
             self.screen.set_focus(self.rows)  # before the focused field is hidden
         self.remove_class("-form")
         self.form.message = None
-
-    @on(EditForm.FormClosed)
-    def _form_left(self, event: EditForm.FormClosed) -> None:
-        event.stop()
-        self.close_form()
 
     def action_filter(self) -> None:
         self.add_class("-filter")
@@ -328,9 +323,10 @@ class PresetPane(Vertical):
         event.stop()
         self.rows.filter(event.value)
 
-    @on(PresetFilterInput.FilterClosed)
-    def _filter_left(self, event: PresetFilterInput.FilterClosed) -> None:
-        event.stop()
+    def action_close_filter(self, clears: bool) -> None:
+        """Return to the list, with or without the filter."""
+        if clears:
+            self.filter.value = ""
         self.set_class(bool(self.filter.value), "-filter")
         self.rows.focus()
 
@@ -454,11 +450,6 @@ class PresetPane(Vertical):
         what = ", ".join(event.fields).replace("_", " ")
         step = edits.record(after, f"change the preset's {what}", key)
         self._take(step, self.index, words)
-
-    @on(ContentEditor.PresetUndoRequested)
-    def _undo_requested(self, event: ContentEditor.PresetUndoRequested) -> None:
-        event.stop()
-        self.action_undo()
 
     def _take(self, edits: EditHistory, at: int | None = None, words: str = "") -> None:
         """Go on with other edits, the cursor on the message `at`, else on what they touched;
