@@ -15,7 +15,7 @@ from tui_chat.models.settings import AuthorNote, Settings
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.inspector.inspector import Inspector
 from tui_chat.ui.dialogs.model_choice import ModelChoiceDialog
-from tui_chat.ui.dialogs.session_settings import LABELS, SessionSettingsForm, SettingRow
+from tui_chat.ui.dialogs.session_settings import FIELDS, SessionSettingsForm, SettingRow
 
 
 async def open_form(pilot: Pilot[None], *keys: str) -> SessionSettingsForm:
@@ -28,7 +28,7 @@ async def open_form(pilot: Pilot[None], *keys: str) -> SessionSettingsForm:
 
 
 def row(form: SessionSettingsForm, name: str) -> SettingRow:
-    return next(each for each in form.query(SettingRow) if each.setting == name)
+    return next(each for each in form.query(SettingRow) if each.setting.name == name)
 
 
 def state_of(form: SessionSettingsForm, name: str) -> str:
@@ -42,7 +42,7 @@ def body(app: TuiChat) -> bytes:
 
 
 def test_every_setting_has_a_row():
-    assert SETTINGS.keys() < LABELS.keys()
+    assert SETTINGS.keys() < {field.name for field in FIELDS}
 
 
 @pytest.mark.parametrize("keys", [("f5",), ("ctrl+p", *"temperature", "enter"), (*"/set", "enter")])

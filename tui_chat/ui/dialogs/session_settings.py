@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -11,7 +12,6 @@ from textual import events, on, work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
-from textual.message import Message
 from textual.suggester import SuggestFromList
 from textual.widgets import Input, Static, TextArea
 
@@ -20,6 +20,7 @@ from tui_chat.analysis.settings_report import (
     refused_settings,
     report_settings,
 )
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.sanitize import one_line, sanitize
 from tui_chat.models.setting_json import setting_text
 from tui_chat.models.setting_types import (
@@ -36,58 +37,170 @@ if TYPE_CHECKING:
     from tui_chat.workspace.settings import SessionValues
     from tui_chat.workspace.workspace import Workspace
 
-LABELS = {
-    "model": "Model",
-    "endpoint": "Endpoint",
-    "effort": "Effort",
-    "temperature": "Temperature",
-    "top_p": "Top P",
-    "max_tokens": "Max output tokens",
-    "stop": "Stop sequences",
-    "seed": "Seed",
-    "verbosity": "Verbosity",
-    "response_format": "Structured output",
-    "web_search": "Web search",
-    "context_limit": "Context limit",
-    "reply_reserve": "Reply reserve",
-    "author_note": "Author's note",
-    "note_depth": "  its depth",
-    "note_role": "  its role",
-    "note_placement": "  its place",
-    "note_interval": "  every … messages",
-    "user_name": "Name of {{user}}",
-    "char_name": "Name of {{char}}",
-    "reasoning_budget": "Reasoning budget",
-    "reasoning_summary": "Reasoning summary",
-    "top_k": "Top K",
-    "presence_penalty": "Presence penalty",
-    "frequency_penalty": "Frequency penalty",
-    "parallel_tool_calls": "Parallel tool calls",
-    "tool_choice": "Tool choice",
-    "service_tier": "Service tier",
-    "user_id": "User ID",
-    "logprobs": "Log probabilities",
-    "lore": "Lorebook search",
-    "global_variables": "Global variables",
-    "reply_start": "Start of the reply",
-    "character": "Card texts",
-    "injections": "Injected texts",
-    "scripts": "Scripts",
-}
-"""The rows, in their order."""
+
+@dataclass(frozen=True, slots=True)
+class SettingField:
+    """A row of the form: what it shows, offers and accepts, and what a text in it changes."""
+
+    name: str
+    label: str
+    accepts: str = ""
+    """What can be typed; empty for what the type of the setting says."""
+    unset: str = "provider's default"
+    """What is said of it if nobody sets it."""
+    usual: str = ""
+    """What holds if it is empty; empty if that depends on preset, role or endpoint."""
+    choices: tuple[str, ...] = ()
+    """Words that are offered beside those of the setting's type."""
+
+    def text(self, form: SessionSettingsForm) -> str:
+        """Return what the session sets, as it is typed; empty for what is inherited."""
+        value = getattr(form.values.settings, self.name)
+        return "" if value is None else setting_text(value)
+
+    def words(self, form: SessionSettingsForm) -> tuple[str, ...]:
+        """Return the words that are offered."""
+        del form
+        return SETTINGS[self.name].words if self.name in SETTINGS else self.choices
+
+    def changed(self, form: SessionSettingsForm, text: str) -> SessionValues:
+        """Return the values with that of a text. Raises SettingError or ValueError."""
+        value: Any = parse_setting(self.name, text) if text else None
+        settings = replace(form.values.settings, **{self.name: value})
+        return replace(form.values, settings=settings)
+
+
+class ModelField(SettingField):
+    """The model, of those of the chosen endpoint."""
+
+    def text(self, form: SessionSettingsForm) -> str:
+        return form.values.model
+
+    def words(self, form: SessionSettingsForm) -> tuple[str, ...]:
+        return form.values.endpoint.models
+
+    def changed(self, form: SessionSettingsForm, text: str) -> SessionValues:
+        return replace(form.values, model=text)
+
+
+class EndpointField(SettingField):
+    """The endpoint; a model that another one does not have is left to it."""
+
+    def text(self, form: SessionSettingsForm) -> str:
+        name = form.values.endpoint.name
+        return name if name != form.config.endpoint else ""
+
+    def words(self, form: SessionSettingsForm) -> tuple[str, ...]:
+        return tuple(each.name for each in form.config.endpoints)
+
+    def changed(self, form: SessionSettingsForm, text: str) -> SessionValues:
+        name = text or form.config.endpoint
+        endpoint = next((each for each in form.config.endpoints if each.name == name), None)
+        if endpoint is None:
+            raise ValueError(f"there is no endpoint “{one_line(text, 30)}”")
+        model = form.values.model
+        if model and endpoint.models and model not in endpoint.models:
+            model = ""  # it belongs to the endpoint before
+        form.offer_models(endpoint.models, model)
+        return replace(form.values, endpoint=endpoint, model=model)
+
+
+class NoteField(SettingField):
+    """A part of the author's note, which there is only with a text."""
+
+    def text(self, form: SessionSettingsForm) -> str:
+        note = form.values.settings.author_note
+        if note is None:
+            return ""
+        part = self.name.removeprefix("note_")
+        text = note.text if self.name == "author_note" else str(getattr(note, part))
+        return "" if text == self.usual else text
+
+    def changed(self, form: SessionSettingsForm, text: str) -> SessionValues:
+        note = _note({each: form.typed(each) for each in _NOTE})
+        before = form.values.settings.author_note
+        if note is not None and before is not None:
+            note = replace(note, searched=before.searched)
+        return replace(form.values, settings=replace(form.values.settings, author_note=note))
+
+
+def _note(typed: Mapping[str, str]) -> AuthorNote | None:
+    """Return the author's note of its rows; None without a text. Raises as `changed` does."""
+    values: dict[str, Any] = {"text": typed["author_note"]}
+    for name in _NOTE[1:]:
+        part, word = name.removeprefix("note_"), typed[name]
+        if word and part in ("depth", "interval"):
+            if not (word.isascii() and word.isdigit()):
+                raise ValueError(f"{part} must be a whole number from 0")
+            values[part] = int(word)
+        elif word:
+            values[part] = word
+    return read_setting("author_note", values) if values["text"] else None
+
 
 _NOTE = ("author_note", "note_depth", "note_role", "note_placement", "note_interval")
-_ACCEPTS = {
-    "model": "the name of a model; empty for the role's or the endpoint's",
-    "endpoint": "one of the configured endpoints",
-    "author_note": "a text that is inserted into the conversation",
-    "note_depth": f"how many messages follow it; {NOTE_DEPTH} if empty",
-    "note_role": f"one of {', '.join(NOTE_ROLES)}",
-    "note_placement": "at its depth, or beside the preset's message “main”",
-    "note_interval": "sent if the number of user messages is a multiple of it; 1 always, 0 never",
-}
-_UNSET = {"context_limit": "not known for this model", "author_note": "none"}
-"""What is said of a setting that nobody sets, instead of “provider's default”."""
+FIELDS: tuple[SettingField, ...] = (
+    ModelField("model", "Model", "the name of a model; empty for the role's or the endpoint's"),
+    EndpointField("endpoint", "Endpoint", "one of the configured endpoints"),
+    SettingField("effort", "Effort"),
+    SettingField("temperature", "Temperature"),
+    SettingField("top_p", "Top P"),
+    SettingField("max_tokens", "Max output tokens"),
+    SettingField("stop", "Stop sequences"),
+    SettingField("seed", "Seed"),
+    SettingField("verbosity", "Verbosity"),
+    SettingField("response_format", "Structured output"),
+    SettingField("web_search", "Web search"),
+    SettingField("context_limit", "Context limit", unset="not known for this model"),
+    SettingField("reply_reserve", "Reply reserve"),
+    NoteField(
+        "author_note", "Author's note", "a text that is inserted into the conversation", "none"
+    ),
+    NoteField(
+        "note_depth",
+        "  its depth",
+        f"how many messages follow it; {NOTE_DEPTH} if empty",
+        usual=str(NOTE_DEPTH),
+    ),
+    NoteField(
+        "note_role",
+        "  its role",
+        f"one of {', '.join(NOTE_ROLES)}",
+        usual="system",
+        choices=NOTE_ROLES,
+    ),
+    NoteField(
+        "note_placement",
+        "  its place",
+        "at its depth, or beside the preset's message “main”",
+        usual="depth",
+        choices=NOTE_PLACEMENTS,
+    ),
+    NoteField(
+        "note_interval",
+        "  every … messages",
+        "sent if the number of user messages is a multiple of it; 1 always, 0 never",
+        usual="1",
+    ),
+    SettingField("user_name", "Name of {{user}}"),
+    SettingField("char_name", "Name of {{char}}"),
+    SettingField("reasoning_budget", "Reasoning budget"),
+    SettingField("reasoning_summary", "Reasoning summary"),
+    SettingField("top_k", "Top K"),
+    SettingField("presence_penalty", "Presence penalty"),
+    SettingField("frequency_penalty", "Frequency penalty"),
+    SettingField("parallel_tool_calls", "Parallel tool calls"),
+    SettingField("tool_choice", "Tool choice"),
+    SettingField("service_tier", "Service tier"),
+    SettingField("user_id", "User ID"),
+    SettingField("logprobs", "Log probabilities"),
+    SettingField("lore", "Lorebook search"),
+    SettingField("global_variables", "Global variables"),
+    SettingField("reply_start", "Start of the reply"),
+    SettingField("character", "Card texts"),
+    SettingField("injections", "Injected texts"),
+    SettingField("scripts", "Scripts"),
+)
 _NO_PLACES = ("default", "known for this model")
 """Sources that are no place where a setting can be set."""
 
@@ -142,20 +255,13 @@ class SettingRow(Horizontal):
     }
     """
 
-    class ResetRequested(Message):
-        """The setting is to be inherited again."""
-
-        def __init__(self, name: str) -> None:
-            super().__init__()
-            self.setting = name
-
-    def __init__(self, name: str, value: str, words: tuple[str, ...]) -> None:
+    def __init__(self, setting: SettingField, value: str, words: tuple[str, ...]) -> None:
         super().__init__()
-        self.setting = name
-        is_long = name == "author_note"
+        self.setting = setting
+        name = setting.name
         self.field: Input | TextArea = (
             SafeTextArea(value, id=name, tab_behavior="focus")
-            if is_long
+            if name == "author_note"
             else SettingInput(name, words)
         )
         if isinstance(self.field, Input):
@@ -164,7 +270,7 @@ class SettingRow(Horizontal):
         """Why its value is not accepted."""
 
     def compose(self) -> ComposeResult:
-        yield Static(LABELS[self.setting], classes="name", markup=False)
+        yield Static(self.setting.label, classes="name", markup=False)
         yield self.field
         yield Static(classes="state")
         yield Static("↺", classes="reset")
@@ -186,8 +292,9 @@ class SettingRow(Horizontal):
         `doubt` what is sent instead.
         """
         is_own = bool(self.text.strip())
-        nobody = _UNSET.get(self.setting, "provider's default")
-        state = source if source in _NO_PLACES else f"from {source}" if source else nobody
+        state = (
+            source if source in _NO_PLACES else f"from {source}" if source else self.setting.unset
+        )
         words = "this session" if is_own else state
         words = self.fault or (is_own and doubt) or refusal or words
         self.set_class(is_own, "-own")
@@ -201,7 +308,7 @@ class SettingRow(Horizontal):
 
     @on(events.Click, ".reset")
     def _reset(self) -> None:
-        self.post_message(self.ResetRequested(self.setting))
+        self.text = ""
 
 
 class SessionSettingsForm(Form[bool | None]):
@@ -230,19 +337,22 @@ class SessionSettingsForm(Form[bool | None]):
     def __init__(self, workspace: Workspace, focus: str = "") -> None:
         """`focus` names the row that gets the focus."""
         super().__init__()
-        self.AUTO_FOCUS = f"#{focus}" if focus in LABELS else "#temperature"  # pyright: ignore[reportAttributeAccessIssue]  a class variable in Textual
+        names = [field.name for field in FIELDS]
+        self.AUTO_FOCUS = f"#{focus}" if focus in names else "#temperature"  # pyright: ignore[reportAttributeAccessIssue]  a class variable in Textual
         self._workspace = workspace
         self._session_id = workspace.state.session_id
-        self._before = self._values = workspace.settings.values
+        self.config = workspace.state.config
+        self._before = self.values = workspace.settings.values
+        """The values before, and as they are typed."""
         self._rows: dict[str, SettingRow] = {}
 
     def compose(self) -> ComposeResult:
         with Vertical() as box:
             box.border_title = "Settings of the session"
             with VerticalScroll(id="fields", can_focus=False):
-                for name in LABELS:
-                    row = SettingRow(name, self._text(name), self._words(name))
-                    self._rows[name] = row
+                for field in FIELDS:
+                    row = SettingRow(field, field.text(self), field.words(self))
+                    self._rows[field.name] = row
                     yield row
             yield Static(id="about")
             yield from self.buttons()
@@ -253,43 +363,19 @@ class SessionSettingsForm(Form[bool | None]):
 
     # --- rows ------------------------------------------------------------------------------
 
-    def _text(self, name: str) -> str:
-        """Return the text of a row; empty for what is inherited."""
-        values = self._values
-        note = values.settings.author_note
-        match name:
-            case "model":
-                return values.model
-            case "endpoint":
-                default = self._workspace.state.config.endpoint
-                return values.endpoint.name if values.endpoint.name != default else ""
-            case "author_note":
-                return note.text if note is not None else ""
-            case "note_depth":
-                return str(note.depth) if note is not None and note.depth != NOTE_DEPTH else ""
-            case "note_role":
-                return note.role if note is not None and note.role != "system" else ""
-            case "note_placement":
-                return note.placement if note is not None and note.placement != "depth" else ""
-            case "note_interval":
-                return str(note.interval) if note is not None and note.interval != 1 else ""
-            case _:
-                value = getattr(values.settings, name)
-                return "" if value is None else setting_text(value)
+    def typed(self, name: str) -> str:
+        """Return the text of a row, stripped."""
+        return self._rows[name].text.strip()
 
-    def _words(self, name: str) -> tuple[str, ...]:
-        """Return the words that a row offers."""
-        match name:
-            case "model":
-                return self._values.endpoint.models
-            case "endpoint":
-                return tuple(each.name for each in self._workspace.state.config.endpoints)
-            case "note_role":
-                return NOTE_ROLES
-            case "note_placement":
-                return NOTE_PLACEMENTS
-            case _:
-                return SETTINGS[name].words if name in SETTINGS else ()
+    def offer_models(self, models: tuple[str, ...], model: str) -> None:
+        """Offer the models of another endpoint, and show the one that stays."""
+        row = self._rows["model"]
+        if not model:
+            with self.prevent(Input.Changed):
+                row.text = ""
+        if isinstance(row.field, SettingInput):
+            row.field.words = models
+            row.field.suggester = SuggestFromList(models)
 
     def _refresh(self) -> None:
         """Show of each row where its value comes from and what becomes of it."""
@@ -298,14 +384,8 @@ class SessionSettingsForm(Form[bool | None]):
         if inputs is None:
             return
         inherited, refused = inherited_settings(inputs), refused_settings(inputs)
-        default = self._workspace.state.config.endpoint
-        inherited |= {"endpoint": (default, "the configuration")}
-        inherited |= {
-            "note_depth": (str(NOTE_DEPTH), "default"),
-            "note_role": ("system", "default"),
-            "note_placement": ("depth", "default"),
-            "note_interval": ("1", "default"),
-        }
+        inherited |= {"endpoint": (self.config.endpoint, "the configuration")}
+        inherited |= {field.name: (field.usual, "default") for field in FIELDS if field.usual}
         reports = {each.name: each for each in report_settings(composed)}
         for name, row in self._rows.items():
             report = reports.get(name)
@@ -322,63 +402,15 @@ class SessionSettingsForm(Form[bool | None]):
         name = (event.input if isinstance(event, Input.Changed) else event.text_area).id or ""
         row = self._rows[name]
         try:
-            self._values = self._changed_values(name, row.text.strip())
+            self.values = row.setting.changed(self, row.text.strip())
         except (SettingError, ValueError) as fault:
             row.fault = str(fault)
         else:
             row.fault = ""
             if self._is_active:
-                self._workspace.settings.preview(self._values)
+                self._workspace.settings.preview(self.values)
         self.query_one("#fault", Static).update("")
         self._refresh()
-
-    def _changed_values(self, name: str, text: str) -> SessionValues:
-        """Return the values with that of a row. Raises SettingError or ValueError."""
-        values = self._values
-        if name == "model":
-            return replace(values, model=text)
-        if name == "endpoint":
-            return self._with_endpoint(text)
-        if name in _NOTE:
-            return replace(values, settings=replace(values.settings, author_note=self._note()))
-        value: Any = parse_setting(name, text) if text else None
-        return replace(values, settings=replace(values.settings, **{name: value}))
-
-    def _with_endpoint(self, name: str) -> SessionValues:
-        config = self._workspace.state.config
-        found = [each for each in config.endpoints if each.name == (name or config.endpoint)]
-        if not found:
-            raise ValueError(f"there is no endpoint “{one_line(name, 30)}”")
-        model = self._values.model
-        if model and found[0].models and model not in found[0].models:
-            model = ""  # it belongs to the endpoint before
-            with self.prevent(Input.Changed):
-                self._rows["model"].text = ""
-        field = self._rows["model"].field
-        if isinstance(field, SettingInput):
-            field.words = found[0].models
-            field.suggester = SuggestFromList(found[0].models)
-        return replace(self._values, endpoint=found[0], model=model)
-
-    def _note(self) -> AuthorNote | None:
-        """Return the author's note of its rows; None without a text."""
-        text, *others = (self._rows[name].text.strip() for name in _NOTE)
-        keys = ("depth", "role", "placement", "interval")
-        found: dict[str, Any] = {key: word for key, word in zip(keys, others, strict=True) if word}
-        for key in ("depth", "interval"):
-            if key in found:
-                if not (found[key].isascii() and found[key].isdigit()):
-                    raise ValueError(f"{key} must be a whole number from 0")
-                found[key] = int(found[key])
-        if not text:
-            return None
-        note: AuthorNote = read_setting("author_note", {"text": text, **found})
-        before = self._values.settings.author_note
-        return note if before is None else replace(note, searched=before.searched)
-
-    @on(SettingRow.ResetRequested)
-    def _reset_requested(self, event: SettingRow.ResetRequested) -> None:
-        self._rows[event.setting].text = ""
 
     def action_reset(self) -> None:
         row = self._focused_row
@@ -392,11 +424,10 @@ class SessionSettingsForm(Form[bool | None]):
     def on_descendant_focus(self) -> None:
         row = self._focused_row
         if row is not None:
-            name = row.setting
-            accepts = _ACCEPTS.get(name) or SETTINGS[name].accepts
-            self.query_one("#about", Static).update(
-                Text(one_line(f"{LABELS[name].strip()}: {accepts}"))
-            )
+            field = row.setting
+            accepts = field.accepts or SETTINGS[field.name].accepts
+            about = one_line(f"{field.label.strip()}: {accepts}")
+            self.query_one("#about", Static).update(Text(about))
 
     # --- the end ---------------------------------------------------------------------------
 
@@ -410,13 +441,13 @@ class SessionSettingsForm(Form[bool | None]):
         """Save the settings, unless one is not accepted or they cannot be stored."""
         wrong = next((row for row in self._rows.values() if row.fault), None)
         if wrong is not None:
-            self.show_fault(wrong.fault, wrong.setting)
+            self.show_fault(wrong.fault, wrong.setting.name)
         else:
             self._save()
 
     @work(group="save", exclusive=True)
     async def _save(self) -> None:
-        if not self._is_active or await self._workspace.settings.save(self._values):
+        if not self._is_active or await self._workspace.settings.save(self.values):
             self.dismiss(self._is_active)
 
     def action_leave(self) -> None:
