@@ -380,7 +380,7 @@ class Panes(Horizontal, OnePassWidget):
         origin = Origin(OriginKind.HISTORY, event.entry_id)
         self.inspector.highlight(origin, scroll=False)
 
-    def on_preset_pane_origin_lit(self, event: PresetPane.OriginLit) -> None:
+    def on_preset_pane_origin_highlighted(self, event: PresetPane.OriginHighlighted) -> None:
         self.inspector.highlight(event.origin, scroll=True)
 
     # --- what areas ask for (see `AreaLayout`) -----------------------------------------------

@@ -16,6 +16,7 @@ from textual.worker import Worker
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.ui.notifications import show_error
 from tui_chat.ui.widgets.one_pass import OnePassWidget
+from tui_chat.ui.widgets.typed_app import app_of
 
 if TYPE_CHECKING:
     from tui_chat.config import Config
@@ -137,7 +138,7 @@ class Area(Vertical, OnePassWidget):
     @property
     def tui(self) -> App[None]:
         """The app, for dialogs."""
-        return cast("App[None]", self.app)  # pyright: ignore[reportUnknownMemberType]  Textual types it App[Unknown]
+        return app_of(self)
 
     @property
     def workspace(self) -> Workspace:

@@ -6,7 +6,7 @@ from asyncio import to_thread
 from collections.abc import Iterable, Sequence
 from os.path import commonprefix
 from pathlib import Path
-from typing import ClassVar, NamedTuple, TypeVar, cast
+from typing import ClassVar, NamedTuple, TypeVar
 
 from rich.table import Column, Table
 from rich.text import Text
@@ -22,6 +22,7 @@ from textual.widgets import Button, Input, Static, TextArea
 from tui_chat.models.sanitize import one_line, sanitize
 from tui_chat.paths import path_completions
 from tui_chat.ui.widgets.safe_text import SafeTextArea
+from tui_chat.ui.widgets.typed_app import app_of
 
 T = TypeVar("T")
 
@@ -77,7 +78,7 @@ class Dialog(ModalScreen[T]):
     def action_leave_and_quit(self) -> None:
         """Close without an answer and quit, unless closing asks something first."""
         self.action_leave()
-        app = cast("App[object]", self.app)  # pyright: ignore[reportUnknownMemberType] Textual types it App[Unknown]
+        app = app_of(self)
         app.call_later(self._quit_if_left, app)
 
     async def _quit_if_left(self, app: App[object]) -> None:

@@ -59,6 +59,14 @@ class Form(Dialog[T]):
     save_label: ClassVar[str] = "Save"
     """The button that answers with the fields' values."""
 
+    def pair(self, *fields: tuple[str, Input]) -> ComposeResult:
+        """Lay out labeled fields side by side."""
+        with Horizontal(classes="pair"):
+            for label, field in fields:
+                with Vertical():
+                    yield Static(label, classes="label")
+                    yield field
+
     def buttons(self) -> ComposeResult:
         """Lay out the fault line, the buttons and the hint."""
         yield Static(id="fault")

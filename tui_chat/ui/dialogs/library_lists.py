@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from os import sep
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import TYPE_CHECKING, ClassVar
 
 from rich.cells import set_cell_size
 from rich.text import Text
 from textual import on
-from textual.app import App, ComposeResult
+from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.widgets import OptionList, Static
@@ -21,6 +21,7 @@ from tui_chat.models.sanitize import one_line
 from tui_chat.ui.dialogs.base import Confirm, Dialog, T, TextPrompt
 from tui_chat.ui.dialogs.forms import FieldsForm
 from tui_chat.ui.notifications import show_error
+from tui_chat.ui.widgets.typed_app import app_of
 from tui_chat.workspace.lorebooks import BookPlace
 
 if TYPE_CHECKING:
@@ -127,12 +128,7 @@ class LibraryList(Dialog[T]):
 
         question = "Its file is deleted. “Undo delete or archive” brings it back until you quit."
         title = f"Delete the {self.word} “{one_line(name, 40)}”?"
-        self.tui.push_screen(Confirm(title, question, yes="Delete"), answered)
-
-    @property
-    def tui(self) -> App[None]:
-        """The app."""
-        return cast("App[None]", self.app)  # pyright: ignore[reportUnknownMemberType] Textual types it App[Unknown]
+        app_of(self).push_screen(Confirm(title, question, yes="Delete"), answered)
 
 
 class LorebooksDialog(LibraryList[BookPlace | None]):
@@ -195,7 +191,7 @@ class LorebooksDialog(LibraryList[BookPlace | None]):
                 show_error(self, error)
 
         prompt = TextPrompt("Name of the new lorebook", "", enter="creates it")
-        self.tui.push_screen(prompt, create)
+        app_of(self).push_screen(prompt, create)
 
     def action_delete(self) -> None:
         place = self._place
@@ -302,7 +298,7 @@ class ProfilesDialog(LibraryList[None]):
 
         title = f"Profile: {one_line(name, 40)}" if name else "New profile"
         form = FieldsForm(title, PROFILE_FIELDS, profile_values(before), keep)
-        self.tui.push_screen(form, closed)
+        app_of(self).push_screen(form, closed)
 
     def action_delete(self) -> None:
         if name := self._chosen_name:

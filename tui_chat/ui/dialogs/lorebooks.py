@@ -5,12 +5,12 @@ from __future__ import annotations
 from asyncio import to_thread
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from rich.cells import set_cell_size
 from rich.text import Text
 from textual import on
-from textual.app import App, ComposeResult
+from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.widgets import Input, OptionList, Static
@@ -44,11 +44,10 @@ from tui_chat.models.sanitize import one_line
 from tui_chat.ui.dialogs.base import Dialog, set_title
 from tui_chat.ui.dialogs.forms import FieldsForm
 from tui_chat.ui.notifications import show_error
+from tui_chat.ui.widgets.typed_app import app_of
 from tui_chat.workspace.lorebooks import BookPlace
 
 if TYPE_CHECKING:
-    from textual.screen import Screen
-
     from tui_chat.library.typed_fields import Values
     from tui_chat.workspace.workspace import Workspace
 
@@ -58,10 +57,6 @@ _MARKS = {
     EntryState.ABSENT: "·",
     EntryState.DISABLED: "-",
 }
-
-
-def _app(screen: Screen[Any]) -> App[None]:
-    return cast("App[None]", screen.app)  # pyright: ignore[reportUnknownMemberType] Textual types it App[Unknown]
 
 
 class EntriesDialog(Dialog[None]):
@@ -147,7 +142,7 @@ class EntriesDialog(Dialog[None]):
         entries = self._file.book.entries if self._file is not None else ()
         self._listed = [each for each in entries if words in _searched(each)]
         options.clear_options()
-        width = max(min(_app(self).size.width * 92 // 100, 116) - 8, 20)
+        width = max(min(app_of(self).size.width * 92 // 100, 116) - 8, 20)
         options.add_options(Option(self._row(each, width)) for each in self._listed)
         if not self._listed:
             none = "No entry has these words." if words else "No entries yet: a adds one."
@@ -206,7 +201,7 @@ class EntriesDialog(Dialog[None]):
         """Open the form of an entry; None for a new one."""
         if self._file is not None:
             form = entry_form(self._workspace, self._place, self._file, entry)
-            _app(self).push_screen(form, self._form_closed)
+            app_of(self).push_screen(form, self._form_closed)
 
     async def _form_closed(self, is_changed: bool | None) -> None:
         if is_changed:
@@ -288,7 +283,7 @@ class EntriesDialog(Dialog[None]):
             )
 
         form = FieldsForm("Settings of the lorebook", BOOK_FIELDS, book_values(file.book), keep)
-        _app(self).push_screen(form, self._form_closed)
+        app_of(self).push_screen(form, self._form_closed)
 
     # --- filter --------------------------------------------------------------------------
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from textual import on
 from textual.app import App, ComposeResult
-from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.containers import Vertical, VerticalScroll
 from textual.widgets import Input, Static, TextArea
 
 from tui_chat.models.endpoint import Protocol
@@ -121,20 +121,16 @@ class WhatIfForm(Form["WhatIf | None"]):
             box.border_title = "What if"
             with VerticalScroll(id="fields", can_focus=False):
                 yield Static("Empty fields keep the session's value.", classes="label")
-                with Horizontal(classes="pair"):
-                    with Vertical():
-                        yield Static("Context limit, in tokens", classes="label")
-                        yield Input(number_text(now.limit if now else None), id="limit")
-                    with Vertical():
-                        yield Static("Only the newest messages", classes="label")
-                        yield Input(number_text(now.messages if now else None), id="messages")
-                with Horizontal(classes="pair"):
-                    with Vertical():
-                        yield Static("Model", classes="label")
-                        yield Input(now.model if now else "", id="model")
-                    with Vertical():
-                        yield Static("Endpoint", classes="label")
-                        yield Input(now.endpoint if now else "", id="endpoint")
+                limit = number_text(now.limit if now else None)
+                messages = number_text(now.messages if now else None)
+                yield from self.pair(
+                    ("Context limit, in tokens", Input(limit, id="limit")),
+                    ("Only the newest messages", Input(messages, id="messages")),
+                )
+                yield from self.pair(
+                    ("Model", Input(now.model if now else "", id="model")),
+                    ("Endpoint", Input(now.endpoint if now else "", id="endpoint")),
+                )
             yield from self.buttons()
 
     @on(Input.Submitted)

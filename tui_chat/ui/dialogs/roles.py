@@ -96,20 +96,16 @@ class RoleForm(Form[Role | Literal["delete"] | None]):
                 yield Input(sanitize(role.name), id="name")
                 yield Static("System prompt", classes="label")
                 yield SafeTextArea(role.system_prompt, id="prompt", tab_behavior="focus")
-                with Horizontal(classes="pair"):
-                    with Vertical():
-                        yield Static("Model (empty: the endpoint's)", classes="label")
-                        yield Input(sanitize(role.model), id="model")
-                    with Vertical():
-                        yield Static("Preset (empty: plain)", classes="label")
-                        yield Input(role.preset, id="preset")
-                with Horizontal(classes="pair"):
-                    with Vertical():
-                        yield Static("Temperature (empty: not sent)", classes="label")
-                        yield Input(number_text(role.settings.temperature), id="temperature")
-                    with Vertical():
-                        yield Static("Max output tokens", classes="label")
-                        yield Input(number_text(role.settings.max_tokens), id="max-tokens")
+                yield from self.pair(
+                    ("Model (empty: the endpoint's)", Input(sanitize(role.model), id="model")),
+                    ("Preset (empty: plain)", Input(role.preset, id="preset")),
+                )
+                temperature = number_text(role.settings.temperature)
+                max_tokens = number_text(role.settings.max_tokens)
+                yield from self.pair(
+                    ("Temperature (empty: not sent)", Input(temperature, id="temperature")),
+                    ("Max output tokens", Input(max_tokens, id="max-tokens")),
+                )
                 yield Checkbox("Available for new sessions", role.status == "enabled", id="enabled")
                 if role.role_id:
                     yield Static("Character card", classes="label")

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from math import ceil
 from time import monotonic
-from typing import TYPE_CHECKING, ClassVar, Literal, cast
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from rich.cells import cell_len
 from textual import events
-from textual.app import App
 from textual.content import Content
 from textual.message import Message
 from textual.reactive import reactive
@@ -19,6 +18,7 @@ from tui_chat.models.usage import NO_TIMING, Timing
 from tui_chat.ui.areas.chat.text_lines import clipped
 from tui_chat.ui.key_names import DEFAULT_KEYS, insert_keys
 from tui_chat.ui.widgets.one_pass import OnePassWidget
+from tui_chat.ui.widgets.typed_app import app_of
 
 if TYPE_CHECKING:
     from tui_chat.models.reply import Reply
@@ -173,7 +173,7 @@ class ActivityLine(OnePassWidget):
         from tui_chat.ui.areas.chat.header_footer import format_duration
 
         elapsed = monotonic() - self._began
-        app = cast("App[object]", super().app)  # pyright: ignore[reportUnknownMemberType] Textual types it App[Unknown]
+        app = app_of(self)
         is_still = app.animation_level == "none"
         frame = "●" if is_still else _SPINNER[int(elapsed * 10) % len(_SPINNER)]
         facts = self._wait() or f"{self._progress()} · {format_duration(elapsed)}"

@@ -13,11 +13,11 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, ClassVar, NamedTuple, cast
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from rich.text import Text
 from textual import events
-from textual.app import App, ComposeResult
+from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
@@ -29,6 +29,7 @@ from textual.widgets import Static
 
 from tui_chat.models.sanitize import one_line, sanitize
 from tui_chat.ui.key_clock import KeyClock
+from tui_chat.ui.widgets.typed_app import app_of
 
 if TYPE_CHECKING:
     from tui_chat.models.message import ToolCall
@@ -194,7 +195,7 @@ class ToolQuestion(Vertical, can_focus=True):
     def _look(self) -> None:
         # Keys that the terminal sent before now are in front of this callback in the app's queue.
         self._timer = None
-        app = cast("App[object]", self.app)  # pyright: ignore[reportUnknownMemberType]  Textual types it App[Unknown]
+        app = app_of(self)
         app.call_later(self._quiet_or_not)
 
     def _quiet_or_not(self) -> None:

@@ -12,12 +12,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from time import monotonic
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import TYPE_CHECKING, ClassVar
 
 from rich.style import Style
 from textual import events
 from textual.actions import SkipAction
-from textual.app import App
 from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.strip import Strip
@@ -38,6 +37,7 @@ from tui_chat.ui.areas.chat.text_lines import ClickAction, TextLine
 from tui_chat.ui.areas.chat.transcript_search import TranscriptSearch
 from tui_chat.ui.areas.chat.welcome import welcome_lines
 from tui_chat.ui.widgets.block_view import START, BlockView, LinePosition
+from tui_chat.ui.widgets.typed_app import app_of
 
 if TYPE_CHECKING:
     from textual.selection import Selection
@@ -593,7 +593,7 @@ class Transcript(BlockView[TextLine]):
             self._refuse("There is nothing to copy yet.")
 
     def _copy(self, text: str, what: str) -> None:
-        self._app.copy_to_clipboard(text)
+        app_of(self).copy_to_clipboard(text)
         count = len(text)
         self.notify(f"Copied the {what}: {count:,} character{'s' * (count != 1)}.", markup=False)
 
@@ -696,12 +696,8 @@ class Transcript(BlockView[TextLine]):
 
     async def _run(self, action: str, *arguments: object) -> None:
         """Run an action of the area, or have it say why it does not do this."""
-        if not await self._app.run_action(("conversation", action, arguments), self):
-            await self._app.run_action("conversation.explain_read_only", self)
-
-    @property
-    def _app(self) -> App[None]:
-        return cast("App[None]", self.app)  # pyright: ignore[reportUnknownMemberType]  Textual types it App[Unknown]
+        if not await app_of(self).run_action(("conversation", action, arguments), self):
+            await app_of(self).run_action("conversation.explain_read_only", self)
 
     # Clicks and focus
 

@@ -5,11 +5,9 @@ cursor, and the legend of the kinds of origin, each in its color, or by letter w
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import cast
 
 from rich.cells import cell_len
 from textual import events
-from textual.app import App
 from textual.color import Color
 from textual.content import Content
 from textual.geometry import Size
@@ -26,6 +24,7 @@ from tui_chat.protocols.roles import SYSTEM_INSTRUCTION, describe_adapted_role
 from tui_chat.ui.areas.inspector.drawn_row import SYSTEM_KEYS, CursorTarget
 from tui_chat.ui.areas.inspector.row_wrapping import LEAST, breaks, cut, cut_front
 from tui_chat.ui.widgets.one_pass import OnePassWidget
+from tui_chat.ui.widgets.typed_app import app_of
 
 LETTERS: dict[OriginKind, str] = {
     OriginKind.SYSTEM: "s",
@@ -44,7 +43,7 @@ LETTERS: dict[OriginKind, str] = {
 
 def is_colourless(widget: Widget) -> bool:
     """Return True if `NO_COLOR` is set, or all origins are grey in the theme."""
-    app = cast("App[object]", widget.app)  # pyright: ignore[reportUnknownMemberType] Textual types it App[Unknown]
+    app = app_of(widget)
     if app.no_color:
         return True
     given = [app.current_theme.variables.get(f"origin-{kind}") for kind in OriginKind]

@@ -7,16 +7,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from difflib import unified_diff
-from typing import cast
 
 from rich.text import Text
-from textual.app import App, ComposeResult
+from textual.app import ComposeResult
 from textual.containers import Vertical, VerticalScroll
 from textual.widgets import Static
 
 from tui_chat.models.envelope import Level
 from tui_chat.models.sanitize import one_line, sanitize
 from tui_chat.ui.dialogs.base import Dialog, set_title
+from tui_chat.ui.widgets.typed_app import app_of
 
 _MOST_SENTENCES = 500
 _HEADINGS = {
@@ -54,7 +54,7 @@ class ReportDialog(Dialog[None]):
         self.query_one(VerticalScroll).focus()
 
     def _text(self) -> Text:
-        variables = cast("App[None]", self.app).theme_variables  # pyright: ignore[reportUnknownMemberType] Textual types it App[Unknown]
+        variables = app_of(self).theme_variables
         text = Text()
         shown = 0
         for level, heading in _HEADINGS.items():
@@ -109,7 +109,7 @@ class PresetDiff(Dialog[None]):
 
     def _text(self) -> Text:
         text = Text()
-        variables = cast("App[None]", self.app).theme_variables  # pyright: ignore[reportUnknownMemberType] Textual types it App[Unknown]
+        variables = app_of(self).theme_variables
         colours = {"+": variables.get("text-success", ""), "-": variables.get("text-error", "")}
         for line in self._found[:_MOST_LINES]:
             shown = sanitize(line)

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import ClassVar, Self, cast
+from typing import ClassVar, Self
 
 from textual import on
-from textual.app import App, ComposeResult
+from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
 from textual.message import Message
-from textual.widget import Widget
 from textual.widgets import Input, Static
 
 from tui_chat.compose import Composed
@@ -45,12 +44,9 @@ from tui_chat.ui.areas.presets.row_edits import (
 )
 from tui_chat.ui.areas.presets.rows import PresetRows
 from tui_chat.ui.areas.presets.settings_form import SettingsForm
+from tui_chat.ui.widgets.typed_app import app_of
 
 _EMPTY = "Nothing in this preset yet.\na adds a message."
-
-
-def _app(pane: Widget) -> App[None]:
-    return cast("App[None]", pane.app)  # pyright: ignore[reportUnknownMemberType] Textual types it App[Unknown]
 
 
 class PresetPane(Vertical):
@@ -96,7 +92,7 @@ class PresetPane(Vertical):
             self.name = name
             self.edits = edits
 
-    class OriginLit(Message):
+    class OriginHighlighted(Message):
         """The cursor moved to a row; its text is to be highlighted in other panes."""
 
         def __init__(self, origin: Origin) -> None:
@@ -221,7 +217,8 @@ class PresetPane(Vertical):
         self._describe_row(event.row)
         message = event.row.message if event.row is not None else None
         if message is not None and (self.rows.has_focus or self.form.has_focus_within):
-            self.post_message(self.OriginLit(Origin(OriginKind.PRESET, message.id, message.name)))
+            origin = Origin(OriginKind.PRESET, message.id, message.name)
+            self.post_message(self.OriginHighlighted(origin))
 
     def _describe_row(self, row: OutlineRow | None) -> None:
         """Describe a row in the status line, and fill the form with its message."""
@@ -293,7 +290,7 @@ class PresetPane(Vertical):
 
     def action_settings(self) -> None:
         if self.edits is None:
-            _app(self).bell()
+            app_of(self).bell()
         else:
             self.set_class(False, "-of-message").add_class("-form", "-of-preset")
             self._fill_form()
@@ -336,7 +333,7 @@ class PresetPane(Vertical):
     def message(self) -> PresetMessage | None:
         """The message under the cursor; a bell without one."""
         if self.edits is None or self.index < 0:
-            _app(self).bell()
+            app_of(self).bell()
             return None
         return self.edits.preset.messages[self.index]
 
@@ -357,7 +354,7 @@ class PresetPane(Vertical):
         edit = edit_for(outline, index, action)
         if edit is None:
             self.show_status(why_not_moved(outline, index, action))
-            _app(self).bell()
+            app_of(self).bell()
             return
         at = after_delete(outline, index) if action == "delete" else None
         self._take(edits.record(edit.preset, edit.label), at)
@@ -379,10 +376,10 @@ class PresetPane(Vertical):
         from tui_chat.ui.dialogs.choices import Choice, ChoiceDialog
 
         if self.edits is None:
-            _app(self).bell()
+            app_of(self).bell()
             return
         choices = [Choice(kind, label, detail) for kind, label, detail in KINDS]
-        _app(self).push_screen(ChoiceDialog("Add what?", choices, "message"), self._add)
+        app_of(self).push_screen(ChoiceDialog("Add what?", choices, "message"), self._add)
 
     def _add(self, kind: str | None) -> None:
         if self.edits is not None and kind is not None:
