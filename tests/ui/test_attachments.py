@@ -21,7 +21,7 @@ async def test_a_file_is_attached_kept_and_sent_as_the_inspector_shows_it(tmp_pa
     app = make_app(tmp_path, model="echo", on_request=received.append)
     async with app.run_test(size=(120, 35)) as pilot:
         await opened(pilot)
-        app.query_one(Composer).post_message(Composer.AttachRequested(str(picture)))
+        app.attachments.action_attach(str(picture))
         await until(pilot, lambda: app.query_one(AttachmentLine).count == 1)
         await pilot.press(*"look", "ctrl+q")
     app = make_app(tmp_path, model="echo", on_request=received.append)

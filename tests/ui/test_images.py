@@ -35,7 +35,7 @@ def picture(kind: str = "PNG", size: tuple[int, int] = (64, 48)) -> bytes:
 
 async def attached(pilot: Pilot[None], path: Path) -> TuiChat:
     app = await opened(pilot)
-    app.query_one(Composer).post_message(Composer.AttachRequested(str(path)))
+    app.attachments.action_attach(str(path))
     await until(pilot, lambda: app.query_one(AttachmentLine).count == 1)
     return app
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _MOVES = frozenset(
     (
         *("begin", "bottom", "down", "end", "first", "home", "item", "last", "move", "page"),
-        *("piece", "rows", "scroll", "top", "up"),
+        *("piece", "rows", "scroll", "top", "up", "conversation.page"),
     )
 )
 """Actions of panes that only move in the pane; the help lists them after what the pane can do."""

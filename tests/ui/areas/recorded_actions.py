@@ -19,6 +19,7 @@ class RecordedActions(DOMNode):
     ) -> None:
         """`target` returns the ids of what an action is about, by its name."""
         super().__init__()
+        self.stage = app
         self.run: list[tuple[object, ...]] = []
         self._target = target
         setattr(app, area, self)

@@ -7,8 +7,6 @@ import pytest
 from tests.ui.areas.chat.test_composer import Stage
 from tui_chat.ui.areas.chat.chat_pane import ChatPane
 from tui_chat.ui.areas.chat.completion import CompletionQuery, Suggestion, completion_query_at
-from tui_chat.ui.areas.chat.composer import Composer
-from tui_chat.ui.areas.chat.status_lines import AttachmentLine
 from tui_chat.ui.slash_commands import complete_command, rank_names
 
 
@@ -64,7 +62,7 @@ async def test_tab_completes_and_does_not_send_and_esc_only_closes() -> None:
         app.composer.suggestions.offer(CompletionQuery("command", "", 0), (HELP,))
         await pilot.press("escape")
         assert not app.composer.suggestions.is_open
-        assert not any(isinstance(event, Composer.StopRequested) for event in app.posted)
+        assert app.back.run == []
         await pilot.press("h")
         app.composer.suggestions.offer(CompletionQuery("command", "h", 0), (HELP,))
         await pilot.press("tab")
@@ -86,7 +84,7 @@ async def test_a_file_becomes_a_chip_and_a_folder_completes_further() -> None:
         )
         await pilot.press("enter")
         await pilot.pause()
-        paths = [event.path for event in app.posted if isinstance(event, Composer.AttachRequested)]
+        paths = [run[1] for run in app.attached.run if run[0] == "attach"]
         assert (app.composer.text, paths, app.sent()) == ("see ", ["src/main.py"], [])
 
 
@@ -128,13 +126,13 @@ async def test_chips_are_removed_with_backspace_or_the_mouse() -> None:
         await pilot.pause()
         assert line.display
         await pilot.press("a", "backspace")
-        assert not any(isinstance(event, Composer.DetachRequested) for event in app.posted)
+        assert app.attached.run == []
         await pilot.press("backspace")
-        assert any(isinstance(event, Composer.DetachRequested) for event in app.posted)
+        assert ("remove_last",) in app.attached.run
         await pilot.click(line, offset=(2 + 19, 0))
         await pilot.click(line, offset=(2 + 5, 0))
         await pilot.pause()
-        removed = [e.index for e in app.posted if isinstance(e, AttachmentLine.RemoveRequested)]
+        removed = [run[1] for run in app.attached.run if run[0] == "remove"]
         assert removed == [0]
 
 

@@ -11,10 +11,10 @@ from textual.app import App, ComposeResult
 from textual.binding import Binding
 from textual.message import Message
 
+from tests.ui.areas.recorded_actions import RecordedActions
 from tui_chat.ui.areas.chat.chat_pane import ChatPane
 from tui_chat.ui.areas.chat.composer import Composer
 from tui_chat.ui.areas.chat.large_pastes import LargePastes
-from tui_chat.ui.areas.chat.status_lines import AttachmentLine
 from tui_chat.ui.themes import origin_defaults
 
 
@@ -28,6 +28,8 @@ class Stage(App[None]):
     def __init__(self) -> None:
         super().__init__()
         self.posted: list[Message] = []
+        self.back = RecordedActions(self, "chat")
+        self.attached = RecordedActions(self, "attachments")
         self.changes: list[str] = []
         self.keys: list[str] = []
 
@@ -50,19 +52,7 @@ class Stage(App[None]):
     def on_composer_submitted(self, event: Composer.Submitted) -> None:
         self.posted.append(event)
 
-    def on_composer_stop_requested(self, event: Composer.StopRequested) -> None:
-        self.posted.append(event)
-
     def on_composer_completion_requested(self, event: Composer.CompletionRequested) -> None:
-        self.posted.append(event)
-
-    def on_composer_attach_requested(self, event: Composer.AttachRequested) -> None:
-        self.posted.append(event)
-
-    def on_attachment_line_remove_requested(self, event: AttachmentLine.RemoveRequested) -> None:
-        self.posted.append(event)
-
-    def on_composer_detach_requested(self, event: Composer.DetachRequested) -> None:
         self.posted.append(event)
 
     def on_composer_changed(self, event: Composer.Changed) -> None:
@@ -107,12 +97,13 @@ async def test_it_grows_to_two_fifths_of_the_pane() -> None:
         assert app.composer.outer_size.height == 12
 
 
-async def test_empty_text_is_not_sent_and_escape_is_posted() -> None:
+async def test_empty_text_is_not_sent_and_escape_goes_back() -> None:
     async with Stage().run_test(size=(60, 24)) as pilot:
         app = pilot.app
         assert isinstance(app, Stage)
         await pilot.press("space", "enter", "backspace", "escape")
-        assert [type(event).__name__ for event in app.posted] == ["StopRequested"]
+        assert app.posted == []
+        assert app.back.run == [("back",)]
 
 
 async def test_the_apps_keys_reach_the_app() -> None:

@@ -10,7 +10,6 @@ from textual.widgets import Input
 from tests.ui.app_under_test import make_app, opened, replied, until
 from tui_chat.models.message import Message, Part
 from tui_chat.models.session import Entry
-from tui_chat.ui.areas.chat.composer import Composer
 from tui_chat.ui.areas.chat.header_footer import footer_lines
 from tui_chat.ui.areas.chat.status_lines import AttachmentLine
 from tui_chat.ui.areas.chat.transcript import Transcript
@@ -48,7 +47,7 @@ async def test_s_saves_a_picture_and_asks_before_it_replaces_a_file(tmp_path: Pa
     app = make_app(tmp_path, model="echo")
     async with app.run_test(size=(120, 35)) as pilot:
         await opened(pilot)
-        app.query_one(Composer).post_message(Composer.AttachRequested(str(picture)))
+        app.attachments.action_attach(str(picture))
         await until(pilot, lambda: app.query_one(AttachmentLine).count == 1)
         await pilot.press(*"look", "enter")
         await replied(pilot)

@@ -75,10 +75,23 @@ class Stage(App[None]):
 
 
 class Actions(RecordedActions):
-    """Of the area's actions, finding is done."""
+    """Of the area's actions, those that find and scroll are done."""
+
+    @property
+    def _pane(self) -> ChatPane:
+        return self.stage.query_one(ChatPane)
 
     async def action_find(self) -> None:
-        await self.app.query_one(ChatPane).find()
+        await self._pane.find()
+
+    def action_page(self, direction: int) -> None:
+        self._pane.transcript.action_page(direction)
+
+    def action_first_message(self) -> None:
+        self._pane.transcript.action_begin()
+
+    def action_latest_message(self) -> None:
+        self._pane.transcript.action_end()
 
 
 def entry(index: int, text: str = "", **more: object) -> Entry:

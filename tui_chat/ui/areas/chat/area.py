@@ -9,7 +9,7 @@ import re
 from contextlib import suppress
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from textual import on, work
+from textual import work
 from textual.app import ComposeResult
 
 from tui_chat.errors import InputError, TuiChatError
@@ -18,7 +18,6 @@ from tui_chat.models.text import Origin, OriginKind
 from tui_chat.models.usage import short_number
 from tui_chat.ui.areas.area import Area, AreaContext
 from tui_chat.ui.areas.chat.chat_pane import ChatPane, PaneContainers
-from tui_chat.ui.areas.chat.composer import Composer
 from tui_chat.ui.areas.chat.composer_area import AttachmentArea, ComposerArea
 from tui_chat.ui.areas.chat.drafts import ComposerDrafts
 from tui_chat.ui.areas.chat.message_area import NO_MESSAGE_YET, MessageArea
@@ -250,7 +249,6 @@ class ChatArea(Area):
         """Have a model sum up older messages, or show the summary that it wrote."""
         await self.compaction.begin(await self.host.opened_workspace())
 
-    @on(Composer.StopRequested)
     async def action_back(self) -> None:
         """Close the area that covers the conversation, else stop the reply that is arriving, else
         return the inspector to the live request.

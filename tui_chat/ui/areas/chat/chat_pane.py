@@ -244,16 +244,6 @@ class ChatPane(Vertical, OnePassWidget):
         if bar is not None and focused is not self.transcript and bar not in focused.ancestors:
             bar.close()
 
-    def on_composer_scroll_requested(self, event: Composer.ScrollRequested) -> None:
-        """Scroll the conversation, while the composer keeps the focus."""
-        match event.to:
-            case "page up" | "page down":
-                self.transcript.action_page(1 if event.to == "page down" else -1)
-            case "begin":
-                self.transcript.action_begin()
-            case "end":
-                self.transcript.action_end()
-
     # --- the waiting tool call -----------------------------------------------------------
 
     def _is_focus_free(self) -> bool:

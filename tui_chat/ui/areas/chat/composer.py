@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import ClassVar, Literal, cast
+from typing import ClassVar, cast
 
 from rich.text import Text
 from textual import events, on
@@ -33,6 +33,7 @@ from tui_chat.ui.areas.chat.completion import (
 from tui_chat.ui.areas.chat.large_pastes import LargePastes
 from tui_chat.ui.areas.chat.prompt_history import PromptHistory
 from tui_chat.ui.areas.chat.snippet_blanks import PlacedBlank, SnippetBlanks
+from tui_chat.ui.key_names import key_name
 from tui_chat.ui.slash_commands import escape_command
 from tui_chat.ui.widgets.safe_text import SafeTextArea
 
@@ -51,7 +52,9 @@ _EDITING = [
     if not (isinstance(binding, Binding) and (binding.key in _OWN or binding.action == "undo"))
 ]
 
-_NOT_EDITING = ("submit", "stop", "up", "down", "scroll(-1)", "scroll(1)")
+_NOT_EDITING = (
+    *("submit", "chat.back", "up", "down", "conversation.page(-1)", "conversation.page(1)"),
+)
 """Actions that may leave the editor, or that have another meaning while suggestions are shown."""
 
 
@@ -82,11 +85,15 @@ class Composer(SafeTextArea, inherit_bindings=False):
         Binding(
             "ctrl+j,shift+enter,alt+enter", "new_line", "New line", show=False, tooltip="New line"
         ),
-        Binding("escape", "stop", "Stop", show=False, tooltip="Stop the reply"),
+        Binding("escape", "chat.back", "Stop", show=False, tooltip="Stop the reply"),
         Binding("up", "up", "Up", show=False, tooltip="From the first line: an earlier message"),
         Binding("down", "down", "Down", show=False, tooltip="From the last line: a later one"),
-        Binding("pageup", "scroll(-1)", show=False, tooltip="Scroll the conversation up"),
-        Binding("pagedown", "scroll(1)", show=False, tooltip="Scroll the conversation down"),
+        Binding(
+            "pageup", "conversation.page(-1)", show=False, tooltip="Scroll the conversation up"
+        ),
+        Binding(
+            "pagedown", "conversation.page(1)", show=False, tooltip="Scroll the conversation down"
+        ),
         Binding("home", "home", show=False, tooltip="Line start; first message without a draft"),
         Binding("end", "end", show=False, tooltip="Line end; latest message without a draft"),
         Binding("ctrl+a", "cursor_line_start", show=False),
@@ -105,9 +112,6 @@ class Composer(SafeTextArea, inherit_bindings=False):
     class EnterPressed(Message):
         """Enter was pressed without any text."""
 
-    class StopRequested(Message):
-        """Esc was pressed."""
-
     class CompletionRequested(Message):
         """Something is typed that can be completed; answered with `Composer.offer_suggestions`."""
 
@@ -123,26 +127,6 @@ class Composer(SafeTextArea, inherit_bindings=False):
             self.path = path
             self.text = text
             """The whole text of the composer, with the pasted one."""
-
-    class AttachRequested(Message):
-        """Attach a file."""
-
-        def __init__(self, path: str) -> None:
-            super().__init__()
-            self.path = path
-
-    class DetachRequested(Message):
-        """Backspace was pressed at the beginning of the text."""
-
-    class ScrollRequested(Message):
-        """Scroll the conversation: by a page, or to its beginning or end."""
-
-        def __init__(self, to: Literal["page up", "page down", "begin", "end"]) -> None:
-            super().__init__()
-            self.to: Literal["page up", "page down", "begin", "end"] = to
-
-    class Cleared(Message):
-        """Ctrl+C cleared the draft; undo brings it back."""
 
     class Changed(TextArea.Changed):
         """The text changed. The class has TextArea's name for it, so that TextArea posts it."""
@@ -231,7 +215,7 @@ class Composer(SafeTextArea, inherit_bindings=False):
 
     async def _on_key(self, event: events.Key) -> None:
         if event.key == "backspace" and self.selection == ((0, 0), (0, 0)):
-            self.post_message(self.DetachRequested())
+            await self.run_action("attachments.remove_last")
         is_taken = self._suggestion_key(event.key) or self.blanks.press(event.key)
         if is_taken or await self._edit_now(event.key):
             event.stop()
@@ -275,9 +259,6 @@ class Composer(SafeTextArea, inherit_bindings=False):
     def action_new_line(self) -> None:
         self._replace_via_keyboard("\n", *self.selection)
 
-    def action_stop(self) -> None:
-        self.post_message(self.StopRequested())
-
     def action_up(self) -> None:
         """Move up; from the first line, bring back an earlier text."""
         if self.navigator.is_first_wrapped_line(self.cursor_location):
@@ -295,22 +276,19 @@ class Composer(SafeTextArea, inherit_bindings=False):
         else:
             self.action_cursor_down()
 
-    def action_scroll(self, direction: int) -> None:
-        self.post_message(self.ScrollRequested("page down" if direction > 0 else "page up"))
-
-    def action_home(self) -> None:
+    async def action_home(self) -> None:
         """Move to the start of the line; without a draft, go to the first message."""
         if self.document.text:
             self.action_cursor_line_start()
         else:
-            self.post_message(self.ScrollRequested("begin"))
+            await self.run_action("conversation.first_message")
 
-    def action_end(self) -> None:
+    async def action_end(self) -> None:
         """Move to the end of the line; without a draft, go to the latest message."""
         if self.document.text:
             self.action_cursor_line_end()
         else:
-            self.post_message(self.ScrollRequested("end"))
+            await self.run_action("conversation.latest_message")
 
     def _recall(self, step: int) -> None:
         text = self.prompt_history.step(step, self.text)
@@ -405,7 +383,7 @@ class Composer(SafeTextArea, inherit_bindings=False):
         attaches = query.kind == "path" and chosen.is_complete
         self.replace("" if attaches else chosen.text, (row, query.start), (row, column))
         if attaches:
-            self.post_message(self.AttachRequested(chosen.text))
+            self.call_later(self._app.run_action, ("attachments", "attach", (chosen.text,)))
         elif may_submit and chosen.is_complete:
             self.action_submit()
 
@@ -418,7 +396,8 @@ class Composer(SafeTextArea, inherit_bindings=False):
             self._app.copy_to_clipboard(self._pastes.expand(self.selected_text))
         elif self.document.text:
             self.rewrite("")
-            self.post_message(self.Cleared())
+            key = key_name(UNDO_KEYS.partition(",")[0])
+            self.notify(f"The draft is cleared. {key} brings it back.", markup=False)
         else:
             raise SkipAction  # the app says how to quit
 

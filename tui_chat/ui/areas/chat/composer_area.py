@@ -12,12 +12,9 @@ from textual import on, work
 from tui_chat.errors import InputError
 from tui_chat.models.sanitize import one_line
 from tui_chat.paths import typed_path
-from tui_chat.ui.actions import UNDO_KEYS
 from tui_chat.ui.areas.area import Area
 from tui_chat.ui.areas.chat.composer import Composer
-from tui_chat.ui.areas.chat.status_lines import AttachmentLine
 from tui_chat.ui.areas.chat.welcome import keys_found
-from tui_chat.ui.key_names import key_name
 from tui_chat.ui.notifications import ErrorOutdated
 from tui_chat.ui.questions import ask, ask_line, confirm
 from tui_chat.ui.slash_commands import CommandCall, UnknownCommand, parse_command
@@ -60,12 +57,12 @@ class AttachmentArea(Area):
                 words = "is a character card, attached as it is. /import turns it into a role."
                 self.notify(f"{one_line(attachment.path.name, 60)} {words}", markup=False)
 
-    @on(AttachmentLine.RemoveRequested)
-    def _remove_attachment(self, event: AttachmentLine.RemoveRequested) -> None:
+    def action_remove(self, index: int) -> None:
+        """Remove an attachment."""
         attached = self.chat.drafts.attachments
-        self.chat.drafts.show_attachments(attached[: event.index] + attached[event.index + 1 :])
+        self.chat.drafts.show_attachments(attached[:index] + attached[index + 1 :])
 
-    def remove_last(self) -> None:
+    def action_remove_last(self) -> None:
         """Remove the last attachment, if there is one."""
         if attached := self.chat.drafts.attachments:
             self.chat.drafts.show_attachments(attached[:-1])
@@ -85,22 +82,22 @@ class AttachmentArea(Area):
         else:
             self.show_error(InputError("Nothing is attached.", advice="@ attaches a file."))
 
-    @on(AttachmentLine.OpenRequested)
     @work(group="dialog", exclusive=True)
-    async def _view_attachment(self, event: AttachmentLine.OpenRequested) -> None:
+    async def action_view(self, index: int) -> None:
+        """Show an attachment of the draft."""
         from tui_chat.ui.areas.file_views import view_file
 
-        part = self.chat.drafts.attachments[event.index].part
+        part = self.chat.drafts.attachments[index].part
         from tui_chat.models.media import file_of
 
-        file = await to_thread(file_of, part, event.index + 1)
+        file = await to_thread(file_of, part, index + 1)
         if file is not None:
             await view_file(self, *file)
 
     def action_view_part(self) -> None:
         """Show the draft's last attachment, else the last message's picture or file."""
         if attached := self.chat.drafts.attachments:
-            self.chat.pane.attachments.post_message(AttachmentLine.OpenRequested(len(attached) - 1))
+            self.action_view(len(attached) - 1)
         else:
             self.chat.conversation.action_view()
 
@@ -169,14 +166,6 @@ class ComposerArea(Area):
         else:
             await self.tui.run_action(line.command.run)
 
-    @on(Composer.AttachRequested)
-    def _attach_requested(self, event: Composer.AttachRequested) -> None:
-        self.chat.attachments.action_attach(event.path)
-
-    @on(Composer.DetachRequested)
-    def _detach_requested(self) -> None:
-        self.chat.attachments.remove_last()
-
     @on(Composer.PathPasted)
     @work(group="attach", description="import card")
     async def _import_card(self, event: Composer.PathPasted) -> None:
@@ -189,11 +178,6 @@ class ComposerArea(Area):
         if composer.text == event.text:
             composer.undo()
         await self.tui.run_action(("sessions", "import_file", (str(event.path),)))
-
-    @on(Composer.Cleared)
-    def _draft_cleared(self) -> None:
-        keys = key_name(UNDO_KEYS.partition(",")[0])
-        self.notify(f"The draft is cleared. {keys} brings it back.", markup=False)
 
     @on(Composer.CompletionRequested)
     def _complete(self, event: Composer.CompletionRequested) -> None:

@@ -235,6 +235,10 @@ class MessageArea(Area):
         """Open the find bar, with words to find."""
         await self.chat.pane.find(words)
 
+    def action_page(self, direction: int) -> None:
+        """Scroll by a screen, wherever the focus is."""
+        self.transcript.action_page(direction)
+
     def action_first_message(self) -> None:
         """Show the beginning of the conversation."""
         self.transcript.action_begin()

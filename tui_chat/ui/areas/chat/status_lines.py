@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 from rich.cells import cell_len
 from textual import events
 from textual.content import Content
-from textual.message import Message
 from textual.reactive import reactive
 from textual.timer import Timer
 
@@ -220,20 +219,6 @@ class AttachmentLine(OnePassWidget):
     AttachmentLine { display: none; height: 1; padding: 0 2; background: $background; }
     """
 
-    class RemoveRequested(Message):
-        """Remove an attachment."""
-
-        def __init__(self, index: int) -> None:
-            super().__init__()
-            self.index = index
-
-    class OpenRequested(Message):
-        """Show an attachment."""
-
-        def __init__(self, index: int) -> None:
-            super().__init__()
-            self.index = index
-
     def __init__(self) -> None:
         super().__init__()
         self._labels: tuple[str, ...] = ()
@@ -273,7 +258,7 @@ class AttachmentLine(OnePassWidget):
             pieces.append((f"+{hidden}", "$foreground 72%"))
         return Content.assemble(*pieces)
 
-    def on_click(self, event: events.Click) -> None:
+    async def on_click(self, event: events.Click) -> None:
         """Remove the attachment whose mark was clicked; show one that was clicked elsewhere."""
         offset = event.get_content_offset(self)
         if offset is None:
@@ -281,9 +266,9 @@ class AttachmentLine(OnePassWidget):
         for index, (start, chip) in enumerate(self._chips()):
             end = start + cell_len(chip)
             if end - 3 <= offset.x < end:
-                self.post_message(self.RemoveRequested(index))
+                await self.run_action(f"attachments.remove({index})")
             elif start <= offset.x < end:
-                self.post_message(self.OpenRequested(index))
+                await self.run_action(f"attachments.view({index})")
 
 
 def _fitting(text: str, width: int) -> str:
