@@ -36,7 +36,7 @@ _MOUSE = (
     ("Shift+drag", "The terminal's own selection, in most terminals"),
     ("wheel", "Scroll what is under the mouse"),
 )
-"""What the mouse does; the help lists it last."""
+"""The uses of the mouse; the help lists them last."""
 
 _CURSOR_ACTIONS = frozenset(
     (

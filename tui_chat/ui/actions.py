@@ -26,7 +26,7 @@ class Action:
     label: str
     """A word or two, for the footer."""
     title: str
-    """What it does, for help and palette."""
+    """Its description in help and palette."""
     in_footer: bool = False
     has_priority: bool = False
     """True if its keys work even where the focused widget uses them."""

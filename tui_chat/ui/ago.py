@@ -1,4 +1,4 @@
-"""How long ago, in as few characters as say it."""
+"""The time since a moment, in as few characters as say it."""
 
 from __future__ import annotations
 

@@ -111,7 +111,7 @@ _MOST_MISSPELT = 41
 _SHORTEST_MISSPELT = 4
 """Letters that a misspelt or abbreviated word has at least."""
 _LIKENESS = 0.79
-"""How like a word is to one that is misspelt; see `difflib`."""
+"""The likeness of a word to one that is misspelt; see `difflib`."""
 _WORD = re.compile(r"\w+")
 
 

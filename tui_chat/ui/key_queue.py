@@ -47,8 +47,8 @@ if TYPE_CHECKING:
 TIME_LIMIT = 1.0
 """Seconds that keys wait for a focus or for the key before them."""
 MARKER_TRIPS = 4
-"""How often a marker follows a key to the app: the first goes with the key, the others behind what
-handling it posted.
+"""The number of times that a marker follows a key to the app: the first goes with the key, the
+others behind what handling it posted.
 """
 DIALOG_GROUPS = ("dialog", "open", "palette", "inspect")
 """Groups of the workers that may ask something, open a session or show a request."""
@@ -71,7 +71,7 @@ class KeyMarker(Message):
     def __init__(self, trips: int) -> None:
         super().__init__()
         self.trips = trips
-        """How often it is to be posted again."""
+        """The number of times that it is to be posted again."""
 
 
 class KeyQueue:
@@ -97,13 +97,13 @@ class KeyQueue:
         self._pending: tuple[events.Key | events.Paste, ...] = ()
         """Keys that wait for their turn."""
         self._waiting_for: Literal["", "key", "focus"] = ""
-        """What they wait for: the end of a key's handling, or a new focus."""
+        """The event that they wait for: the end of a key's handling, or a new focus."""
         self._time_limit: Timer | None = None
         self._has_letters = False
         """True if letters are on their way to a field."""
         self._marker: KeyMarker | None = None
         self._marker_target: MessagePump | None = None
-        """Where `_marker` was posted."""
+        """The target that `_marker` was posted to."""
         self._has_worker_ended = False
         """True if the last dialog worker ended while the key was on its way."""
         self._screen_before: Screen[object] | None = None

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 CRASH_LOG = "crash.log"
 """Its name in the data directory."""
 OPENING_SECONDS = 8.0
-"""How long the end by a signal waits for the workspace to open, if something was typed."""
+"""Seconds that the end by a signal waits for the workspace to open, if something was typed."""
 CHECK_AFTER = 1.0
 """Seconds after the workspace was opened until it is checked for changes by other programs."""
 

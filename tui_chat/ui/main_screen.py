@@ -38,7 +38,7 @@ class MainScreen(Screen[None], OnePassWidget):  # pyright: ignore[reportIncompat
         """Set once the workspace is open and its last session is shown."""
         self._now = context.now
         self._last_search = ""
-        """What was searched for last."""
+        """The text of the last search."""
         self._laid_out_size: Size | None = None
         self._has_been_shown = False
 
@@ -113,7 +113,7 @@ class MainScreen(Screen[None], OnePassWidget):  # pyright: ignore[reportIncompat
 
     @property
     def undo_key(self) -> str:
-        """What restores what was deleted, where the focus is."""
+        """The key or command that restores deleted items where the focus is."""
         takes_u = (self.panes.sessions.pane.rows, self.panes.chat.pane.transcript)
         return "u" if self._app.focused in takes_u else "/undo"
 

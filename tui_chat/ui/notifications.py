@@ -44,10 +44,10 @@ MAX_LOGGED = 500
 """Notifications in the log."""
 
 MIN_SECONDS: dict[SeverityLevel, float] = {"information": 4, "warning": 6, "error": 12}
-"""How long a notification is shown at least."""
+"""Seconds that a notification is shown at least."""
 MAX_SECONDS = 40.0
 CHARACTERS_PER_SECOND = 18
-"""How fast people read."""
+"""Characters that people read in a second."""
 MIN_READING = 3.0
 """Seconds in which no key ends a notification."""
 
@@ -67,7 +67,7 @@ class Notice:
     created: float
     """Seconds since the epoch."""
     seconds: float
-    """How long it is shown."""
+    """Seconds that it is shown."""
 
 
 class NotificationLine(OnePassWidget):
@@ -257,7 +257,7 @@ class DialogNotificationLine(NotificationLine):
 
 
 class ErrorOutdated(Message):
-    """What an error says no longer holds: the app ends its notification."""
+    """An error no longer applies: the app ends its notification."""
 
     def __init__(self, error: TuiChatError) -> None:
         super().__init__()

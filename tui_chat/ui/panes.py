@@ -158,7 +158,7 @@ class Panes(Horizontal, OnePassWidget):
         self._layout_file = context.config.data_dir / "layout.json"
         self._is_kept = not context.read_only
         self._layout = read_layout(self._layout_file) if self._is_kept else PaneLayout()
-        """What the user chose."""
+        """The user's choice."""
         self._is_behind = False
         """True if that pane is hidden because the focus moved elsewhere."""
         self._is_opening = False

@@ -28,15 +28,15 @@ class Command:
 
     name: str
     title: str
-    """What it does."""
+    """Its description."""
     argument: str = ""
-    """What may follow it: `MODEL`; empty if nothing may."""
+    """The name of its argument: `MODEL`; empty if it takes none."""
     run: str = ""
     """The action that it runs, with the argument if there is one."""
     aliases: tuple[str, ...] = ()
     """Other names that work."""
     kind: RequestKind = "normal"
-    """What it generates; the inspector shows that request while the command is typed."""
+    """The kind of request that it sends; the inspector shows it while the command is typed."""
 
 
 COMMANDS = (

@@ -1,4 +1,4 @@
-"""What an area is: a part of the main screen that owns its widgets, its actions and its handling of
+"""An area: a part of the main screen that owns its widgets, its actions and its handling of
 workspace events. `area` and `..._area` modules talk with the workspace; the other modules of an
 area are widgets that show values and post what the user wants.
 """
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class AreaContext:
-    """What all areas are given."""
+    """The values that all areas are given."""
 
     config: Config
     environ: Mapping[str, str]
@@ -46,7 +46,7 @@ class AreaContext:
 
 
 class AreaLayout(Protocol):
-    """What areas ask of `Panes`, since they do not know each other."""
+    """The requests of areas to `Panes`, since areas do not know each other."""
 
     def show_area(self, area: Area) -> None:
         """Make an area visible where it fits, and focus it if it covers the focus."""
@@ -90,7 +90,7 @@ class AreaLayout(Protocol):
 
 
 class AreaHost(Protocol):
-    """What areas ask of the main screen."""
+    """The requests of areas to the main screen."""
 
     @property
     def panes(self) -> AreaLayout:

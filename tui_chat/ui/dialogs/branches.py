@@ -189,7 +189,7 @@ class BranchLine:
     leaf: Node
     """Its last message."""
     level: int
-    """How often it parted; 0 for what began the session."""
+    """The number of forks above it; 0 for the branch that began the session."""
     number: int
     """Place of its first message in the conversation, counted from 1."""
     count: int

@@ -72,7 +72,7 @@ class ChoiceDialog(Dialog[str | None]):
         self._title = title
         self._preview = preview
         self.choices: Sequence[Choice] = ()
-        """What is offered, matching or not."""
+        """All choices, matching or not."""
         self._label_width = 0
         self._current = current
         self._take(choices)

@@ -1,4 +1,4 @@
-"""Where and in which format a conversation is exported."""
+"""The questions of an export: its format and its file."""
 
 from __future__ import annotations
 

@@ -168,7 +168,7 @@ class FieldsForm(Form[bool | None]):
 
     @property
     def values(self) -> Values:
-        """What the fields show now."""
+        """The values that the fields show."""
         return {field.name: self._value(field) for row in self._rows for field in row}
 
     def _value(self, field: Field) -> str | bool:

@@ -1,4 +1,4 @@
-"""What an import brought, in sentences."""
+"""The result of an import, in sentences."""
 
 from __future__ import annotations
 

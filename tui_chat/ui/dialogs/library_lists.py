@@ -50,7 +50,7 @@ class LibraryList(Dialog[T]):
     ]
     kind: ClassVar[Kind]
     word: ClassVar[str]
-    """What one of them is called."""
+    """The word for one of them."""
     hint: ClassVar[str]
     """The keys, in the last line."""
 

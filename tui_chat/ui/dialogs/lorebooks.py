@@ -92,7 +92,7 @@ class EntriesDialog(Dialog[None]):
         self._outcomes: Mapping[str, LoreOutcome] = {}
         """By the ids of entries."""
         self._used = ""
-        """What of its budget the lorebook uses, in words."""
+        """The used part of its budget, in words."""
         self._listed: list[LorebookEntry] = []
 
     def compose(self) -> ComposeResult:

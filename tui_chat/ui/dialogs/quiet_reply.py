@@ -46,7 +46,7 @@ class QuietReply(Dialog[str | None]):
         self._prompt = prompt
         self._model = model
         self.text = ""
-        """What has arrived."""
+        """The text that has arrived."""
         self.is_arriving = True
         self._timer: Timer | None = None
         """Runs until the answer is drawn again."""

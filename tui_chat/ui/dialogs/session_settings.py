@@ -45,11 +45,11 @@ class SettingField:
     name: str
     label: str
     accepts: str = ""
-    """What can be typed; empty for what the type of the setting says."""
+    """A hint on accepted texts; empty for that of the setting's type."""
     unset: str = "provider's default"
-    """What is said of it if nobody sets it."""
+    """The words shown if nobody sets it."""
     usual: str = ""
-    """What holds if it is empty; empty if that depends on preset, role or endpoint."""
+    """The value that an empty row has; empty if that depends on preset, role or endpoint."""
     choices: tuple[str, ...] = ()
     """Words that are offered beside those of the setting's type."""
 
@@ -277,7 +277,7 @@ class SettingRow(Horizontal):
 
     @property
     def text(self) -> str:
-        """What is typed."""
+        """The typed text."""
         return self.field.value if isinstance(self.field, Input) else self.field.text
 
     @text.setter

@@ -1,4 +1,4 @@
-"""What replies cost: the active session, this month by model, and the months before."""
+"""The cost of replies: the active session, this month by model, and the months before."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the terminal, or a small command beside it, does for the app: desktop notifications and the
+"""Services of the terminal, or of a small command beside it: desktop notifications and the
 clipboard. A command may be missing, hang or fail.
 
 Notifications are for when another window has the focus. iTerm2, kitty, WezTerm, Ghostty and Windows

@@ -30,7 +30,7 @@ class RowList(LineView):
     ROW_HEIGHT: ClassVar[int] = 1
     """Lines of a row; also what a page is counted in."""
     EMPTY_INDENT: ClassVar[str] = "  "
-    """What stands before each line of `empty_text`."""
+    """The indent of each line of `empty_text`."""
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up,k", "move(-1)", "Up", show=False),
         Binding("down,j", "move(1)", "Down", show=False),

@@ -34,7 +34,7 @@ HEADER_HEIGHT = 2
 
 
 class Neighbors(NamedTuple):
-    """What a message's layout depends on in the messages around it."""
+    """Facts of the messages around a message that its layout depends on."""
 
     day: str = ""
     """The day it was written, if the message before it was written on another day."""
@@ -49,7 +49,7 @@ NO_NEIGHBORS = Neighbors()
 
 @dataclass(slots=True)
 class LayoutOptions:
-    """What the layout of all messages depends on besides the width."""
+    """Options that the layout of all messages depends on besides the width."""
 
     is_focused: bool = True
     """True if the transcript has the focus, so that its own keys work."""
@@ -74,7 +74,7 @@ class BranchLayout:
         self.options = LayoutOptions()
         self._width = 80
         self._estimates = HeightEstimates()
-        """Of the first entries; the rest was not read yet."""
+        """Those of the first entries; the rest was not read yet."""
         self._layouts: OrderedDict[int, tuple[Entry, MessageLayout]] = OrderedDict()
         self._replies: dict[str, Reply] = {}
         self._started: dict[str, float] = {}

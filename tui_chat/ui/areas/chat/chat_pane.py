@@ -55,18 +55,18 @@ class PaneRow(Vertical, OnePassWidget):
 
 
 class PaneContainers(NamedTuple):
-    """What the parts of the pane lie in. An area gives containers that do what the parts ask for;
+    """The containers of the pane's parts. An area gives containers that do what the parts ask for;
     without one, nobody does it.
     """
 
     conversation: Widget
-    """Of the transcript and the strip of tokens."""
+    """That of the transcript and the strip of tokens."""
     tool_calls: Widget
-    """Of the question about a tool call."""
+    """That of the question about a tool call."""
     attachments: Widget
-    """Of the line of attachments."""
+    """That of the line of attachments."""
     composer: Widget
-    """Of the composer."""
+    """That of the composer."""
 
 
 class ChatPane(Vertical, OnePassWidget):

@@ -57,7 +57,7 @@ _STYLE_NAMES: dict[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class CodeView:
-    """How lines of code that are wider than the screen are shown."""
+    """The view of lines of code that are wider than the screen."""
 
     wraps: bool = True
     """True if they are broken; False if they are cut, to be scrolled."""

@@ -1,4 +1,4 @@
-"""What the `/` commands and `@` offer while they are typed, and what is wrong with a command."""
+"""Suggestions for `/` commands and `@` while they are typed, and the errors of commands."""
 
 from __future__ import annotations
 

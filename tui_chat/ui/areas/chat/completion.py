@@ -87,7 +87,7 @@ class SuggestionList(OptionList, can_focus=False):
         super().__init__()
         self._suggestions: Sequence[Suggestion] = ()
         self.completion: CompletionQuery | None = None
-        """What the suggestions are for."""
+        """The query that the suggestions answer."""
         self.is_marked = False
         """True if the user moved the mark."""
 

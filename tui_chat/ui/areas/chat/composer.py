@@ -38,8 +38,8 @@ from tui_chat.ui.slash_commands import escape_command
 from tui_chat.ui.widgets.safe_text import SafeTextArea
 
 BLINKS = 10
-"""How often the cursor blinks after a key before it stands still. Blinking on takes 0.6 % of a core
-(`tests.benchmarks.startup_costs --idle`)."""
+"""The number of times the cursor blinks after a key before it stands still. Blinking on takes 0.6 %
+of a core (`tests.benchmarks.startup_costs --idle`)."""
 
 PLACEHOLDER = "Message …   Enter sends · Ctrl+J new line"
 

@@ -1,5 +1,5 @@
-"""What the composer asks for: sending, commands, suggestions, snippets, an external editor, and the
-files that are sent with the draft: attached, shown and removed.
+"""The actions of the composer: sending, commands, suggestions, snippets, an external editor, and
+the files that are sent with the draft: attached, shown and removed.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ class ComposerArea(Area):
         super().__init__(chat.context, "composer")
         self.chat = chat
         self._command_error: InputError | None = None
-        """What is wrong with the command in the composer."""
+        """The error of the command in the composer."""
 
     @on(Composer.Changed)
     def _draft_changed(self) -> None:

@@ -51,7 +51,7 @@ class Submission:
 
 @dataclass(frozen=True, slots=True)
 class RemainingDraft:
-    """What the composer held after its submissions when it was last saved."""
+    """The rest of the composer's text after its submissions when it was last saved."""
 
     session: Session | None
     """None if the session has no message yet."""

@@ -59,7 +59,7 @@ _Fact = tuple[int, str]
 
 @dataclass(frozen=True, slots=True)
 class ReplyProgress:
-    """How far a streaming reply is."""
+    """The progress of a streaming reply."""
 
     seconds: float
     """Time since the request."""

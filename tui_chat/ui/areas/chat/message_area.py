@@ -1,4 +1,4 @@
-"""What the user does with messages: edit, fork, pin, delete, copy and export them."""
+"""The actions on messages: edit, fork, pin, delete, export, and those on their files and links."""
 
 from __future__ import annotations
 

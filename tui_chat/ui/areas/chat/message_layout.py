@@ -126,7 +126,7 @@ class MessageLayout:
                 self._body.feed(marked_text(text, references) if sources else text)
                 self._reasoning.feed(reasoning_text(entry.message))
         self._restarts = 0
-        """How often the provider had begun again when the reply last grew."""
+        """The number of new beginnings of the provider when the reply last grew."""
         self._reasoning_blocks = 0
         self._needs_break = False
         """True if the next reasoning text begins another block."""
@@ -151,7 +151,7 @@ class MessageLayout:
 
     @property
     def folded(self) -> list[FoldedText]:
-        """What is folded now."""
+        """The texts that are folded now."""
         return [
             FoldedText(part, 0 if key == self._key("text") else line, line, key, self._text_of(key))
             for part, line, key in self._fold_lines()

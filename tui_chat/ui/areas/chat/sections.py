@@ -45,7 +45,7 @@ _ITEM = re.compile(r"^ {0,3}(?:[-*+]|\d{1,9}[.)])(?:[ \t]|$)")
 _DELIMITER = re.compile(r"^ {0,3}\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$")
 
 Kind = Literal["markdown", "inline", "code", "plain"]
-"""How a section is read: as blocks, as a part of a line, as code, or not at all."""
+"""The way a section is read: as blocks, as a part of a line, as code, or not at all."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,7 +56,7 @@ class Section:
     source: str
     """The text; of code, without the fences."""
     lead: str = ""
-    """Of code, the text after the fence; of Markdown, earlier lines it must be read with."""
+    """For code, the text after the fence; for Markdown, earlier lines it must be read with."""
     gap: bool = True
     """True if a blank line sets it off from the section before."""
     blank: bool = True

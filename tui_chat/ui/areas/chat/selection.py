@@ -44,7 +44,7 @@ _END = 1 << 62
 _WORD = re.compile(r"[\w'’\-]+|[^\w\s]+|\s+")
 
 Unit = Literal["character", "word", "line"]
-"""What a single, double and triple click select by."""
+"""The units that a single, double and triple click select by."""
 Span = tuple[Offset, Offset]
 """First and last place of a unit."""
 
@@ -66,7 +66,7 @@ class MouseSelection:
         self._pressed_at = Offset(-1, -1)
         self._pressed_when = 0.0
         self._anchor: Span | None = None
-        """What the press selected; None while no button is down."""
+        """The selection of the press; None while no button is down."""
         self._selected: Selection | None = None
         self._pointer = Offset(0, 0)
         self._edge_timer: Timer | None = None

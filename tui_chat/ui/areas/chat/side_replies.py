@@ -36,7 +36,7 @@ REWRITE_SECONDS = 0.1
 
 
 class HistoryCompaction:
-    """What the chat area knows of a summary that is being written, or waits to be read."""
+    """A summary that is being generated or awaits review."""
 
     def __init__(self, area: ChatArea) -> None:
         self._area = area

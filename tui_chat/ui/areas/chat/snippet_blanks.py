@@ -21,7 +21,7 @@ class PlacedBlank:
     start: int
     end: int
     choices: tuple[str, ...] = ()
-    """What can be chosen for it, if there is more than one."""
+    """The texts that can be chosen for it, if there is more than one."""
 
 
 class SnippetBlanks:
@@ -31,7 +31,7 @@ class SnippetBlanks:
         self._editor = editor
         self._blanks: list[PlacedBlank] = []
         self._end = 0
-        """Where the snippet ends."""
+        """The end of the snippet."""
         self._is_mirroring = False
         """True while an edit of a blank is repeated in its other places."""
 

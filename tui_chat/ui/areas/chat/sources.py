@@ -1,4 +1,4 @@
-"""What a reply rests on, as the reader sees it: marks in its text, and a list below it.
+"""The sources of a reply on the screen: marks in its text, and a list below it.
 
 A mark stands in the text that is laid out and not in the stored one. It is written as a character
 that no stored text has, between brackets that Markdown takes for punctuation, so that emphasis

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tui_chat.models.reply import Reply
 
 Tone = Literal["hint", "warning", "error"]
-"""How urgent a status is."""
+"""The urgency of a status."""
 
 HINT = "{help} help · {palette} commands · {sessions} sessions · {inspector} inspector"
 """The hint while nothing happens, with a key for each `{action}`."""
@@ -32,13 +32,13 @@ TRANSCRIPT_HINT = "j k messages · g G begin, end · c code · / find · ← →
 READING_HINT = "j k messages · t contents · y copy · / find · {search} search · {help} all keys"
 """The hint while a read-only transcript has the focus."""
 NO_REPLY = "No reply yet: {regenerate} generates one"
-"""What precedes the hint if the branch ends with a user message."""
+"""Prefix of the hint if the branch ends with a user message."""
 VERSIONS = "Version {number} of {count}: Shift+Tab, then ← →"
-"""What precedes the hint outside the transcript if the last reply has several versions."""
+"""Prefix of the hint outside the transcript if the last reply has several versions."""
 FOUND = "Hit {number} of {count:,}: n N others, Esc back to the draft, {{search}} all results"
-"""What precedes the hint after a search of all conversations has led here."""
+"""Prefix of the hint after a jump from global search."""
 NOT_SAVED = "Not saved yet"
-"""What precedes everything while something is only in memory."""
+"""Prefix of everything while something is only in memory."""
 STALLED = 5.0
 """Seconds without data after which the line says so."""
 _NOW = 2.0
@@ -63,7 +63,7 @@ class TitleLine(OnePassWidget):
     tokens = reactive("")
     """The size of the request."""
     cost = reactive("")
-    """What the session cost; empty if that is not known."""
+    """The cost of the session; empty if it is not known."""
 
     def render(self) -> Content:
         """Draw the line."""
@@ -89,7 +89,7 @@ class TitleLine(OnePassWidget):
 
 
 class ActivityLine(OnePassWidget):
-    """What happens now: the progress of a streaming reply, else a status, else a hint."""
+    """The progress of a streaming reply, else a status, else a hint."""
 
     DEFAULT_CSS = """
     ActivityLine { height: 1; padding: 0 2; background: $background; color: $foreground; }
@@ -104,7 +104,7 @@ class ActivityLine(OnePassWidget):
     is_saved = reactive(True)
     """False while something is only in memory that should be on disk."""
     tool_state = reactive("")
-    """What the waiting or running tool calls wait for."""
+    """The state of the waiting or running tool calls, in words."""
 
     def __init__(self) -> None:
         super().__init__()

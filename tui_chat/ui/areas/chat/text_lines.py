@@ -21,7 +21,7 @@ StyleNames = tuple[str, ...]
 
 
 class ClickAction(NamedTuple):
-    """What a click does. Never made from the text of a message."""
+    """The effect of a click. Never made from the text of a message."""
 
     name: Literal["toggle", "code", "older", "newer", "retry", "answer", "view", "subagent"]
     key: str = ""
@@ -39,7 +39,7 @@ class TextRun(NamedTuple):
     link: str = ""
     """The address that a click opens."""
     action: ClickAction | None = None
-    """What a click does, if not what a click on its line does."""
+    """The effect of a click, if it is not that of its line."""
 
 
 @dataclass(frozen=True, slots=True)

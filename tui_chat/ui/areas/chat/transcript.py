@@ -154,7 +154,7 @@ class Transcript(BlockView[TextLine]):
         self._last_used: dict[str, tuple[str, int]] = {}
         """Entry and index of the code block, link and attachment that were used last."""
         self._find_start = START
-        """Where the search began; typing finds the first hit from there."""
+        """The start of the search; typing finds the first hit from there."""
         self._is_found_elsewhere = False
         """True if the words were searched for elsewhere, and lead to a message here."""
         self._unfolded_by_search: tuple[int, str] | None = None

@@ -65,7 +65,7 @@ class InspectorArea(Area):
         self._pinned_in: tuple[Entry, ...] = ()
         """The branch whose pinned messages the pane knows."""
         self._lore: LoreTable | None = None
-        """What the lore view shows."""
+        """The table of the lore view."""
 
     async def open_pane(self) -> None:
         """Create the pane."""

@@ -122,7 +122,7 @@ class DrawnLine:
         self.starts = [run.start for run in runs]
         self.depth = depth
         self.breaks: list[int] = []
-        """Where its second and later rows begin; set by the layout."""
+        """The starts of its second and later rows; set by the layout."""
 
     def slice(self, row: int) -> tuple[int, int]:
         """Return the start and end of a row."""
@@ -140,7 +140,7 @@ class DrawnLine:
 
 @dataclass(frozen=True, slots=True)
 class CursorTarget:
-    """What is under the cursor or the mouse."""
+    """The piece under the cursor or the mouse."""
 
     origin: Origin
     owner: Origin

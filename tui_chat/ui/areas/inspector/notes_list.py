@@ -61,7 +61,7 @@ class NotesList(Vertical, OnePassWidget):
         self._header = NotesHeader()
         self._rows = NoteRows()
         self._wanted: bool | None = None
-        """What the user chose for `expanded`; None to decide by the notes."""
+        """The user's choice of `expanded`; None to decide by the notes."""
         self._room = True
 
     def compose(self) -> ComposeResult:
@@ -116,10 +116,10 @@ class _NoteRow:
     """A note, several equal ones, or the place of one of them."""
 
     note: Note
-    """Of several the first."""
+    """The first of several."""
     text: str
     group: _Key | None = None
-    """What the equal notes have in common that this row stands for."""
+    """The common key of the equal notes that this row stands for."""
     is_place: bool = False
 
 

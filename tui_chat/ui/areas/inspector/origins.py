@@ -215,9 +215,9 @@ class OriginStatus(OnePassWidget):
     """
 
     lines: reactive[int] = reactive(2, layout=True)
-    """How many lines there is room for, 1 to 3."""
+    """The number of lines there is room for, 1 to 3."""
     under: reactive[CursorTarget | None] = reactive[CursorTarget | None](None)
-    """What the cursor is on."""
+    """The piece under the cursor."""
     rule: reactive[str] = reactive("")
     """The placement rule of its turn, as a sentence; empty for none."""
 

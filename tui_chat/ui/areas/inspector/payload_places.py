@@ -1,4 +1,4 @@
-"""Where things are in a laid-out body: words, the text of one source, the draft, the notes."""
+"""Places in a laid-out body: words, the text of one source, the draft, the notes."""
 
 from __future__ import annotations
 

@@ -101,7 +101,7 @@ class PayloadView(LineView):
     """
 
     class TargetChanged(Message):
-        """What is under the cursor or the mouse changed."""
+        """Another piece is under the cursor or the mouse."""
 
         def __init__(self, under: CursorTarget | None) -> None:
             super().__init__()
@@ -133,9 +133,9 @@ class PayloadView(LineView):
         self.following = True
         """True if the view keeps the draft in sight."""
         self.highlights = Highlights()
-        """What is highlighted."""
+        """The highlighted origin, piece and words."""
         self.under: CursorTarget | None = None
-        """What is under the mouse, else under the cursor."""
+        """The piece under the mouse, else under the cursor."""
         self.cursor = BodyCursor()
         self._mouse: tuple[int, int] | None = None
         self._form = ""

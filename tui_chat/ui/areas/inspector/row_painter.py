@@ -35,7 +35,7 @@ GUTTER = 2
 
 @dataclass(frozen=True, slots=True)
 class Highlights:
-    """What is highlighted in the whole body."""
+    """The highlights of the whole body."""
 
     origin: Origin | None = None
     """All text of this origin."""
@@ -62,7 +62,7 @@ class Highlights:
 
 @dataclass(frozen=True, slots=True)
 class RowLook:
-    """How a row is drawn besides its text."""
+    """The look of a row besides its text."""
 
     width: int
     lead: int

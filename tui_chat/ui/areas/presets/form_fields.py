@@ -1,4 +1,4 @@
-"""What the editor's forms share: a base that posts every change at once, and their fields."""
+"""The base of the editor's forms, which posts every change at once, and their text field."""
 
 from __future__ import annotations
 

@@ -162,7 +162,7 @@ class MessageField(NamedTuple):
 
     id: str
     attribute: str
-    """Of a message; `placement` is what several attributes say together."""
+    """The name of a message's attribute; `placement` stands for several of them."""
     choices: tuple[tuple[str, str], ...] | None = None
     """The values that can be chosen, with their labels; None for a text."""
     is_folded: bool = False

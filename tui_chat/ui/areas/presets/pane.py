@@ -102,7 +102,7 @@ class PresetPane(Vertical):
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self.edits: EditHistory | None = None
-        """What is shown; None if the preset cannot be read."""
+        """The preset with its edits; None if it cannot be read."""
         self.shown_name = ""
         self._ours: bool = False
         self._title = PresetTitle()
@@ -114,7 +114,7 @@ class PresetPane(Vertical):
         self._composed: Composed | None = None
         self._facts = NO_FACTS
         self._done = ""
-        """What was undone or redone, shown until the cursor moves."""
+        """A sentence on the last undo or redo, shown until the cursor moves."""
         self._done_at: PresetMessage | None = None
         self._switched_off: dict[tuple[str, str], frozenset[str]] = {}
         """The ids of the messages that were on when a group was switched off, by preset and

@@ -1,4 +1,4 @@
-"""What a composed request says about the rows of a preset: their cost, and what is between them.
+"""Facts of a composed request about the rows of a preset: their cost, and the turns between them.
 
 It also says what fills the places of a preset: lore, the card, the profile, examples. A place is an
 anchor, or a message that requires a variable, as imports from SillyTavern have them.
@@ -215,7 +215,7 @@ class RequestFacts:
     joined: tuple[tuple[str, ...], ...] = ()
     """The ids of preset messages that are sent as one message, for each such message."""
     fillings: Fillings = NO_FILLINGS
-    """What the places of the request are filled with."""
+    """The texts that fill the places of the request."""
     set_variables: Mapping[str, tuple[str, ...]] = field(
         default_factory=dict[str, "tuple[str, ...]"]
     )

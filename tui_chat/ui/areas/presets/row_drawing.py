@@ -47,7 +47,7 @@ class PromptGroupHeading:
 
     title: str
     on: int
-    """How many of its messages are enabled."""
+    """The number of its enabled messages."""
     count: int
     tokens: int
     """Tokens of those that are enabled."""

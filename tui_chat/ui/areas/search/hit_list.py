@@ -26,7 +26,7 @@ PLACES: dict[HitPlace, str] = {
     "call": "Tool call",
     "refusal": "Refusal",
 }
-"""Where in a message the words are, if not in its text."""
+"""The part of a message with the words, if it is not its text."""
 WRITERS = {"user": "You", "assistant": "Reply", "tool": "Tool", "system": "System", None: "Title"}
 
 

@@ -135,7 +135,7 @@ class SearchScreen(ModalScreen[Hit | None]):
         self._shown: Query | None = None
         """The query whose answer is shown."""
         self._progress = ""
-        """How far files were searched."""
+        """The progress of the search in files."""
 
     @property
     def typed(self) -> str:

@@ -24,7 +24,7 @@ from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.session import SessionSummary
 
 Grouping = Literal["time", "folder", "tag"]
-"""What sessions are grouped by."""
+"""The ways to group sessions."""
 GROUPINGS: tuple[Grouping, ...] = ("time", "folder", "tag")
 
 ARCHIVED = "archived"
@@ -195,7 +195,7 @@ class SessionLine:
     is_side: bool = False
     """True for a side conversation below its session."""
     sides: int = 0
-    """How many side conversations it has."""
+    """The number of its side conversations."""
     is_folded: bool = False
     """True if they are folded away."""
 

@@ -135,7 +135,7 @@ class SessionList(Vertical, OnePassWidget):
         self._summaries: Sequence[SessionSummary] = ()
         self._find = SessionFilter()
         self.grouping: Grouping = "time"
-        """What sessions are grouped by, from the next `show` on."""
+        """The grouping of sessions from the next `show` on."""
         self._groups: tuple[SessionGroup, ...] = ()
         self._grouped_for: tuple[object, ...] = ()
         self._typed = ""

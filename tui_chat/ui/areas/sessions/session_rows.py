@@ -361,7 +361,7 @@ Paint = Callable[..., Style]
 
 @dataclass(frozen=True, slots=True)
 class SessionState:
-    """What a session's lines say of it besides its facts."""
+    """The state of a session that its lines show besides its facts."""
 
     is_open: bool = False
     is_chosen: bool = False
@@ -371,7 +371,7 @@ class SessionState:
     is_side: bool = False
     """True for a side conversation below its session."""
     sides: str = ""
-    """How many side conversations it has, with a mark; empty for none."""
+    """The number of its side conversations, with a mark; empty for none."""
     emphasis: str = ""
     """`cursor`, `hover`, or nothing."""
 
