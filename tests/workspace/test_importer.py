@@ -16,7 +16,8 @@ from tests.interop.exports import block, chatgpt, claude, claude_message, node
 from tui_chat.models.search import Query
 from tui_chat.store import Store
 from tui_chat.workspace import importer
-from tui_chat.workspace.importer import COMPLETED, DIFFERENT, Report, import_files
+from tui_chat.workspace.import_report import Report
+from tui_chat.workspace.importer import COMPLETED, DIFFERENT, import_files
 
 ids = count()
 

@@ -20,7 +20,8 @@ from tui_chat.errors import InputError, located
 from tui_chat.files import STANDARD_INPUT, copy_standard_input, input_name, open_for_replacement
 from tui_chat.models.sanitize import one_line
 from tui_chat.workspace.chat_participants import ChatParticipants, profile_files
-from tui_chat.workspace.importer import FILE_KINDS, Report, import_files, skipped_names
+from tui_chat.workspace.import_report import Report, skipped_names
+from tui_chat.workspace.importer import FILE_KINDS, import_files
 
 if TYPE_CHECKING:
     pass

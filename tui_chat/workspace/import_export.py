@@ -19,7 +19,7 @@ from tui_chat.workspace.settings import SessionSetup
 if TYPE_CHECKING:
     from tui_chat.models.session import Entry
     from tui_chat.workspace.chat_participants import AskParticipant
-    from tui_chat.workspace.importer import Report
+    from tui_chat.workspace.import_report import Report
 
 CHUNK = 64 * 1024
 """Characters of an export after which other tasks get a turn."""

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tui_chat.library.library import Kind, Library
     from tui_chat.models.role import Role
     from tui_chat.models.transcript import SessionTranscript
-    from tui_chat.workspace.importer import Report
+    from tui_chat.workspace.import_report import Report
 
 T = TypeVar("T")
 

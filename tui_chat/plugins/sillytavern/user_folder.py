@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from tui_chat.models.preset import Preset
     from tui_chat.models.role import Role
     from tui_chat.models.transcript import SessionTranscript
-    from tui_chat.workspace.importer import Report
+    from tui_chat.workspace.import_report import Report
 
 T = TypeVar("T")
 

@@ -27,10 +27,10 @@ from tui_chat.models.session import Session
 from tui_chat.models.transcript import SessionTranscript
 from tui_chat.plugins.transcripts.foreign_database import MAGIC
 from tui_chat.plugins.transcripts.subagents import FOLDER, session_of
+from tui_chat.workspace.import_report import Fault
 from tui_chat.workspace.importer import (
     ENDINGS,
     ZIP_SIGNATURE,
-    Fault,
     archive_members,
     conversations_in_archive,
     is_zip,

@@ -8,7 +8,7 @@ from tui_chat.errors import located
 from tui_chat.models.sanitize import one_line
 
 if TYPE_CHECKING:
-    from tui_chat.workspace.importer import Report
+    from tui_chat.workspace.import_report import Report
 
 MOST_NOTES = 8
 """Notes on an imported file that are shown."""

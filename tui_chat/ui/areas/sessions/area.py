@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from tui_chat.models.session import SessionSummary
     from tui_chat.workspace.chat_participants import ParticipantKind
     from tui_chat.workspace.events import WorkspaceEvent
-    from tui_chat.workspace.importer import Report
+    from tui_chat.workspace.import_report import Report
     from tui_chat.workspace.workspace import Workspace
 
 _NEW_FOLDER = "+"

@@ -1,0 +1,107 @@
+"""No circle between the files of a package, so that each can be read after those that it names.
+
+Every import counts: at the top, within a function, and for annotations alone (`TYPE_CHECKING`),
+since a reader follows them all in the same way. The contracts hold that packages import one way.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from functools import cache
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+import tui_chat
+
+PACKAGE = Path(tui_chat.__file__).parent
+
+REMAINING: Mapping[str, frozenset[str]] = {
+    "models": frozenset({"reply", "reply_limits"}),  # a limit depends on what has arrived
+    "context": frozenset({"macros.dialects", "macros.syntax"}),  # where a macro ends differs
+    # Whatever reads a file says if it is a character card, which a plugin's file kind tells.
+    "library": frozenset({"file_reader", "foreign_files", "typed_fields"}),
+    "ui": frozenset(
+        {
+            # The layout of a branch makes the layouts of its messages, which know their neighbors.
+            *("areas.chat.branch_layout", "areas.chat.message_layout"),
+            # The chat's four inner areas name the one that they are in.
+            *("areas.chat.area", "areas.chat.composer_area", "areas.chat.drafts"),
+            *("areas.chat.message_area", "areas.chat.side_replies", "areas.chat.tool_call_area"),
+            # The parts of the app name the app.
+            *("action_index", "app", "key_queue", "lifecycle", "main_screen"),
+        }
+    ),
+}
+"""Files of a package that may be in circles with each other; none may be added."""
+
+
+def package_names() -> list[str]:
+    return sorted(path.parent.name for path in PACKAGE.glob("*/__init__.py"))
+
+
+@cache
+def module_paths() -> Mapping[str, Path]:
+    paths = {".".join(path.with_suffix("").parts): path for path in relative_paths()}
+    return {name.removesuffix(".__init__"): PACKAGE.parent / path for name, path in paths.items()}
+
+
+def relative_paths() -> Iterator[Path]:
+    return (path.relative_to(PACKAGE.parent) for path in PACKAGE.rglob("*.py"))
+
+
+def imported_modules(path: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            for name in node.names:
+                full = f"{node.module}.{name.name}"
+                yield full if full in module_paths() else node.module
+        elif isinstance(node, ast.Import):
+            yield from (name.name for name in node.names)
+
+
+def arrows(package: str) -> dict[str, set[str]]:
+    """Return what each file of a package imports of the others in it."""
+    prefix = f"tui_chat.{package}."
+    files = {name: path for name, path in module_paths().items() if name.startswith(prefix)}
+    return {
+        name.removeprefix(prefix): {
+            other.removeprefix(prefix)
+            for other in imported_modules(path)
+            if other in files and other != name
+        }
+        for name, path in files.items()
+    }
+
+
+@pytest.mark.parametrize("package", package_names())
+def test_no_circle_between_the_files_of_a_package(package: str):
+    remaining = REMAINING.get(package, frozenset())
+    graph = {
+        name: {other for other in others if not {name, other} <= remaining}
+        for name, others in arrows(package).items()
+    }
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        pytest.fail(" -> ".join(error.args[1]))
+
+
+@pytest.mark.parametrize("package", sorted(REMAINING))
+def test_the_remaining_circles_are_there(package: str):
+    """A file that is in no circle any more is taken off the list."""
+    graph = arrows(package)
+    assert {name for name in graph if is_in_circle(name, graph)} == REMAINING[package]
+
+
+def is_in_circle(name: str, graph: Mapping[str, set[str]]) -> bool:
+    reached: set[str] = set()
+    waiting = list(graph[name])
+    while waiting:
+        other = waiting.pop()
+        if other not in reached:
+            reached.add(other)
+            waiting += graph[other]
+    return name in reached

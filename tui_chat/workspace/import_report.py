@@ -1,0 +1,99 @@
+"""What became of the files that were imported."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tui_chat.lazy_dataclass import dataclass
+from tui_chat.models.sanitize import one_line
+
+if TYPE_CHECKING:
+    from tui_chat.library.library import Kind
+    from tui_chat.models.role import Role
+
+MAX_SKIPPED = 20
+"""Maximum files that are named as skipped; further ones are counted."""
+_MAX_FAULTS = 100
+"""Maximum faults of a file that are reported; further ones are counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """Something that could not be imported."""
+
+    place: str
+    """The place in the file; empty for the whole file."""
+    sentence: str
+    advice: str = ""
+
+
+@dataclass(slots=True)
+class Report:
+    """The progress and result of importing one file or folder."""
+
+    path: Path
+    size: int = 0
+    """The unpacked size in bytes; 0 until it is known."""
+    read: int = 0
+    """Bytes read so far."""
+    new: int = 0
+    """The number of new sessions."""
+    grown: int = 0
+    """The number of existing sessions that got more messages, or the rest of one."""
+    known: int = 0
+    """The number of existing sessions without new messages."""
+    added: int = 0
+    """The number of new messages."""
+    faults: list[Fault] = field(default_factory=list[Fault])
+    more_faults: int = 0
+    """The number of faults beyond `faults`."""
+    notes: Counter[str] = field(default_factory=Counter[str])
+    """What could not be imported unchanged: sentences and how often each applies."""
+    session_ids: list[str] = field(default_factory=list[str])
+    """Ids of the sessions of the file, in its order."""
+    cards: list[Role] = field(default_factory=list["Role"])
+    """The roles of character cards."""
+    files: dict[tuple[Kind, str], bool] = field(default_factory=dict["tuple[Kind, str]", bool])
+    """Files of the library by kind and name; True for new ones."""
+    profile: str = ""
+    """The name of the profile that new chats have in the folder of another program's user."""
+    skipped: list[str] = field(default_factory=list[str])
+    """The first files that are nothing known."""
+    more_skipped: int = 0
+    """The number of such files beyond `skipped`."""
+
+    @property
+    def failed(self) -> bool:
+        """True if something could not be imported."""
+        return bool(self.faults)
+
+    def take(self, kind: Kind, name: str, *, is_new: bool) -> None:
+        """Add a file of the library."""
+        self.files[kind, name] = is_new or self.files.get((kind, name), False)
+
+    def names(self, kind: Kind) -> list[str]:
+        """Return the names of the files of a kind."""
+        return [name for each, name in self.files if each == kind]
+
+    def skip(self, name: str) -> None:
+        """Add the name of a file that is nothing known, or count it."""
+        if len(self.skipped) < MAX_SKIPPED:
+            self.skipped.append(name)
+        else:
+            self.more_skipped += 1
+
+    def fault(self, place: str, sentence: str, advice: str = "") -> None:
+        """Add a fault, or count it."""
+        if len(self.faults) < _MAX_FAULTS:
+            self.faults.append(Fault(place, sentence, advice))
+        else:
+            self.more_faults += 1
+
+
+def skipped_names(report: Report) -> str:
+    """Return the names of skipped files, and how many more there are."""
+    names = ", ".join(one_line(name, 60) for name in report.skipped)
+    return f"{names} and {report.more_skipped:,} more" if report.more_skipped else names
