@@ -17,7 +17,7 @@ from tui_chat.models.session import Entry, Node
 from tui_chat.models.text import clean
 from tui_chat.workspace.active_session import ActiveSession, default_title
 from tui_chat.workspace.compaction import Compaction
-from tui_chat.workspace.core import WorkspaceCore
+from tui_chat.workspace.core import WorkspaceCore, reported
 from tui_chat.workspace.events import Done
 from tui_chat.workspace.replies import Replies
 from tui_chat.workspace.request_history import with_known_messages
@@ -47,32 +47,31 @@ class Branches:
         self._side_requests = side_requests
         self._compaction = compaction
 
+    @reported(())
     async def tree(self) -> tuple[Node, ...]:
         """Return all messages of the active session, each after its parent."""
         core = self.core
-        with core.reporting():
-            if core.state.session is not None:
-                return await core.active_store.branches.tree(core.state.session_id)
-        return ()
+        if core.state.session is None:
+            return ()
+        return await core.active_store.branches.tree(core.state.session_id)
 
+    @reported(())
     async def path_to(self, message_id: str) -> tuple[Entry, ...]:
         """Return the messages that lead to one, itself included, on whatever branch."""
-        with self.core.reporting():
-            return await self.core.active_store.branches.path_to(message_id)
-        return ()
+        return await self.core.active_store.branches.path_to(message_id)
 
     async def messages_to(self, message_id: str) -> tuple[Message, ...]:
         """Return the messages that a model is sent of the branch that ends with a message."""
         entries = await self.path_to(message_id)
         return sendable_messages(with_known_messages(entries, self.core.state.entries))
 
+    @reported(None)
     async def show(self, message_id: str) -> None:
         """Switch to the branch that a message of the active session is on."""
         core = self.core
-        with core.reporting():
-            if core.state.session is not None:
-                await core.active_store.branches.activate(core.state.session_id, message_id)
-                await self._active.reload_branch()
+        if core.state.session is not None:
+            await core.active_store.branches.activate(core.state.session_id, message_id)
+            await self._active.reload_branch()
 
     async def show_version(self, entry_id: str, step: int) -> None:
         """Switch to the version of a message that is `step` after it (before it if negative) and
@@ -86,19 +85,18 @@ class Branches:
             await core.active_store.branches.activate_sibling(entry_id, step)
             await self._active.reload_branch()
 
+    @reported(False)
     async def add_system_message(self, text: str) -> bool:
         """Add a system message at the end of the active branch. Return False if that is not
         possible now, which is reported.
         """
         core = self.core
         await self._active.branch_loaded()
-        with core.reporting():
-            session_id = core.state.session_id
-            if not await self._add_system_message(clean(text), session_id):
-                return False
-            await self._sessions.refresh(session_id)
-            return True
-        return False
+        session_id = core.state.session_id
+        if not await self._add_system_message(clean(text), session_id):
+            return False
+        await self._sessions.refresh(session_id)
+        return True
 
     async def _add_system_message(self, text: str, session_id: str) -> bool:
         core = self.core
@@ -115,43 +113,42 @@ class Branches:
                 await self._active.confirm_created(session)
             return True
 
+    @reported(False)
     async def edit(self, entry_id: str, text: str, *, send: bool = False) -> bool:
         """Add a version of a message with another text, and switch to it. With `send`, request the
         reply to it. Return False if that is not possible, which is reported.
         """
         core = self.core
         await self._active.branch_loaded()
-        with core.reporting():
-            entry = self._entry(entry_id)
-            message = entry.message
-            text = clean(text)
-            if entry.status == "streaming":
-                raise InputError("This reply is still arriving.", advice="Esc stops it.")
-            if not text.strip() and not message.parts and not message.tool_calls:
-                raise InputError("Nothing is left of the message.", advice="Delete it instead.")
-            if send and not self._replies.may_send():
-                return False
-            if text != message.content:
-                # The layout of text and pictures, and a refusal, belong to the old text.
-                semantics = replace(
-                    message.semantics,
-                    layout=None,
-                    refusal="",
-                    wire=None,
-                    references=message.semantics.references.edited(message.content, text),
-                )
-                now = core.now().timestamp()
-                edited = replace(message, content=text, semantics=semantics, timestamp=now)
-                if semantics.summary is not None and entry is not core.state.entries[-1]:
-                    # As a version it would lose what follows.
-                    await self._compaction.edit(entry, text)
-                    sentence = "The edited summary is at the end, and counts instead of the first."
-                    core.publish(Done(sentence))
-                    return True
-                entry = await core.active_store.messages.edit(entry_id, edited)
-                await self._active.reload_branch()
-            return await self._replies.reply_to(entry.message.id) if send else True
-        return False
+        entry = self._entry(entry_id)
+        message = entry.message
+        text = clean(text)
+        if entry.status == "streaming":
+            raise InputError("This reply is still arriving.", advice="Esc stops it.")
+        if not text.strip() and not message.parts and not message.tool_calls:
+            raise InputError("Nothing is left of the message.", advice="Delete it instead.")
+        if send and not self._replies.may_send():
+            return False
+        if text != message.content:
+            # The layout of text and pictures, and a refusal, belong to the old text.
+            semantics = replace(
+                message.semantics,
+                layout=None,
+                refusal="",
+                wire=None,
+                references=message.semantics.references.edited(message.content, text),
+            )
+            now = core.now().timestamp()
+            edited = replace(message, content=text, semantics=semantics, timestamp=now)
+            if semantics.summary is not None and entry is not core.state.entries[-1]:
+                # As a version it would lose what follows.
+                await self._compaction.edit(entry, text)
+                sentence = "The edited summary is at the end, and counts instead of the first."
+                core.publish(Done(sentence))
+                return True
+            entry = await core.active_store.messages.edit(entry_id, edited)
+            await self._active.reload_branch()
+        return await self._replies.reply_to(entry.message.id) if send else True
 
     async def continue_message(
         self, entry_id: str, composed: Composed, on_text: Callable[[str], None]
@@ -168,25 +165,25 @@ class Branches:
         if text and core.state.session_id == session_id:
             await self.edit(entry_id, begun + text)
 
+    @reported(False)
     async def fork(self, entry_id: str, title: str = "") -> bool:
         """Create a session with a copy of the branch up to a message, and open it. Without a title
         it has that of the original.
         """
         core = self.core
         await self._active.branch_loaded()
-        with core.reporting():
-            self._entry(entry_id)
-            if core.state.is_temporary:
-                advice = "Keep this session first (/keep)."
-                raise InputError("A temporary session cannot be forked.", advice=advice)
-            session = await core.active_store.branches.fork(entry_id, default_title(title))
-            await self._sessions.open_added(session.session_id)
-            count = len(core.state.entries)
-            messages = f"{count:,} message{'s' * (count != 1)}"
-            core.publish(Done(f"Forked: this is a new session, with {messages}."))
-            return True
-        return False
+        self._entry(entry_id)
+        if core.state.is_temporary:
+            advice = "Keep this session first (/keep)."
+            raise InputError("A temporary session cannot be forked.", advice=advice)
+        session = await core.active_store.branches.fork(entry_id, default_title(title))
+        await self._sessions.open_added(session.session_id)
+        count = len(core.state.entries)
+        messages = f"{count:,} message{'s' * (count != 1)}"
+        core.publish(Done(f"Forked: this is a new session, with {messages}."))
+        return True
 
+    @reported(False)
     async def was_made_here(self, entry_id: str) -> bool:
         """Return True if a message is part of an exchange of this program; False if it was recorded
         or imported, or if that cannot be told.
@@ -199,33 +196,32 @@ class Branches:
         entries = (*core.state.entries[at:], *reversed(core.state.entries[:at]))
         replies = (entry for entry in entries if entry.message.role == "assistant")
         reply = next(replies, None)
-        with core.reporting():
-            if reply is not None:
-                return await core.active_store.requests.was_sent_here(reply.message.id)
-        return False
+        if reply is None:
+            return False
+        return await core.active_store.requests.was_sent_here(reply.message.id)
 
+    @reported(None)
     async def delete(self, entry_id: str) -> None:
         """Delete a message with all that follows it. `Workspace.undo` restores them."""
         core = self.core
         await self._active.branch_loaded()
-        with core.reporting():
-            entry = self._entry(entry_id)
-            session_id, store = core.state.session_id, core.active_store
-            await store.messages.delete(entry_id)
+        entry = self._entry(entry_id)
+        session_id, store = core.state.session_id, core.active_store
+        await store.messages.delete(entry_id)
 
-            async def restore() -> None:
-                await store.messages.restore(entry_id)
-                await self._sessions.refresh(session_id)
-
+        async def restore() -> None:
+            await store.messages.restore(entry_id)
             await self._sessions.refresh(session_id)
-            core.push_undo(_description(entry), restore, message_id=entry_id, store=store)
 
+        await self._sessions.refresh(session_id)
+        core.push_undo(_description(entry), restore, message_id=entry_id, store=store)
+
+    @reported(None)
     async def pin(self, entry_id: str, pinned: bool) -> None:
         """Pin or unpin a message. A pinned message is never truncated."""
         core = self.core
-        with core.reporting():
-            await core.active_store.messages.pin(entry_id, pinned)
-            await self._active.reload_branch()
+        await core.active_store.messages.pin(entry_id, pinned)
+        await self._active.reload_branch()
 
     def _entry(self, entry_id: str) -> Entry:
         for entry in self.core.state.entries:

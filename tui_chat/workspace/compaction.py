@@ -33,7 +33,7 @@ from tui_chat.models.usage import Usage, cost_of
 from tui_chat.tokens import counter_for
 from tui_chat.workspace.active_session import ActiveSession
 from tui_chat.workspace.calibration import TokenCalibration
-from tui_chat.workspace.core import WorkspaceCore
+from tui_chat.workspace.core import WorkspaceCore, reported
 from tui_chat.workspace.requests import Requests
 from tui_chat.workspace.sessions import Sessions
 from tui_chat.workspace.side_requests import SideRequests
@@ -102,13 +102,11 @@ class Compaction:
         self._side_requests = side_requests
         self._usage = usage
 
+    @reported(None)
     async def plan(self) -> CompactionPlan | None:
         """Return what would be summed up of the active branch; None, reported, if nothing can."""
-        core = self.core
         await self._active.branch_loaded()
-        with core.reporting():
-            return await self._plan()
-        return None
+        return await self._plan()
 
     async def _plan(self) -> CompactionPlan:
         core, state = self.core, self.core.state
@@ -187,46 +185,41 @@ class Compaction:
             )
         )
 
+    @reported("")
     async def write(
         self, plan: CompactionPlan, on_text: Callable[[str], None] = lambda text: None
     ) -> str:
         """Return the summary that the model writes; empty, reported, if that fails. Nothing of the
         conversation changes.
         """
-        core = self.core
-        with core.reporting():
-            reply = await self._side_requests.ask(
-                "summary", plan.session_id, plan.composed, on_text
-            )
-            if not reply.text.strip():
-                raise InputError("The model wrote no summary.")
-            return f"{HEADING}\n\n{clean(reply.text).strip()}"
-        return ""
+        reply = await self._side_requests.ask("summary", plan.session_id, plan.composed, on_text)
+        if not reply.text.strip():
+            raise InputError("The model wrote no summary.")
+        return f"{HEADING}\n\n{clean(reply.text).strip()}"
 
+    @reported(False)
     async def accept(self, plan: CompactionPlan, text: str) -> bool:
         """Store a summary at the end of its branch. Return False if that is not possible now, which
         is reported. `Workspace.undo` brings the messages back.
         """
         core, store = self.core, self.core.store_of(plan.session_id)
-        with core.reporting():
-            async with self._active.lock:
-                entries = await store.branches.load(plan.session_id)
-                if plan.head_id not in (entry.message.id for entry in entries):
-                    raise InputError("The messages of this summary are not on the shown branch.")
-                entry = await self._add(plan.session_id, entries, plan.end, plan.messages, text)
+        async with self._active.lock:
+            entries = await store.branches.load(plan.session_id)
+            if plan.head_id not in (entry.message.id for entry in entries):
+                raise InputError("The messages of this summary are not on the shown branch.")
+            entry = await self._add(plan.session_id, entries, plan.end, plan.messages, text)
+        await self._sessions.refresh(plan.session_id)
+
+        async def restore() -> None:
+            found = await store.sessions.get(plan.session_id)
+            if found is not None and found.head_id == entry.message.id:
+                await store.messages.delete(entry.message.id)
+            else:  # what follows it must stay
+                await self._switch(entry.message.id, enabled=False)
             await self._sessions.refresh(plan.session_id)
 
-            async def restore() -> None:
-                found = await store.sessions.get(plan.session_id)
-                if found is not None and found.head_id == entry.message.id:
-                    await store.messages.delete(entry.message.id)
-                else:  # what follows it must stay
-                    await self._switch(entry.message.id, enabled=False)
-                await self._sessions.refresh(plan.session_id)
-
-            core.push_undo(f"{plan.messages:,} messages", restore, done="Summed up", store=store)
-            return True
-        return False
+        core.push_undo(f"{plan.messages:,} messages", restore, done="Summed up", store=store)
+        return True
 
     async def _add(
         self, session_id: str, entries: tuple[Entry, ...], end: int, messages: int, text: str
@@ -257,11 +250,11 @@ class Compaction:
             await self._add(state.session_id, state.entries, max(end, 0), summary.messages, text)
         await self._active.reload_branch()
 
+    @reported(None)
     async def switch(self, entry_id: str, enabled: bool) -> None:
         """Switch a summary on, or off: then the messages that it stands for are sent again."""
-        with self.core.reporting():
-            await self._switch(entry_id, enabled=enabled)
-            await self._active.reload_branch()
+        await self._switch(entry_id, enabled=enabled)
+        await self._active.reload_branch()
 
     async def _switch(self, entry_id: str, *, enabled: bool) -> None:
         store = self.core.active_store

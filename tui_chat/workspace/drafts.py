@@ -6,7 +6,7 @@ import asyncio
 
 from tui_chat.errors import TuiChatError
 from tui_chat.models.session import Session
-from tui_chat.workspace.core import WorkspaceCore
+from tui_chat.workspace.core import WorkspaceCore, reported
 from tui_chat.workspace.events import Failed
 from tui_chat.workspace.temporary import TemporarySession
 
@@ -24,14 +24,13 @@ class Drafts:
         self._stored_files: dict[str, str] = {}
         """The paths stored last, by their key: they seldom change."""
 
+    @reported("")
     async def text(self) -> str:
         """Return the stored draft of the active session."""
         store, session = self.core.active_store, self.core.state.session
-        with self.core.reporting():
-            if session is None:
-                return await store.settings.get("draft") or ""
-            return await store.drafts.get(session.session_id)
-        return ""
+        if session is None:
+            return await store.settings.get("draft") or ""
+        return await store.drafts.get(session.session_id)
 
     async def files(self) -> tuple[str, ...]:
         """Return the paths of the files attached to the active session's draft."""

@@ -21,7 +21,7 @@ from tui_chat.library.editing import EditHistory
 from tui_chat.library.library import file_name
 from tui_chat.library.presets import dump_preset, load_preset, parse_preset
 from tui_chat.models.preset import Preset, PresetMessage
-from tui_chat.workspace.core import WorkspaceCore
+from tui_chat.workspace.core import WorkspaceCore, reported
 from tui_chat.workspace.events import Failed, PresetChanged
 from tui_chat.workspace.state import DEFAULT_PRESET, FileStamp, OpenPreset
 
@@ -62,10 +62,10 @@ class Presets:
             return dump_preset(state.preset_edits.preset)
         return read_text(self.core.library.preset_file(state.preset_name))
 
+    @reported(None)
     async def choose(self, name: str) -> None:
         """Use a preset in the active session."""
-        with self.core.reporting():
-            await self._use(name)
+        await self._use(name)
 
     async def _use(self, name: str) -> None:
         self.core.update(preset=self.read(name), preset_name=name)
@@ -104,18 +104,17 @@ class Presets:
 
     # --- files ---------------------------------------------------------------------------
 
+    @reported(None)
     async def save(self, name: str = "") -> Path | None:
         """Save the active preset, or a copy under another name that the session then uses.
 
         Return the file; None if it could not be written, which is reported.
         """
-        with self.core.reporting():
-            before = self.core.state.preset_name
-            path = self._write(name)
-            if path.stem != before:
-                await self._use(path.stem)
-            return path
-        return None
+        before = self.core.state.preset_name
+        path = self._write(name)
+        if path.stem != before:
+            await self._use(path.stem)
+        return path
 
     def _write(self, name: str) -> Path:
         core = self.core
@@ -156,43 +155,43 @@ class Presets:
             return True
         return False
 
+    @reported(None)
     async def create(self, name: str) -> None:
         """Create a preset that contains the history and nothing else, and use it."""
         library = self.core.library
-        with self.core.reporting():
-            if file_name(name) in library.names("presets"):
-                raise InputError(f"There is a preset “{name}” already.")
-            history = PresetMessage("history", "user", type="chat_history")
-            await self._use(library.save_preset(Preset(name, (history,)), name).stem)
+        if file_name(name) in library.names("presets"):
+            raise InputError(f"There is a preset “{name}” already.")
+        history = PresetMessage("history", "user", type="chat_history")
+        await self._use(library.save_preset(Preset(name, (history,)), name).stem)
 
+    @reported(None)
     async def add(self, preset: Preset) -> None:
         """Save an imported preset under a free name, and use it."""
-        with self.core.reporting():
-            await self._use(self.core.library.add_preset(preset))
+        await self._use(self.core.library.add_preset(preset))
 
+    @reported(None)
     async def rename(self, to: str) -> None:
         """Rename the active preset and its file."""
         core = self.core
-        with core.reporting():
-            current = core.state.preset_name
-            name = core.library.rename_preset(current, to)
-            if (opened := self._opened(current)) is not None:
-                self._close(current)
-                self._open(name, OpenPreset(opened.edits, self._stamp(name)))
-            core.update(PresetChanged(), preset_name=name)
-            await self._use(name)
+        current = core.state.preset_name
+        name = core.library.rename_preset(current, to)
+        if (opened := self._opened(current)) is not None:
+            self._close(current)
+            self._open(name, OpenPreset(opened.edits, self._stamp(name)))
+        core.update(PresetChanged(), preset_name=name)
+        await self._use(name)
 
+    @reported(None)
     async def delete(self) -> None:
         """Delete the active preset's file and edits. The session goes on with the bundled preset
         that the file was hiding, else with the default preset.
         """
         core = self.core
-        with core.reporting():
-            name = core.state.preset_name
-            core.library.delete_preset(name)
-            self._close(name)
-            remains = name in core.library.names("presets")
-            await self._use(name if remains else DEFAULT_PRESET)
+        name = core.state.preset_name
+        core.library.delete_preset(name)
+        self._close(name)
+        remains = name in core.library.names("presets")
+        await self._use(name if remains else DEFAULT_PRESET)
 
     def check_file(self) -> Literal["same", "reloaded", "conflict"]:
         """Reload the active preset if another program changed its file and there are no edits;

@@ -267,24 +267,23 @@ class Replies:
             return False
         return last.message.id not in self._own_ids
 
+    @reported(True)
     async def _was_changed_externally(self) -> bool:
         """Return True if another program changed this session; its branch is reloaded then."""
         core = self.core
-        with core.reporting():
-            state = core.state
-            if state.session is None:
-                return False
-            stored = await core.active_store.sessions.get(state.session.session_id)
-            entries = core.state.entries
-            seen = entries[-1].message.id if entries else None
-            if stored is None or stored.head_id == seen:
-                return False
-            await self._active.reload_branch()
-            raise InputError(
-                "Another window has continued this conversation.",
-                advice="It is shown as it is now. Read it, and send again.",
-            )
-        return True
+        state = core.state
+        if state.session is None:
+            return False
+        stored = await core.active_store.sessions.get(state.session.session_id)
+        entries = core.state.entries
+        seen = entries[-1].message.id if entries else None
+        if stored is None or stored.head_id == seen:
+            return False
+        await self._active.reload_branch()
+        raise InputError(
+            "Another window has continued this conversation.",
+            advice="It is shown as it is now. Read it, and send again.",
+        )
 
     # --- the exchange ----------------------------------------------------------------------
 
@@ -433,11 +432,11 @@ class Replies:
         continues = ok and self._continues
         core.publish(ReplySettled(session_id, entry, continues=continues))
 
+    @reported(None)
     async def _refresh(self, session_id: str) -> None:
-        with self.core.reporting():
-            if self.core.state.is_active(session_id):
-                await self._active.reload_branch()
-            await self._catalog.refresh()
+        if self.core.state.is_active(session_id):
+            await self._active.reload_branch()
+        await self._catalog.refresh()
 
 
 def _index_of(entry_id: str, entries: tuple[Entry, ...]) -> int | None:

@@ -38,7 +38,7 @@ from tui_chat.models.session import Entry, Session, last_reply
 from tui_chat.request_recipe import Recipe, read_recipe, rebuilt_inputs, recipe_of, revisions_of
 from tui_chat.tokens import counter_for
 from tui_chat.turn_file import TurnReply, dump_turn
-from tui_chat.workspace.core import WorkspaceCore
+from tui_chat.workspace.core import WorkspaceCore, reported
 from tui_chat.workspace.state import ForeignReply, LastSent
 
 if TYPE_CHECKING:
@@ -148,11 +148,10 @@ class RequestHistory:
 
     # --- use cases -----------------------------------------------------------------------
 
+    @reported(None)
     async def sent_request(self, entry_id: str) -> SentRequest | None:
         """Return the request that produced a reply; None, reported, if there was none."""
-        with self.core.reporting():
-            return await self.request(entry_id, self.core.state.entries)
-        return None
+        return await self.request(entry_id, self.core.state.entries)
 
     async def foreign_reply(
         self, store: Store, session: Session, entries: Sequence[Entry]
@@ -171,12 +170,11 @@ class RequestHistory:
         is_own = bool(session.endpoint) or any(entry.endpoint for entry in entries)
         return None if is_own else ForeignReply(reply.message.id, False)
 
+    @reported(())
     async def of_session(self) -> tuple[StoredRequest, ...]:
         """Return the requests of the active session, oldest first."""
         core = self.core
-        with core.reporting():
-            return await core.active_store.requests.list(core.state.session_id)
-        return ()
+        return await core.active_store.requests.list(core.state.session_id)
 
     async def last_sent(self, endpoint: str, before: str = "") -> LastSent | None:
         """Return the last request of the active session that an endpoint accepted, however long
@@ -207,31 +205,30 @@ class RequestHistory:
                 return (await self.request(found.message_id)).shown
         return None
 
+    @reported(None)
     async def export_turn(self, entry_id: str) -> str | None:
         """Return a reply, its request and everything it was composed from as one JSON text, from
         which `tui-chat build --turn` makes the same bytes anywhere; None, reported, if that is not
         possible.
         """
-        with self.core.reporting():
-            sent = await self.request(entry_id)
-            entry = await self.core.active_store.messages.get(entry_id)
-            if sent.composed is None or sent.body is None or entry is None:
-                raise InputError(f"This turn cannot be put into a file. {sent.why}".strip())
-            if sent.composed.inputs is None:
-                sentence = "This turn cannot be put into a file: it was not composed here."
-                raise InputError(sentence, advice="Export the session, which has the request.")
-            reply = TurnReply(
-                message=entry.message,
-                status=entry.status,
-                model=entry.model,
-                endpoint=entry.endpoint,
-                error=entry.error,
-                finish=entry.finish,
-                usage=entry.usage,
-                seconds=entry.seconds,
-            )
-            return dump_turn(sent.composed, sent.body, reply)
-        return None
+        sent = await self.request(entry_id)
+        entry = await self.core.active_store.messages.get(entry_id)
+        if sent.composed is None or sent.body is None or entry is None:
+            raise InputError(f"This turn cannot be put into a file. {sent.why}".strip())
+        if sent.composed.inputs is None:
+            sentence = "This turn cannot be put into a file: it was not composed here."
+            raise InputError(sentence, advice="Export the session, which has the request.")
+        reply = TurnReply(
+            message=entry.message,
+            status=entry.status,
+            model=entry.model,
+            endpoint=entry.endpoint,
+            error=entry.error,
+            finish=entry.finish,
+            usage=entry.usage,
+            seconds=entry.seconds,
+        )
+        return dump_turn(sent.composed, sent.body, reply)
 
     # --- composing again -------------------------------------------------------------------
 

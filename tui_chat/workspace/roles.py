@@ -20,7 +20,7 @@ from tui_chat.models.role import FIRST_ROLE_NAME, Character, Role
 from tui_chat.models.setting_json import settings_json
 from tui_chat.models.setting_types import SettingError, read_settings
 from tui_chat.models.text import clean
-from tui_chat.workspace.core import WorkspaceCore
+from tui_chat.workspace.core import WorkspaceCore, reported
 from tui_chat.workspace.events import BranchChanged, Done, Failed
 from tui_chat.workspace.settings import SessionSetup
 
@@ -61,13 +61,12 @@ class Roles:
             await store.settings.set("roles_begun", "yes")  # a user who deletes it does not want it
         await self.refresh()
 
+    @reported(b"")
     async def picture(self, role_id: str) -> bytes:
         """Return the picture of a role's character card (PNG); empty if it has none, and,
         reported, if it cannot be read.
         """
-        with self.core.reporting():
-            return await self.core.store.roles.picture(role_id)
-        return b""
+        return await self.core.store.roles.picture(role_id)
 
     async def to_start_with(self, role_id: str | None) -> Role | None:
         """Return the role of a new chat; see `Sessions.new`. Raises InputError if it is disabled
@@ -97,18 +96,17 @@ class Roles:
         await self.core.remember("roles_used", json.dumps(recent[:MAX_RECENT_ROLES]))
         await self.refresh()
 
+    @reported(None)
     async def save(self, role: Role) -> Role | None:
         """Add a role (without an id) or change the one with its id; its status disables it. Return
         the role as stored; None if it is not valid, which is reported.
         """
         core = self.core
-        with core.reporting():
-            role = _validated(role)
-            role = replace(role, role_id=role.role_id or core.new_id())
-            await core.store.roles.save(role)
-            await self._show_changed(role.role_id, await core.store.roles.get(role.role_id))
-            return role
-        return None
+        role = _validated(role)
+        role = replace(role, role_id=role.role_id or core.new_id())
+        await core.store.roles.save(role)
+        await self._show_changed(role.role_id, await core.store.roles.get(role.role_id))
+        return role
 
     async def save_card(self, role_id: str, card: Mapping[str, Any]) -> None:
         """Give a role the character of another card; all else of it stays. Raises InputError if it
@@ -149,11 +147,11 @@ class Roles:
         await self.save_card(role_id, cards.edit(role, {**now, **changed}))
         return role.name, {name: now[name] for name in changed}
 
+    @reported(None)
     async def delete(self, role_id: str) -> None:
         """Delete a role; its sessions stay, say so, and work without it."""
-        with self.core.reporting():
-            await self.core.store.roles.delete(role_id)
-            await self._show_changed(role_id, None)
+        await self.core.store.roles.delete(role_id)
+        await self._show_changed(role_id, None)
 
     async def _show_changed(self, role_id: str, role: Role | None) -> None:
         """Update the state to a changed role; None if it was deleted."""

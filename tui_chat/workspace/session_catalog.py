@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from tui_chat.workspace.core import WorkspaceCore
+from tui_chat.workspace.core import WorkspaceCore, reported
 from tui_chat.workspace.events import SessionsChanged
 
 FIRST_SESSIONS = 200
@@ -54,14 +54,14 @@ class SessionCatalog:
         if self._listing is None or self._listing.done():
             self._listing = asyncio.create_task(self._read_all())
 
+    @reported(None)
     async def _read_all(self) -> None:
-        with self.core.reporting():
-            while self._is_stale:
-                self._is_stale = False
-                sessions = await self.core.store.sessions.list()
-                if not self._is_stale:  # else something changed while it was read
-                    self.core.update(SessionsChanged(), sessions=sessions)
-                    await self.mark_read(self.core.state.session_id)
+        while self._is_stale:
+            self._is_stale = False
+            sessions = await self.core.store.sessions.list()
+            if not self._is_stale:  # else something changed while it was read
+                self.core.update(SessionsChanged(), sessions=sessions)
+                await self.mark_read(self.core.state.session_id)
 
     async def mark_read(self, session_id: str) -> None:
         """Mark a session as read if it is listed as unread."""

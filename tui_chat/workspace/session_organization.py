@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from tui_chat.models.session import SessionSummary
 from tui_chat.models.text import clean
 from tui_chat.workspace.active_session import default_title
-from tui_chat.workspace.core import WorkspaceCore
+from tui_chat.workspace.core import WorkspaceCore, reported
 from tui_chat.workspace.events import BranchChanged
 from tui_chat.workspace.replies import Replies
 from tui_chat.workspace.session_catalog import SessionCatalog
@@ -33,17 +33,18 @@ class SessionOrganization:
         self._catalog = catalog
         self._replies = replies
 
+    @reported(None)
     async def rename(self, session_id: str, title: str) -> None:
         """Change the title of a session."""
         core = self.core
-        with core.reporting():
-            title = default_title(title)
-            store = core.store_of(session_id)
-            session = await store.sessions.update(session_id, title=title)
-            if core.state.is_active(session_id):
-                core.update(BranchChanged(), session=session)
-            await self._catalog.refresh()
+        title = default_title(title)
+        store = core.store_of(session_id)
+        session = await store.sessions.update(session_id, title=title)
+        if core.state.is_active(session_id):
+            core.update(BranchChanged(), session=session)
+        await self._catalog.refresh()
 
+    @reported(None)
     async def organise(
         self,
         session_ids: Collection[str],
@@ -58,65 +59,64 @@ class SessionOrganization:
         `Workspace.undo` restores archived sessions.
         """
         core, store = self.core, self.core.store
-        with core.reporting():
-            not_archived = [each for each in self._summaries(session_ids) if not each.archived]
-            changes: SessionChanges = {}
-            if pinned is not None:
-                changes["pinned"] = pinned
-            if archived is not None:
-                changes["archived"] = archived
-            if tags is not None:
-                changes["tags"] = _normalized_tags(tags)
-            if folder is not None:
-                changes["folder"] = " ".join(clean(folder).split())
-            if unread is not None:
-                changes["unread"] = unread
-            await store.sessions.update_many(dict.fromkeys(session_ids, changes))
-            await self._refresh(session_ids)
-            if archived and not_archived:
-                ids = tuple(each.session_id for each in not_archived)
+        not_archived = [each for each in self._summaries(session_ids) if not each.archived]
+        changes: SessionChanges = {}
+        if pinned is not None:
+            changes["pinned"] = pinned
+        if archived is not None:
+            changes["archived"] = archived
+        if tags is not None:
+            changes["tags"] = _normalized_tags(tags)
+        if folder is not None:
+            changes["folder"] = " ".join(clean(folder).split())
+        if unread is not None:
+            changes["unread"] = unread
+        await store.sessions.update_many(dict.fromkeys(session_ids, changes))
+        await self._refresh(session_ids)
+        if archived and not_archived:
+            ids = tuple(each.session_id for each in not_archived)
 
-                async def restore() -> None:
-                    await store.sessions.update_many({key: {"archived": False} for key in ids})
-                    await self._refresh(ids)
+            async def restore() -> None:
+                await store.sessions.update_many({key: {"archived": False} for key in ids})
+                await self._refresh(ids)
 
-                core.push_undo(_description(not_archived), restore, done="Archived")
+            core.push_undo(_description(not_archived), restore, done="Archived")
 
+    @reported(None)
     async def retag(
         self, session_ids: Collection[str], *, add: Collection[str], drop: Collection[str]
     ) -> None:
         """Add tags to sessions and remove others; tags that are not named stay."""
         core = self.core
-        with core.reporting():
-            changes: dict[str, SessionChanges] = {}
-            for session in self._summaries(session_ids):
-                kept = [tag for tag in session.tags if tag not in drop]
-                changes[session.session_id] = {"tags": _normalized_tags((*kept, *add))}
-            await core.store.sessions.update_many(changes)
-            await self._refresh(session_ids)
+        changes: dict[str, SessionChanges] = {}
+        for session in self._summaries(session_ids):
+            kept = [tag for tag in session.tags if tag not in drop]
+            changes[session.session_id] = {"tags": _normalized_tags((*kept, *add))}
+        await core.store.sessions.update_many(changes)
+        await self._refresh(session_ids)
 
+    @reported(None)
     async def delete(self, session_ids: Collection[str]) -> None:
         """Delete sessions, stopping the replies that arrive there. `Workspace.undo` restores
         them.
         """
         core = self.core
-        with core.reporting():
-            ids = tuple(session_ids)
-            for session_id in ids:
-                await self._replies.stop_in(session_id)
-            deleted, state = self._summaries(ids), core.state
-            active_id = state.session_id if state.session is not None else ""
-            await core.store.sessions.delete(ids)
-            await self._sessions.leave(ids)
+        ids = tuple(session_ids)
+        for session_id in ids:
+            await self._replies.stop_in(session_id)
+        deleted, state = self._summaries(ids), core.state
+        active_id = state.session_id if state.session is not None else ""
+        await core.store.sessions.delete(ids)
+        await self._sessions.leave(ids)
+        await self._catalog.refresh()
+
+        async def restore() -> None:
+            await core.store.sessions.restore(ids)
             await self._catalog.refresh()
+            if active_id in ids and core.state.session is None:
+                await self._sessions.activate(active_id)
 
-            async def restore() -> None:
-                await core.store.sessions.restore(ids)
-                await self._catalog.refresh()
-                if active_id in ids and core.state.session is None:
-                    await self._sessions.activate(active_id)
-
-            core.push_undo(_description(deleted), restore)
+        core.push_undo(_description(deleted), restore)
 
     async def _refresh(self, session_ids: Collection[str]) -> None:
         """Read the list again, and the active session if it was changed."""

@@ -30,7 +30,7 @@ from tui_chat.models.setting_types import (
 from tui_chat.models.settings import NO_SETTINGS, Settings
 from tui_chat.models.tool import Tool
 from tui_chat.providers import discover_endpoints, merge_discovered
-from tui_chat.workspace.core import WorkspaceCore
+from tui_chat.workspace.core import WorkspaceCore, reported
 from tui_chat.workspace.events import BranchChanged, Done, Failed, RequestOutdated
 from tui_chat.workspace.presets import Presets
 from tui_chat.workspace.requests import Requests
@@ -67,13 +67,13 @@ class SessionSetup:
         command line names.
         """
 
+    @reported(None)
     async def set_model(self, endpoint: str, model: str) -> None:
         """Send to this model of this endpoint, in this session and in those that are new."""
         core, config = self.core, self.core.state.config
-        with core.reporting():
-            core.update(endpoint=config.endpoint_named(endpoint), model=model)
-            await core.change_session(endpoint=endpoint, model=model)
-            await self._remember_model(endpoint, model)
+        core.update(endpoint=config.endpoint_named(endpoint), model=model)
+        await core.change_session(endpoint=endpoint, model=model)
+        await self._remember_model(endpoint, model)
 
     async def _remember_model(self, endpoint: str, model: str) -> None:
         config = self.core.state.config
@@ -91,20 +91,17 @@ class SessionSetup:
             settings=values.settings,
         )
 
+    @reported(False)
     async def save(self, values: SessionValues) -> bool:
         """Set the session's endpoint, model and settings; False, with the fault reported, if they
         cannot be stored.
         """
         core = self.core
-        with core.reporting():
-            self.preview(values)
-            endpoint = values.endpoint.name
-            await core.change_session(
-                endpoint=endpoint, model=values.model, settings=values.settings
-            )
-            await self._remember_model(endpoint, values.model)
-            return True
-        return False
+        self.preview(values)
+        endpoint = values.endpoint.name
+        await core.change_session(endpoint=endpoint, model=values.model, settings=values.settings)
+        await self._remember_model(endpoint, values.model)
+        return True
 
     @property
     def values(self) -> SessionValues:
@@ -112,24 +109,23 @@ class SessionSetup:
         state = self.core.state
         return SessionValues(state.endpoint, state.model, state.settings)
 
+    @reported(False)
     async def set_parameter(self, name: str, text: str) -> bool:
         """Set one setting of the session from what a person types; one of `reset_words` leaves it
         to preset, role and endpoint again. Return False, with the fault reported, if the value is
         not accepted.
         """
         core = self.core
-        with core.reporting():
-            try:
-                name = typed_setting_name(name)
-                is_reset = text.strip().casefold() in reset_words(name)
-                value = None if is_reset else parse_setting(name, text)
-            except SettingError as error:
-                raise InputError(f"{error}.") from error
-            settings = replace(core.state.settings, **{name: value})
-            core.update(settings=settings)
-            await core.change_session(settings=settings)
-            return True
-        return False
+        try:
+            name = typed_setting_name(name)
+            is_reset = text.strip().casefold() in reset_words(name)
+            value = None if is_reset else parse_setting(name, text)
+        except SettingError as error:
+            raise InputError(f"{error}.") from error
+        settings = replace(core.state.settings, **{name: value})
+        core.update(settings=settings)
+        await core.change_session(settings=settings)
+        return True
 
     def describe_parameter(self, name: str) -> str:
         """Return a setting, who set it and what became of it in the live request, in sentences.
@@ -157,10 +153,10 @@ class SessionSetup:
         request = self.core.state.request
         return self._requests.compose(request.draft, None, request.parts)
 
+    @reported(None)
     async def set_profile(self, name: str) -> None:
         """Use this profile, also for new chats; empty for none."""
-        with self.core.reporting():
-            await self._use_profile(name)
+        await self._use_profile(name)
 
     async def take_chosen_profile(self) -> None:
         """Use the profile of new chats in the open one if it has none. Raises StoreError."""
@@ -218,30 +214,30 @@ class SessionSetup:
         await core.change_session(profile=name)
         await core.remember("profile", name)
 
+    @reported(None)
     async def set_lorebooks(self, names: tuple[str, ...]) -> None:
         """Use these lorebooks and no others; earlier ones go first."""
         core = self.core
-        with core.reporting():
-            lorebooks = tuple(map(core.library.lorebook, names))
-            core.update(lorebooks=lorebooks, lorebook_names=names)
-            await core.change_session(lorebooks=names)
+        lorebooks = tuple(map(core.library.lorebook, names))
+        core.update(lorebooks=lorebooks, lorebook_names=names)
+        await core.change_session(lorebooks=names)
 
     def reload_lorebooks(self) -> None:
         """Read the files of the session's lorebooks again."""
         names = self.core.state.lorebook_names
         self.core.update(RequestOutdated(), lorebooks=self._lorebooks(names))
 
+    @reported(None)
     async def set_tools(self, names: tuple[str, ...]) -> None:
         """Offer these tools and no others to the model from the next message on."""
         core = self.core
-        with core.reporting():
-            config, session_id = core.state.config, core.state.session_id
-            unknown = [name for name in names if config.tool_named(name) is None]
-            if unknown:
-                raise InputError(f"There is no tool “{unknown[0]}”.")
-            core.update(tools=tuple(filter(None, map(config.tool_named, names))))
-            await core.active_store.settings.set(f"tools/{session_id}", json.dumps(names))
-            core.publish(BranchChanged())
+        config, session_id = core.state.config, core.state.session_id
+        unknown = [name for name in names if config.tool_named(name) is None]
+        if unknown:
+            raise InputError(f"There is no tool “{unknown[0]}”.")
+        core.update(tools=tuple(filter(None, map(config.tool_named, names))))
+        await core.active_store.settings.set(f"tools/{session_id}", json.dumps(names))
+        core.publish(BranchChanged())
 
     async def _offered_tools(self, session_id: str) -> tuple[Tool, ...]:
         """Return the tools chosen for a session, else those offered by default. Raises
@@ -254,15 +250,15 @@ class SessionSetup:
         chosen = json.loads(text)
         return tuple(tool for tool in tools if tool.name in chosen)
 
+    @reported(None)
     async def discover_models(self) -> None:
         """Look for model servers on this machine, and offer their models."""
         core = self.core
-        with core.reporting():
-            known = core.state.config.endpoints
-            found = await discover_endpoints(known, core.client)
-            config = core.state.config
-            endpoints = merge_discovered(config.endpoints, found)
-            core.update(config=replace(config, endpoints=endpoints))
+        known = core.state.config.endpoints
+        found = await discover_endpoints(known, core.client)
+        config = core.state.config
+        endpoints = merge_discovered(config.endpoints, found)
+        core.update(config=replace(config, endpoints=endpoints))
 
     # --- when a session is opened ----------------------------------------------------------
 
@@ -325,17 +321,17 @@ class SessionSetup:
             case _:
                 return None
 
+    @reported(None)
     async def set_default_model(self, endpoint: str, model: str) -> None:
         """Begin new sessions with this model of this endpoint; an empty endpoint for the model
         that was chosen last.
         """
         core = self.core
-        with core.reporting():
-            self._is_model_chosen = True
-            stored = json.dumps([endpoint, model]) if endpoint else ""
-            await core.store.settings.set(_DEFAULT_MODEL, stored)
-            begins = f"{model} at {endpoint}" if endpoint else "the model that was chosen last"
-            core.publish(Done(f"New sessions use {begins}."))
+        self._is_model_chosen = True
+        stored = json.dumps([endpoint, model]) if endpoint else ""
+        await core.store.settings.set(_DEFAULT_MODEL, stored)
+        begins = f"{model} at {endpoint}" if endpoint else "the model that was chosen last"
+        core.publish(Done(f"New sessions use {begins}."))
 
     async def _last_model(self) -> tuple[Endpoint, str]:
         """Return endpoint and model that were chosen last, or those of the config if it was changed

@@ -19,7 +19,7 @@ from tui_chat.models.request import SideRequest, SideRequestKind
 from tui_chat.models.text import clean
 from tui_chat.models.usage import cost_of
 from tui_chat.send import receive
-from tui_chat.workspace.core import WorkspaceCore
+from tui_chat.workspace.core import WorkspaceCore, reported
 from tui_chat.workspace.requests import Requests
 from tui_chat.workspace.usage import UsageReports
 
@@ -94,13 +94,12 @@ class SideRequests:
             return text
         return ""
 
+    @reported(())
     async def sent(self) -> tuple[SideRequest, ...]:
         """Return those of the active session whose exact bodies are kept, the newest first."""
         core = self.core
-        with core.reporting():
-            found = await core.active_store.side_requests.list(core.state.session_id)
-            return tuple(each for each in reversed(found) if each.body)
-        return ()
+        found = await core.active_store.side_requests.list(core.state.session_id)
+        return tuple(each for each in reversed(found) if each.body)
 
     async def _store(
         self,

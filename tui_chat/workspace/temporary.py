@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from tui_chat.errors import InputError
 from tui_chat.workspace.active_session import ActiveSession, default_title
-from tui_chat.workspace.core import WorkspaceCore
+from tui_chat.workspace.core import WorkspaceCore, reported
 from tui_chat.workspace.events import BranchChanged, Done
 from tui_chat.workspace.replies import Replies
 from tui_chat.workspace.session_catalog import SessionCatalog
@@ -59,18 +59,17 @@ class TemporarySession:
         core.temporary_store = store
         core.update(BranchChanged(), session=session, temporary_id=session.session_id)
 
+    @reported(False)
     async def keep(self) -> bool:
         """Store the temporary session like any other; False, reported, if that is not possible."""
         core = self.core
-        with core.reporting():
-            async with self._active.lock:
-                title = await self._keep()
-            session_id = core.state.session_id
-            await self._catalog.refresh()
-            await core.remember("session", session_id)
-            core.publish(Done(f"Kept as “{title}”."))
-            return True
-        return False
+        async with self._active.lock:
+            title = await self._keep()
+        session_id = core.state.session_id
+        await self._catalog.refresh()
+        await core.remember("session", session_id)
+        core.publish(Done(f"Kept as “{title}”."))
+        return True
 
     async def _keep(self) -> str:
         """Copy the session to the file, and return its title. Raises InputError and StoreError."""

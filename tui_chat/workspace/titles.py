@@ -25,7 +25,7 @@ from tui_chat.models.session import Entry
 from tui_chat.models.settings import NO_SETTINGS
 from tui_chat.models.text import clean
 from tui_chat.workspace.active_session import TITLE_LENGTH, default_title
-from tui_chat.workspace.core import WorkspaceCore
+from tui_chat.workspace.core import WorkspaceCore, reported
 from tui_chat.workspace.events import BranchChanged, ReplySettled, WorkspaceEvent
 from tui_chat.workspace.session_catalog import SessionCatalog
 from tui_chat.workspace.side_requests import SideRequests
@@ -107,15 +107,14 @@ class Titles:
                 core.update(BranchChanged(), session=titled)
             await self._catalog.refresh()
 
+    @reported("")
     async def suggest(self) -> str:
         """Return a title for the active session; empty, reported, if that is not possible."""
         core = self.core
-        with core.reporting():
-            found = await self._side_requests.ask("title", core.state.session_id, self.request())
-            if not (title := read_title(found.text)):
-                raise InputError("The model wrote no title.")
-            return title
-        return ""
+        found = await self._side_requests.ask("title", core.state.session_id, self.request())
+        if not (title := read_title(found.text)):
+            raise InputError("The model wrote no title.")
+        return title
 
     def request(self) -> Composed:
         """Return the request for a title of the active session. Raises InputError."""

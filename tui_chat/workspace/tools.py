@@ -21,7 +21,7 @@ from tui_chat.models.session import Entry
 from tui_chat.models.text import clean
 from tui_chat.models.tool import Tool
 from tui_chat.workspace.active_session import ActiveSession
-from tui_chat.workspace.core import WorkspaceCore
+from tui_chat.workspace.core import WorkspaceCore, reported
 from tui_chat.workspace.events import BranchChanged, Done, ReplySettled, WorkspaceEvent
 from tui_chat.workspace.replies import Replies
 from tui_chat.workspace.state import unanswered_calls
@@ -58,6 +58,7 @@ class Tools:
         if isinstance(event, ReplySettled) and event.continues:
             self._unattended = asyncio.ensure_future(self._run_unattended(event.session_id))
 
+    @reported(False)
     async def answer(
         self, entry_id: str, call_id: str, text: str, *, failed: bool | None = None
     ) -> bool:
@@ -67,20 +68,19 @@ class Tools:
         """
         core = self.core
         await self._active.branch_loaded()
-        with core.reporting():
-            session_id = core.state.session_id
-            call = _pending_call(core.state.entries, entry_id, call_id)
-            running = self._runs.get((entry_id, call_id))
-            if running is not None:
-                running.cancel()
-            self._unstored.pop((entry_id, call_id), None)
-            return await self._store(session_id, [_answer(call, clean(text), failed)])
-        return False
+        session_id = core.state.session_id
+        call = _pending_call(core.state.entries, entry_id, call_id)
+        running = self._runs.get((entry_id, call_id))
+        if running is not None:
+            running.cancel()
+        self._unstored.pop((entry_id, call_id), None)
+        return await self._store(session_id, [_answer(call, clean(text), failed)])
 
     async def decline(self, entry_id: str, call_id: str) -> bool:
         """Tell the model that the user declined a call; see `answer`."""
         return await self.answer(entry_id, call_id, DECLINED, failed=True)
 
+    @reported(False)
     async def run(
         self,
         entry_id: str,
@@ -97,21 +97,19 @@ class Tools:
         """
         core = self.core
         await self._active.branch_loaded()
-        with core.reporting():
-            session_id = core.state.session_id
-            call = _pending_call(core.state.entries, entry_id, call_id)
-            if (entry_id, call_id) in self._runs:
-                raise InputError(f"The tool “{call.name}” is running already.")
-            if always and (tool := core.state.config.tool_named(call.name)) is not None:
-                self._permitted.add((session_id, tool.name, tool.command))
-            answer = self._unstored.pop((entry_id, call_id), None)
-            answer = answer or await self._run(entry_id, call, arguments)
-            if answer is None or not await self._store(session_id, [answer]):
-                return False
-            if always:
-                await self._run_unattended(session_id)
-            return True
-        return False
+        session_id = core.state.session_id
+        call = _pending_call(core.state.entries, entry_id, call_id)
+        if (entry_id, call_id) in self._runs:
+            raise InputError(f"The tool “{call.name}” is running already.")
+        if always and (tool := core.state.config.tool_named(call.name)) is not None:
+            self._permitted.add((session_id, tool.name, tool.command))
+        answer = self._unstored.pop((entry_id, call_id), None)
+        answer = answer or await self._run(entry_id, call, arguments)
+        if answer is None or not await self._store(session_id, [answer]):
+            return False
+        if always:
+            await self._run_unattended(session_id)
+        return True
 
     def _may_run(self, session_id: str, tool: Tool | None) -> bool:
         """Return True if a tool's command needs no consent in a session."""
