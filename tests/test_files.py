@@ -20,7 +20,7 @@ from tui_chat.errors import InputError
 from tui_chat.extensions import missing_plugin
 from tui_chat.ui.themes import load_theme
 from tui_chat.workspace.attachments import read_attachment
-from tui_chat.workspace.captured_requests import text_or_file
+from tui_chat.workspace.viewed_requests import text_or_file
 
 __all__ = ["run"]
 

@@ -26,6 +26,7 @@ from tui_chat.models.json_text import MAX_DEPTH, JsonError, decode_json
 from tui_chat.models.json_values import pack
 from tui_chat.models.message import Message
 from tui_chat.models.preset import Preset
+from tui_chat.models.session import Entry, EntryStatus
 from tui_chat.models.setting_json import with_nested_settings
 from tui_chat.models.typed_json import InvalidValue, read
 from tui_chat.models.usage import NO_USAGE, Usage
@@ -62,6 +63,41 @@ class TurnReply:
     finish: str = ""
     usage: Usage = NO_USAGE
     seconds: float | None = None
+
+    @classmethod
+    def of(cls, entry: Entry) -> TurnReply:
+        """Return the reply in a stored entry."""
+        return cls(
+            message=entry.message,
+            status=entry.status,
+            model=entry.model,
+            endpoint=entry.endpoint,
+            error=entry.error,
+            finish=entry.finish,
+            usage=entry.usage,
+            seconds=entry.seconds,
+        )
+
+    @property
+    def entry(self) -> Entry:
+        """The reply as a stored one; one that had not ended has failed."""
+        return Entry(
+            self.message,
+            status=_STATUSES.get(self.status, "failed"),
+            error=self.error,
+            model=self.model,
+            endpoint=self.endpoint,
+            usage=self.usage,
+            finish=self.finish,
+            seconds=self.seconds,
+        )
+
+
+_STATUSES: dict[str, EntryStatus] = {
+    "complete": "complete",
+    "stopped": "stopped",
+    "interrupted": "interrupted",
+}
 
 
 @dataclass(frozen=True, slots=True)

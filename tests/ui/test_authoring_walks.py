@@ -67,7 +67,7 @@ async def begun(pilot: Pilot[None]) -> tuple[TuiChat, Inspector]:
     composed = compose(inputs)
     turn = TurnFile("", inputs, TurnRequest(Protocol.OPENAI_CHAT, "POST", "", "", ""))
     viewed = ViewedRequest(composed, "", source=turn)
-    await app.workspace.captured_requests.save("Walk", viewed)
+    await app.workspace.viewed_requests.save("Walk", viewed)
     await app.workspace.presets.choose("mine")
     await settle(pilot)
     await say(pilot, "One?")

@@ -79,14 +79,14 @@ async def test_a_sent_request_is_viewed_with_its_reply_and_left_with_its_session
     reply = await send(workspace, heard, "one")
     first = workspace.state.session.session_id
     sent = workspace.state.last_sent["loopback"].composed
-    assert await workspace.live_request.view_sent(reply)
+    assert await workspace.viewed_requests.view_sent(reply)
     viewed = workspace.state.request.viewed
     assert shown(workspace).payload.body == sent.payload.body
     assert viewed.entry.message.id == reply
     assert viewed.description.endswith("exact bytes")
 
     user = workspace.state.entries[0].message.id
-    assert not await workspace.live_request.view_sent(user), "a user message has no request"
+    assert not await workspace.viewed_requests.view_sent(user), "a user message has no request"
     assert heard.of(Failed)
 
     await workspace.sessions.new(None)
@@ -103,10 +103,10 @@ async def test_the_first_request_of_a_session_is_compared_with_none(make_workspa
     await workspace.sessions.new(None)
     first = await send(workspace, heard, "one")
     second = await send(workspace, heard, "two")
-    assert await workspace.live_request.view_sent(first)
+    assert await workspace.viewed_requests.view_sent(first)
     base = workspace.live_request.comparison()
     assert (base.payload, base.reason) == (None, live_request.NOTHING_BEFORE)
-    assert await workspace.live_request.view_sent(second)
+    assert await workspace.viewed_requests.view_sent(second)
     base = workspace.live_request.comparison()
     assert b"one" in base.payload.body
     assert b"two" not in base.payload.body
@@ -115,7 +115,7 @@ async def test_the_first_request_of_a_session_is_compared_with_none(make_workspa
 async def test_the_stored_response_is_loaded_into_the_state(make_workspace):
     workspace, heard = await make_workspace()
     reply = await send(workspace, heard, "one")
-    await workspace.live_request.load_response(reply)
+    await workspace.viewed_requests.load_response(reply)
     received = workspace.state.request.received
     assert (received.entry_id, received.is_loading) == (reply, False)
     assert b"one" in received.response.body
@@ -169,7 +169,7 @@ async def test_an_earlier_request_is_compared_with_the_accepted_one_before_it(ma
     first = await send(workspace, heard, "one")
     second = await send(workspace, heard, "two")
     live = workspace.live_request
-    assert await live.view_sent(second)
+    assert await workspace.viewed_requests.view_sent(second)
     base = live.comparison()
     assert (base.name, base.payload is None) == ("the request before it", False)
     assert b"two" not in base.payload.body
@@ -259,14 +259,14 @@ async def test_a_captured_request_is_opened_and_saved_as_a_session(make_workspac
         ],
     }
     workspace, heard = await make_workspace()
-    assert not await workspace.captured_requests.open("not a request")
+    assert not await workspace.viewed_requests.open("not a request")
     assert heard.of(Failed)
-    assert await workspace.captured_requests.open(f"curl x -d '{json.dumps(body)}'")
+    assert await workspace.viewed_requests.open(f"curl x -d '{json.dumps(body)}'")
     viewed = workspace.state.request.viewed
     assert viewed.description == "captured OpenAI Chat request"
     assert json.loads(shown(workspace).payload.body)["messages"] == body["messages"]
 
-    await workspace.captured_requests.save("Garden", viewed)
+    await workspace.viewed_requests.save("Garden", viewed)
     assert workspace.state.request.viewed is None
     assert workspace.state.session.title == "Garden"
     assert [entry.message.content for entry in workspace.state.entries] == [
@@ -275,6 +275,6 @@ async def test_a_captured_request_is_opened_and_saved_as_a_session(make_workspac
     assert b"You are a gardener." in shown(workspace).payload.body
 
     before = workspace.state.session
-    await workspace.captured_requests.save("Nothing", replace(viewed, source=None))
+    await workspace.viewed_requests.save("Nothing", replace(viewed, source=None))
     assert workspace.state.session is before
     assert isinstance(viewed, ViewedRequest)

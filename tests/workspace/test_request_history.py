@@ -373,7 +373,7 @@ async def test_a_reply_that_cannot_be_continued(make_workspace):
 
 async def received_response(workspace: Workspace, entry_id: str) -> RawResponse | None:
     """Load and return the stored response to a request."""
-    await workspace.live_request.load_response(entry_id)
+    await workspace.viewed_requests.load_response(entry_id)
     received = workspace.state.request.received
     assert received is not None
     return received.response

@@ -39,7 +39,7 @@ async def test_the_first_words_are_replaced_after_the_first_reply_and_only_then(
     ((kind, status, _),) = await titles(workspace)
     assert (kind, status) == ("title", "complete")
     (sent,) = await workspace.store.side_requests.list(workspace.state.session_id)
-    assert workspace.live_request.view_side_request(sent)
+    assert workspace.viewed_requests.view_side_request(sent)
     budget = workspace.state.request.viewed.composed.envelope.budget
     assert (budget.total, budget.exact) == (sent.usage.input, True)
     workspace.live_request.return_to_live()

@@ -1,4 +1,4 @@
-"""A request as HTTP text and as a curl command, without its key."""
+"""A request as HTTP text and as a curl command, without its key; and read from such a text."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import shlex
 
 from tui_chat.compose import Composed
 from tui_chat.models.endpoint import CREDENTIAL_MASK
+from tui_chat.models.request import RecordedRequest
 
 MASK = "••••••••"
 """Stands for a key."""
@@ -89,3 +90,31 @@ def key_variable(reference: str) -> str:
     """Return the shell variable that stands for a key: the one an `env:` reference names."""
     kind, _, name = reference.partition(":")
     return name if kind == "env" and name.isidentifier() else "API_KEY"
+
+
+_REQUEST_LINE = re.compile(r"(?P<method>[A-Z]+) (?P<url>https?://\S+)(?: HTTP/[\d.]+)?")
+_HEADER = re.compile(r"(?P<name>[!#-'*+.^-z|~\w-]+):[ \t]*(?P<value>.*)")
+
+
+def read_http(text: str) -> RecordedRequest | None:
+    """Return the request of a text as the inspector copies one: method and URL, headers and body.
+    Credentials are masked. None for any other text.
+    """
+    from tui_chat.providers.credentials import Credentials
+
+    head, blank, body = text.lstrip().replace("\r\n", "\n").partition("\n\n")
+    first, *lines = head.split("\n")
+    request, fields = _REQUEST_LINE.fullmatch(first.strip()), list(map(_HEADER.fullmatch, lines))
+    if request is None or not blank or not all(fields):
+        return None
+    headers = tuple((each["name"], each["value"].strip()) for each in fields if each is not None)
+    credentials = Credentials(headers, request["url"])
+    url = credentials.mask_target(request["url"])
+    kept = credentials.mask_text(body.strip())
+    return RecordedRequest(
+        request["method"],
+        url,
+        credentials.mask_headers(headers),
+        kept.encode("utf-8", "replace"),
+        kept != body.strip(),
+    )

@@ -20,37 +20,32 @@ from __future__ import annotations
 import asyncio
 from contextlib import suppress
 from dataclasses import replace
-from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from tui_chat.compose import Composed, calibrate
+from tui_chat.compose import Composed
 from tui_chat.errors import InputError
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.generation import RequestKind
 from tui_chat.models.message import Part
 from tui_chat.models.payload import Payload
-from tui_chat.models.request import SideRequest
 from tui_chat.models.session import Entry
-from tui_chat.models.usage import CacheLoss, lost_cost
 from tui_chat.tokens import Counter, counter_for, is_loaded
 from tui_chat.workspace.branches import Branches
 from tui_chat.workspace.compaction import Compaction
 from tui_chat.workspace.core import WorkspaceCore
-from tui_chat.workspace.events import RequestComposed, RequestOutdated, ResponseLoaded
+from tui_chat.workspace.events import RequestComposed, RequestOutdated
 from tui_chat.workspace.request_history import RequestHistory
 from tui_chat.workspace.requests import Requests
 from tui_chat.workspace.state import (
     DiffBase,
     LastSent,
     LiveRequestState,
-    ReceivedResponse,
     ViewedRequest,
     WhatIf,
     WorkspaceState,
 )
 from tui_chat.workspace.titles import Titles
-from tui_chat.workspace.usage import UsageReports
 
 if TYPE_CHECKING:
     from tui_chat.analysis import Forecast, Forecaster
@@ -191,7 +186,6 @@ class LiveRequest:
         branches: Branches,
         titles: Titles,
         compaction: Compaction,
-        usage: UsageReports,
     ) -> None:
         self.core = core
         self._requests = requests
@@ -199,7 +193,6 @@ class LiveRequest:
         self._branches = branches
         self._titles = titles
         self._compaction = compaction
-        self._usage = usage
         self._first_in = ""
         """The id of the long session whose first request is being composed in a thread."""
         self._measured: tuple[tuple[Entry, ...], bool] = (), False
@@ -382,105 +375,6 @@ class LiveRequest:
         if is_live_chosen:
             self._change(is_live_chosen=True)
         self.core.publish(RequestOutdated())
-
-    async def view_foreign(self) -> None:
-        """Show the recorded request of the last reply, if the session shows such requests."""
-        state = self.core.state
-        foreign = state.foreign_reply
-        if foreign is None or not foreign.is_recorded or state.request.shown is not None:
-            return
-        is_shown = await self.view_sent(foreign.entry_id, is_automatic=True)
-        if not is_shown and self.core.state.foreign_reply is foreign:
-            self._change(foreign=replace(foreign, is_recorded=False))
-            self.core.publish(RequestOutdated())
-
-    async def view_sent(self, entry_id: str, *, is_automatic: bool = False) -> bool:
-        """Show the request that produced a reply. Return False, with the fault reported, if there
-        is none or nothing is known of it. `is_automatic`: nobody asked for it, so it is shown only
-        if nothing else was chosen meanwhile.
-        """
-        core = self.core
-        entries, session_id = core.state.entries, core.state.session_id
-        sent = await self._history.sent_request(entry_id)
-        if sent is None or core.state.session_id != session_id:
-            return False
-        composed = sent.shown
-        with core.reporting():
-            if composed is None:
-                sentence = "What was sent is no longer kept, and cannot be composed again."
-                if sent.body is not None:
-                    sentence = "What was sent is kept, but it cannot be read as a request."
-                raise InputError(sentence, advice=sent.why)
-            entry = next((e for e in entries if e.message.id == entry_id), None)
-            viewed = ViewedRequest(
-                composed, sent.description, entry, sent.captured, is_of_session=True
-            )
-            if sent.record.is_recorded:
-                viewed = await self._with_request_before(viewed, entry_id)
-            else:
-                name = composed.endpoint.name
-                last = await self._history.last_sent(name, before=entry_id)
-                viewed = replace(viewed, before=last.composed if last is not None else None)
-            if is_automatic:
-                foreign = core.state.foreign_reply
-                if foreign is None or foreign.entry_id != entry_id:
-                    return False
-                viewed = replace(viewed, is_automatic=True)
-            if core.state.session_id == session_id:
-                self.view(viewed)
-                return True
-        return False
-
-    def view_side_request(self, sent: SideRequest) -> bool:
-        """Show the request of a title, a summary and the like as it was sent. Return False, with
-        the fault reported, if it cannot be read.
-        """
-        from tui_chat.analysis import read_captured  # needed for such requests only
-
-        core = self.core
-        with core.reporting():
-            endpoint = core.state.config.endpoint_named(sent.endpoint)
-            captured = read_captured(sent.body.decode("utf-8", "replace"), endpoint.protocol)
-            composed = calibrate(captured.composed(endpoint, sent.model), sent.usage.input)
-            at = datetime.fromtimestamp(sent.created).astimezone().strftime("%H:%M")
-            ended = "" if sent.status == "complete" else f" · {sent.status}"
-            self.view(ViewedRequest(composed, f"{sent.kind} request, as sent at {at}{ended}"))
-            return True
-        return False
-
-    async def _with_request_before(self, viewed: ViewedRequest, entry_id: str) -> ViewedRequest:
-        """Return a recorded request with the one before it, and what that means for the cache."""
-        from tui_chat.analysis import Forecaster
-
-        core, now = self.core, viewed.composed
-        before = await self._history.before(entry_id, now.endpoint.protocol)
-        if before is None:
-            return viewed
-        known = (await self._usage.prices()).prices_of_request(now, core.now())
-        forecast = await asyncio.to_thread(Forecaster(), before, now, counter_for(now.model))
-        entry = viewed.entry
-        loss = entry.cache_loss if entry is not None else None
-        if loss is None and (entry is None or entry.usage.cached is None):
-            lost = forecast.lost
-            loss = CacheLoss(lost, "", lost_cost(lost, forecast.total, known(""))) if lost else None
-        description = viewed.description
-        if loss is not None:
-            description = f"{loss.amount} · {description}"
-        return replace(viewed, description=description, before=before, forecast=forecast)
-
-    # --- the response --------------------------------------------------------------------
-
-    async def load_response(self, entry_id: str) -> None:
-        """Load the stored response to a request, and publish `ResponseLoaded`."""
-        core = self.core
-        self._change(received=ReceivedResponse(entry_id, None, is_loading=True))
-        response = None
-        with core.reporting():
-            response = await core.active_store.requests.get_response(entry_id)
-        received = core.state.request.received
-        if received is not None and received.entry_id == entry_id:
-            self._change(received=ReceivedResponse(entry_id, response))
-            core.publish(ResponseLoaded())
 
     # --- comparing -----------------------------------------------------------------------
 

@@ -218,17 +218,7 @@ class RequestHistory:
         if sent.composed.inputs is None:
             sentence = "This turn cannot be put into a file: it was not composed here."
             raise InputError(sentence, advice="Export the session, which has the request.")
-        reply = TurnReply(
-            message=entry.message,
-            status=entry.status,
-            model=entry.model,
-            endpoint=entry.endpoint,
-            error=entry.error,
-            finish=entry.finish,
-            usage=entry.usage,
-            seconds=entry.seconds,
-        )
-        return dump_turn(sent.composed, sent.body, reply)
+        return dump_turn(sent.composed, sent.body, TurnReply.of(entry))
 
     # --- composing again -------------------------------------------------------------------
 

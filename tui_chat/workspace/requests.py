@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+from collections.abc import Callable
 from dataclasses import replace
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -77,11 +78,9 @@ class Requests:
         stands still."""
         self._version = 0
         """Counts the changes that requests are composed anew after."""
-        self._what_if: tuple[object, Composed] | None = None
-        self._kind: tuple[object, Composed] | None = None
-        """The request of another kind than `normal` that was composed last, after what it was
-        composed from."""
-        self._after: tuple[object, Composed] | None = None
+        self._others: dict[str, tuple[object, Composed]] = {}
+        """The what-if, the request of another kind and that after another history which were
+        composed last, after what each was composed from."""
         self._other_preset: tuple[str, Preset | None] = ("", None)
         self._newest: tuple[tuple[Message, ...], int | None, tuple[Message, ...]] = ((), None, ())
         """A history, a number of messages, and so many of the newest messages of it."""
@@ -105,8 +104,7 @@ class Requests:
 
     def _release_conversation(self) -> None:
         """Free what is remembered of a conversation that is left."""
-        self._history, self._what_if, self._newest = (), None, ((), None, ())
-        self._kind = None
+        self._history, self._newest, self._others = (), ((), None, ()), {}
         self._searched = None
         self._forget()
         forget_recent()
@@ -199,15 +197,24 @@ class Requests:
         """Return the request for a reply to the first `count` messages of the active branch. Pure,
         and the same object until the state changes.
         """
-        key = kind, count, prompt, self._version
-        memory = self._kind
-        if memory is None or memory[0] != key:
+
+        def compose_it() -> Composed:
             state = self.core.state
             is_whole = count == len(state.entries)
             history = self._history if is_whole else sendable_messages(state.entries[:count])
-            inputs = with_kind(self._inputs(state, "", history), kind, prompt)
-            memory = self._kind = key, compose(inputs)
-        return memory[1]
+            return compose(with_kind(self._inputs(state, "", history), kind, prompt))
+
+        return self._remembered("kind", (kind, count, prompt), compose_it)
+
+    def _remembered(self, use: str, key: object, compose_it: Callable[[], Composed]) -> Composed:
+        """Return the request that was composed last for a use if its key and all that requests are
+        composed from are the same, else compose and remember it.
+        """
+        key = key, self._version
+        last = self._others.get(use)
+        if last is None or last[0] != key:
+            last = self._others[use] = key, compose_it()
+        return last[1]
 
     def what_if(
         self,
@@ -223,41 +230,52 @@ class Requests:
         state = self.core.state
         edits = state.preset_edits if changes.preset == state.preset_name else None
         saved = edits.saved if edits is not None else None
-        key = draft, changes, protocol, parts, self._version, saved
-        if self._what_if is None or self._what_if[0] != key:
-            endpoint = state.endpoint
-            if changes.endpoint:
-                endpoint = state.config.endpoint_named(changes.endpoint)
-            if changes.preset and saved is None and self._other_preset[0] != changes.preset:
-                preset = self.core.library.preset(changes.preset)
-                self._other_preset = changes.preset, preset
-            count, history = changes.messages, self._history
-            if (
-                count is not None
-                and history
-                and history[-1].role == "user"
-                and not (draft or parts)
-            ):
-                count += 1  # the message to be answered takes the draft's place
-            if self._newest[:2] != (history, count):
-                start = 0 if count is None else len(history) - min(count, len(history))
-                self._newest = history, count, history[start:]
-            inputs = self._inputs(state, draft, self._newest[2], parts)
-            settings: SessionSettings = inputs.settings
-            if changes.model or changes.endpoint:
-                settings = replace(settings, model=changes.model)
-            limit = inputs.context_limit if changes.limit is None else changes.limit
-            inputs = replace(
-                inputs,
-                endpoint=endpoint,
-                preset=saved
-                or (self._other_preset[1] if changes.preset else None)
-                or inputs.preset,
-                settings=settings,
-                context_limit=limit,
-            )
-            self._what_if = key, self.in_protocol(compose(inputs), protocol)
-        return self._what_if[1]
+
+        def compose_it() -> Composed:
+            inputs = self._what_if_inputs(state, draft, changes, parts, saved)
+            return self.in_protocol(compose(inputs), protocol)
+
+        return self._remembered("what-if", (draft, changes, protocol, parts, saved), compose_it)
+
+    def _what_if_inputs(
+        self,
+        state: WorkspaceState,
+        draft: str,
+        changes: WhatIf,
+        parts: tuple[Part, ...],
+        saved: Preset | None,
+    ) -> Inputs:
+        """`saved` is the preset as it is in its file, if that is the change; see `what_if`."""
+        endpoint = state.endpoint
+        if changes.endpoint:
+            endpoint = state.config.endpoint_named(changes.endpoint)
+        if changes.preset and saved is None and self._other_preset[0] != changes.preset:
+            preset = self.core.library.preset(changes.preset)
+            self._other_preset = changes.preset, preset
+        inputs = self._inputs(state, draft, self._newest_messages(changes, draft, parts), parts)
+        settings: SessionSettings = inputs.settings
+        if changes.model or changes.endpoint:
+            settings = replace(settings, model=changes.model)
+        return replace(
+            inputs,
+            endpoint=endpoint,
+            preset=saved or (self._other_preset[1] if changes.preset else None) or inputs.preset,
+            settings=settings,
+            context_limit=inputs.context_limit if changes.limit is None else changes.limit,
+        )
+
+    def _newest_messages(
+        self, changes: WhatIf, draft: str, parts: tuple[Part, ...]
+    ) -> tuple[Message, ...]:
+        """Return the messages of the branch that a what-if sends; the same object for the same."""
+        count, history = changes.messages, self._history
+        is_answered = bool(history) and history[-1].role == "user" and not (draft or parts)
+        if count is not None and is_answered:
+            count += 1  # the message to be answered takes the draft's place
+        if self._newest[:2] != (history, count):
+            start = 0 if count is None else len(history) - min(count, len(history))
+            self._newest = history, count, history[start:]
+        return self._newest[2]
 
     def after(
         self,
@@ -269,11 +287,12 @@ class Requests:
         """Return the request that `draft` would be after another history; see
         `Branches.messages_to`.
         """
-        key = history, draft, protocol, parts, self._version
-        if self._after is None or self._after[0] != key:
+
+        def compose_it() -> Composed:
             composed = compose(self._inputs(self.core.state, draft, history, parts))
-            self._after = key, self.in_protocol(composed, protocol)
-        return self._after[1]
+            return self.in_protocol(composed, protocol)
+
+        return self._remembered("after", (history, draft, protocol, parts), compose_it)
 
     def in_protocol(self, composed: Composed, protocol: Protocol | None) -> Composed:
         """Return any request in another protocol; None for its own."""

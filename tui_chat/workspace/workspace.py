@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 from tui_chat.workspace.active_session import ActiveSession
 from tui_chat.workspace.branches import Branches
 from tui_chat.workspace.calibration import TokenCalibration
-from tui_chat.workspace.captured_requests import CapturedRequests
 from tui_chat.workspace.compaction import Compaction
 from tui_chat.workspace.core import WorkspaceCore
 from tui_chat.workspace.drafts import Drafts
@@ -38,6 +37,7 @@ from tui_chat.workspace.titles import Titles
 from tui_chat.workspace.tools import Tools
 from tui_chat.workspace.unsaved_writes import UnsavedWrites
 from tui_chat.workspace.usage import UsageReports
+from tui_chat.workspace.viewed_requests import ViewedRequests
 
 if TYPE_CHECKING:
     from tui_chat.store import Store
@@ -93,10 +93,12 @@ class Workspace:
         self.unsaved_writes = UnsavedWrites(core, active, catalog)
 
         # What the inspector shows
-        self.live_request = LiveRequest(
-            core, requests, history, branches, titles, compaction, usage
+        self.live_request = live_request = LiveRequest(
+            core, requests, history, branches, titles, compaction
         )
-        self.captured_requests = CapturedRequests(core, requests, self.live_request, sessions)
+        self.viewed_requests = ViewedRequests(
+            core, requests, history, live_request, sessions, usage
+        )
 
     @cached_property
     def lorebooks(self) -> Lorebooks:

@@ -71,7 +71,7 @@ async def open_recorded(make_workspace: Any, folder: Path) -> tuple[Any, Any, An
 
 async def test_a_recorded_request_is_shown_exactly(make_workspace, tmp_path: Path):
     workspace, _, reply = await open_recorded(make_workspace, tmp_path)
-    assert await workspace.live_request.view_sent(reply.message.id)
+    assert await workspace.viewed_requests.view_sent(reply.message.id)
     viewed = workspace.state.request.viewed
     assert viewed.description.startswith("recorded at ")
     assert viewed.description.endswith(" · exact bytes")
@@ -84,8 +84,8 @@ async def test_a_recorded_request_is_shown_exactly(make_workspace, tmp_path: Pat
 
 async def test_it_can_be_made_a_session_with_a_preset(make_workspace, tmp_path: Path):
     workspace, heard, reply = await open_recorded(make_workspace, tmp_path)
-    await workspace.live_request.view_sent(reply.message.id)
-    await workspace.captured_requests.save("Weather", workspace.state.request.viewed)
+    await workspace.viewed_requests.view_sent(reply.message.id)
+    await workspace.viewed_requests.save("Weather", workspace.state.request.viewed)
     await heard.until(lambda: workspace.state.session.title == "Weather")
     assert workspace.state.preset.messages[0].content == "You are terse."
     assert workspace.state.preset.messages[0].cache_control == "5m"
@@ -144,7 +144,7 @@ async def test_a_recorded_request_is_compared_with_the_one_before_it(
     (session,) = workspace.state.sessions
     await workspace.sessions.activate(session.session_id)
     await heard.until(lambda: len(workspace.state.entries) == 5)
-    assert await workspace.live_request.view_sent(workspace.state.entries[-1].message.id)
+    assert await workspace.viewed_requests.view_sent(workspace.state.entries[-1].message.id)
     viewed = workspace.state.request.viewed
     assert b"And later?" not in viewed.before.payload.body
     assert viewed.forecast.at.kind not in ("grown", "first", "model")
@@ -152,7 +152,7 @@ async def test_a_recorded_request_is_compared_with_the_one_before_it(
     base = workspace.live_request.comparison()
     assert (base.name, base.payload) == ("the request before it", viewed.before.payload)
     earliest, _ = await workspace.store.requests.list(session.session_id)
-    assert await workspace.live_request.view_sent(earliest.message_id)
+    assert await workspace.viewed_requests.view_sent(earliest.message_id)
     base = workspace.live_request.comparison()
     assert base.payload is None, "not with itself"
     assert base.reason.startswith("No earlier Anthropic request of this session is recorded.")

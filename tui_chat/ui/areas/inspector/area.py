@@ -149,7 +149,7 @@ class InspectorArea(Area):
 
     @work(group="foreign", exclusive=True)
     async def _view_foreign(self, workspace: Workspace) -> None:
-        await workspace.live_request.view_foreign()
+        await workspace.viewed_requests.view_foreign()
 
     @work(group="lore", exclusive=True, description="explain lore")
     async def _explain_lore(self, pane: Inspector, composed: Composed) -> None:
@@ -250,7 +250,7 @@ class InspectorArea(Area):
 
     @work(group="response", exclusive=True)
     async def _load_response(self, workspace: Workspace, entry_id: str) -> None:
-        await workspace.live_request.load_response(entry_id)
+        await workspace.viewed_requests.load_response(entry_id)
 
     # --- what other areas show -----------------------------------------------------------
 
@@ -366,7 +366,7 @@ class InspectorArea(Area):
         entry = next((each for each in entries if each.message.id == entry_id), None)
         if entry is None or entry.message.role != "assistant":
             self.reveal_places(Origin(OriginKind.HISTORY, entry_id))
-        elif await workspace.live_request.view_sent(entry_id):
+        elif await workspace.viewed_requests.view_sent(entry_id):
             self._show_pane()
             await self._refreshed()
 
@@ -396,7 +396,7 @@ class InspectorArea(Area):
         sent = await workspace.side_requests.sent()
         chosen = await ask_kind(self.tui, workspace.state.request.kind, sent)
         if isinstance(chosen, SideRequest):
-            is_shown = workspace.live_request.view_side_request(chosen)
+            is_shown = workspace.viewed_requests.view_side_request(chosen)
         elif is_shown := chosen is not None:
             workspace.live_request.show_kind(chosen)
         if is_shown:
@@ -417,13 +417,13 @@ class InspectorArea(Area):
     async def show_captured(self, text: str) -> None:
         """Show a captured request, or an exported turn, given as text or as the path of a file."""
         workspace = await self.host.opened_workspace()
-        if await workspace.captured_requests.open(text):
+        if await workspace.viewed_requests.open(text):
             self._show_pane()
 
     @work(group="dialog", exclusive=True)
     async def action_save_captured(self) -> None:
         """Create a session and a preset of the captured request that is shown."""
-        from tui_chat.workspace.captured_requests import save_summary
+        from tui_chat.workspace.viewed_requests import save_summary
 
         workspace = await self.host.opened_workspace()
         viewed = workspace.state.request.viewed
@@ -436,7 +436,7 @@ class InspectorArea(Area):
         name = await ask_line(self.tui, "Name of the session and its preset", "Captured")
         if name is None:
             return
-        await self.host.switch_session(lambda opened: opened.captured_requests.save(name, viewed))
+        await self.host.switch_session(lambda opened: opened.viewed_requests.save(name, viewed))
         used = workspace.requests.compose("").model
         words, is_complete = save_summary(source.not_kept, viewed.composed.model, used)
         severity = "information" if is_complete else "warning"

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tui_chat.analysis.http_text import read_http
 from tui_chat.config import BUILT_IN_ENDPOINTS
 from tui_chat.context import Inputs
 from tui_chat.errors import InputError
@@ -15,7 +16,7 @@ from tui_chat.models.envelope import ToolDefinition
 from tui_chat.models.preset import Preset
 from tui_chat.models.role import Profile, Role
 from tui_chat.turn_file import TurnFile, TurnRequest
-from tui_chat.workspace.captured_requests import read_http, save_summary, text_or_file
+from tui_chat.workspace.viewed_requests import save_summary, text_or_file
 
 
 def test_a_path_is_replaced_by_the_file(tmp_path: Path) -> None:
