@@ -31,7 +31,7 @@ REMAINING: Mapping[str, frozenset[str]] = {
             *("areas.chat.area", "areas.chat.composer_area", "areas.chat.drafts"),
             *("areas.chat.message_area", "areas.chat.side_replies", "areas.chat.tool_call_area"),
             # The parts of the app name the app.
-            *("action_index", "app", "key_queue", "lifecycle", "main_screen"),
+            *("action_index", "app", "key_queue", "lifecycle", "main_screen", "plugin_actions"),
         }
     ),
 }

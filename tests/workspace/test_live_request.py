@@ -173,7 +173,7 @@ async def test_an_earlier_request_is_compared_with_the_accepted_one_before_it(ma
     base = live.comparison()
     assert (base.name, base.payload is None) == ("the request before it", False)
     assert b"two" not in base.payload.body
-    assert await live.view_sent(first)
+    assert await workspace.viewed_requests.view_sent(first)
     base = live.comparison()
     assert (base.payload, base.reason) == (
         None,
