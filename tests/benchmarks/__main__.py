@@ -19,12 +19,14 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from statistics import median
 from time import process_time
 
 from tests.benchmarks import compose as composing
-from tests.benchmarks import sidebar, sillytavern, transcript
+from tests.benchmarks import sidebar, transcript
 from tests.benchmarks.inspector_redraw import WIDTH, typed
 from tests.benchmarks.inspector_views import look, settle, with_long_session
 from tests.benchmarks.inspector_views import typed as keystrokes
@@ -82,6 +84,10 @@ def composed() -> Iterator[tuple[str, float]]:
 
 
 def sent_as_sillytavern() -> Iterator[tuple[str, float]]:
+    name = "tests.plugins.sillytavern.benchmark"
+    if find_spec("tui_chat.plugins.sillytavern") is None:
+        return
+    sillytavern = import_module(name)
     first, key = sillytavern.measure(sillytavern.inputs(squash=True))
     yield "SillyTavern: 270 prompts, 1,000 entries, 5,000 messages", first
     yield "SillyTavern: a keystroke in them", key

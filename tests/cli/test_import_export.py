@@ -19,8 +19,7 @@ from typing import Any
 import pytest
 
 from tests.cli.conftest import Done, Run
-from tests.interop.exports import chatgpt, lines, node, tavern, tavern_header
-from tests.plugins.sillytavern.test_characters import CARD
+from tests.interop.exports import chatgpt, node
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import Message
 from tui_chat.models.request import RequestRecord
@@ -84,31 +83,6 @@ def test_import_reads_standard_input(chat: Command, file: Path, monkeypatch: pyt
     given(b"")
     empty = chat("import", "-")
     assert (empty.code, empty.err) == (2, "Error: standard input is empty\n")
-
-
-def test_a_chat_gets_the_role_and_the_persona_that_are_named(run: Run, tmp_path: Path):
-    home = ("--data-dir", tmp_path / "data", "--config-dir", tmp_path)
-    file, card = tmp_path / "chat.jsonl", tmp_path / "card.json"
-    file.write_bytes(lines(tavern_header(), tavern("Yes?"), tavern("Hi", user=True)))
-    card.write_text(json.dumps(CARD | {"data": CARD["data"] | {"name": "The clerk"}}))
-    (tmp_path / "profiles").mkdir()
-    (tmp_path / "profiles" / "sailor.json").write_text('{"name": "Sam", "content": "Sails."}')
-    done = run(*home, "import", file, "--dry-run")
-    assert "No role is called Ada; {{char}} is this name in the imported chats." in done.out
-    assert run(*home, "import", card).code == 0
-    done = run(*home, "import", file, "--role", "clark", "--persona", "sailor")
-    assert done.code == 2
-    assert "Did you mean “The clerk”" in done.err
-    done = run(*home, "import", file, "--role", "The clerk", "--persona", "sailor")
-    assert done.code == 0
-    assert "No role" not in done.out
-    content = "{{char}}, {{user}}: {{persona}} {{description}}"
-    preset = tmp_path / "p.json"
-    preset.write_text(
-        json.dumps({"name": "p", "presetMessages": [{"id": "a", "content": content}]})
-    )
-    built = run(*home, "build", "--session", "Ada", "--preset", preset, "--draft", "x")
-    assert "The clerk, Sam: Sails. The clerk is a clerk." in built.out
 
 
 def test_a_dry_run_says_what_would_happen(chat: Command, file: Path):

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 
-import pytest
-from textual import events
 from textual.pilot import Pilot
 
-from tests.plugins.sillytavern.test_character_cards import PIXEL, V2, picture, text_chunk
 from tests.ui.app_under_test import make_app, opened, replied, say, settle, until
 from tui_chat.offline import HttpRequest
 from tui_chat.ui.app import TuiChat
@@ -230,40 +226,3 @@ async def test_the_inspector_shows_the_request_of_another_action(tmp_path: Path)
         await until(pilot, lambda: b'"draft"' in shown(app))
         await settle(pilot)
         assert banner(app) == ""
-
-
-@pytest.mark.parametrize("form", ["{}", "'{}'", '"{}"', "escaped", "url"])
-async def test_a_dropped_card_is_imported(tmp_path: Path, form: str) -> None:
-    card = tmp_path / "her card.png"
-    card.write_bytes(picture(text_chunk("chara", V2)))
-    plain = str(card).replace(" ", "\\ ") if form == "escaped" else card.as_uri()
-    pasted = plain if form in ("escaped", "url") else form.format(card)
-    async with make_app(tmp_path).run_test(size=(160, 45)) as pilot:
-        app = await opened(pilot)
-        composer = app.query_one(Composer)
-        await pilot.press(*"Hi ")
-        composer.post_message(events.Paste(pasted))
-        name = V2["data"]["name"]
-        await until(pilot, lambda: name in [role.name for role in workspace_of(app).state.roles])
-        await settle(pilot)
-        assert composer.text == "Hi "
-
-
-async def test_other_pasted_paths_stay_text(tmp_path: Path) -> None:
-    (tmp_path / "plain.png").write_bytes(PIXEL)
-    (tmp_path / "list.json").write_text(json.dumps([1]))
-    async with make_app(tmp_path).run_test(size=(160, 45)) as pilot:
-        app = await opened(pilot)
-        composer = app.query_one(Composer)
-        for pasted in (
-            str(tmp_path / "plain.png"),
-            str(tmp_path / "list.json"),
-            str(tmp_path / "none.png"),
-            "a.png\nb.png",
-            "'",
-        ):
-            composer.text = ""
-            composer.post_message(events.Paste(pasted))
-            await settle(pilot)
-            assert composer.text == pasted
-        assert [role.name for role in workspace_of(app).state.roles] == ["Assistant"]

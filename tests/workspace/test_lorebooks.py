@@ -10,13 +10,11 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.conftest import settled
-from tests.plugins.sillytavern.test_characters import CARD, ada
-from tui_chat.errors import ChangedElsewhere, FieldError, InputError
+from tui_chat.errors import ChangedElsewhere, InputError
 from tui_chat.library.lorebook_edits import (
     LorebookFile,
     add_entry,
     change_book,
-    change_entry,
     merge_entry,
     remove_entry,
 )
@@ -133,39 +131,6 @@ async def test_an_entry_is_found_by_its_origin(make_workspace, tmp_path: Path) -
     await workspace.lorebooks.use("town", is_used=True)
     assert workspace.lorebooks.find(Origin(OriginKind.LORE, "The town/fox")) == (TOWN, "fox")
     assert workspace.lorebooks.find(Origin(OriginKind.LORE, "The town/gone")) is None
-
-
-async def test_the_lorebook_in_a_card_is_edited_in_the_card(make_workspace) -> None:
-    workspace, _ = await make_workspace()
-    books = workspace.lorebooks
-    await workspace.store.roles.save(ada())
-    await workspace.sessions.new("ada")
-    [place] = books.places()
-    lamp = (await books.read(place)).book.entries[0]
-    assert books.find(Origin(OriginKind.LORE, "Ada's lorebook/0")) == (place, "0")
-    await books.edit(place, "edit lamp", with_content(lamp, "The lamp is red."))
-    after = replace(lamp, content="More.", sticky=3, enabled=False, insertion_point=-2)
-    after = replace(after, position="depth", secondary_keys=("oil",))
-    await books.edit(place, "add", lambda file: add_entry(file, after, 0))
-    role = await workspace.store.roles.get("ada")
-    assert role is not None
-    assert role.character is not None
-    data = role.character.card["data"]
-    assert {**data, "character_book": 0} == {**CARD["data"], "character_book": 0}
-    first, second = data["character_book"]["entries"]
-    assert first == {"keys": ["lamp"], "content": "The lamp is red.", "extensions": {}}
-    assert (second["enabled"], second["secondary_keys"]) == (False, ["oil"])
-    assert second["extensions"] | {"sticky": 3, "depth": 2, "position": 4} == second["extensions"]
-    assert role.character.book is not None
-    assert role.character.book.entries[1] == replace(after, id="1", extras={})
-    state = workspace.state
-    assert state.searched_lorebooks[-1].entries[0].content == "The lamp is red."
-    only = replace(lamp, content="The lamp is red.", characters=("Ada",))
-    with pytest.raises(FieldError, match="cannot express the field “characters”"):
-        await books.edit(place, "edit", lambda file: change_entry(file, 0, only))
-    await books.undo(place)
-    await books.undo(place)
-    assert await workspace.store.roles.get("ada") == ada()
 
 
 async def test_settings_of_a_lorebook_are_written(make_workspace, tmp_path: Path) -> None:

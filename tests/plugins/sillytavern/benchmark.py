@@ -1,7 +1,7 @@
 """What a keystroke costs with the policies of SillyTavern: 270 prompts, a card, a lorebook
 of 1,000 entries, half of them with patterns, over 5,000 messages.
 
-    python -m tests.benchmarks.sillytavern [TIMED ...]
+    python -m tests.plugins.sillytavern.benchmark [TIMED ...]
 
 TIMED is how many of the entries are sticky, and some of those pause: the first compose derives
 their timers from all turns. It is 0, 10, 100 and 990 unless given. Keys are rare, or one is in each

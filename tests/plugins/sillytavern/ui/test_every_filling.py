@@ -5,17 +5,15 @@ read from the sources, so that a new one without states fails.
 
 from __future__ import annotations
 
-import ast
-import inspect
 import re
-import textwrap
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from tests.ui.areas.presets.test_request_facts import CARD, MESSAGES, ROLE, request
+from tests.plugins.sillytavern.ui.test_request_facts import CARD, MESSAGES, ROLE, request
+from tests.ui.areas.presets.test_every_place import templates
 from tui_chat.analysis import unsent_messages as unsent
 from tui_chat.models.role import Profile, Role
 from tui_chat.plugins.sillytavern.policies import Policies
@@ -26,26 +24,6 @@ PLAIN = Policies(depths="joined", role_prompt="description")
 BARE = Role("v", "Vesna")
 PROMPT = Role("v", "Vesna", "She is tall.")
 NUMBERS = {message.id: index for index, message in enumerate(MESSAGES)}
-
-
-def templates(function: Callable[..., Any] | type) -> list[str]:
-    """The sentences that a function returns, as patterns: what is put into one is anything."""
-    tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
-    returned = [node.value for node in ast.walk(tree) if isinstance(node, ast.Return)]
-    found: list[str] = []
-    for value in filter(None, returned):
-        inner = {part for text in ast.walk(value) if isinstance(text, ast.JoinedStr)
-                 for part in ast.walk(text) if part is not text}  # fmt: skip
-        for node in ast.walk(value):
-            if isinstance(node, ast.JoinedStr):
-                parts = (
-                    re.escape(str(each.value)) if isinstance(each, ast.Constant) else ".*"
-                    for each in node.values
-                )
-                found.append("".join(parts))
-            elif isinstance(node, ast.Constant) and node not in inner and " " in str(node.value):
-                found.append(re.escape(str(node.value)))
-    return [pattern for pattern in found if re.search(r"[a-z]{2}", pattern)]
 
 
 def filling(name: str, **inputs: Any) -> str:

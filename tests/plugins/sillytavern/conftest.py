@@ -1,0 +1,5 @@
+"""Fixtures of the command line that these tests share."""
+
+from tests.cli.test_library_commands import home
+
+__all__ = ["home"]

@@ -1,0 +1,35 @@
+"""Chats that are imported by the command."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from tests.cli.conftest import Run
+from tests.interop.exports import lines, tavern, tavern_header
+from tests.plugins.sillytavern.test_characters import CARD
+
+
+def test_a_chat_gets_the_role_and_the_persona_that_are_named(run: Run, tmp_path: Path):
+    home = ("--data-dir", tmp_path / "data", "--config-dir", tmp_path)
+    file, card = tmp_path / "chat.jsonl", tmp_path / "card.json"
+    file.write_bytes(lines(tavern_header(), tavern("Yes?"), tavern("Hi", user=True)))
+    card.write_text(json.dumps(CARD | {"data": CARD["data"] | {"name": "The clerk"}}))
+    (tmp_path / "profiles").mkdir()
+    (tmp_path / "profiles" / "sailor.json").write_text('{"name": "Sam", "content": "Sails."}')
+    done = run(*home, "import", file, "--dry-run")
+    assert "No role is called Ada; {{char}} is this name in the imported chats." in done.out
+    assert run(*home, "import", card).code == 0
+    done = run(*home, "import", file, "--role", "clark", "--persona", "sailor")
+    assert done.code == 2
+    assert "Did you mean “The clerk”" in done.err
+    done = run(*home, "import", file, "--role", "The clerk", "--persona", "sailor")
+    assert done.code == 0
+    assert "No role" not in done.out
+    content = "{{char}}, {{user}}: {{persona}} {{description}}"
+    preset = tmp_path / "p.json"
+    preset.write_text(
+        json.dumps({"name": "p", "presetMessages": [{"id": "a", "content": content}]})
+    )
+    built = run(*home, "build", "--session", "Ada", "--preset", preset, "--draft", "x")
+    assert "The clerk, Sam: Sails. The clerk is a clerk." in built.out

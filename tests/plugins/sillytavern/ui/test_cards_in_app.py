@@ -1,0 +1,51 @@
+"""Character cards in the app."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from textual import events
+
+from tests.plugins.sillytavern.test_character_cards import PIXEL, V2, picture, text_chunk
+from tests.ui.app_under_test import make_app, opened, settle, until
+from tests.ui.test_generation_kinds import workspace_of
+from tui_chat.ui.areas.chat.composer import Composer
+
+
+@pytest.mark.parametrize("form", ["{}", "'{}'", '"{}"', "escaped", "url"])
+async def test_a_dropped_card_is_imported(tmp_path: Path, form: str) -> None:
+    card = tmp_path / "her card.png"
+    card.write_bytes(picture(text_chunk("chara", V2)))
+    plain = str(card).replace(" ", "\\ ") if form == "escaped" else card.as_uri()
+    pasted = plain if form in ("escaped", "url") else form.format(card)
+    async with make_app(tmp_path).run_test(size=(160, 45)) as pilot:
+        app = await opened(pilot)
+        composer = app.query_one(Composer)
+        await pilot.press(*"Hi ")
+        composer.post_message(events.Paste(pasted))
+        name = V2["data"]["name"]
+        await until(pilot, lambda: name in [role.name for role in workspace_of(app).state.roles])
+        await settle(pilot)
+        assert composer.text == "Hi "
+
+
+async def test_other_pasted_paths_stay_text(tmp_path: Path) -> None:
+    (tmp_path / "plain.png").write_bytes(PIXEL)
+    (tmp_path / "list.json").write_text(json.dumps([1]))
+    async with make_app(tmp_path).run_test(size=(160, 45)) as pilot:
+        app = await opened(pilot)
+        composer = app.query_one(Composer)
+        for pasted in (
+            str(tmp_path / "plain.png"),
+            str(tmp_path / "list.json"),
+            str(tmp_path / "none.png"),
+            "a.png\nb.png",
+            "'",
+        ):
+            composer.text = ""
+            composer.post_message(events.Paste(pasted))
+            await settle(pilot)
+            assert composer.text == pasted
+        assert [role.name for role in workspace_of(app).state.roles] == ["Assistant"]
