@@ -19,14 +19,12 @@ from hashlib import sha256
 from types import MappingProxyType
 
 from tui_chat.context.inputs import Inputs
-from tui_chat.context.macros.times import duration, time_text
-from tui_chat.context.parameters import context_limit, parameters, reply_reserve
+from tui_chat.context.macros.times import time_text
+from tui_chat.context.parameters import parameters
 from tui_chat.models.message import MessageRole
 from tui_chat.models.role import Character
 from tui_chat.models.text import Text
 
-MAIN_PROMPT = "Write {{char}}'s next reply in a fictional chat between {{char}} and {{user}}."
-"""SillyTavern's default prompt."""
 VARIABLE = "variable "
 """Prefix of the words that read a variable of the preset or the session."""
 SET_VARIABLE = "set variable "
@@ -65,6 +63,7 @@ class MacroEnvironment:
         self.aliases = inputs.rules.wide_macros
         """True if `<user>` and the like are macros."""
         self.legacy = inputs.rules.legacy_macros
+        self.default_prompt = inputs.rules.default_prompt
         self.room = MAX_EXPANSION
         """Characters that macros may still expand to."""
 
@@ -86,7 +85,7 @@ class MacroEnvironment:
             return text.plain
         if word.startswith(OUTLET):
             return ""
-        return _WORDS[word](self._inputs)
+        return (self._inputs.rules.words.get(word) or _WORDS[word])(self._inputs)
 
     def _default(self, name: str) -> str | None:
         """Return the value of a variable that neither preset nor session gives a value."""
@@ -147,35 +146,14 @@ def _weekday(inputs: Inputs) -> str:
     return time_text(inputs.now, "dddd")
 
 
-def _date(inputs: Inputs) -> str:
-    if inputs.rules.wide_macros:
-        return time_text(inputs.now, "LL")
-    return inputs.now.date().isoformat()
+def newest_message(*roles: MessageRole) -> Callable[[Inputs], str]:
+    """Return a function that returns the newest message of these roles, the draft included."""
 
-
-def _time(inputs: Inputs) -> str:
-    if inputs.rules.wide_macros:
-        return time_text(inputs.now, "LT")
-    return inputs.now.time().isoformat("minutes")
-
-
-def _idle(inputs: Inputs) -> str:
-    """Return how long ago the user's last message is, the newest message aside, as SillyTavern."""
-    older = inputs.history if inputs.has_draft else inputs.history[:-1]
-    times = (message.timestamp for message in reversed(older) if message.role == "user")
-    at = next(times, None)
-    return "just now" if at is None else duration(abs(inputs.now.timestamp() - at))
-
-
-def _newest(*roles: MessageRole) -> Callable[[Inputs], str]:
     def newest(inputs: Inputs) -> str:
         if inputs.has_draft and "user" in roles:
             return inputs.draft
-        # a narrator's message is a system message
-        also = "system" if inputs.rules.wide_macros else ""
-        wanted = (*roles, also) if "assistant" in roles else roles
-        said = (message for message in reversed(inputs.history) if message.role in wanted)
-        return next((message.content for message in said), "")
+        messages = (message for message in reversed(inputs.history) if message.role in roles)
+        return next((message.content for message in messages), "")
 
     return newest
 
@@ -186,29 +164,17 @@ _WORDS: Mapping[str, Callable[[Inputs], str]] = {
     "persona": lambda inputs: inputs.profile.content if inputs.profile else "",
     "preset": lambda inputs: inputs.preset.name,
     "model": lambda inputs: parameters(inputs).model.value,
-    "date": _date,
-    "time": _time,
+    "date": lambda inputs: inputs.now.date().isoformat(),
+    "time": lambda inputs: inputs.now.time().isoformat("minutes"),
     "weekday": _weekday,
-    "lastmessage": _newest("user", "assistant"),
-    "lastusermessage": _newest("user"),
-    "lastcharmessage": _newest("assistant"),
+    "lastmessage": newest_message("user", "assistant"),
+    "lastusermessage": newest_message("user"),
+    "lastcharmessage": newest_message("assistant"),
     **dict.fromkeys(LORE_WORDS, lambda _: ""),
     MOMENT: lambda inputs: inputs.now.isoformat(timespec="minutes"),
     CHANCE: lambda inputs: str(inputs.seed),
     LASTING_CHANCE: lambda inputs: str(inputs.session_seed),
 }
-
-
-def _limit(inputs: Inputs) -> int:
-    return context_limit(inputs, parameters(inputs)) or 0
-
-
-def _reserve(inputs: Inputs) -> int:
-    return reply_reserve(inputs, parameters(inputs), _limit(inputs) or None)
-
-
-def _last_id(inputs: Inputs) -> int:
-    return len(inputs.history) - 1 + inputs.has_draft + inputs.chat.hidden_messages
 
 
 _START = re.compile("<START>", re.IGNORECASE)
@@ -221,18 +187,6 @@ def _example_blocks(card: Character) -> str:
         return ""
     blocks = _START.split(text if text.startswith("<START>") else f"<START>\n{text}")
     return "".join(f"<START>\n{block.strip()}\n" for block in blocks[1:])
-
-
-def _system_prompt(inputs: Inputs) -> str:
-    """Return SillyTavern's system prompt for text completion: the card's, or the default one."""
-    role = inputs.active_role
-    card = role.character if role else None
-    return (card.system_prompt.strip() if card else "") or MAIN_PROMPT
-
-
-def _author_note(inputs: Inputs) -> str:
-    notes = (settings.author_note for settings, _ in inputs.setting_places)
-    return next((note.text for note in notes if note is not None), "")
 
 
 _CARD: Mapping[str, Callable[[Character], str]] = {
@@ -258,44 +212,6 @@ _CARD_ALIASES = {
     "greeting": "charfirstmessage",
     "version": "charversion",
 }
-_OTHER_ALIASES = {
-    "idle_duration": "idleduration",
-    "maxprompttokens": "maxprompt",
-    "maxcontexttokens": "maxcontext",
-    "maxresponsetokens": "maxresponse",
-}
-_OTHERS: Mapping[str, Callable[[Inputs], str]] = {
-    "group": lambda inputs: inputs.char_name,
-    "groupnotmuted": lambda inputs: inputs.char_name,
-    "charifnotgroup": lambda inputs: inputs.char_name,
-    "notchar": lambda inputs: inputs.user_name,
-    "lastmessageid": lambda inputs: str(last) if (last := _last_id(inputs)) >= 0 else "",
-    "lastgenerationtype": lambda inputs: inputs.chat.kind,
-    "authorsnote": lambda inputs: _author_note(inputs),
-    "systemprompt": _system_prompt,
-    **dict.fromkeys(
-        ("defaultsystemprompt", "instructsystem", "instructsystemprompt"), lambda _: MAIN_PROMPT
-    ),
-    "maxcontext": lambda inputs: str(_limit(inputs)),
-    "maxprompt": lambda inputs: str(_limit(inputs) - _reserve(inputs)),
-    "maxresponse": lambda inputs: str(_reserve(inputs)),
-    "input": lambda _: "",
-    "allchatrange": lambda inputs: f"0-{_last_id(inputs)}" if _last_id(inputs) >= 0 else "",
-    "lastswipeid": lambda _: "",
-    "currentswipeid": lambda _: "",
-    "firstincludedmessageid": lambda _: "",
-    "firstdisplayedmessageid": lambda inputs: "0" if _last_id(inputs) >= 0 else "",
-    "isotime": lambda inputs: time_text(inputs.now, "HH:mm"),
-    "isodate": lambda inputs: time_text(inputs.now, "YYYY-MM-DD"),
-    "idleduration": _idle,
-    "ismobile": lambda _: "false",
-    "charauthorsnote": lambda _: "",
-    "defaultauthorsnote": lambda _: "",
-    **dict.fromkeys(("chatstart", "chatseparator", "exampleseparator"), lambda _: "***"),
-    **dict.fromkeys(("instructinput", "instructuserprefix", "instructstop"), lambda _: ""),
-}
-"""Further values. A variable of the same name goes before them, and they need SillyTavern's
-policies: other presets may use such words for something else."""
 
 
 def is_card_word(name: str) -> bool:
@@ -329,6 +245,5 @@ def card_value(inputs: Inputs, name: str) -> str | None:
         and _CARD_ALIASES.get(name, name) == "description"
     ):
         return role.system_prompt
-    if inputs.rules.wide_macros and (other := _OTHERS.get(_OTHER_ALIASES.get(name, name))):
-        return other(inputs)
-    return None
+    other = inputs.rules.further_words.get(name)
+    return None if other is None else other(inputs)

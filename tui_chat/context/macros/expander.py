@@ -31,7 +31,6 @@ from tui_chat.context.macros.dialects import LEGACY_ORDER, is_legacy, one_argume
 from tui_chat.context.macros.environment import (
     GLOBAL,
     LORE_WORDS,
-    MAIN_PROMPT,
     MAX_EXPANSION,
     OUTLET,
     SET_VARIABLE,
@@ -457,8 +456,9 @@ class _Expander:
         if self._in_card():
             if kind == _CARD and not (self.environment.legacy and name in _VERSIONS):
                 return ""
-            content = MAIN_PROMPT if name == "systemprompt" else content
-        if (content is MAIN_PROMPT or name == "authorsnote") and self.is_sillytavern:
+            content = self.environment.default_prompt if name == "systemprompt" else content
+        is_default = content is self.environment.default_prompt
+        if (is_default or name == "authorsnote") and self.is_sillytavern:
             return content  # as it is written: the result of a macro is not parsed again
         return self._inside(_Source(content, kind, name, f"variable “{shortened(name)}”"))
 

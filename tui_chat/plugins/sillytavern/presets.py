@@ -25,7 +25,6 @@ from itertools import chain, count
 from types import MappingProxyType
 from typing import Any, cast
 
-from tui_chat.context.macros.environment import MAIN_PROMPT
 from tui_chat.errors import InputError
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.library.file_reader import JsonFile, choose
@@ -35,6 +34,7 @@ from tui_chat.models.generation import GENERATION_KINDS, GenerationKind
 from tui_chat.models.json_text import as_array, object_or_none
 from tui_chat.models.preset import CHAT_HISTORY, OTHERWISE, CardField, Preset, PresetMessage
 from tui_chat.plugins.sillytavern.policies import (
+    MAIN_PROMPT,
     NamesPolicy,
     Policies,
     PostProcessing,
