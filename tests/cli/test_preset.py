@@ -6,8 +6,6 @@ import json
 from pathlib import Path
 
 from tests.cli.conftest import Run
-from tui_chat.library.presets import load_preset
-from tui_chat.paths import bundled
 
 GOOD = '[{"type": "chat_history"}]'
 DOUBTFUL = '[{"type": "chat_history"},\n {"content": "a", "anchorTaget": "b"}]'
@@ -82,56 +80,3 @@ def test_findings_are_sanitized(run: Run, tmp_path: Path):
 def test_no_file_is_a_usage_error(run: Run):
     assert run("preset", "check").code == 2
     assert run("preset", "check", "--jsn", "a").code == 2
-
-
-def test_bundled_presets_have_no_findings(run: Run):
-    ours = bundled("sample_presets")
-    assert len(list(ours.glob("*.json"))) >= 6
-    done = run("preset", "check", ours, ours / "lorebooks")
-    assert (done.code, done.out) == (0, "")
-
-
-def test_the_sample_card_goes_where_the_sample_preset_has_it(run: Run, tmp_path: Path):
-    home = ("--config-dir", tmp_path / "config", "--data-dir", tmp_path / "data")
-    card = bundled("sample_presets") / "cards" / "ines-varga.json"
-    assert run(*home, "import", card).code == 0
-    words = ("--preset", "character", "--draft", "What do the flags say?")
-    done = run(*home, "build", "--role", "Ines Varga", *words)
-    first, *rest = (message["content"] for message in json.loads(done.out)["messages"])
-    assert first.endswith(
-        "User's own. Ines Varga never speaks of the night nine years ago unless the lamp is out."
-    )
-    starts = ["Signal flags: ", "Ines Varga, 58, keeps", "Ines Varga's manner: ", "The scene: "]
-    assert all(text.startswith(start) for start, text in zip(starts, rest, strict=False))
-    assert "The hatch opens before you knock." in done.out
-    other = run(*home, "build", "--role", "Assistant", *words)
-    assert "The hatch" not in other.out
-
-
-PROMPTS = [
-    {"identifier": "main", "role": "system", "content": "Go."},
-    {"identifier": "chatHistory", "marker": True},
-]
-ORDER = [{"identifier": "main", "enabled": True}, {"identifier": "chatHistory", "enabled": True}]
-THEIRS = {"prompts": PROMPTS, "prompt_order": [{"character_id": 100001, "order": ORDER}]}
-
-
-def test_an_imported_preset_is_a_new_file(run: Run, tmp_path: Path):
-    path = tmp_path / "Calm.json"
-    path.write_text(json.dumps({**THEIRS, "min_p": 0.1}))
-    for name in ("Calm", "Calm 2"):
-        done = run("preset", "import", path, "--config-dir", tmp_path / "config")
-        kept = tmp_path / "config" / "presets" / f"{name}.json"
-        assert (done.code, done.out) == (0, f"{kept}\n")
-        assert "info: Kept, but not supported: min_p 0.1." in done.err
-        assert load_preset(kept).messages[0].content == "Go."
-    named = run("preset", "import", path, "--name", "Other", "--config-dir", tmp_path / "config")
-    assert named.out.endswith("Other.json\n")
-
-
-def test_a_file_that_is_not_a_sillytavern_preset_is_an_error(run: Run, tmp_path: Path):
-    path = tmp_path / "ours.json"
-    path.write_text('[{"type": "chat_history"}]')
-    done = run("preset", "import", path, "--config-dir", tmp_path)
-    assert done.code == 2
-    assert f"{path} is not a SillyTavern chat completion preset." in done.err

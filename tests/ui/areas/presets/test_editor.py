@@ -456,26 +456,6 @@ async def test_places_say_what_fills_them_or_that_they_are_empty(tmp_path: Path)
         assert "nothing fills it now: no character" in lines(pane)[line_of(pane, "◆ examples")]
 
 
-async def test_messages_that_are_sent_as_one_are_bracketed(tmp_path: Path) -> None:
-    history = {"id": "history", "type": "chat_history"}
-    named = [{"id": each, "content": each.upper()} for each in ("alpha", "beta", "gamma")]
-    named[1]["enabled"] = False  # type: ignore[assignment]
-    async with app_with(tmp_path, [*named, history]).run_test(size=SIZE) as pilot:
-        file = tmp_path / "presets" / "mine.json"
-        whole = json.loads(file.read_text())
-        whole |= {
-            "policies": {"depths": "joined", "squashSystem": True},
-            "systemPlacement": "in_place",
-        }
-        file.write_text(json.dumps(whole))
-        pane = await edited(pilot)
-        rows = [lines(pane)[line_of(pane, each)] for each in ("alpha", "beta", "gamma")]
-        assert [row[4] for row in rows] == ["┌", "┊", "└"]
-        pane.rows.action_first()
-        await settle(pilot)
-        assert "It is sent as one message with “gamma”." in told(pane)
-
-
 async def test_a_narrow_row_with_a_note_shows_its_text_and_the_note_is_whole(
     tmp_path: Path,
 ) -> None:

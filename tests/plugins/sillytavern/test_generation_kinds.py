@@ -1,0 +1,102 @@
+"""The kinds of generation with policies."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.e2e.conftest import settled
+from tests.workspace.test_settings import put
+from tui_chat.models.generation import GENERATION_KINDS
+from tui_chat.offline import HttpRequest
+from tui_chat.workspace.workspace import Workspace
+
+LORE = {"entries": [{"keys": ["two"], "content": "LORE", "triggers": ["impersonate", "swipe"]}]}
+
+
+def triggered(kind: str) -> dict[str, Any]:
+    return {"id": kind, "content": f"ONLY {kind} {{{{lastGenerationType}}}}.", "triggers": [kind]}
+
+
+async def talked(make_workspace: Any, tmp_path: Any) -> tuple[Workspace, Any, list[HttpRequest]]:
+    """A session of two messages each, with a preset and a lorebook that depend on the kind."""
+    received: list[HttpRequest] = []
+    workspace, heard = await make_workspace(model="echo", on_request=received.append)
+    messages = [*map(triggered, GENERATION_KINDS), {"id": "history", "type": "chat_history"}]
+    policies = {"expandHistory": True}
+    preset = {"name": "kinds", "presetMessages": messages, "policies": policies}
+    put(tmp_path / "presets", "kinds", preset)
+    put(tmp_path / "lorebooks", "lore", LORE)
+    for text in ("one", "two"):
+        assert await workspace.replies.submit(text)
+        await settled(workspace, heard)
+    await workspace.presets.choose("kinds")
+    await workspace.settings.set_lorebooks(("lore",))
+    return workspace, heard, received
+
+
+def words(workspace: Workspace) -> list[str]:
+    shown = workspace.state.request.shown
+    assert shown is not None
+    return [turn.text.plain for turn in shown.envelope.turns if turn.role != "system"]
+
+
+@pytest.mark.parametrize("kind", GENERATION_KINDS)
+async def test_each_kind_is_sent_as_shown_with_what_it_triggers(
+    make_workspace, tmp_path, kind: Any
+):
+    workspace, heard, received = await talked(make_workspace, tmp_path)
+    live = workspace.live_request
+    live.set_draft("three")
+    live.show_kind(kind)
+    live.compose()
+    shown = workspace.state.request.shown
+    assert shown is not None
+    texts = [turn.text.plain for turn in shown.envelope.turns]
+    assert [text for text in texts if text.startswith("ONLY")] == [f"ONLY {kind} {kind}."]
+    assert ("LORE" in texts) is (kind in ("impersonate", "swipe"))
+    before = workspace.state.entries
+    last = before[-1].message.id
+    match kind:
+        case "normal":
+            assert await workspace.replies.submit("three")
+        case "continue":
+            assert await workspace.replies.continue_reply(last)
+        case "regenerate" | "swipe":
+            assert await workspace.replies.regenerate(last, kind)
+        case _:
+            composed = workspace.requests.compose_kind(kind, "three")
+            said: list[str] = []
+            text = await workspace.side_requests.generate(kind, composed, said.append)
+            assert said[-1] == text
+            assert workspace.state.entries is before
+            [kept] = await workspace.store.side_requests.list(workspace.state.session_id)
+            assert (kept.kind, kept.reply) == (kind, text)
+    if kind not in ("impersonate", "quiet"):
+        await settled(workspace, heard)
+    assert received[-1].body == shown.payload.body
+    if kind in ("regenerate", "swipe", "continue"):
+        sent = await workspace.request_history.sent_request(workspace.state.entries[-1].message.id)
+        assert sent is not None
+        assert sent.is_exact
+
+
+async def test_the_typed_command_shows_its_request(make_workspace, tmp_path):
+    workspace, _, _ = await talked(make_workspace, tmp_path)
+    live = workspace.live_request
+    live.set_draft("", (), "quiet", "Sum up.")
+    live.compose()
+    assert words(workspace)[-2:] == ["two", "Sum up."]
+    assert workspace.state.request.live is not workspace.state.request.shown
+    live.set_draft("", (), "continue")
+    live.compose()
+    assert words(workspace)[-2] == "two"
+    live.show_kind("impersonate")  # what is chosen goes before what is typed
+    live.compose()
+    assert "Write the next message of" in words(workspace)[-1]
+    live.return_to_live()
+    live.set_draft("three")
+    live.compose()
+    assert words(workspace)[-1] == "three"
+    assert workspace.state.request.shown is workspace.state.request.live
