@@ -17,7 +17,8 @@ from tests.plugins.tap.wire import PATIENCE
 from tests.vendors import serve
 from tui_chat.plugins.tap.exchange import RecordedExchange
 from tui_chat.plugins.tap.proxy import TapProxy
-from tui_chat.plugins.tap.recorder import RecordedCall, Recorder
+from tui_chat.plugins.tap.recorded_call import RecordedCall
+from tui_chat.plugins.tap.recorder import Recorder
 from tui_chat.plugins.tap.sessions import SessionWriter
 from tui_chat.plugins.tap.upstreams import read_upstream, route_to
 from tui_chat.store import Store

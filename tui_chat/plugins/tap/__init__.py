@@ -7,6 +7,7 @@ upstreams          the servers that requests go on to, and the protocols of requ
 exchange           what is kept of a request and its response, credentials masked
 calls              an exchange read as a model call (programs: which program sent it)
 conversations      which calls belong together (comparison: what one changed of the one before it)
+recorded_call      a call that has ended, with its reply, comparison and cost
 recorder           follows exchanges until they are explained (sessions: and stored)
 call_output        a call as a line of a table, and as JSON
 calls_view         the calls of a session, in the inspector

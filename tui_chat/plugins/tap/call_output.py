@@ -22,7 +22,7 @@ from tui_chat.models.usage import CacheLoss, short_number
 from tui_chat.plugins.tap.calls import Call
 from tui_chat.plugins.tap.comparison import CallComparison
 from tui_chat.plugins.tap.conversations import PlacedCall
-from tui_chat.plugins.tap.recorder import RecordedCall
+from tui_chat.plugins.tap.recorded_call import RecordedCall
 
 _COLUMNS = (("time", 8), ("program", 13), ("model", 18))
 _FIGURES = (("input", 6), ("cached", 6), ("written", 7), ("lost", 6), ("cost", 8))

@@ -15,7 +15,7 @@ from typing import Any, cast
 
 from tui_chat.analysis import CapturedRequest, read_captured
 from tui_chat.compose import Composed
-from tui_chat.errors import InputError, ProviderError, ReplyCut, TuiChatError
+from tui_chat.errors import InputError, ProviderError, ReplyCut
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.content_encoding import ContentDecoder, EncodingFault, decode_body
 from tui_chat.models.endpoint import Endpoint, Protocol
@@ -258,10 +258,3 @@ def _end_of_events(body: bytearray, start: int) -> int:
         return body.rfind(b"\n", start) + 1
     ends = (body.rfind(end, start) + len(end) for end in (b"\n\n", b"\r\n\r\n", b"\r\r"))
     return max(end if end > start + 1 else 0 for end in ends)
-
-
-def failure_of(exchange: RecordedExchange, error: TuiChatError | None) -> str:
-    """Return why a call did not end well, as a sentence; empty if it did."""
-    if exchange.outcome in ("complete", "open"):
-        return str(error) if error is not None else ""
-    return exchange.fault or str(error or "")

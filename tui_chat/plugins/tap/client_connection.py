@@ -398,8 +398,6 @@ def _keep_request(exchange: RecordedExchange, parts: list[Part]) -> None:
     for part in parts:
         if isinstance(part, bytes):
             exchange.request.add(part)
-        elif isinstance(part, tuple):
-            exchange.request.trailers = part
 
 
 def _keep_response(exchange: RecordedExchange, parts: list[Part], now: float) -> None:
@@ -408,8 +406,6 @@ def _keep_response(exchange: RecordedExchange, parts: list[Part], now: float) ->
             exchange.begin_response(part.status, part.headers, now)
         elif isinstance(part, bytes):
             exchange.add_response(part, now)
-        elif isinstance(part, tuple):
-            exchange.response.trailers = part
 
 
 def error_body(status: int, sentence: str, protocol: Protocol | None) -> bytes:

@@ -43,7 +43,8 @@ from tui_chat.plugins.tap.call_output import call_json, call_line, heading
 from tui_chat.plugins.tap.calls import Call
 from tui_chat.plugins.tap.exchange import RecordedExchange
 from tui_chat.plugins.tap.proxy import TapProxy
-from tui_chat.plugins.tap.recorder import RecordedCall, Recorder
+from tui_chat.plugins.tap.recorded_call import RecordedCall
+from tui_chat.plugins.tap.recorder import Recorder
 from tui_chat.plugins.tap.sessions import SessionWriter
 from tui_chat.plugins.tap.upstreams import (
     BASE_URL_VARIABLES,

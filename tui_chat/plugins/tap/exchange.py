@@ -65,7 +65,6 @@ class BodyCopy:
     kept: int = 0
     is_whole: bool = True
     """False if it is larger than the limit; then nothing of it is kept."""
-    trailers: Headers = ()
 
     def add(self, data: bytes) -> None:
         """Keep what passed."""

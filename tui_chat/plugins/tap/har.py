@@ -15,12 +15,12 @@ from tui_chat.errors import InputError
 from tui_chat.interop.har import HarEntry, read_entry
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.plugins.tap.call_output import call_json, call_line, heading
-from tui_chat.plugins.tap.calls import RecordedReplyReader, failure_of, read_call
+from tui_chat.plugins.tap.calls import RecordedReplyReader, read_call
 from tui_chat.plugins.tap.comparison import compare
 from tui_chat.plugins.tap.conversations import Conversations
 from tui_chat.plugins.tap.exchange import Held, RecordedExchange
 from tui_chat.plugins.tap.http_messages import RequestHead
-from tui_chat.plugins.tap.recorder import RecordedCall, calibrate_call
+from tui_chat.plugins.tap.recorded_call import RecordedCall, calibrate_call
 
 MOST_ENTRIES = 100_000
 """Maximum entries that are read."""
@@ -113,11 +113,7 @@ def har_calls(text: str) -> Iterator[HarCall]:
             message = reader.reply.message(call.protocol)
             conversations.remember_response(placed, reader.reply.id, message)
         call, comparison = calibrate_call(call, comparison, reader.reply.usage.input)
-        failure = failure_of(exchange, reader.error)
-        recorded = RecordedCall(
-            placed, call, comparison, reader, reader.error, failure, None, "", ""
-        )
-        yield HarCall(number, began, recorded)
+        yield HarCall(number, began, RecordedCall(placed, call, comparison, reader))
 
 
 def _exchange(entry: HarEntry, number: int) -> RecordedExchange:

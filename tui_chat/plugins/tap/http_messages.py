@@ -117,8 +117,8 @@ class ResponseHead:
     headers: Headers
 
 
-Part: TypeAlias = RequestHead | ResponseHead | bytes | Headers
-"""What a message is made of: its head, pieces of its body, and at last the trailers."""
+Part: TypeAlias = RequestHead | ResponseHead | bytes
+"""What is kept of a message: its head, and pieces of its body."""
 
 
 class MessageReader:
@@ -166,7 +166,6 @@ class MessageReader:
                     parts.append(bytes(event.data))
                 elif isinstance(event, h11.EndOfMessage):
                     self.is_whole = True
-                    parts.append(_headers(event))
                 else:
                     raise MessageFault("The connection was closed.")
         except h11.RemoteProtocolError as error:
@@ -176,8 +175,8 @@ class MessageReader:
 
 
 def _headers(event: Any) -> Headers:
-    """Return the headers of an event, or its trailers, in their own spelling."""
-    pairs: Iterable[tuple[bytes, bytes]] = event.headers.raw_items() if event.headers else ()
+    """Return the headers of an event in their own spelling."""
+    pairs: Iterable[tuple[bytes, bytes]] = event.headers.raw_items()
     return tuple((name.decode("latin-1"), value.decode("latin-1")) for name, value in pairs)
 
 

@@ -9,27 +9,22 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
-from dataclasses import replace
-from decimal import Decimal
 from fnmatch import fnmatchcase
 from time import monotonic
 
-from tui_chat.compose import calibrate
-from tui_chat.errors import ProviderError
-from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import Turn
 from tui_chat.models.prices import STANDARD_TIERS, Prices
 from tui_chat.models.reply import Reply
 from tui_chat.models.session import UNPRICED
-from tui_chat.models.usage import CacheLoss, Usage, cost_of
-from tui_chat.plugins.tap.calls import Call, RecordedReplyReader, failure_of, read_call
+from tui_chat.models.usage import Usage, cost_of
+from tui_chat.plugins.tap.calls import Call, RecordedReplyReader, read_call
 from tui_chat.plugins.tap.comparison import CallComparison, cache_loss, compare
 from tui_chat.plugins.tap.conversations import Conversations, PlacedCall
 from tui_chat.plugins.tap.exchange import RecordedExchange
+from tui_chat.plugins.tap.recorded_call import RecordedCall, calibrate_call
 from tui_chat.plugins.tap.sessions import SessionWriter, StoredCall
 from tui_chat.providers.credentials import Credentials
-from tui_chat.store.replies import Ending
 
 _LOG = logging.getLogger(__name__)
 FLUSH_SECONDS = 0.25
@@ -42,44 +37,6 @@ _SMALL = 64 * 1024
 """Bytes of a response that are read on the event loop; more are read in a thread."""
 MOST_FOLLOWED = 256
 """Exchanges that are followed at once; further ones pass and are counted."""
-
-
-@dataclass(frozen=True, slots=True)
-class RecordedCall:
-    """A model call that has ended, explained."""
-
-    placed: PlacedCall
-    call: Call
-    comparison: CallComparison | None
-    reader: RecordedReplyReader | None
-    """None if there was no response."""
-    error: ProviderError | None
-    failure: str
-    """Why it did not end well, as a sentence; empty if it did."""
-    cost: Decimal | None
-    priced: str
-    """Whose prices the cost is from."""
-    session_id: str
-    """Of the session that it is stored in; empty if it is not stored."""
-    loss: CacheLoss | None = None
-    """What it lost of the prompt cache; None if nothing is known to be lost."""
-
-    @property
-    def exchange(self) -> RecordedExchange:
-        """What passed."""
-        return self.call.exchange
-
-    @property
-    def reply(self) -> Reply:
-        """The reply as far as it came."""
-        return self.reader.reply if self.reader is not None else Reply()
-
-    @property
-    def first_token(self) -> float | None:
-        """Seconds from the end of the request to the first text, reasoning or call."""
-        asked = self.exchange.requested
-        first = self.reader.first if self.reader is not None else None
-        return None if first is None or asked is None else max(0.0, first - asked)
 
 
 PricesOfCall = Callable[[Call, str], Prices | None]
@@ -235,7 +192,7 @@ class Recorder:
             message = reply.message(call.protocol)
             self._conversations.remember_response(placed, reply.id, message)
         if stored is not None and self._writer is not None:
-            await self._store_end(self._writer, recorded, stored)
+            await self._writer.finish(recorded, stored)
         async with self._reporting:
             await asyncio.to_thread(self._on_call, recorded)
         self.calls += 1
@@ -310,50 +267,11 @@ class Recorder:
             call,
             comparison,
             reader,
-            error,
-            failure_of(call.exchange, error),
             cost,
             priced,
             stored.session_id if stored is not None else "",
             loss,
         )
-
-    async def _store_end(
-        self, writer: SessionWriter, recorded: RecordedCall, stored: StoredCall
-    ) -> None:
-        exchange, reply = recorded.exchange, recorded.reply
-        status: Ending = "failed" if recorded.failure else "complete"
-        if exchange.outcome in ("client disconnected", "ended"):
-            status = "stopped"
-        asked = exchange.requested or exchange.began
-        await writer.finish(
-            recorded.placed,
-            stored,
-            reply.message(recorded.call.protocol),
-            status=status,
-            error=recorded.failure if status == "failed" else "",
-            usage=reply.usage,
-            finish=reply.finish.raw if reply.finish is not None else "",
-            seconds=None if exchange.ended is None else max(0.0, exchange.ended - asked),
-            first=recorded.first_token,
-            cost=recorded.cost,
-            priced=recorded.priced,
-            cache_loss=recorded.loss,
-            received=recorded.reader.received() if recorded.reader is not None else None,
-        )
-
-
-def calibrate_call(
-    call: Call, comparison: CallComparison | None, reported: int | None
-) -> tuple[Call, CallComparison | None]:
-    """Return a call and its comparison with the tokens that its reply reported."""
-    if call.composed is None:
-        return call, comparison
-    composed = calibrate(call.composed, reported)
-    budget = composed.envelope.budget
-    if comparison is not None and budget is not None:
-        comparison = comparison.calibrated(budget.total)
-    return replace(call, composed=composed), comparison
 
 
 def _turns(call: Call) -> tuple[Turn, ...]:

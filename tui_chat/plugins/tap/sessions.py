@@ -15,24 +15,21 @@ import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import field, replace
-from decimal import Decimal
 from hashlib import blake2b, sha256
-from typing import Any
 
 from tui_chat.errors import RecordGone, StoreError
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import Message, own_words
-from tui_chat.models.request import RawResponse, RequestRecord, recorded_recipe
+from tui_chat.models.request import RequestRecord, recorded_recipe
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.session import Entry, Session
 from tui_chat.models.settings import NO_SETTINGS
 from tui_chat.models.transcript import SessionTranscript
-from tui_chat.models.usage import CacheLoss, Usage
 from tui_chat.plugins.tap.calls import Call
 from tui_chat.plugins.tap.conversations import Key, PlacedCall, RecordedConversation, message_key
+from tui_chat.plugins.tap.recorded_call import RecordedCall
 from tui_chat.store import Store
-from tui_chat.store.replies import Ending
 
 TAG = "tap"
 """The tag, and the folder, of sessions that were recorded."""
@@ -251,34 +248,26 @@ class SessionWriter:
         except (StoreError, RecordGone):
             return  # `finish` counts it
 
-    async def finish(
-        self,
-        placed: PlacedCall,
-        stored: StoredCall,
-        message: Message,
-        *,
-        status: Ending,
-        error: str,
-        usage: Usage,
-        finish: str,
-        seconds: float | None,
-        first: float | None,
-        cost: Decimal | None,
-        priced: str,
-        cache_loss: CacheLoss | None,
-        received: RawResponse | None,
-    ) -> None:
+    async def finish(self, recorded: RecordedCall, stored: StoredCall) -> None:
         """End a reply."""
-        message = _named(message, stored)
-        known = self._known.get(placed.conversation.number)
+        message, reply = _named(recorded.message, stored), recorded.reply
+        known = self._known.get(recorded.placed.conversation.number)
         if known is not None:
             known.children.setdefault(stored.parent_id, []).append(message)
-        values: dict[str, Any] = {"usage": usage, "finish": finish, "seconds": seconds}
-        values |= {"first": first, "cost": cost, "priced": priced, "received": received}
-        values["cache_loss"] = cache_loss
         try:
             await self._store.replies.finish(
-                stored.entry_id, message=message, status=status, error=error, **values
+                stored.entry_id,
+                message=message,
+                status=recorded.status,
+                error=recorded.failure if recorded.status == "failed" else "",
+                usage=reply.usage,
+                finish=reply.finish.raw if reply.finish is not None else "",
+                seconds=recorded.seconds,
+                first=recorded.first_token,
+                cost=recorded.cost,
+                priced=recorded.priced,
+                cache_loss=recorded.loss,
+                received=recorded.reader.received() if recorded.reader is not None else None,
             )
         except StoreError:
             self.dropped += 1
