@@ -31,18 +31,10 @@ from tui_chat.models.envelope import Turn
 from tui_chat.models.json_text import JsonObject, as_array, as_object, as_string, to_json
 from tui_chat.models.message import Message, ToolCall
 from tui_chat.models.reply import Reply, advance
-from tui_chat.protocols.registry import protocol_of
+from tui_chat.protocols.registry import protocol_of, protocol_of_path
 
 FAILED = "A request got no reply that can be read; its messages were kept."
 
-_PATHS = (
-    (re.compile(r"/chat/completions$"), Protocol.OPENAI_CHAT),
-    (re.compile(r"/responses$"), Protocol.OPENAI_RESPONSES),
-    (re.compile(r"/messages$"), Protocol.ANTHROPIC),
-    (re.compile(r":(?:streamG|g)enerateContent$"), Protocol.GEMINI),
-    (re.compile(r"/api/chat$"), Protocol.OLLAMA),
-)
-"""How the path of a request for a reply ends."""
 _LINE_END = re.compile(r"\r\n|\r|\n")
 
 
@@ -210,7 +202,7 @@ def _exchange(value: object) -> _Exchange | None:
     entry = read_entry(value) if method == "POST" else None
     if entry is None or not entry.body.lstrip().startswith(b"{"):
         return None
-    protocol = next((known for pattern, known in _PATHS if pattern.search(entry.path)), None)
+    protocol = protocol_of_path(entry.path)
     return None if protocol is None else _Exchange(protocol, entry)
 
 

@@ -90,6 +90,8 @@ def _same_path(root: str, path: str, version: str) -> str:
 class UrlRules:
     """How a base URL is read; see `base_url`."""
 
+    reply_end: re.Pattern[str]
+    """How the path of a request for a reply ends."""
     request_end: re.Pattern[str]
     """How the path of a request ends; a base URL that ends so loses it."""
     own_end: re.Pattern[str] | None = None

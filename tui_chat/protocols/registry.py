@@ -44,6 +44,12 @@ def detect_protocol(model: str) -> Protocol | None:
     return None
 
 
+def protocol_of_path(path: str) -> Protocol | None:
+    """Return the protocol of a request for a reply by the path of its URL; None for any other."""
+    ends = ((each.protocol, each.urls.reply_end) for each in PROTOCOLS.values())
+    return next((protocol for protocol, end in ends if end.search(path)), None)
+
+
 def detect_request(body: Mapping[str, Any]) -> Protocol | None:
     """Return the protocol of a request body; None if it is not a request.
 

@@ -32,9 +32,9 @@ from tui_chat.models.stream_events import StreamEvent
 from tui_chat.models.text import Origin, OriginKind
 from tui_chat.plugins.tap.exchange import RecordedExchange
 from tui_chat.plugins.tap.programs import NO_PROGRAM, Program, program_of
-from tui_chat.plugins.tap.upstreams import model_in_path, protocol_of_call, protocol_of_path
+from tui_chat.plugins.tap.upstreams import model_in_path, protocol_of_call
 from tui_chat.protocols.common.error_body import response_error
-from tui_chat.protocols.registry import protocol_of
+from tui_chat.protocols.registry import protocol_of, protocol_of_path
 from tui_chat.providers import recorded_events
 from tui_chat.providers.credentials import Credentials
 
@@ -102,7 +102,7 @@ def read_call(
 
 
 def _read_call(exchange: RecordedExchange, wanted: Protocol | None) -> Call | None:
-    path_protocol = protocol_of_path(exchange.target)
+    path_protocol = protocol_of_path(exchange.path)
     if exchange.method != "POST":
         return None
     if not exchange.request.is_whole:

@@ -35,7 +35,8 @@ from tui_chat.plugins.tap.http_messages import (
     ResponseHead,
     read_request_head,
 )
-from tui_chat.plugins.tap.upstreams import Route, Upstream, protocol_of_path
+from tui_chat.plugins.tap.upstreams import Route, Upstream
+from tui_chat.protocols.registry import protocol_of_path
 
 _LOG = logging.getLogger(__name__)
 CONNECT_SECONDS = 30.0
@@ -366,7 +367,7 @@ class ClientConnection:
 
     async def _answer(self, status: int, sentence: str, target: str, *, close: bool) -> None:
         """Answer in place of the upstream, in the form of the provider's errors."""
-        body = error_body(status, sentence, protocol_of_path(target))
+        body = error_body(status, sentence, protocol_of_path(target.partition("?")[0]))
         lines = [
             f"HTTP/1.1 {status} {_REASONS.get(status, 'Error')}",
             "content-type: application/json",

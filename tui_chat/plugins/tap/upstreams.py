@@ -26,7 +26,7 @@ from tui_chat.errors import InputError
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.endpoint import Protocol
 from tui_chat.plugins.tap.http_messages import RequestHead
-from tui_chat.protocols.registry import detect_request
+from tui_chat.protocols.registry import detect_request, protocol_of_path
 
 _LONGEST_ANSWER = 64 * 1024
 
@@ -274,9 +274,9 @@ def is_loopback(host: str) -> bool:
 
 def _provider_of(head: RequestHead) -> Protocol:
     """Return a protocol of the provider that any request is meant for, by its path and headers."""
-    if (found := protocol_of_path(head.target)) is not None:
-        return found
     path = head.target.partition("?")[0]
+    if (found := protocol_of_path(path)) is not None:
+        return found
     if head.header("anthropic-version") or head.header("x-api-key") or "/messages" in path:
         return Protocol.ANTHROPIC
     if head.header("x-goog-api-key") or path.startswith("/v1beta") or "key=" in head.target:
@@ -284,25 +284,11 @@ def _provider_of(head: RequestHead) -> Protocol:
     return Protocol.OLLAMA if path.startswith("/api/") else Protocol.OPENAI_CHAT
 
 
-_MODEL_CALLS: tuple[tuple[re.Pattern[str], Protocol], ...] = (
-    (re.compile(r"/chat/completions/?$"), Protocol.OPENAI_CHAT),
-    (re.compile(r"/responses/?$"), Protocol.OPENAI_RESPONSES),
-    (re.compile(r"/messages/?$|:(?:rawPredict|streamRawPredict)$"), Protocol.ANTHROPIC),
-    (re.compile(r":(?:generateContent|streamGenerateContent)$"), Protocol.GEMINI),
-    (re.compile(r"/api/chat/?$"), Protocol.OLLAMA),
-)
-"""How the paths of model calls end."""
 _OTHER_CALLS = re.compile(
     r"(?i)tokens?$|token-count$|tokenize$|embed|batch|moderation|/files|/models/?$|/compact$"
 )
 """Paths of calls whose bodies may look like those of model calls."""
 _PATH_MODEL = re.compile(r"/models/([^/:]+):")
-
-
-def protocol_of_path(target: str) -> Protocol | None:
-    """Return the protocol of a model call by its path; None for any other path."""
-    path = target.partition("?")[0]
-    return next((protocol for end, protocol in _MODEL_CALLS if end.search(path)), None)
 
 
 def protocol_of_call(
@@ -313,9 +299,9 @@ def protocol_of_call(
     """
     if method != "POST":
         return None
-    if (found := protocol_of_path(target)) is not None:
-        return found
     path = target.partition("?")[0]
+    if (found := protocol_of_path(path)) is not None:
+        return found
     conversation = body.get("messages") or body.get("contents") or body.get("input")
     if _OTHER_CALLS.search(path) or not isinstance(conversation, list):
         return None

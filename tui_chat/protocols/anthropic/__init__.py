@@ -24,6 +24,7 @@ ANTHROPIC = ProtocolDefinition(
     headers=version_header,
     model_pattern=re.compile("claude"),
     urls=UrlRules(
+        reply_end=re.compile(r"/messages/?$|:(?:rawPredict|streamRawPredict)$"),
         request_end=re.compile(r"/(?:messages(?:/count_tokens)?|models)$"),
         own_end=re.compile(r"/messages(?:/count_tokens)?$"),
         root=lambda host, port, path: (path.removesuffix("/v1"), ""),

@@ -45,6 +45,7 @@ GEMINI = ProtocolDefinition(
     model_in_path=True,
     model_pattern=re.compile("gemini|gemma"),
     urls=UrlRules(
+        reply_end=re.compile(r":(?:generateContent|streamGenerateContent)$"),
         request_end=re.compile(r"/models(?:/[^/]+)?$"),
         own_end=re.compile(r":(?:stream)?generateContent$", re.IGNORECASE),
         root=_root,

@@ -24,6 +24,7 @@ OLLAMA = ProtocolDefinition(
     stream_type="application/x-ndjson",
     models_path=lambda endpoint: "/api/tags",
     urls=UrlRules(
+        reply_end=re.compile(r"/api/chat/?$"),
         request_end=re.compile(r"/(?:chat|tags)$"),
         # Ollama serves OpenAI's protocols below /v1; its own API is beside it.
         root=lambda host, port, path: (re.sub(r"/(?:api|v1)$", "", path), ""),

@@ -24,6 +24,7 @@ OPENAI_CHAT = ProtocolDefinition(
     models_path=lambda endpoint: "/models",
     model_pattern=re.compile(r"(ft:)?(gpt|chatgpt|o\d)"),
     urls=UrlRules(
+        reply_end=re.compile(r"/chat/completions/?$"),
         request_end=re.compile(r"/(?:chat/completions|models)$"),
         own_end=re.compile(r"/chat/completions$"),
         root=versioned_root,

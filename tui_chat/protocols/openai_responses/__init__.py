@@ -23,6 +23,7 @@ OPENAI_RESPONSES = ProtocolDefinition(
     read_reply=read_reply,
     models_path=lambda endpoint: "/models",
     urls=UrlRules(
+        reply_end=re.compile(r"/responses/?$"),
         request_end=re.compile(r"/(?:responses|models)$"),
         own_end=re.compile(r"/responses$"),
         root=versioned_root,
