@@ -353,15 +353,12 @@ def test_read_gives_the_pictures_of_a_reply(run: Run, tmp_path: Path):
 
 @pytest.mark.parametrize("command", [["inspect"], ["read", "--protocol", "gemini"],
                                      ["convert", "--to", "gemini"]])  # fmt: skip
-def test_a_transcript_of_another_program_is_named(run: Run, tmp_path: Path, command: list[str]):
-    file = tmp_path / "session.jsonl"
-    record = {"type": "user", "uuid": "u", "parentUuid": None, "sessionId": "s",
-              "message": {"role": "user", "content": "Hi"}}  # fmt: skip
-    file.write_text(json.dumps(record) + "\n")
+def test_an_export_is_named(run: Run, tmp_path: Path, command: list[str]):
+    file = tmp_path / "export.json"
+    file.write_text('{"format": "tui-chat", "version": 1, "sessions": []}')
     result = run(*command, str(file))
     assert result.code
-    assert "Claude Code's sessions" in result.err
-    assert "`tui-chat view FILE`" in result.err
+    assert "tui-chat's own JSON" in result.err
     shown = run("sessions", "show", str(file))
     assert shown.code
     assert "is a file, not a session" in shown.err

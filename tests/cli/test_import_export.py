@@ -19,7 +19,6 @@ from typing import Any
 import pytest
 
 from tests.cli.conftest import Done, Run
-from tests.interop.exports import chatgpt, node
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import Message
 from tui_chat.models.request import RequestRecord
@@ -34,20 +33,28 @@ def chat(run: Run, tmp_path: Path) -> Command:
     return lambda *words: run("--data-dir", tmp_path / "data", *words)
 
 
-def conversation(title: str, said: str, **facts: Any) -> dict[str, Any]:
-    nodes = [
-        node("q", None, "user", said),
-        node("a", "q", "assistant", "North.", metadata={"model_slug": "gpt-4"}),
-        node("b", "q", "assistant", "South."),
+def conversation(title: str, said: str) -> dict[str, Any]:
+    """A session of our own JSON with a question and two answers."""
+    key = title.replace(" ", "-")
+    question = {"id": f"{key}-q", "role": "user", "content": said}
+    answers = [
+        {"id": f"{key}-{each}", "role": "assistant", "content": text, "parent_id": f"{key}-q"}
+        for each, text in (("a", "North."), ("b", "South."))
     ]
-    return chatgpt(*nodes, title=title, conversation_id=title, current="a", **facts)
+    answers[0]["model"] = "gpt-4"
+    session = {
+        "session_id": title.replace(" ", "") + "session",
+        "title": title,
+        "head_id": f"{key}-a",
+    }
+    return {"session": session, "messages": [question, *answers]}
 
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
     path = tmp_path / "conversations.json"
     told = [conversation("A walk", "Where to, 去北方好吗?"), conversation("A swim", "How far?")]
-    path.write_text(json.dumps(told))
+    path.write_text(json.dumps({"format": "tui-chat", "version": 1, "sessions": told}))
     return path
 
 
@@ -106,10 +113,10 @@ def test_import_prints_json(chat: Command, file: Path, tmp_path: Path):
 
 def test_faults_are_printed_on_standard_error_beside_the_report(chat: Command, tmp_path: Path):
     path = tmp_path / "c.json"
-    path.write_text(json.dumps([{"mapping": {"\x1b[31m": {"parent": "\x1b[31m"}}}]))
+    path.write_text(json.dumps([{"messages": [{"role": "\x1b[31m", "content": ""}]}]))
     done = chat("import", path)
     assert done.code == 2
-    assert f"{path}: $[0].mapping has no first message" in done.err
+    assert f"{path}: $[0].messages[0].role must be one of" in done.err
     path.write_text(
         '{"format": "tui-chat", "version": 9, "program": "\\u001b[31mx", "sessions": []}'
     )

@@ -10,7 +10,7 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import Input, OptionList, Static
 
-from tests.interop.exports import chatgpt, lines, node, tavern, tavern_header
+from tests.interop.exports import lines, tavern, tavern_header
 from tests.ui.app_under_test import make_app, opened, replied, say, settle, until
 from tui_chat.models.role import Role
 from tui_chat.models.session import Node
@@ -218,7 +218,8 @@ async def test_a_dialog_does_not_end_an_import(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = tmp_path / "conversations.json"
-    file.write_text(json.dumps([chatgpt(node("q", None, "user", "Question"), title="Talk")]))
+    said = {"role": "user", "content": "Question"}
+    file.write_text(json.dumps({"title": "Talk", "messages": [said]}))
     async with make_app(tmp_path).run_test(size=(120, 35)) as pilot:
         app = await opened(pilot)
         assert app.workspace is not None

@@ -1,0 +1,62 @@
+"""The formats of other programs are detected from their content."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Run
+from tests.interop.exports import block, chatgpt, claude, claude_message, node
+from tests.interop.reading import only, read, said
+from tui_chat import extensions
+from tui_chat.interop.reader import known_formats
+
+
+@pytest.mark.parametrize(
+    "file",
+    [
+        chatgpt(node("q", None, "user", "Hi"), node("a", "q", "assistant", "Hello")),
+        {"conversations": [claude(claude_message("1", "human", block("Hi")),
+                                  claude_message("2", "assistant", block("Hello")))]},
+    ],
+)  # fmt: skip
+def test_known_formats_are_detected(file: object):
+    assert said(only(file)) == [("user", "Hi"), ("assistant", "Hello")]
+
+
+def test_formats_may_be_mixed():
+    both = [chatgpt(node("q", None, "user", "a")), claude(claude_message("1", "human", text="b"))]
+    assert [each.transcript is not None for each in read(both)] == [True, True]
+
+
+def test_what_is_beside_conversations_is_passed_over():
+    account = {"uuid": "a", "email_address": "kim@example.org"}
+    assert [each.ignored for each in read([account])] == [True]
+
+
+def test_without_the_plugin_an_unknown_file_names_it(monkeypatch: pytest.MonkeyPatch):
+    assert "Codex's rollouts" in known_formats()
+    left = tuple(each for each in extensions.plugins() if each.name != "transcripts")
+    monkeypatch.setattr(extensions, "built_in_plugins", lambda: left)
+    talk = chatgpt(node("q", None, "user", "Hi"))
+    [found] = read([talk])
+    assert found.fault == "is not a conversation of a known format"
+    assert "The plugin “transcripts”, which is not installed, reads ChatGPT's" in found.advice
+
+
+@pytest.mark.parametrize("command", [["inspect"], ["read", "--protocol", "gemini"],
+                                     ["convert", "--to", "gemini"]])  # fmt: skip
+def test_the_program_of_a_transcript_is_named(run: Run, tmp_path: Path, command: list[str]):
+    file = tmp_path / "session.jsonl"
+    record = {"type": "user", "uuid": "u", "parentUuid": None, "sessionId": "s",
+              "message": {"role": "user", "content": "Hi"}}  # fmt: skip
+    file.write_text(json.dumps(record) + "\n")
+    result = run(*command, str(file))
+    assert result.code
+    assert "Claude Code's sessions" in result.err
+    assert "`tui-chat view FILE`" in result.err
+    shown = run("sessions", "show", str(file))
+    assert shown.code
+    assert "is a file, not a session" in shown.err
