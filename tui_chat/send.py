@@ -26,7 +26,8 @@ from tui_chat.errors import RecordGone, Refused, ReplyCut, TooLarge, TuiChatErro
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.message import Message
 from tui_chat.models.prices import STANDARD_TIERS, Prices
-from tui_chat.models.reply import Reply, Rope, advance
+from tui_chat.models.reply import Reply, Rope
+from tui_chat.models.reply_growth import advance
 from tui_chat.models.request import RequestRecord
 from tui_chat.models.session import UNPRICED, Entry
 from tui_chat.models.stream_events import StreamEvent, TextDelta, text_bytes

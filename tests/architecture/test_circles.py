@@ -19,8 +19,14 @@ import tui_chat
 PACKAGE = Path(tui_chat.__file__).parent
 
 REMAINING: Mapping[str, frozenset[str]] = {
-    "models": frozenset({"reply", "reply_limits"}),  # a limit depends on what has arrived
-    "context": frozenset({"macros.dialects", "macros.syntax"}),  # where a macro ends differs
+    "context": frozenset(
+        {
+            *("inputs", "rules"),  # the values of macros are functions of the inputs
+            *("macros.dialects", "macros.syntax"),  # where a macro ends differs
+        }
+    ),
+    # The values of macros and the policies share SillyTavern's defaults.
+    "plugins": frozenset({"sillytavern.context.macro_words", "sillytavern.policies"}),
     # Whatever reads a file says if it is a character card, which a plugin's file kind tells.
     "library": frozenset({"file_reader", "foreign_files", "typed_fields"}),
     "ui": frozenset(
@@ -30,8 +36,8 @@ REMAINING: Mapping[str, frozenset[str]] = {
             # The chat's four inner areas name the one that they are in.
             *("areas.chat.area", "areas.chat.composer_area", "areas.chat.drafts"),
             *("areas.chat.message_area", "areas.chat.side_replies", "areas.chat.tool_call_area"),
-            # The parts of the app name the app.
-            *("action_index", "app", "key_queue", "lifecycle", "main_screen", "plugin_actions"),
+            # Actions of plugins are functions of the app.
+            *("app", "plugin_actions"),
         }
     ),
 }

@@ -15,7 +15,7 @@ from tests.e2e.conftest import settled
 from tests.providers.hostile_server import CASES, HostileServer, serve_hostile
 from tui_chat.config import BUILT_IN_ENDPOINTS
 from tui_chat.errors import ProviderError, Refused
-from tui_chat.models import json_text, reply_limits
+from tui_chat.models import json_text, reply_growth
 from tui_chat.models.endpoint import Protocol
 from tui_chat.protocols.anthropic import stream as anthropic
 from tui_chat.protocols.gemini import stream as gemini_stream
@@ -90,11 +90,11 @@ def reduced(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(client, "EVENT_SIZE", 300_000)
     monkeypatch.setattr(client, "BODY_SIZE", 300_000)
     monkeypatch.setattr(client, "STREAM_SIZE", 1_500_000)
-    monkeypatch.setattr(reply_limits, "REPLY_SIZE", 400_000)
-    monkeypatch.setattr(reply_limits, "ARGUMENTS_SIZE", 100_000)
+    monkeypatch.setattr(reply_growth, "REPLY_SIZE", 400_000)
+    monkeypatch.setattr(reply_growth, "ARGUMENTS_SIZE", 100_000)
     monkeypatch.setattr(gemini_stream, "ARGUMENTS_SIZE", 100_000)
-    monkeypatch.setattr(reply_limits, "MOST_CALLS", 100)
-    monkeypatch.setattr(reply_limits, "MOST_PIECES", 500)
+    monkeypatch.setattr(reply_growth, "MOST_CALLS", 100)
+    monkeypatch.setattr(reply_growth, "MOST_PIECES", 500)
     monkeypatch.setattr(anthropic, "MOST_PIECES", 500)
     monkeypatch.setattr(json_text, "_UNCHECKED_LENGTH", 10_000)
     monkeypatch.setattr(json_text, "MAX_VALUES", 20_000)
@@ -158,8 +158,8 @@ async def test_endless_output_is_stopped_at_a_limit(
         thoughts = "".join(block.text for block in message.semantics.reasoning)
         assert message.content.startswith("Hello.") or "|a|" in message.content or thoughts
     size = len(message.content) + sum(len(call.arguments) for call in message.tool_calls)
-    assert size <= reply_limits.REPLY_SIZE
-    assert len(message.tool_calls) <= reply_limits.MOST_CALLS
+    assert size <= reply_growth.REPLY_SIZE
+    assert len(message.tool_calls) <= reply_growth.MOST_CALLS
     assert max(steps) < LONGEST_STEP
 
 

@@ -15,7 +15,8 @@ from tui_chat.interop.markdown import markdown
 from tui_chat.interop.messages import message_lines, read_history
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import Message, Part
-from tui_chat.models.reply import Reply, advance
+from tui_chat.models.reply import Reply
+from tui_chat.models.reply_growth import advance
 from tui_chat.models.stream_events import MediaPart, TextDelta
 
 PNG = base64.b64encode(b"\x89PNG\r\n\x1a\n" + bytes(2_000)).decode()

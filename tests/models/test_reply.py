@@ -1,8 +1,9 @@
 import pytest
 
-from tui_chat.models import reply_limits
+from tui_chat.models import reply_growth
 from tui_chat.models.endpoint import Protocol
-from tui_chat.models.reply import Reply, Rope, advance
+from tui_chat.models.reply import Reply, Rope
+from tui_chat.models.reply_growth import advance
 from tui_chat.models.stream_events import (
     Finished,
     OtherBlock,
@@ -67,10 +68,10 @@ def test_a_new_reply_is_empty():
 
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reply_limits, "REPLY_SIZE", 20)
-    monkeypatch.setattr(reply_limits, "ARGUMENTS_SIZE", 10)
-    monkeypatch.setattr(reply_limits, "MOST_CALLS", 2)
-    monkeypatch.setattr(reply_limits, "MOST_PIECES", 4)
+    monkeypatch.setattr(reply_growth, "REPLY_SIZE", 20)
+    monkeypatch.setattr(reply_growth, "ARGUMENTS_SIZE", 10)
+    monkeypatch.setattr(reply_growth, "MOST_CALLS", 2)
+    monkeypatch.setattr(reply_growth, "MOST_PIECES", 4)
 
 
 def test_a_reply_is_cut_at_its_limit(small: None):
@@ -86,7 +87,7 @@ def test_a_reply_is_cut_at_its_limit(small: None):
 
 
 def test_text_has_its_own_limit(small: None, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(reply_limits, "TEXT_SIZE", 5)
+    monkeypatch.setattr(reply_growth, "TEXT_SIZE", 5)
     found = folded(OtherBlock("x", "d" * 9), TextDelta("abc"), ReasoningDelta(0, "defg"))
     assert (found.text, found.thought, found.text_size) == ("abc", "de", 5)
     assert found.excess.startswith("The text of the reply is longer than 5 characters;")

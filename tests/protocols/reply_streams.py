@@ -8,7 +8,8 @@ from collections.abc import AsyncIterator, Iterable, Sequence
 import httpx
 from httpx_sse import EventSource
 
-from tui_chat.models.reply import Reply, advance
+from tui_chat.models.reply import Reply
+from tui_chat.models.reply_growth import advance
 from tui_chat.models.stream_events import StreamEvent
 from tui_chat.protocols.base import StreamParser
 from tui_chat.providers import IncomingResponse

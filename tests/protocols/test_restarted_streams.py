@@ -13,8 +13,8 @@ import pytest
 from tests.protocols.reply_streams import fold, parse
 from tui_chat.errors import ReplyCut
 from tui_chat.models.endpoint import Protocol
-from tui_chat.models.reply import MOST_REPLACED, Reply, advance
-from tui_chat.models.reply_limits import TEXT_SIZE
+from tui_chat.models.reply import Reply
+from tui_chat.models.reply_growth import MOST_REPLACED, TEXT_SIZE, advance
 from tui_chat.models.stream_events import (
     Finished,
     ReasoningDelta,

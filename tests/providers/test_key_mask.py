@@ -18,7 +18,8 @@ from tui_chat.context import Inputs, SessionSettings
 from tui_chat.errors import Refused, ReplyCut, TuiChatError
 from tui_chat.models.endpoint import Endpoint, Protocol, Retries
 from tui_chat.models.preset import Preset
-from tui_chat.models.reply import Reply, advance
+from tui_chat.models.reply import Reply
+from tui_chat.models.reply_growth import advance
 from tui_chat.models.stream_events import (
     Finished,
     ReasoningDelta,

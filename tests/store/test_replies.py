@@ -12,7 +12,8 @@ from tests.store.direct import RICH, begin
 from tui_chat.errors import StoreError
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import Message, Part
-from tui_chat.models.reply import Reply, advance
+from tui_chat.models.reply import Reply
+from tui_chat.models.reply_growth import advance
 from tui_chat.models.request import RequestRecord
 from tui_chat.models.session import Entry
 from tui_chat.models.stream_events import MediaPart, TextDelta

@@ -12,7 +12,8 @@ from tests.ui.app_under_test import NOON
 from tests.ui.areas.chat.test_transcript import Actions
 from tui_chat.models.citations import Citation, References, Source
 from tui_chat.models.message import Message, ToolCall
-from tui_chat.models.reply import Reply, advance
+from tui_chat.models.reply import Reply
+from tui_chat.models.reply_growth import advance
 from tui_chat.models.semantics import MessageSemantics, ReasoningBlock
 from tui_chat.models.session import Entry
 from tui_chat.models.stream_events import ReasoningDelta, TextDelta

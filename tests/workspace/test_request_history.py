@@ -15,7 +15,8 @@ from tests.workspace.test_tools import BY_HAND
 from tui_chat.compose import compose
 from tui_chat.models.endpoint import ModelFacts
 from tui_chat.models.message import Part
-from tui_chat.models.reply import Reply, advance
+from tui_chat.models.reply import Reply
+from tui_chat.models.reply_growth import advance
 from tui_chat.models.request import RawResponse
 from tui_chat.offline import HttpRequest
 from tui_chat.protocols.registry import protocol_of

@@ -25,7 +25,8 @@ from tui_chat.library.file_reader import read_content
 from tui_chat.models.citations import NO_REFERENCES
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.json_values import pack
-from tui_chat.models.reply import Reply, advance
+from tui_chat.models.reply import Reply
+from tui_chat.models.reply_growth import advance
 from tui_chat.models.usage import usage_json
 from tui_chat.protocols.registry import protocol_of
 from tui_chat.providers import recorded_events

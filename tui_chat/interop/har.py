@@ -30,7 +30,8 @@ from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import Turn
 from tui_chat.models.json_text import JsonObject, as_array, as_object, as_string, to_json
 from tui_chat.models.message import Message, ToolCall
-from tui_chat.models.reply import Reply, advance
+from tui_chat.models.reply import Reply
+from tui_chat.models.reply_growth import advance
 from tui_chat.protocols.registry import protocol_of, protocol_of_path
 
 FAILED = "A request got no reply that can be read; its messages were kept."

@@ -16,7 +16,8 @@ from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.citations import References
 from tui_chat.models.json_text import JsonObject, type_name
 from tui_chat.models.message import Message
-from tui_chat.models.reply import Reply, advance
+from tui_chat.models.reply import Reply
+from tui_chat.models.reply_growth import advance
 from tui_chat.models.role import Role
 from tui_chat.models.session import Entry, EntryStatus, Session
 from tui_chat.models.settings import NO_SETTINGS, Settings

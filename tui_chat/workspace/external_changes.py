@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING
 
 from tui_chat.errors import StoreError
 from tui_chat.models.message import Message
-from tui_chat.models.reply import Reply, advance
+from tui_chat.models.reply import Reply
+from tui_chat.models.reply_growth import advance
 from tui_chat.models.session import Entry, Session, SessionSummary
 from tui_chat.models.stream_events import (
     ReasoningDelta,

@@ -21,7 +21,8 @@ from tui_chat.models.content_encoding import ContentDecoder, EncodingFault, deco
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.json_tree import JsonValue, tree_of
 from tui_chat.models.payload import Payload, render
-from tui_chat.models.reply import Reply, advance
+from tui_chat.models.reply import Reply
+from tui_chat.models.reply_growth import advance
 from tui_chat.models.request import (
     ARRIVAL_TICK,
     MAX_RESPONSE_BYTES,

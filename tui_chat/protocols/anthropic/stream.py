@@ -33,7 +33,7 @@ from tui_chat.models.json_text import (
     to_json,
 )
 from tui_chat.models.reply import Reply
-from tui_chat.models.reply_limits import MOST_PIECES, REPLY_SIZE
+from tui_chat.models.reply_growth import MOST_PIECES, REPLY_SIZE
 from tui_chat.models.stream_events import FinishReason
 from tui_chat.models.usage import Usage
 from tui_chat.protocols.common.reply_events import (

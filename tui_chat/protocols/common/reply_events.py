@@ -31,7 +31,8 @@ from tui_chat.models.citations import (
 from tui_chat.models.json_text import JsonObject, as_array, as_object, decode_lenient, to_json
 from tui_chat.models.media import detect_mime_of_base64, kind_of, known_mime, standard_base64
 from tui_chat.models.message import Part, PartKind
-from tui_chat.models.reply import Reply, advance
+from tui_chat.models.reply import Reply
+from tui_chat.models.reply_growth import advance
 from tui_chat.models.sanitize import one_line as readable_line
 from tui_chat.models.stream_events import (
     Cited,

@@ -37,7 +37,7 @@ from tui_chat.models.json_text import (
 )
 from tui_chat.models.media import detect_mime
 from tui_chat.models.reply import Reply
-from tui_chat.models.reply_limits import MEDIA_SIZE
+from tui_chat.models.reply_growth import MEDIA_SIZE
 from tui_chat.models.stream_events import FinishReason, StreamEvent
 from tui_chat.models.usage import Usage
 from tui_chat.protocols.common.openai import add_annotation

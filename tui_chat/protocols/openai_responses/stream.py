@@ -29,7 +29,7 @@ from tui_chat.models.json_text import (
     as_string,
 )
 from tui_chat.models.reply import Reply
-from tui_chat.models.reply_limits import MOST_PIECES
+from tui_chat.models.reply_growth import MOST_PIECES
 from tui_chat.models.stream_events import FinishReason
 from tui_chat.models.usage import Usage
 from tui_chat.protocols.common.error_body import ErrorBody, find_error, stream_error

@@ -13,7 +13,8 @@ from rich.cells import cell_len
 from tests.benchmarks.shapes import LARGE, REPLIES, reply_of
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import Message, Part, ToolCall
-from tui_chat.models.reply import Reply, advance
+from tui_chat.models.reply import Reply
+from tui_chat.models.reply_growth import advance
 from tui_chat.models.sanitize import sanitize
 from tui_chat.models.semantics import MessageSemantics
 from tui_chat.models.session import Entry, SpeakerNames

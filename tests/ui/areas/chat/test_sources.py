@@ -8,7 +8,8 @@ from rich.cells import cell_len
 from tui_chat.models.citations import Citation, References, Source
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import Message
-from tui_chat.models.reply import Reply, advance
+from tui_chat.models.reply import Reply
+from tui_chat.models.reply_growth import advance
 from tui_chat.models.semantics import MessageSemantics
 from tui_chat.models.session import Entry
 from tui_chat.models.stream_events import Cited, Finished, SourceFound, TextDelta

@@ -1,0 +1,321 @@
+"""How a reply grows: `advance` folds events into it, within limits.
+
+A protocol's parser turns bytes into `StreamEvent`s. Folding them is pure, and its cost per event
+does not depend on the reply's length. Beyond a limit the reply stops growing, and `Reply.excess`
+says so.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TypeAlias, TypeVar
+
+from tui_chat.models.citations import (
+    MOST_CITATIONS,
+    MOST_SEARCHES,
+    MOST_SOURCES,
+    References,
+    Source,
+)
+from tui_chat.models.reply import PieceSoFar, ReasoningSoFar, Reply, ToolCallSoFar
+from tui_chat.models.stream_events import (
+    Cited,
+    Finished,
+    MediaPart,
+    OtherBlock,
+    ReasoningDelta,
+    RefusalDelta,
+    Restarted,
+    Searched,
+    SourceFound,
+    Started,
+    StreamEvent,
+    TextDelta,
+    ToolCallDelta,
+    UsageReport,
+)
+from tui_chat.models.usage import Usage
+
+_B = TypeVar("_B")
+
+REPLY_SIZE = 8_000_000
+"""Maximum characters of a reply: text, reasoning, tool calls and opaque blocks together."""
+MEDIA_SIZE = 28_000_000
+"""Maximum characters of a reply's parts together, in base64: 20 MB of bytes, as in a request."""
+MOST_PARTS = 1_000
+"""Maximum parts of a reply: pictures, sounds and files."""
+TEXT_SIZE = 2_000_000
+"""Maximum characters of a reply's text, refusal and reasoning. The longest replies of today's
+models, 128,000 tokens, have 0.6 million."""
+ARGUMENTS_SIZE = 4_000_000
+"""Maximum characters of one tool call's arguments."""
+MOST_CALLS = 1_000
+"""Maximum tool calls of a reply."""
+MOST_PIECES = 10_000
+"""Maximum pieces of a reply: runs of text, reasoning blocks, parts, calls and opaque blocks."""
+
+_REST_DROPPED = "the rest was dropped."
+
+Words: TypeAlias = TextDelta | RefusalDelta | ReasoningDelta
+Content: TypeAlias = TextDelta | RefusalDelta | ReasoningDelta | ToolCallDelta | OtherBlock
+MOST_REPLACED = 20
+"""Maximum replaced attempts that are kept apart; the texts of later ones are joined to the last."""
+
+
+def advance(reply: Reply, event: StreamEvent) -> Reply:
+    """Fold one event into the reply.
+
+    Of an event that exceeds a limit, the part that fits is folded and `excess` is set; of later
+    events, only those without content are folded.
+    """
+    if isinstance(event, SourceFound | Cited | Searched):
+        return replace(reply, references=_referenced(reply, event))
+    if isinstance(event, Started | UsageReport | Finished):
+        return _advanced(reply, event, reply.size, reply.text_size)
+    if reply.excess:
+        return reply
+    if isinstance(event, Restarted):
+        return _restarted(reply)
+    if isinstance(event, MediaPart):
+        return _with_part(reply, event)
+    admitted, excess = admitted_part(reply, event)
+    if admitted is not None:
+        size = size_of(admitted)
+        text_size = reply.text_size + (size if isinstance(admitted, Words) else 0)
+        reply = _advanced(reply, admitted, reply.size + size, text_size)
+    return replace(reply, excess=excess) if excess else reply
+
+
+def _restarted(reply: Reply) -> Reply:
+    """Return an empty reply that keeps the text so far as that of a replaced attempt. Its size
+    still counts toward the limits, so that restarts without end come to an end.
+    """
+    text, replaced = reply.text[reply.begun :], reply.replaced
+    if len(replaced) < MOST_REPLACED:
+        replaced = (*replaced, text)
+    else:
+        replaced = (*replaced[:-1], f"{replaced[-1]}\n\n{text}")
+    empty = Reply(
+        begun=reply.begun,
+        size=reply.size + 1,
+        text_size=reply.text_size,
+        media_size=reply.media_size,
+        replaced=replaced,
+        restarts=reply.restarts + 1,
+    )
+    begun = TextDelta(reply.text[: reply.begun])
+    return _advanced(empty, begun, empty.size, empty.text_size) if reply.begun else empty
+
+
+def _with_part(reply: Reply, event: MediaPart) -> Reply:
+    """Return the reply with a part. One that exceeds a limit is dropped, and `excess` is set."""
+    part = event.part
+    size = len(part.data) + len(part.url) + len(part.mime) + len(part.name)
+    size += len(event.signature) + len(event.id) + len(event.extras)
+    if excess := part_excess(reply, size):
+        return replace(reply, excess=excess)
+    piece = PieceSoFar("part", 0, event.signature, event.id, extras=event.extras)
+    return replace(
+        reply,
+        parts=(*reply.parts, part),
+        pieces=(*reply.pieces, piece),
+        media_size=reply.media_size + size,
+    )
+
+
+def _referenced(reply: Reply, event: SourceFound | Cited | Searched) -> References:
+    """Return the references with one more. Beyond their limits nothing is added; a reply does not
+    end for that.
+    """
+    known = reply.references
+    match event:
+        case SourceFound():
+            if event.index >= MOST_SOURCES:
+                return replace(known, cut=True)
+            sources = _grown(known.sources, event.index, Source())
+            before, new = sources[event.index], event.source
+            sources[event.index] = Source(
+                new.title or before.title, new.url or before.url, new.file or before.file
+            )
+            return replace(known, sources=tuple(sources))
+        case Cited(citation):
+            if len(known.citations) >= MOST_CITATIONS or citation.source >= len(known.sources):
+                return replace(known, cut=True)
+            if citation.end:
+                start, end = citation.start + reply.begun, citation.end + reply.begun
+                citation = replace(citation, start=start, end=end)
+            return replace(known, citations=(*known.citations, citation))
+        case Searched():
+            queries, failures = known.queries, known.failures
+            if event.query and event.query not in queries and len(queries) < MOST_SEARCHES:
+                queries = (*queries, event.query)
+            if event.failure and event.failure not in failures and len(failures) < MOST_SEARCHES:
+                failures = (*failures, event.failure)
+            return replace(known, queries=queries, failures=failures)
+
+
+def _advanced(
+    reply: Reply,
+    event: Content | Started | UsageReport | Finished,
+    size: int,
+    text_size: int,
+) -> Reply:
+    """Return the reply with an event and these sizes. Each event makes one new reply and no more:
+    it is most of what reading a stream costs.
+    """
+    sizes = {"size": size, "text_size": text_size}
+    match event:
+        case Started():
+            model, id = event.model or reply.model, event.id or reply.id
+            return replace(reply, model=model, id=id, kept=event.kept or reply.kept)
+        case TextDelta():
+            content = reply.content.add(event.text)
+            if continues(reply.pieces, event):
+                return replace(reply, **sizes, content=content)
+            piece = PieceSoFar("text", len(reply.content), event.signature, event.id, event.phase)
+            return replace(reply, **sizes, content=content, pieces=(*reply.pieces, piece))
+        case RefusalDelta():
+            return replace(reply, **sizes, refusal=reply.refusal.add(event.text))
+        case ReasoningDelta():
+            blocks = _grown(reply.reasoning, event.index, ReasoningSoFar())
+            old = blocks[event.index]
+            blocks[event.index] = ReasoningSoFar(
+                old.text.add(event.text),
+                old.signature.add(event.signature),
+                event.encrypted or old.encrypted,
+                event.id or old.id,
+                event.kind or old.kind,
+            )
+            new = (PieceSoFar("reasoning"),) * (len(blocks) - len(reply.reasoning))
+            return replace(reply, **sizes, reasoning=tuple(blocks), pieces=reply.pieces + new)
+        case ToolCallDelta():
+            calls = _grown(reply.calls, event.index, ToolCallSoFar())
+            call = calls[event.index]
+            calls[event.index] = ToolCallSoFar(
+                event.id or call.id,
+                event.name or call.name,
+                call.arguments.add(event.arguments),
+                event.signature or call.signature,
+                event.item_id or call.item_id,
+            )
+            new = (PieceSoFar("call"),) * (len(calls) - len(reply.calls))
+            return replace(reply, **sizes, calls=tuple(calls), pieces=reply.pieces + new)
+        case OtherBlock():
+            block = PieceSoFar("other", name=event.name, data=event.data)
+            return replace(reply, **sizes, pieces=(*reply.pieces, block))
+        case UsageReport():
+            return replace(reply, usage=_newest(reply.usage, event.usage))
+        case Finished():
+            return replace(reply, finish=event)
+
+
+def _grown(blocks: tuple[_B, ...], index: int, empty: _B) -> list[_B]:
+    """Return the blocks as a list that has `index`; parsers number them without gaps."""
+    return [*blocks, *[empty] * (index + 1 - len(blocks))]
+
+
+def _newest(known: Usage, said: Usage) -> Usage:
+    return Usage(
+        input=known.input if said.input is None else said.input,
+        output=known.output if said.output is None else said.output,
+        cached=known.cached if said.cached is None else said.cached,
+        cache_write=known.cache_write if said.cache_write is None else said.cache_write,
+        reasoning=known.reasoning if said.reasoning is None else said.reasoning,
+        cache_write_1h=said.cache_write_1h or known.cache_write_1h,
+        tier=said.tier or known.tier,
+    )
+
+
+# --- limits ----------------------------------------------------------------------------
+
+
+def size_of(event: Content) -> int:
+    """Return how many characters an event adds to the reply."""
+    match event:
+        case TextDelta():
+            return len(event.text) + len(event.signature) + len(event.id) + len(event.phase)
+        case RefusalDelta():
+            return len(event.text)
+        case ReasoningDelta():
+            opaque = len(event.signature) + len(event.encrypted)
+            return len(event.text) + opaque + len(event.id) + len(event.kind)
+        case ToolCallDelta():
+            names = len(event.id) + len(event.name) + len(event.item_id)
+            return len(event.arguments) + len(event.signature) + names
+        case OtherBlock():
+            return len(event.data) + len(event.name)
+
+
+def admitted_part(reply: Reply, event: Content) -> tuple[Content | None, str]:
+    """Return the part of an event that the limits admit (None if no part of it), and a sentence
+    about the limit that it exceeds, or an empty one.
+
+    Text is cut. Opaque data is useless in part and is dropped.
+    """
+    if isinstance(event, ToolCallDelta) and event.index >= MOST_CALLS:
+        words = f"The reply has more than {MOST_CALLS:,} tool calls; the first {MOST_CALLS:,}"
+        return None, f"{words} are kept."
+    if len(reply.pieces) >= MOST_PIECES and _begins_piece(reply, event):
+        words = f"The reply has more than {MOST_PIECES:,} parts; the first {MOST_PIECES:,}"
+        return None, f"{words} are kept."
+    if isinstance(event, ToolCallDelta):
+        known = len(reply.calls[event.index].arguments) if event.index < len(reply.calls) else 0
+        room = min(ARGUMENTS_SIZE - known, REPLY_SIZE - reply.size)
+        if len(event.arguments) > ARGUMENTS_SIZE - known:
+            most = f"{ARGUMENTS_SIZE:,}"
+            words = f"The arguments of a tool call are longer than {most} characters"
+            return replace(event, arguments=event.arguments[:room]), f"{words}; {_REST_DROPPED}"
+    room, most, what = REPLY_SIZE - reply.size, REPLY_SIZE, "reply"
+    if isinstance(event, Words) and TEXT_SIZE - reply.text_size < room:
+        room, most, what = TEXT_SIZE - reply.text_size, TEXT_SIZE, "text of the reply"
+    if size_of(event) <= room:
+        return event, ""
+    excess = f"The {what} is longer than {most:,} characters; {_REST_DROPPED}"
+    match event:
+        case TextDelta() | RefusalDelta():
+            kept = replace(event, text=event.text[:room])
+        case ReasoningDelta():
+            kept = ReasoningDelta(event.index, event.text[:room], kind=event.kind)
+        case ToolCallDelta():
+            kept = ToolCallDelta(event.index, arguments=event.arguments[:room])
+        case OtherBlock():
+            return None, excess
+    return (kept if size_of(kept) <= room else None), excess
+
+
+def part_excess(reply: Reply, size: int) -> str:
+    """Return a sentence about the limit that a further part of `size` characters exceeds; empty if
+    it exceeds none.
+    """
+    most = min(MOST_PARTS, len(reply.parts) + MOST_PIECES - len(reply.pieces))
+    if len(reply.parts) >= most:
+        words = f"The reply has more than {most:,} pictures, sounds and files; the first {most:,}"
+        return f"{words} are kept."
+    if size > MEDIA_SIZE - reply.media_size:
+        words = f"The pictures, sounds and files of the reply have more than {MEDIA_SIZE:,}"
+        return f"{words} characters; {_REST_DROPPED}"
+    return ""
+
+
+def _begins_piece(reply: Reply, event: Content) -> bool:
+    """Return True if the event adds to `Reply.pieces`."""
+    match event:
+        case TextDelta():
+            return not continues(reply.pieces, event)
+        case RefusalDelta():
+            return False
+        case ReasoningDelta():
+            return event.index >= len(reply.reasoning)
+        case ToolCallDelta():
+            return event.index >= len(reply.calls)
+        case OtherBlock():
+            return True
+
+
+def continues(pieces: tuple[PieceSoFar, ...], delta: TextDelta) -> bool:
+    """True if the delta continues the last piece."""
+    if delta.signature:
+        return False
+    if pieces and (last := pieces[-1]).kind == "text" and not last.signature:
+        return delta.id in ("", last.id)
+    return not (delta.text or delta.id)
