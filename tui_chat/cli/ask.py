@@ -75,6 +75,8 @@ if TYPE_CHECKING:
 
 _SENT_ANYWAY = ("over-budget", "nothing-to-send")
 """Codes of the errors in a request that keep it from being sent without `--anyway`."""
+_SIDE_KINDS = ("impersonate", "quiet")
+"""Kinds of generation that write no message of the session."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,8 +266,31 @@ def _with_schema(question: Question) -> Choices:
 
 @synchronous
 async def _ask(config: Config, question: Question, text: str, parts: tuple[Part, ...]) -> None:
-    is_stored = not question.temporary
-    async with command_workspace(config, create=is_stored) as (workspace, failures):
+    async with command_workspace(config, create=not question.temporary) as (workspace, failures):
+        exchange = _Exchange(workspace, failures, question)
+        await exchange.open_session()
+        await exchange.run(text, parts)
+        if question.kind not in _SIDE_KINDS:
+            exchange.print_reply()
+
+
+class _Exchange:
+    """A message to a session, and its reply."""
+
+    def __init__(self, workspace: Workspace, failures: Failures, question: Question) -> None:
+        self._workspace = workspace
+        self._failures = failures
+        self._question = question
+        is_shown = not (question.as_json or question.extract)
+        self._printer = ReplyPrinter(workspace, shown=is_shown, raw=question.raw)
+        self._is_new = True
+        """True if the session begins with this message."""
+
+    async def open_session(self) -> None:
+        """Open the session that the question names, and use what the command line chooses. Raises
+        InputError and StoreError.
+        """
+        workspace, failures, question = self._workspace, self._failures, self._question
         if question.session:
             await open_session(workspace, failures, question.session)
         elif question.last:
@@ -276,111 +301,146 @@ async def _ask(config: Config, question: Question, text: str, parts: tuple[Part,
             failures.warn()
         choices = question.choices
         if question.temporary:
-            await _open_temporary(workspace, failures, choices.role)
+            role = choices.role
+            role_id = find_role(workspace.state.roles, role).role_id if role else role
+            await workspace.sessions.new_temporary(role_id)
+            failures.raise_first()
             choices = replace(choices, role=None)
-        await _apply(workspace, question, choices)
+        await self._apply(choices)
         workspace.update(is_streamed=question.stream)
-        printer = ReplyPrinter(
-            workspace, shown=not (question.as_json or question.extract), raw=question.raw
-        )
-        workspace.subscribe(printer.follow)
-        is_new = workspace.state.session is None
+        workspace.subscribe(self._printer.follow)
+        self._is_new = workspace.state.session is None
+
+    async def _apply(self, choices: Choices) -> None:
+        """Use what the command line chooses, for the requests of this process."""
+        await choose(self._workspace, choices)
+        if self._question.bare:
+            send_only_conversation(self._workspace)
+        elif self._question.as_json or not is_terminal():
+            omit_screen_rules(self._workspace, self._question.choices)
+
+    async def run(self, text: str, parts: tuple[Part, ...]) -> None:
+        """Send the message, run the tools that are called, and print the reply as it arrives.
+        Raises the error that ended the reply.
+        """
+        workspace, printer = self._workspace, self._printer
         try:
-            if question.kind in ("impersonate", "quiet"):
-                await _print_side_reply(workspace, failures, question, text, printer)
+            if self._question.kind in _SIDE_KINDS:
+                await self._write_for_user(text)
                 return
-            if question.kind == "normal":
-                await _send(workspace, failures, question, text, parts)
+            if self._question.kind == "normal":
+                await self._send(text, parts)
             else:
-                await _generate(workspace, failures, question)
-            while True:
-                await _until_ended(workspace, printer)
-                failures.warn()
-                printer.raise_error()
-                calls = workspace.state.pending_calls
-                if not calls:
-                    break
+                await self._generate()
+            await self._until_ended()
+            while calls := workspace.state.pending_calls:
                 await answer_call(workspace, calls[0])
-                failures.raise_first()
+                self._failures.raise_first()
+                await self._until_ended()
         except TuiChatError:
-            if is_new and not printer.may_have_been_sent:
-                await _forget_session(workspace)
+            if self._is_new and not printer.may_have_been_sent:
+                await self._forget_session()
             raise
         except asyncio.CancelledError:  # Ctrl+C
             await workspace.replies.stop_all(for_good=True)
             printer.end()
-            where = "" if question.temporary else f" What arrived is in {session_words(workspace)}."
+            is_stored = not self._question.temporary
+            where = f" What arrived is in {session_words(workspace)}." if is_stored else ""
             write_line(f"Stopped.{where}", err=True)
             raise
         finally:
             printer.end()
-        message = workspace.state.entries[-1].message
-        folder = question.save_to or (None if question.temporary else Path())
-        files = save_files(message, folder)
+
+    async def _send(self, text: str, parts: tuple[Part, ...]) -> None:
+        workspace, question = self._workspace, self._question
+        system = read_text(STANDARD_INPUT) if question.system == "-" else question.system
+        _check(workspace.requests.compose(text, parts=parts), question)
+        if system:
+            if workspace.state.session is None:
+                async with workspace.active.lock:
+                    await workspace.active.create(text)
+            await workspace.branches.add_system_message(system)
+            self._failures.raise_first()
+            # The session was read again, and with it what it has stored.
+            await self._apply(replace(question.choices, role=None))
+        if not await workspace.replies.submit(text, parts):
+            self._failures.raise_first()
+            raise InputError("The message could not be sent.", advice="Try again.")
+
+    async def _generate(self) -> None:
+        """Continue the last reply, or generate it again. Raises InputError if there is none."""
+        workspace, kind = self._workspace, self._question.kind
+        composed = workspace.requests.compose_kind(kind)
+        _check(composed, self._question)
+        entries = workspace.state.entries
+        if kind == "continue":
+            is_sent = await workspace.replies.continue_reply(entries[-1].message.id)
+            write_line(continuation_in_words(composed), err=True)
+        else:
+            messages = [e.message for e in entries if e.message.semantics.summary is None]
+            is_sent = await workspace.replies.regenerate(
+                messages[-1].id, "swipe" if kind == "swipe" else "regenerate"
+            )
+        if not is_sent:
+            self._failures.raise_first()
+            raise InputError("The request could not be sent.", advice="Try again.")
+
+    async def _until_ended(self) -> None:
+        """Wait until the replies have ended. Raises the error that ended the last one, and
+        OutputClosed, OSError if they cannot be printed.
+        """
+        replies, printer = self._workspace.replies, self._printer
+        ended = asyncio.ensure_future(self._workspace.tools.all_ended())
+        try:
+            await asyncio.wait((ended, printer.failed), return_when=asyncio.FIRST_COMPLETED)
+            if printer.failed.done():
+                await replies.stop_all(for_good=True)
+                printer.failed.result()
+        finally:
+            ended.cancel()
+        self._failures.warn()
+        printer.raise_error()
+
+    async def _forget_session(self) -> None:
+        """Remove the new session, of which nothing was sent."""
+        session = self._workspace.state.session
+        if session is not None and not self._workspace.state.is_temporary:
+            await self._workspace.tools.all_ended()
+            await self._workspace.store.sessions.remove(session.session_id)
+
+    async def _write_for_user(self, prompt: str) -> None:
+        """Print the user's next message, or the answer to a quiet prompt; the session stays as it
+        is. Raises the error that ended it.
+        """
+        question = self._question
+        kind = "quiet" if question.kind == "quiet" else "impersonate"
+        composed = self._workspace.requests.compose_kind(kind, prompt)
+        _check(composed, question)
+        text = await self._workspace.side_requests.generate(kind, composed, lambda text: None)
+        self._failures.raise_first()
         if question.as_json:
-            write_json(reply_json(workspace, files))
+            write_json({"kind": kind, "model": composed.model, "content": text})
+        elif question.extract:
+            _print_code(text)
+        else:
+            self._printer.write(text)
+
+    def print_reply(self) -> None:
+        """Save the files of the reply, and print what was not printed while it arrived. Raises
+        InputError if it is not the JSON that was asked for.
+        """
+        question, entry = self._question, self._workspace.state.entries[-1]
+        message = entry.message
+        files = save_files(message, question.save_to or (None if question.temporary else Path()))
+        if question.as_json:
+            write_json(reply_json(self._workspace, files))
         elif question.extract:
             _print_code(message.content)
         for line in (*source_lines(message.semantics.references), *(f.sentence for f in files)):
             write_line(line, err=True)
-        printer.summarize()
+        self._printer.summarize()
         if question.schema is not None:
-            check_json(workspace.state.entries[-1])
-
-
-async def _apply(workspace: Workspace, question: Question, choices: Choices) -> None:
-    """Use what the command line chooses, for the requests of this process."""
-    await choose(workspace, choices)
-    if question.bare:
-        send_only_conversation(workspace)
-    elif question.as_json or not is_terminal():
-        omit_screen_rules(workspace, question.choices)
-
-
-async def _forget_session(workspace: Workspace) -> None:
-    """Remove the new session, of which nothing was sent."""
-    session = workspace.state.session
-    if session is not None and not workspace.state.is_temporary:
-        await workspace.tools.all_ended()
-        await workspace.store.sessions.remove(session.session_id)
-
-
-def _print_code(text: str) -> None:
-    """Print the first code block of a reply; the whole reply if it has none."""
-    code = first_code_block(text)
-    if code is None:
-        write_line("warning: The reply has no code block.", err=True)
-    code = text if code is None else code
-    write_reply(code if code.endswith("\n") else f"{code}\n")
-
-
-async def _open_temporary(workspace: Workspace, failures: Failures, role: str | None) -> None:
-    """Open a session of which nothing is written to disk, with the role of this name."""
-    role_id = find_role(workspace.state.roles, role).role_id if role else role
-    await workspace.sessions.new_temporary(role_id)
-    failures.raise_first()
-
-
-async def _send(
-    workspace: Workspace,
-    failures: Failures,
-    question: Question,
-    text: str,
-    parts: tuple[Part, ...],
-) -> None:
-    system = read_text(STANDARD_INPUT) if question.system == "-" else question.system
-    _check(workspace.requests.compose(text, parts=parts), question)
-    if system:
-        if workspace.state.session is None:
-            async with workspace.active.lock:
-                await workspace.active.create(text)
-        await workspace.branches.add_system_message(system)
-        failures.raise_first()
-        # The session was read again, and with it what it has stored.
-        await _apply(workspace, question, replace(question.choices, role=None))
-    if not await workspace.replies.submit(text, parts):
-        failures.raise_first()
-        raise InputError("The message could not be sent.", advice="Try again.")
+            check_json(entry)
 
 
 def _check(composed: Composed, question: Question) -> None:
@@ -393,56 +453,13 @@ def _check(composed: Composed, question: Question) -> None:
     write_notes(note for note in composed.notes if note.level is not Level.INFO)
 
 
-async def _generate(workspace: Workspace, failures: Failures, question: Question) -> None:
-    """Continue the last reply, or generate it again. Raises InputError if there is none."""
-    composed = workspace.requests.compose_kind(question.kind)
-    _check(composed, question)
-    entries = workspace.state.entries
-    if question.kind == "continue":
-        done = await workspace.replies.continue_reply(entries[-1].message.id)
-        write_line(continuation_in_words(composed), err=True)
-    else:
-        kind = "swipe" if question.kind == "swipe" else "regenerate"
-        messages = [each.message for each in entries if each.message.semantics.summary is None]
-        done = await workspace.replies.regenerate(messages[-1].id, kind)
-    if not done:
-        failures.raise_first()
-        raise InputError("The request could not be sent.", advice="Try again.")
-
-
-async def _print_side_reply(
-    workspace: Workspace,
-    failures: Failures,
-    question: Question,
-    prompt: str,
-    printer: ReplyPrinter,
-) -> None:
-    """Print the user's next message, or the answer to a quiet prompt; the session stays as it is.
-    Raises the error that ended it.
-    """
-    kind = "quiet" if question.kind == "quiet" else "impersonate"
-    composed = workspace.requests.compose_kind(kind, prompt)
-    _check(composed, question)
-    text = await workspace.side_requests.generate(kind, composed, lambda text: None)
-    failures.raise_first()
-    if question.as_json:
-        write_json({"kind": kind, "model": composed.model, "content": text})
-    elif question.extract:
-        _print_code(text)
-    else:
-        printer.write(text)
-
-
-async def _until_ended(workspace: Workspace, printer: ReplyPrinter) -> None:
-    """Wait until the replies have ended. Raises OutputClosed, OSError if they cannot be printed."""
-    ended = asyncio.ensure_future(workspace.tools.all_ended())
-    try:
-        await asyncio.wait((ended, printer.failed), return_when=asyncio.FIRST_COMPLETED)
-        if printer.failed.done():
-            await workspace.replies.stop_all(for_good=True)
-            printer.failed.result()
-    finally:
-        ended.cancel()
+def _print_code(text: str) -> None:
+    """Print the first code block of a reply; the whole reply if it has none."""
+    code = first_code_block(text)
+    if code is None:
+        write_line("warning: The reply has no code block.", err=True)
+    code = text if code is None else code
+    write_reply(code if code.endswith("\n") else f"{code}\n")
 
 
 def check_json(entry: Entry) -> None:

@@ -30,11 +30,7 @@ _COMMANDS = (
         "endpoints:endpoints",
         "List and test the configured endpoints; print facts about models.",
     ),
-    (
-        "export",
-        "export:export_command",
-        "Write a session to a file or the standard output.",
-    ),
+    ("export", "export:export_command", "Write a session to a file or the standard output."),
     (
         "import",
         "import_files:import_command",
@@ -58,11 +54,7 @@ _COMMANDS = (
         "plugins:plugins",
         "List the built-in plugins, and the installed ones of other people.",
     ),
-    (
-        "presets",
-        "presets:presets",
-        "List, show, check and test presets, and import SillyTavern's.",
-    ),
+    ("presets", "presets:presets", "List, show, check and test presets, and import SillyTavern's."),
     ("prices", "prices:prices", "Show and update the prices of models."),
     ("profiles", "profiles:profiles", "List and show profiles: who you are."),
     ("read", "read:read", "Parse a recorded reply and print it as JSON."),
