@@ -22,6 +22,7 @@ PLUGIN = Plugin(
     summary="Greets.",
     commands=(
         CommandPath("greet", "greeter.command:greet", "Print a greeting."),
+        CommandPath("db greet", "greeter.command:greet", "Print a greeting."),
         CommandPath("broken", "greeter.missing:command", "Cannot be imported."),
     ),
 )
@@ -68,6 +69,13 @@ def test_an_enabled_plugin_brings_its_command(installed: Path):
     assert (done.stdout, done.returncode) == ("Hello, Ines!\n", 0)
     listed = run(installed, "--help").stdout
     assert re.search(r"^  greet +Print a greeting\.$", listed, re.MULTILINE)
+
+
+def test_a_plugin_can_add_a_command_to_a_group(installed: Path):
+    done = run(installed, "db", "greet", "Ines")
+    assert (done.stdout, done.returncode) == ("Hello, Ines!\n", 0)
+    assert "greet" in run(installed, "db", "--help").stdout
+    assert "No such command 'greet'" in run(installed, "db", "greet", "x", enabled="[]").stderr
 
 
 def test_a_plugin_that_is_not_enabled_is_not_imported(installed: Path):

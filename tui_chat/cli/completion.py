@@ -7,9 +7,10 @@ command line that somebody types.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 import click
 from click.shell_completion import (
@@ -26,9 +27,10 @@ from tui_chat.models.sanitize import one_line
 
 if TYPE_CHECKING:
     from tui_chat.config import Config
-    from tui_chat.models.role import Role
-    from tui_chat.models.session import SessionSummary
+    from tui_chat.library.library import Kind
     from tui_chat.store import Store
+
+_T = TypeVar("_T")
 
 VARIABLE = "_TUI_CHAT_COMPLETE"
 """The environment variable with which a shell asks for completions."""
@@ -114,29 +116,31 @@ def _completing(
     return complete
 
 
-def _matching(found: Iterable[_Named], incomplete: str, *, titles: bool) -> Iterator[Item]:
+def _matching(names: Iterable[_Named], incomplete: str, *, titles: bool) -> Iterator[Item]:
     begun = incomplete.casefold()
-    for name, about in found:
+    for name, about in names:
         fits = name.casefold().startswith(begun) or (titles and begun and begun in about.casefold())
         if fits and name.isprintable():
             yield CompletionItem(name, help=one_line(about, 80) or None)
 
 
 def _config(context: click.Context) -> Config:
-    given = context.find_root().params
-    return CommonOptions(given.get("data_dir"), given.get("config_dir")).config()
+    folders = context.find_root().params
+    return CommonOptions(folders.get("data_dir"), folders.get("config_dir")).config()
 
 
-def _from_store(context: click.Context, read: Callable[[Store], Any]) -> Any:
-    """Return what `read` awaits of the database; an empty list if there is none."""
+def _from_store(
+    context: click.Context, read: Callable[[Store], Awaitable[Sequence[_T]]]
+) -> Sequence[_T]:
+    """Return what `read` awaits of the database; nothing if there is none."""
     from tui_chat.cli.app import open_store, synchronous
 
     folder = _config(context).data_dir
     if not paths.database_file(folder).exists():
-        return []
+        return ()
 
     @synchronous
-    async def run() -> Any:
+    async def run() -> Sequence[_T]:
         async with open_store(CommonOptions(folder)) as store:
             return await read(store)
 
@@ -144,32 +148,16 @@ def _from_store(context: click.Context, read: Callable[[Store], Any]) -> Any:
 
 
 def _sessions(context: click.Context) -> Iterator[_Named]:
-    found = cast(
-        "tuple[SessionSummary, ...]", _from_store(context, lambda store: store.sessions.list())
-    )
-    for session in found:
+    for session in _from_store(context, lambda store: store.sessions.list()):
         yield session.session_id, session.title
 
 
 def _roles(context: click.Context) -> Iterator[_Named]:
-    roles = cast("list[Role]", _from_store(context, lambda store: store.roles.list()))
-    for role in roles:
+    for role in _from_store(context, lambda store: store.roles.list()):
         yield role.name, role.model
 
 
-def _presets(context: click.Context) -> Iterator[_Named]:
-    return _library_names(context, "presets")
-
-
-def _profiles(context: click.Context) -> Iterator[_Named]:
-    return _library_names(context, "profiles")
-
-
-def _lorebooks(context: click.Context) -> Iterator[_Named]:
-    return _library_names(context, "lorebooks")
-
-
-def _library_names(context: click.Context, kind: Any) -> Iterator[_Named]:
+def _library(kind: Kind, context: click.Context) -> Iterator[_Named]:
     from tui_chat.cli.app import open_library
 
     return ((name, "") for name in open_library(_config(context)).names(kind))
@@ -182,10 +170,10 @@ def _endpoints(context: click.Context) -> Iterator[_Named]:
 
 def _models(context: click.Context) -> Iterator[_Named]:
     """Yield the models of the endpoint that the command line names, or of all."""
-    wanted = context.params.get("endpoint") or context.params.get("name")
+    only = context.params.get("endpoint") or context.params.get("name")
     seen: set[str] = set()
     for endpoint in _config(context).endpoints:
-        for model in endpoint.models if wanted in (None, "", endpoint.name) else ():
+        for model in endpoint.models if only in (None, "", endpoint.name) else ():
             if model not in seen:
                 seen.add(model)
                 yield model, f"at {endpoint.name}"
@@ -194,20 +182,20 @@ def _models(context: click.Context) -> Iterator[_Named]:
 def _settings(_: click.Context) -> Iterator[_Named]:
     from tui_chat.models.setting_types import SETTINGS
 
-    for name, each in SETTINGS.items():
-        yield f"{name}=", each.accepts
-        for word in each.words:
+    for name, setting in SETTINGS.items():
+        yield f"{name}=", setting.accepts
+        for word in setting.words:
             yield f"{name}={word}", ""
 
 
 complete_session = _completing(_sessions, titles=True)
 complete_role = _completing(_roles)
 complete_role_or_file = _completing(_roles, files=True)
-complete_preset = _completing(_presets)
-complete_preset_or_file = _completing(_presets, files=True)
-complete_lorebook = _completing(_lorebooks, files=True)
-complete_profile = _completing(_profiles)
-complete_profile_or_file = _completing(_profiles, files=True)
+complete_preset = _completing(partial(_library, "presets"))
+complete_preset_or_file = _completing(partial(_library, "presets"), files=True)
+complete_lorebook = _completing(partial(_library, "lorebooks"), files=True)
+complete_profile = _completing(partial(_library, "profiles"))
+complete_profile_or_file = _completing(partial(_library, "profiles"), files=True)
 complete_endpoint = _completing(_endpoints)
 complete_model = _completing(_models)
 complete_setting = _completing(_settings)

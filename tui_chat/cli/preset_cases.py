@@ -135,9 +135,9 @@ def find_cases(folder: Path) -> Iterator[Path]:
         except InputError:
             yield path
             continue
-        found = object_or_none(file.value) or {}
-        is_case = "expected" in found or ("preset" in found and _CONTENT & set(found))
-        if file.failed or is_case or is_turn(found):
+        value = object_or_none(file.value) or {}
+        is_case = "expected" in value or ("preset" in value and _CONTENT & set(value))
+        if file.failed or is_case or is_turn(value):
             yield path
 
 
@@ -148,25 +148,26 @@ def load_case(path: Path) -> Case:
     """Read a case and the files it names. Raises InputError naming file, place and fault."""
     text = read_text(path, max_bytes=MAX_BYTES)
     file = JsonFile(text)
-    given = object_or_none(file.value)
+    value = object_or_none(file.value)
     file.raise_errors(str(path))
-    if given is None:
+    if value is None:
         raise InputError(f"{path}: a case must be a JSON object")
-    case = file.sort_keys(given, (), _CASE_KEYS).fields
+    case = file.sort_keys(value, (), _CASE_KEYS).fields
     if isinstance(case.get("expected"), list):
         at = file.path_of((), "expected")
         case["expected"] = file.sort_each(case["expected"], at, _TURN_KEYS)[0]
-    found = file.read(_CaseFile, case)
+    content = file.read(_CaseFile, case)
     file.raise_errors(str(path))
-    assert found is not None  # no error, so there is one
+    assert content is not None  # no error, so there is one
     for finding in file.findings():
         if finding.code in _DOUBTFUL:
             place = f"{finding.path} (line {finding.line}, column {finding.column})"
             raise InputError(f"{path}: {place}: {finding.sentence}")
-    return Case(path, found.name, file.text, _inputs(_Parts(path, file), found), found.expected)
+    inputs = _inputs(_Parts(path, file), content)
+    return Case(path, content.name, file.text, inputs, content.expected)
 
 
-def _inputs(parts: _Parts, found: _CaseFile) -> Inputs:
+def _inputs(parts: _Parts, content: _CaseFile) -> Inputs:
     preset = parts.one("preset", parse_preset)
     if preset is None:
         raise InputError(f"{parts.path}: $.preset is missing")
@@ -174,17 +175,17 @@ def _inputs(parts: _Parts, found: _CaseFile) -> Inputs:
         Endpoint("case", Protocol.OPENAI_CHAT, "https://case.invalid/v1", models=(MODEL,)),
         preset,
         history=parts.one("history", _history) or (),
-        draft=found.draft,
+        draft=content.draft,
         role=parts.one("role", parse_role),
         profile=parts.one("profile", _profile),
-        settings=SessionSettings(model=found.model),
-        context_limit=found.limit,
-        reply_reserve=found.reserve,
-        now=parse_time(found.at, f"{parts.path}: $.at") if found.at else EPOCH,
-        seed=found.seed,
-        session_seed=found.seed,
+        settings=SessionSettings(model=content.model),
+        context_limit=content.limit,
+        reply_reserve=content.reserve,
+        now=parse_time(content.at, f"{parts.path}: $.at") if content.at else EPOCH,
+        seed=content.seed,
+        session_seed=content.seed,
         lorebooks=tuple(parts.each("lorebooks", parse_lorebook)),
-        variables=found.variables,
+        variables=content.variables,
     )
 
 

@@ -131,10 +131,10 @@ def _turn(path: Path) -> TurnFile | None:
     """Read an exported turn; None if the file is something else."""
     text = read_text(path)
     try:
-        found = json.loads(text)
+        value = json.loads(text)
     except (ValueError, RecursionError):
         return None  # load_case reports the fault with its place
-    return read_turn(text, str(path)) if is_turn(found) else None
+    return read_turn(text, str(path)) if is_turn(value) else None
 
 
 def _run_turn(path: Path, turn: TurnFile) -> str:
@@ -159,7 +159,7 @@ def _case_title(case: Case) -> str:
 
 def _all_match(expected: Sequence[ExpectedTurn], turns: Sequence[Turn]) -> bool:
     return len(expected) == len(turns) and all(
-        wanted.matches(turn) for wanted, turn in zip(expected, turns, strict=True)
+        one.matches(turn) for one, turn in zip(expected, turns, strict=True)
     )
 
 
@@ -182,9 +182,9 @@ def _as_expected(turn: Turn, expected: Sequence[ExpectedTurn]) -> ExpectedTurn:
     """Return the expected turn that this turn matches, else a new one with the fields that
     expected turns use.
     """
-    for wanted in expected:
-        if wanted.matches(turn):
-            return wanted
+    for expected_turn in expected:
+        if expected_turn.matches(turn):
+            return expected_turn
     return ExpectedTurn(
         role=turn.role,
         content=turn.text.plain,
@@ -201,11 +201,11 @@ def _updated(case: Case, turns: Sequence[Turn]) -> str:
     """Return a case's text with these turns as the expected ones, and otherwise unchanged."""
     expected = [plain(_as_expected(turn, case.expected or ())) for turn in turns]
     text = case.text
-    found = locate(text, {(), ("expected",)}).spots
+    spots = locate(text, {(), ("expected",)}).spots
     indent = re.search(r"\n([ \t]+)\S", text)
     step = indent[1] if indent else "  "
     body = json.dumps(expected, indent=step, ensure_ascii=False).replace("\n", f"\n{step}")
-    if spot := found.get(("expected",)):
+    if spot := spots.get(("expected",)):
         return text[: spot.start] + body + text[spot.end :]
-    end = len(text[: found[()].end - 1].rstrip())
-    return f'{text[:end]},\n{step}"expected": {body}\n{text[found[()].end - 1 :]}'
+    end = len(text[: spots[()].end - 1].rstrip())
+    return f'{text[:end]},\n{step}"expected": {body}\n{text[spots[()].end - 1 :]}'

@@ -240,7 +240,7 @@ def check(common: CommonOptions, names: tuple[str, ...], as_json: bool) -> None:
       tui-chat presets check presets/ lorebooks/town.json --json
     """
     files = list(_checked_files([Path(_PRESETS.find(common, name).place) for name in names]))
-    found = [(path, finding) for path in files for finding in _findings(path)]
+    findings = [(path, finding) for path in files for finding in _findings(path)]
     if as_json:
         body = [
             {
@@ -252,19 +252,19 @@ def check(common: CommonOptions, names: tuple[str, ...], as_json: bool) -> None:
                 "sentence": finding.sentence,
                 "place": finding.path,
             }
-            for path, finding in found
+            for path, finding in findings
         ]
         write_json(body)
     else:
-        for path, finding in found:
+        for path, finding in findings:
             level = Styled(finding.level.value, _COLORS[finding.level])
             place = f"{finding.path}: " if finding.code == "bad-value" else ""
             sentence = (place + finding.sentence).replace("\n", "\\n")
             write_line(f"{path}:{finding.line}: ", level, f" {finding.code} {sentence}")
-        _summarize(Counter(finding.level for _, finding in found), len(files))
-    if any(finding.code == _UNREADABLE for _, finding in found):
+        _summarize(Counter(finding.level for _, finding in findings), len(files))
+    if any(finding.code == _UNREADABLE for _, finding in findings):
         sys.exit(2)
-    if any(finding.level is Level.ERROR for _, finding in found):
+    if any(finding.level is Level.ERROR for _, finding in findings):
         sys.exit(1)
 
 
