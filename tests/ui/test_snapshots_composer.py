@@ -25,7 +25,7 @@ async def test_typing(album: Album, tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
         await pilot.press("/")
         await until(pilot, lambda: composer.suggestions.is_open)
-        await album.take(pilot, "commands")
+        await album.take_matrix(pilot, "commands")
         looks = ("tui-chat-mono", "tui-chat-contrast", "tui-chat-colourblind-light")
         await album.take(pilot, "commands", sizes=(NARROW,), themes=looks)
         await pilot.press("backspace", "@")

@@ -39,7 +39,7 @@ async def test_a_summary(album: Album, tmp_path: Path) -> None:
         workspace.update(BranchChanged(), endpoint=endpoint)
         line = app.chat.pane.activity
         await until(pilot, lambda: "no longer fit" in str(line.render()))
-        await album.take(pilot, "what no longer fits")
+        await album.take_matrix(pilot, "what no longer fits")
         facts = (("*", ModelFacts(context_limit=10_000, max_output=20)),)
         workspace.update(BranchChanged(), endpoint=replace(endpoint, facts=facts))
         await pilot.press(*"/compact", "enter")

@@ -5,12 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.interop.exports import lines, tavern, tavern_header
-from tests.ui.album import NARROW, WIDE, Album
+from tests.ui.album import Album
 from tests.ui.app_under_test import make_app, opened, say, settle, until
 from tui_chat.ui.dialogs.choices import ChoiceDialog
 from tui_chat.ui.dialogs.quiet_reply import QuietReply
-
-BOTH = (WIDE, NARROW)
 
 
 async def test_kinds(album: Album, tmp_path: Path) -> None:
@@ -20,19 +18,19 @@ async def test_kinds(album: Album, tmp_path: Path) -> None:
         await say(pilot, "The lamp goes out, and")
         await pilot.press(*"/continue")
         await settle(pilot)
-        await album.take(pilot, "continue typed", sizes=BOTH)
+        await album.take(pilot, "continue typed")
         await pilot.press("enter")
         state = app.workspace
         await until(pilot, lambda: state.state.entries[-1].siblings == 2)
         await until(pilot, lambda: not state.state.is_streaming)
         await settle(pilot)
-        await album.take(pilot, "continued", sizes=BOTH)
+        await album.take(pilot, "continued")
 
         await app.run_action("chat.impersonate")
         await until(pilot, lambda: bool(app.chat.pane.composer.text))
         await until(pilot, lambda: not app.chat.side_replies.is_impersonating)
         await settle(pilot)
-        await album.take(pilot, "impersonated", sizes=BOTH)
+        await album.take(pilot, "impersonated")
 
         app.chat.pane.composer.text = ""
         await pilot.press(*"/quiet Who is in the room?", "enter")
@@ -41,14 +39,14 @@ async def test_kinds(album: Album, tmp_path: Path) -> None:
         assert isinstance(dialog, QuietReply)
         await until(pilot, lambda: not dialog.is_arriving)
         await settle(pilot)
-        await album.take(pilot, "quiet", sizes=BOTH)
+        await album.take(pilot, "quiet")
         await pilot.press("escape")
         await until(pilot, lambda: len(app.screen_stack) == 1)
 
         await app.run_action("inspector.choose_kind")
         await until(pilot, lambda: isinstance(app.screen, ChoiceDialog))
         await settle(pilot)
-        await album.take(pilot, "which request", sizes=BOTH)
+        await album.take(pilot, "which request")
         await pilot.press("escape")
         await until(pilot, lambda: len(app.screen_stack) == 1)
 
@@ -57,4 +55,4 @@ async def test_kinds(album: Album, tmp_path: Path) -> None:
         await app.run_action(("sessions", "import_file", (str(file),)))
         await until(pilot, lambda: isinstance(app.screen, ChoiceDialog))
         await settle(pilot)
-        await album.take(pilot, "which role", sizes=BOTH)
+        await album.take(pilot, "which role")

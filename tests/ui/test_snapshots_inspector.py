@@ -42,7 +42,7 @@ async def test_every_view(album: Album, tmp_path: Path) -> None:
         inspector.view_shown = "payload"
         app.inspector.show_message_request(workspace.state.entries[1].message.id)
         await until(pilot, lambda: inspector.is_banner_up)
-        await album.take(pilot, "sent request")
+        await album.take_matrix(pilot, "sent request")
         app.inspector.action_what_if()
         await asked(pilot)
         app.screen.query_one("#messages", Input).value = "1"

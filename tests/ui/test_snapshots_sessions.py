@@ -68,7 +68,7 @@ async def test_sessions(album: Album, tmp_path: Path) -> None:
     async with album.of(make_app(tmp_path)) as pilot:
         await shown(pilot)
         await pilot.press("home", "shift+down")
-        await album.take(pilot, "by time, two chosen")
+        await album.take_matrix(pilot, "by time, two chosen")
         await pilot.press("escape", "g")
         await album.take(pilot, "by folder")
         await pilot.press("g", "end", "left")
@@ -110,7 +110,7 @@ async def test_searching(album: Album, tmp_path: Path) -> None:
         await until(pilot, lambda: len(app.screen.query_one(HitList).hits) > 2)
         await pilot.press("down")
         await settle(pilot)
-        await album.take(pilot, "found")
+        await album.take_matrix(pilot, "found")
         await pilot.press("enter")
         await until(pilot, lambda: app.query_one(Transcript).has_focus)
         await settle(pilot)

@@ -22,7 +22,7 @@ async def test_session_settings(album: Album, tmp_path: Path) -> None:
         await pilot.press("f5")
         await until(pilot, lambda: isinstance(app.screen, SessionSettingsForm))
         await pilot.press(*"0.8", "down", *"3", "up", "up")
-        await album.take(pilot, "session settings")
+        await album.take_matrix(pilot, "session settings")
 
 
 async def test_temporary_session(album: Album, tmp_path: Path) -> None:

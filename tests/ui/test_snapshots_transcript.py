@@ -197,7 +197,7 @@ async def test_sources(album: Album) -> None:
 async def test_work(album: Album) -> None:
     async with album.of(Stage()) as pilot:
         stage(pilot, "Weather", "gpt-5 · openai", WORK)
-        await album.take(pilot, "error and tool calls")
+        await album.take_matrix(pilot, "error and tool calls")
 
 
 async def test_a_reply_arrives(album: Album) -> None:
