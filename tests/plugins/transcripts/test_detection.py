@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -60,3 +62,12 @@ def test_the_program_of_a_transcript_is_named(run: Run, tmp_path: Path, command:
     shown = run("sessions", "show", str(file))
     assert shown.code
     assert "is a file, not a session" in shown.err
+
+
+def test_the_app_starts_without_a_reader():
+    program = (
+        "import sys, tui_chat.cli.app, tui_chat.ui.app, tui_chat.workspace.workspace\n"
+        "print([name for name in sys.modules if name.startswith('tui_chat.plugins.transcripts.')])"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert (done.stdout, done.stderr) == ("[]\n", "")
