@@ -27,8 +27,6 @@ REMAINING: Mapping[str, frozenset[str]] = {
     ),
     # The values of macros and the policies share SillyTavern's defaults.
     "plugins": frozenset({"sillytavern.context.macro_words", "sillytavern.policies"}),
-    # Whatever reads a file says if it is a character card, which a plugin's file kind tells.
-    "library": frozenset({"file_reader", "foreign_files", "typed_fields"}),
     "ui": frozenset(
         {
             # The layout of a branch makes the layouts of its messages, which know their neighbors.

@@ -20,6 +20,7 @@ from pathlib import Path as FilePath
 from typing import Any, TypeVar
 
 from tui_chat.errors import InputError, located
+from tui_chat.extensions import load_all
 from tui_chat.files import MAX_BYTES, decode_text, input_name, read_file
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.library.json_locations import LineIndex, Path, format_path, locate
@@ -72,10 +73,7 @@ def read_content(path: FilePath, limit: int) -> bytes:
 def is_character_card(content: bytes) -> bool:
     """Return True if the content of a file is a character card."""
     if content.startswith(_CONTAINERS) or _PERHAPS_CARD.search(content):
-        # few files are cards
-        from tui_chat.library.foreign_files import card_files, has_card_files
-
-        return has_card_files() and card_files().holds(content)
+        return any(cards.holds(content) for cards in load_all("card_files"))
     return False
 
 
