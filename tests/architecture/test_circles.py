@@ -21,12 +21,9 @@ PACKAGE = Path(tui_chat.__file__).parent
 REMAINING: Mapping[str, frozenset[str]] = {
     "context": frozenset(
         {
-            *("inputs", "rules"),  # the values of macros are functions of the inputs
             *("macros.dialects", "macros.syntax"),  # where a macro ends differs
         }
     ),
-    # The values of macros and the policies share SillyTavern's defaults.
-    "plugins": frozenset({"sillytavern.context.macro_words", "sillytavern.policies"}),
     "ui": frozenset(
         {
             # The layout of a branch makes the layouts of its messages, which know their neighbors.

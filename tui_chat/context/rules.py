@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import field
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from tui_chat.errors import InputError
 from tui_chat.extensions import load_part, plugins
@@ -15,12 +15,8 @@ from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.memo import Memo
 from tui_chat.models.preset import CardField, Preset
 
-if TYPE_CHECKING:
-    from tui_chat.context.inputs import Inputs
-
-
-Word: TypeAlias = "Callable[[Inputs], str]"
-"""Returns the value of a macro that is only a name."""
+Word: TypeAlias = Callable[[Any], str]
+"""Returns the value of a macro that is only a name, from the `Inputs`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +36,9 @@ class BuilderRules:
     """Whose scripts change what is sent."""
     lore_by_place: bool = False
     """True if lore goes to the places that its entries name."""
-    words: Mapping[str, Word] = field(default_factory=dict[str, "Word"])
+    words: Mapping[str, Word] = field(default_factory=dict[str, Word])
     """Macros that are only a name, where their values differ from the core's."""
-    further_words: Mapping[str, Word] = field(default_factory=dict[str, "Word"])
+    further_words: Mapping[str, Word] = field(default_factory=dict[str, Word])
     """Macros that the core does not have. A variable of the same name goes before them."""
     default_prompt: str = ""
     """What the macros of the system prompt read where a card has none; it is not parsed again."""

@@ -11,14 +11,13 @@ from dataclasses import fields
 from types import MappingProxyType
 from typing import Any, Literal
 
-from tui_chat.context.rules import BuilderRules, Word
+from tui_chat.context.rules import BuilderRules
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.memo import Memo
 from tui_chat.models.preset import Preset
 from tui_chat.models.typed_json import InvalidValue, read
+from tui_chat.plugins.sillytavern.context.macro_words import FURTHER_WORDS, MAIN_PROMPT, WORDS
 
-MAIN_PROMPT = "Write {{char}}'s next reply in a fictional chat between {{char}} and {{user}}."
-"""SillyTavern's default prompt."""
 NamesPolicy = Literal["field", "none", "other_speakers", "name", "content"]
 """How the names of the speakers are sent. `field`: as the name of a message that has one. `none`:
 not at all. `other_speakers`: before the text of messages that were given another speaker's name.
@@ -117,15 +116,10 @@ def rules_of(preset: Preset) -> BuilderRules:
     """Return the rules of a preset for the steps that are the core's."""
     policies = policies_of(preset)
     is_joined = policies.depths == "joined"
-    words: Mapping[str, Word] = {}
-    further: Mapping[str, Word] = {}
-    if policies.expand_history:
-        from tui_chat.plugins.sillytavern.context.macro_words import FURTHER_WORDS, WORDS
-
-        words, further = WORDS, FURTHER_WORDS
+    has_words = policies.expand_history
     return BuilderRules(
-        words=words,
-        further_words=further,
+        words=WORDS if has_words else {},
+        further_words=FURTHER_WORDS if has_words else {},
         default_prompt=MAIN_PROMPT,
         needs_anchor=policies.without_anchor == "not_sent",
         card_prompts=policies.card_prompts,

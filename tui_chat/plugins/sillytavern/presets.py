@@ -33,8 +33,8 @@ from tui_chat.models.envelope import Level
 from tui_chat.models.generation import GENERATION_KINDS, GenerationKind
 from tui_chat.models.json_text import as_array, object_or_none
 from tui_chat.models.preset import CHAT_HISTORY, OTHERWISE, CardField, Preset, PresetMessage
+from tui_chat.plugins.sillytavern.context.macro_words import MAIN_PROMPT
 from tui_chat.plugins.sillytavern.policies import (
-    MAIN_PROMPT,
     NamesPolicy,
     Policies,
     PostProcessing,

@@ -10,7 +10,9 @@ from tui_chat.context.inputs import Inputs
 from tui_chat.context.macros.environment import newest_message
 from tui_chat.context.macros.times import duration, time_text
 from tui_chat.context.parameters import context_limit, parameters, reply_reserve
-from tui_chat.plugins.sillytavern.policies import MAIN_PROMPT
+
+MAIN_PROMPT = "Write {{char}}'s next reply in a fictional chat between {{char}} and {{user}}."
+"""SillyTavern's default prompt."""
 
 
 def _idle(inputs: Inputs) -> str:
