@@ -51,7 +51,7 @@ async def test_hostile_names_are_displayed_harmlessly(tmp_path: Path) -> None:
         await say(pilot, f"{EVIL} pine")
         await workspace.presets.choose(name)
         await workspace.organization.rename(workspace.state.session_id, EVIL)
-        await workspace.organization.organise((workspace.state.session_id,), folder=EVIL)
+        await workspace.organization.organize((workspace.state.session_id,), folder=EVIL)
         await workspace.organization.retag((workspace.state.session_id,), add=(EVIL,), drop=())
         await shown(pilot, "the sidebar")
         app.notify(EVIL, markup=False)

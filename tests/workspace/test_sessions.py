@@ -160,7 +160,7 @@ def listed(workspace, session_id: str):
 async def test_several_sessions_are_organized_at_once(make_workspace):
     workspace, heard = await make_workspace()
     one, two, three_ = await three(workspace, heard)
-    await workspace.organization.organise(
+    await workspace.organization.organize(
         (one, three_), pinned=True, tags=(" a  b ", "a b", ""), folder="x"
     )
     for session_id in (one, three_):
@@ -168,11 +168,11 @@ async def test_several_sessions_are_organized_at_once(make_workspace):
         assert (summary.pinned, summary.tags, summary.folder) == (True, ("a b",), "x")
     assert listed(workspace, two).tags == ()
     assert workspace.state.session.pinned
-    await workspace.organization.organise((one,), archived=True)
+    await workspace.organization.organize((one,), archived=True)
     assert listed(workspace, one).archived
     assert listed(workspace, one).pinned, "what is not named stays"
     assert heard.of(Done)[-1] == Done("Archived “one”.", undoable=True)
-    await workspace.organization.organise((one, two), archived=True)
+    await workspace.organization.organize((one, two), archived=True)
     assert heard.of(Done)[-1] == Done("Archived “two”.", undoable=True)
     await workspace.undo()
     assert (listed(workspace, one).archived, listed(workspace, two).archived) == (True, False)
@@ -220,8 +220,8 @@ async def test_a_session_can_be_deleted_while_its_reply_streams(make_workspace):
 async def test_tags_are_added_and_removed(make_workspace):
     workspace, heard = await make_workspace()
     one, two, _ = await three(workspace, heard)
-    await workspace.organization.organise((one,), tags=("shared", "own"))
-    await workspace.organization.organise((two,), tags=("shared",))
+    await workspace.organization.organize((one,), tags=("shared", "own"))
+    await workspace.organization.organize((two,), tags=("shared",))
     await workspace.organization.retag((one, two), add=("new", " new "), drop=("shared",))
     assert listed(workspace, one).tags == ("own", "new")
     assert listed(workspace, two).tags == ("new",)

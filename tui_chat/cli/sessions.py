@@ -345,7 +345,7 @@ async def archive(common: CommonOptions, names: tuple[str, ...], undo: bool) -> 
     """
     async with _workspace(common) as (workspace, failures):
         archived = await _named(workspace.store, names)
-        await workspace.organization.organise(tuple(archived), archived=not undo)
+        await workspace.organization.organize(tuple(archived), archived=not undo)
         failures.raise_first()
         verb = "Taken out of the archive" if undo else "Archived"
         write_line(f"{verb}: {_titles(*archived.values())}.")

@@ -25,7 +25,7 @@ from tui_chat.workspace.sessions import Sessions
 from tui_chat.workspace.side_requests import SideRequests
 
 EXCERPT_LENGTH = 40
-"""Characters of a message that are enough to recognise it."""
+"""Characters of a message that are enough to recognize it."""
 
 
 class Branches:

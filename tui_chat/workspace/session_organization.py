@@ -1,4 +1,4 @@
-"""Organising the list of sessions: titles, tags, folders, the archive and the trash."""
+"""The organization of the list of sessions: titles, tags, folders, the archive and the trash."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class SessionOrganization:
         await self._catalog.refresh()
 
     @reported(None)
-    async def organise(
+    async def organize(
         self,
         session_ids: Collection[str],
         *,

@@ -365,7 +365,7 @@ class SessionsArea(Area):
         is_marked = any(marks) if mark == "unread" else all(marks)
         if targets:
             changed = {mark: not is_marked}
-            await self.workspace.organization.organise(
+            await self.workspace.organization.organize(
                 _ids(targets),
                 pinned=changed.get("pinned"),
                 archived=changed.get("archived"),
@@ -409,7 +409,7 @@ class SessionsArea(Area):
         elif folder not in (None, *folders):
             folder = folder.removeprefix(_NEW_FOLDER)  # a name that was typed
         if folder is not None:
-            await self.workspace.organization.organise(_ids(sessions), folder=folder)
+            await self.workspace.organization.organize(_ids(sessions), folder=folder)
 
     # --- finding -------------------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-"""The session list: find, open, start, organise and delete sessions."""
+"""The session list: find, open, start, organize and delete sessions."""
 
 from __future__ import annotations
 
