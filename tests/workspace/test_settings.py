@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.conftest import settled
-from tests.interop.exports import chatgpt, node
 from tests.store.direct import replace_variables
 from tui_chat.errors import InputError
 from tui_chat.models.role import Profile, Role
@@ -156,8 +155,11 @@ async def test_an_imported_session_continues_with_an_available_model(
     make_workspace, tmp_path: Path, theirs: str, asked: str
 ):
     workspace, _ = await make_workspace()
-    told = chatgpt(node("q", None, "user", "Hi"), default_model_slug=theirs)
-    file = put(tmp_path, "c", told)
+    session = {"session_id": "s", "title": "A walk", "model": theirs, "head_id": "q"}
+    messages = [{"id": "q", "role": "user", "content": "Hi"}]
+    exported = {"format": "tui-chat", "version": 1,
+                "sessions": [{"session": session, "messages": messages}]}  # fmt: skip
+    file = put(tmp_path, "c", exported)
     [report] = await workspace.import_export.import_files((file,), lambda _: None)
     await workspace.sessions.open(report.session_ids[0])
     assert [each.model for each in workspace.state.sessions] == [theirs]

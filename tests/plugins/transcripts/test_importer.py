@@ -1,0 +1,239 @@
+"""Importing conversations of other programs into the store."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from collections.abc import AsyncIterator
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.databases import provide_database
+from tests.interop.exports import block, chatgpt, claude, claude_message, node
+from tui_chat.models.search import Query
+from tui_chat.store import Store
+from tui_chat.workspace import importer
+from tui_chat.workspace.import_report import Report
+from tui_chat.workspace.importer import COMPLETED, DIFFERENT, import_files
+
+ids = count()
+
+
+@pytest.fixture
+async def store(tmp_path: Path) -> AsyncIterator[Store]:
+    path = tmp_path / "chat.db"
+    opened = await Store.open(
+        provide_database(path), now=lambda: 1e9, new_id=lambda: f"id-{next(ids)}"
+    )
+    async with opened:
+        yield opened
+
+
+def conversation(name: str, *more: dict[str, Any]) -> dict[str, Any]:
+    nodes = [node("q", None, "user", f"Hi {name}"), node("a", "q", "assistant", "Hello")]
+    return chatgpt(*nodes, *more, conversation_id=name, title=name)
+
+
+def write(path: Path, value: object) -> Path:
+    path.write_text(json.dumps(value))
+    return path
+
+
+async def test_importing_a_file_again_adds_nothing(store: Store, tmp_path: Path):
+    file = write(tmp_path / "c.json", [conversation("one"), conversation("two")])
+    [report] = await import_files(store, [file])
+    assert (report.new, report.added, report.faults) == (2, 4, [])
+    assert report.read == report.size == file.stat().st_size
+    assert [each.title for each in await store.sessions.list()] == ["two", "one"]
+    [again] = await import_files(store, [file])
+    assert (again.new, again.grown, again.known, again.added) == (0, 0, 2, 0)
+    assert again.session_ids == report.session_ids
+
+
+async def test_importing_a_grown_file_adds_new_messages(store: Store, tmp_path: Path):
+    file = tmp_path / "c.json"
+    await import_files(store, [write(file, [conversation("one"), conversation("two")])])
+    grown = conversation("one", node("q2", "a", "user", "More"))
+    [report] = await import_files(store, [write(file, [grown, conversation("two")])])
+    assert (report.grown, report.added, report.known) == (1, 1, 1)
+    branch = await store.branches.load(report.session_ids[0])
+    assert [entry.message.content for entry in branch] == ["Hi one", "Hello", "More"]
+
+
+async def test_an_answer_that_was_being_written_is_completed_by_the_next_import(
+    store: Store, tmp_path: Path
+):
+    def line(uuid: str, parent: str | None, kind: str, *blocks: object) -> dict[str, object]:
+        message = {"role": kind, "content": blocks, **({"id": "m"} if kind == "assistant" else {})}
+        return {"type": kind, "uuid": uuid, "parentUuid": parent, "sessionId": "s",
+                "message": message}  # fmt: skip
+
+    records = [
+        line("u", None, "user", {"type": "text", "text": "Look"}),
+        line("a1", "u", "assistant", {"type": "text", "text": "Heron"}),
+        line("a2", "a1", "assistant", {"type": "tool_use", "id": "c", "name": "Ls", "input": {}}),
+        line("r", "a2", "user", {"type": "tool_result", "tool_use_id": "c", "content": "egret"}),
+    ]
+    file = tmp_path / "s.jsonl"
+    file.write_text("".join(json.dumps(each) + "\n" for each in records[:2]))
+    await import_files(store, [file])
+    file.write_text("".join(json.dumps(each) + "\n" for each in records[:3]))
+    [report] = await import_files(store, [file])
+    assert (report.grown, report.added, report.notes) == (1, 0, {COMPLETED: 1})
+    file.write_text("".join(json.dumps(each) + "\n" for each in records))
+    [report] = await import_files(store, [file])
+    assert (report.grown, report.added, report.notes) == (1, 1, {})
+    _, answer, result = await store.branches.load(report.session_ids[0])
+    assert (answer.message.content, [call.id for call in answer.message.tool_calls]) == (
+        *("Heron", ["c"]),
+    )
+    assert (result.message.content, result.message.tool_call_id) == ("egret", "c")
+    assert {hit.place for hit in await store.search.find(Query("Ls"))} == {"call"}
+    assert len(await store.search.find(Query("heron"))) == 1
+
+
+async def test_a_message_with_another_text_in_the_file_stays_and_is_noted(
+    store: Store, tmp_path: Path
+):
+    file = write(tmp_path / "c.json", [conversation("one")])
+    await import_files(store, [file])
+    file.write_text(file.read_text().replace("Hello", "Changed"))
+    [report] = await import_files(store, [file])
+    assert (report.known, report.added, report.notes) == (1, 0, {DIFFERENT: 1})
+    branch = await store.branches.load(report.session_ids[0])
+    assert [entry.message.content for entry in branch] == ["Hi one", "Hello"]
+
+
+async def test_a_dry_run_changes_nothing(store: Store, tmp_path: Path):
+    file = write(tmp_path / "c.json", [conversation("one")])
+    [told] = await import_files(store, [file], dry_run=True)
+    assert (told.new, told.added) == (1, 2)
+    assert await store.sessions.list() == ()
+    [done] = await import_files(store, [file])
+    assert (done.new, done.added, done.session_ids) == (told.new, told.added, told.session_ids)
+
+
+async def test_broken_conversations_are_reported_and_the_rest_is_imported(
+    store: Store, tmp_path: Path
+):
+    broken = chatgpt(node("a", "b", "user", "x"), node("b", "a", "user", "y"))
+    file = write(tmp_path / "c.json", [conversation("one"), broken, {"x": 1}, conversation("two")])
+    missing = tmp_path / "nowhere.json"
+    [report, nothing] = await import_files(store, [file, missing])
+    assert report.new == 2
+    assert [(fault.place, fault.sentence) for fault in report.faults] == [
+        ("$[1].mapping", "has no first message"),
+        ("$[2]", "is not a conversation of a known format"),
+    ]
+    assert [fault.sentence for fault in nothing.faults] == [
+        "cannot be read: No such file or directory"
+    ]
+
+
+async def test_other_files_in_an_archive_are_ignored(store: Store, tmp_path: Path):
+    path = tmp_path / "export.zip"
+    told = claude(claude_message("m", "human", block("Roses?")))
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("user.json", json.dumps({"id": "u", "email": "kim@example.org"}))
+        archive.writestr("shared_conversations.json", json.dumps([{"id": "1", "title": "x"}]))
+        archive.writestr("conversations.json", json.dumps([conversation("one"), told]))
+        archive.writestr("more/broken.json", "[{")
+        archive.writestr("cat.png", b"\x89PNG")
+    [report] = await import_files(store, [path])
+    assert report.new == 2
+    [fault] = report.faults
+    assert fault.place == "more/broken.json"
+
+
+async def test_a_folder_is_read_like_an_archive(store: Store, tmp_path: Path):
+    folder = tmp_path / "export"
+    (folder / "more").mkdir(parents=True)
+    (folder / ".hidden").mkdir()
+    write(folder / "user.json", {"id": "u", "email": "kim@example.org"})
+    write(folder / "conversations.json", [conversation("one")])
+    write(folder / "more" / "two.json", conversation("two"))
+    write(folder / ".hidden" / "three.json", conversation("three"))
+    (folder / "broken.json").write_text("[{")
+    (folder / "cat.png").write_bytes(b"\x89PNG")
+    (folder / "gone.json").symlink_to(tmp_path / "nowhere")
+    [report] = await import_files(store, [folder])
+    assert (report.new, [fault.place for fault in report.faults]) == (2, ["broken.json"])
+    assert report.read == report.size > 0
+    (tmp_path / "empty").mkdir()
+    [empty] = await import_files(store, [tmp_path / "empty"])
+    assert empty.faults[0].sentence == "the folder contains no conversations or character cards"
+    assert "conversations.json" in empty.faults[0].advice
+
+
+async def test_archives_in_a_folder_are_read(store: Store, tmp_path: Path):
+    folder = tmp_path / "downloads"
+    folder.mkdir()
+    write(folder / "one.json", conversation("one"))
+    for name, files in (
+        ("chatgpt.zip", {"conversations.json": json.dumps([conversation("two")]), "a.json": "[{"}),
+        ("other.ZIP", {"readme.txt": "x"}),
+    ):
+        with zipfile.ZipFile(folder / name, "w", zipfile.ZIP_DEFLATED) as archive:
+            for member, text in files.items():
+                archive.writestr(member, text)
+    (folder / "broken.zip").write_bytes(b"PK\x03\x04 and nothing more")
+    [report] = await import_files(store, [folder])
+    assert report.new == 2
+    assert [fault.place for fault in report.faults] == ["broken.zip", "chatgpt.zip: a.json"]
+    assert report.skipped == ["other.ZIP"]
+    assert report.read == report.size
+
+
+async def test_small_files_share_a_batch_and_each_has_its_report(store: Store, tmp_path: Path):
+    """A broken file in the middle does not affect the others."""
+    files = [write(tmp_path / f"{n}.json", conversation(str(n))) for n in range(5)]
+    files[2].write_text("{")
+    batches: list[Report] = []
+    reports = await import_files(store, files, progress=batches.append)
+    assert [report.path for report in reports] == files
+    assert [(report.new, report.failed) for report in reports] == [
+        (0, True) if n == 2 else (1, False) for n in range(5)
+    ]
+    assert len(batches) == 1
+
+
+async def test_a_decompression_bomb_is_refused(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(importer, "_BOMB_SIZE", 2**20)
+    path = tmp_path / "bomb.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for number in range(3):
+            archive.writestr(f"{number}.json", " " * 2**20)
+    [report] = await import_files(store, [path])
+    assert "would unpack from 0.0 MB to 3 MB" in report.faults[0].sentence
+    assert "unpack it" in report.faults[0].advice
+    assert report.read == 0
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("conversations.json", json.dumps([conversation("one")]) + " " * 2**19)
+    [report] = await import_files(store, [path])
+    assert report.new == 1, "what is not large may shrink as it likes"
+
+
+async def test_progress_is_reported_and_notes_are_counted(store: Store, tmp_path: Path):
+    files = [{"file_name": "cat.png", "file_uuid": "f"}]
+    told = [
+        claude(claude_message("m", "human", text="x", files=files), uuid=f"c{n}")
+        for n in range(2_500)
+    ]
+    seen: list[tuple[int, int]] = []
+
+    def progress(report: Report) -> None:
+        seen.append((report.new, report.read))
+
+    file = write(tmp_path / "c.json", told)
+    [report] = await import_files(store, [file], progress=progress)
+    assert len(seen) > 1
+    assert seen == sorted(seen)
+    assert seen[-1] == (2_500, file.stat().st_size)
+    assert list(report.notes.values()) == [2_500]
+    [again] = await import_files(store, [file])
+    assert not again.notes
