@@ -19,7 +19,7 @@ from tui_chat.interop.transcript_builder import FoundConversation
 from tui_chat.models.session import Entry
 from tui_chat.models.transcript import SessionTranscript
 
-CORPUS = Path(os.environ.get("TUI_CHAT_CORPUS", Path(__file__).parents[3] / "shared" / "corpus"))
+CORPUS = Path(os.environ.get("TUI_CHAT_CORPUS", Path(__file__).parents[4] / "shared" / "corpus"))
 ROOT = CORPUS / "transcripts"
 CASES = sorted(ROOT.glob("*/*.expected.json"))
 
