@@ -25,7 +25,7 @@ from textual.strip import Strip
 from tests.benchmarks.shapes import reply_of
 from tests.benchmarks.stage import SIZE, Clock, laid, make_app, until
 from tui_chat.models.reply import Reply
-from tui_chat.offline import models as catalogue
+from tui_chat.offline import models as catalog
 from tui_chat.offline.reply import split_tokens
 from tui_chat.ui.areas.chat.chat_pane import ChatPane
 from tui_chat.ui.areas.chat.composer import Composer
@@ -82,7 +82,7 @@ async def streaming(folder: Path, name: str, tokens: int) -> None:
     """
     words = "".join(reply_of(name, tokens))
     length = len("".join(islice(split_tokens(words), tokens)))
-    catalogue.blocks = lambda count: islice(split_tokens(words), count)
+    catalog.blocks = lambda count: islice(split_tokens(words), count)
     app = make_app(folder, "mirror")
     async with app.run_test(size=SIZE) as pilot:
         await laid(pilot)

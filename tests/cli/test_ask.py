@@ -544,9 +544,9 @@ def test_markdown_is_the_same_however_it_arrives():
     from tui_chat.cli.markdown_output import MarkdownOutput
 
     text = "# A\n\n- one\n- two\n\n```py\nx = 1\n```\n\n| a |\n|---|\n| 1 |\n\nlast *line*"
-    whole = MarkdownOutput(60, 24, colour=True)
+    whole = MarkdownOutput(60, 24, color=True)
     expected = screen(whole.feed(text) + whole.end())
-    by_letter = MarkdownOutput(60, 24, colour=True)
+    by_letter = MarkdownOutput(60, 24, color=True)
     assert screen("".join(map(by_letter.feed, text)) + by_letter.end()) == expected
     assert len(expected) > 10
 

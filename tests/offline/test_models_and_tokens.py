@@ -69,7 +69,7 @@ def test_a_call_that_does_not_fit_is_left_out():
 
 
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: model.name)
-def test_every_model_of_the_catalogue_exists(model):
+def test_every_model_of_the_catalog_exists(model):
     assert find_model(model.name) is not None
     assert model.about.endswith(".")
 

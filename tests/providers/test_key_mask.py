@@ -101,7 +101,7 @@ def test_a_beginning_at_the_end_is_hidden_if_it_is_most_of_the_key(length: int, 
     assert followed([TextDelta("a " + KEY[:length])]).text == f"a {end}"
 
 
-def test_a_signed_piece_and_its_neighbours_keep_their_text() -> None:
+def test_a_signed_piece_and_its_neighbors_keep_their_text() -> None:
     events = [TextDelta("one s"), TextDelta("two s", signature="x"), TextDelta("k three")]
     message = followed(events).message(Protocol.GEMINI)
     assert message.content == "one stwo sk three"

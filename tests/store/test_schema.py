@@ -46,7 +46,7 @@ def content(connection: sqlite3.Connection, *tables: str) -> list[list[tuple[obj
     return [list(connection.execute(f"SELECT * FROM {t} ORDER BY 1")) for t in tables]
 
 
-def neighbours(path: Path) -> list[str]:
+def neighbors(path: Path) -> list[str]:
     return sorted(item.name for item in path.parent.iterdir() if item != path)
 
 
@@ -194,7 +194,7 @@ async def test_backups_do_not_replace_each_other(path: Path, open_store: Opener)
         one = backup.back_up(connection, path, 1.0)
         two = backup.back_up(connection, path, 1.0)
     assert one != two
-    assert neighbours(path) == sorted([one.name, two.name])
+    assert neighbors(path) == sorted([one.name, two.name])
 
 
 async def test_a_new_database_needs_no_backup_and_is_private(
@@ -205,7 +205,7 @@ async def test_a_new_database_needs_no_backup_and_is_private(
     assert path.stat().st_mode & 0o777 == 0o600
     assert path.parent.stat().st_mode & 0o777 == 0o700
     await store.close()
-    assert neighbours(path) == []
+    assert neighbors(path) == []
 
 
 async def test_a_failing_migration_leaves_the_database_as_it_was(path: Path) -> None:
@@ -235,13 +235,13 @@ async def test_the_slower_of_two_programs_does_not_migrate(path: Path) -> None:
 
 async def refused(path: Path, open_store: Opener, kind: type[StoreError], words: str) -> None:
     before = path.read_bytes()
-    beside = neighbours(path)
+    beside = neighbors(path)
     with pytest.raises(StoreError, match=words) as caught:
         await open_store()
     assert type(caught.value) is kind
     assert caught.value.advice
     assert path.read_bytes() == before
-    assert neighbours(path) == beside
+    assert neighbors(path) == beside
 
 
 @pytest.mark.parametrize("journal", ["WAL", "DELETE"])

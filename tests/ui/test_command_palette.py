@@ -57,11 +57,11 @@ async def test_the_words_that_people_search_for_put_the_action_first(tmp_path: P
         assert first == WORDS
         scattered = max(entries, key=lambda entry: match_score(entry, "rgnrt"))
         assert scattered.title.startswith("Regenerate")
-        for misspelt, meant in (
+        for misspelled, meant in (
             ("tempreture", "Settings of the session"),
             ("exprot", "Export conversation…"),
         ):
-            best = max(entries, key=lambda entry, words=misspelt: match_score(entry, words))
+            best = max(entries, key=lambda entry, words=misspelled: match_score(entry, words))
             assert best.title == meant
         for words in ("mouse", "voice", "zen"):
             assert not any(match_score(entry, words) for entry in entries), "not letters of others"

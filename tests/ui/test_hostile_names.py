@@ -14,7 +14,7 @@ from tui_chat.ui.areas.chat.transcript import Transcript
 from tui_chat.ui.areas.search.hit_list import HitList
 
 EVIL = "[red]a[/b]\x1b[31m\x07\u202eb" + "\u200b" * 50
-"""Markup that opens and that closes what was never opened, a colour, a bell, bidi, a flood."""
+"""Markup that opens and that closes what was never opened, a color, a bell, bidi, a flood."""
 OBEYED = re.compile("[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\u200b]")
 
 

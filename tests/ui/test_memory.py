@@ -143,7 +143,7 @@ def drawn(text: str, width: int) -> list[Strip]:
     layout = MessageLayout(Entry(Message("assistant", text, id="a")), width)
     cache, strips = StripCache(), list[Strip]()
     for line in (line for part in range(len(layout.parts)) for line in layout.lines(part)):
-        painted = paint_line(line, width, "", lambda *names: Style(), is_current=False)  # pyright: ignore[reportArgumentType]  # any colours
+        painted = paint_line(line, width, "", lambda *names: Style(), is_current=False)  # pyright: ignore[reportArgumentType]  # any colors
         strips.append(cache(line, lambda painted=painted: painted))
     filtered = [strip.apply_filter(Monochrome(), Color(0, 0, 0)) for strip in strips]
     for strip in (*strips, *filtered):

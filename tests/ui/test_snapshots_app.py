@@ -23,7 +23,7 @@ WEATHER = Tool(
     ),
     command=("weather-now", "--json"),
 )
-COLOURLESS = ("tui-chat-mono", "tui-chat-contrast")
+COLORLESS = ("tui-chat-mono", "tui-chat-contrast")
 
 
 def asks(pilot: Pilot[None]) -> bool:
@@ -88,7 +88,7 @@ async def test_replies(album: Album, tmp_path: Path) -> None:
         await until(pilot, lambda: status(app) == "failed")
         app.query_one(Transcript).focus()
         await album.take(pilot, "failed second version")
-        await album.take(pilot, "failed second version", sizes=(NARROW,), themes=COLOURLESS)
+        await album.take(pilot, "failed second version", sizes=(NARROW,), themes=COLORLESS)
         await pilot.press("k", "k", "p")
         await until(
             pilot,

@@ -59,14 +59,14 @@ async def test_an_edited_theme_is_applied_and_a_broken_one_reported(tmp_path: Pa
     folder = tmp_path / "themes"
     folder.mkdir()
     mine = folder / "mine.toml"
-    mine.write_text('name = "mine"\n[colours]\nprimary = "#123456"\n')
+    mine.write_text('name = "mine"\n[colors]\nprimary = "#123456"\n')
     app = make_app(tmp_path, theme="mine")
     async with app.run_test(size=(80, 24)) as pilot:
         await opened(pilot)
-        mine.write_text('name = "mine"\n[colours]\nprimary = "#654321"\nbackground = "#fffff0"\n')
+        mine.write_text('name = "mine"\n[colors]\nprimary = "#654321"\nbackground = "#fffff0"\n')
         app.theme_files.reload_if_changed()
         await until(pilot, lambda: app.screen.styles.background.hex6 == "#FFFFF0")
-        mine.write_text('name = "mine"\n[colours]\nprimary = "#6543"\n')
+        mine.write_text('name = "mine"\n[colors]\nprimary = "#6543"\n')
         app.theme_files.reload_if_changed()
         await until(pilot, lambda: bool(app.notifications.shown))
         assert app.screen.styles.background.hex6 == "#FFFFF0"

@@ -55,8 +55,8 @@ SIGHT = {
 }
 
 
-def linear(colour: str) -> list[float]:
-    parts = [part / 255 for part in Color.parse(colour).rgb]
+def linear(color: str) -> list[float]:
+    parts = [part / 255 for part in Color.parse(color).rgb]
     return [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
 
 
@@ -64,14 +64,14 @@ def contrast(one: str, other: str) -> float:
     """The contrast ratio of WCAG 2."""
     weights = (0.2126, 0.7152, 0.0722)
     low, high = sorted(
-        sum(w * c for w, c in zip(weights, linear(colour), strict=True)) for colour in (one, other)
+        sum(w * c for w, c in zip(weights, linear(color), strict=True)) for color in (one, other)
     )
     return (high + 0.05) / (low + 0.05)
 
 
-def seen(colour: str, sight: str) -> tuple[float, float, float]:
-    """CIE L*a*b* of a colour as somebody sees it."""
-    rgb = linear(colour)
+def seen(color: str, sight: str) -> tuple[float, float, float]:
+    """CIE L*a*b* of a color as somebody sees it."""
+    rgb = linear(color)
     r, g, b = (
         min(max(sum(k * c for k, c in zip(row, rgb, strict=True)), 0), 1) for row in SIGHT[sight]
     )
@@ -83,13 +83,13 @@ def seen(colour: str, sight: str) -> tuple[float, float, float]:
 
 
 def value(theme: Theme, name: str) -> str:
-    colour = getattr(theme, name)
-    assert isinstance(colour, str)
-    return colour
+    color = getattr(theme, name)
+    assert isinstance(color, str)
+    return color
 
 
 MONO = "tui-chat-mono"
-IN_COLOUR = [name for name in THEMES if name != MONO]
+IN_COLOR = [name for name in THEMES if name != MONO]
 
 
 def test_the_shipped_themes() -> None:
@@ -106,8 +106,8 @@ def test_the_shipped_themes() -> None:
 
 def test_mono_has_no_color() -> None:
     theme = THEMES[MONO]
-    colours = [value(theme, name) for name in (*TEXTS, *GROUNDS)] + list(theme.variables.values())
-    assert all(len(set(Color.parse(colour).rgb)) == 1 for colour in colours)
+    colors = [value(theme, name) for name in (*TEXTS, *GROUNDS)] + list(theme.variables.values())
+    assert all(len(set(Color.parse(color).rgb)) == 1 for color in colors)
 
 
 @pytest.mark.parametrize(("kind", "ground"), list(product([*TEXTS, *KINDS], GROUNDS)))
@@ -157,7 +157,7 @@ async def test_highlights_in_a_request_are_legible_in_every_theme() -> None:
                 lit = [app.view.render_line(y) for y in range(app.view.size.height)]
                 bars = {strip.text[0] for strip in lit}
                 told = bars & set("SPFLHDMT") if name == MONO else bars & {"▌"}
-                assert told, "seen without colour too"
+                assert told, "seen without color too"
                 assert hardly_read(lit) == [], (name, origin)
             assert app.view.find("light")
             found = [app.view.render_line(y) for y in range(app.view.size.height)]
@@ -196,11 +196,11 @@ async def test_the_whole_screen_can_be_drawn_in_every_theme_of_textual(tmp_path:
                 assert app.theme_variables["foreground-disabled"], (view, name)
 
 
-@pytest.mark.parametrize(("name", "sight"), list(product(IN_COLOUR, SIGHT)))
+@pytest.mark.parametrize(("name", "sight"), list(product(IN_COLOR, SIGHT)))
 def test_origin_colors_are_distinguishable(name: str, sight: str) -> None:
-    colours = {kind: seen(THEMES[name].variables[f"origin-{kind}"], sight) for kind in KINDS}
+    colors = {kind: seen(THEMES[name].variables[f"origin-{kind}"], sight) for kind in KINDS}
     nearest = min(
-        (sum((p - q) ** 2 for p, q in zip(colours[a], colours[b], strict=True)) ** 0.5, a, b)
+        (sum((p - q) ** 2 for p, q in zip(colors[a], colors[b], strict=True)) ** 0.5, a, b)
         for a, b in combinations(KINDS, 2)
     )
     assert nearest[0] >= (24 if sight == "normal" else 11), nearest
@@ -209,7 +209,7 @@ def test_origin_colors_are_distinguishable(name: str, sight: str) -> None:
 @pytest.mark.parametrize("name", [DARK, LIGHT])
 def test_missing_origin_colors_fall_back_to_ours(name: str) -> None:
     theme = THEMES[name]
-    defaults = {key: Color.parse(colour) for key, colour in origin_defaults(theme.dark).items()}
+    defaults = {key: Color.parse(color) for key, color in origin_defaults(theme.dark).items()}
     assert defaults == {key: Color.parse(theme.variables[key]) for key in defaults}
     assert set(defaults) == {f"origin-{kind}" for kind in KINDS}
 
@@ -218,32 +218,46 @@ def test_missing_origin_colors_fall_back_to_ours(name: str) -> None:
     ("text", "fault"),
     [
         ("name = ", "is not TOML"),
-        ('dark = true\n[colours]\nprimary = "#fff"', "name must be"),
-        ('name = "x"\n[colours]\nprimary = "#ggg"', "colours.primary: '#ggg' is not a colour"),
+        ('dark = true\n[colors]\nprimary = "#fff"', "name must be"),
+        ('name = "x"\n[colors]\nprimary = "#ggg"', "colors.primary: '#ggg' is not a color"),
         (
-            'name = "x"\n[colours]\nprimary = 7',
-            "colours.primary must be a colour in quotes, not 7",
+            'name = "x"\n[colors]\nprimary = 7',
+            "colors.primary must be a color in quotes, not 7",
         ),
-        ('name = "x"\n[colours]\nprimary = "#fff8"', "colours.primary: '#fff8' must be written as"),
-        ('name = "x"\n[colours]\nprimary = "ansi_red"', "colours.primary: 'ansi_red' must be"),
-        ('name = "x"', "colours.primary is missing"),
-        ('name = "x"\ncolours = 3', "colours must be a table"),
-        ('name = "x"\ndark = "no"\n[colours]\nprimary = "#fff"', "dark must be true or false"),
-        ('name = "x"\n[colors]\nprimary = "#fff"', "colors is unknown"),
-        ('name = "x"\n[colours]\nprimary = "#fff"\n[origins]\nsytem = "#fff"', "origins.sytem is"),
+        ('name = "x"\n[colors]\nprimary = "#fff8"', "colors.primary: '#fff8' must be written as"),
+        ('name = "x"\n[colors]\nprimary = "ansi_red"', "colors.primary: 'ansi_red' must be"),
+        ('name = "x"', "colors.primary is missing"),
+        ('name = "x"\ncolors = 3', "colors must be a table"),
+        ('name = "x"\ndark = "no"\n[colors]\nprimary = "#fff"', "dark must be true or false"),
+        ('name = "x"\n[color]\nprimary = "#fff"', "color is unknown"),
+        ('name = "x"\n[colours]\nprimary = 7', "colours.primary must be a color in quotes, not 7"),
+        (
+            'name = "x"\n[colors]\nprimary = "#fff"\n[colours]\nprimary = "#000"',
+            "colours is unknown",
+        ),
+        ('name = "x"\n[colors]\nprimary = "#fff"\n[origins]\nsytem = "#fff"', "origins.sytem is"),
     ],
 )
 def test_a_faulty_theme_is_reported_and_the_others_load(
     tmp_path: Path, text: str, fault: str
 ) -> None:
     (tmp_path / "bad.toml").write_text(text)
-    (tmp_path / "good.toml").write_text('name = "mine"\n[colours]\nprimary = "#123456"\n')
+    (tmp_path / "good.toml").write_text('name = "mine"\n[colors]\nprimary = "#123456"\n')
     themes, faults = load_themes([bundled("themes"), tmp_path])
     assert {theme.name for theme in themes} == {*THEMES, "mine"}
     [error] = faults
     assert isinstance(error, InputError)
     assert str(error).startswith(str(tmp_path / "bad.toml"))
     assert fault in str(error)
+
+
+def test_a_theme_file_with_the_former_spelling_of_its_key_loads(tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    table = 'primary = "#123456"\nbackground = "#fffff0"\n'
+    path.write_text(f'name = "mine"\n[colors]\n{table}')
+    theme = load_theme(path)
+    path.write_text(f'name = "mine"\n[colours]\n{table}')
+    assert load_theme(path) == theme
 
 
 def test_a_binary_theme_file_is_a_fault(tmp_path: Path) -> None:
@@ -257,7 +271,7 @@ def test_a_binary_theme_file_is_a_fault(tmp_path: Path) -> None:
 def test_a_user_theme_replaces_a_shipped_one(tmp_path: Path) -> None:
     mine = tmp_path / "mine.toml"
     mine.write_text(
-        f'name = "{DARK}"\n[colours]\nprimary = "#123456"\n[origins]\ndraft = "#abcdef"\n'
+        f'name = "{DARK}"\n[colors]\nprimary = "#123456"\n[origins]\ndraft = "#abcdef"\n'
     )
     themes, _ = load_themes([bundled("themes"), tmp_path])
     [theme] = [theme for theme in themes if theme.name == DARK]

@@ -14,7 +14,7 @@ import pytest
 
 from tests.e2e.conftest import Heard, settled
 from tui_chat.errors import StoreBusy, StoreError
-from tui_chat.offline import models as catalogue
+from tui_chat.offline import models as catalog
 from tui_chat.store import Store
 from tui_chat.store.database import Database, Transaction
 from tui_chat.workspace import unsaved_writes
@@ -61,7 +61,7 @@ def short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def said(tokens: int) -> str:
     """Return the whole reply of the model for this number of tokens."""
-    return "".join(catalogue.blocks(tokens))
+    return "".join(catalog.blocks(tokens))
 
 
 def full() -> StoreError:

@@ -48,7 +48,7 @@ _STYLES = {
     "warning": "33",
 }
 """SGR parameters of the styles of the layout; those that are not here have none."""
-_COLOURS = frozenset(str(number) for number in range(30, 38))
+_COLORS = frozenset(str(number) for number in range(30, 38))
 _UNUSED = "code-copy"
 """The style of what is only there to be clicked."""
 
@@ -56,10 +56,10 @@ _UNUSED = "code-copy"
 class MarkdownOutput:
     """Writes the sections of a growing text to a terminal."""
 
-    def __init__(self, columns: int, rows: int, *, colour: bool) -> None:
+    def __init__(self, columns: int, rows: int, *, color: bool) -> None:
         self._width = max(min(columns - 1, WIDEST), 12)
         self._room = max(rows - 2, 1)
-        self._colour = colour
+        self._color = color
         self._splitter = SectionSplitter()
         self._settled = 0
         """Sections that are written for good."""
@@ -114,6 +114,6 @@ class MarkdownOutput:
 
     def _styled(self, text: str, styles: Sequence[str]) -> str:
         codes = [code for each in styles for code in _STYLES.get(each, "").split(";") if code]
-        if not self._colour:
-            codes = [code for code in codes if code not in _COLOURS]
+        if not self._color:
+            codes = [code for code in codes if code not in _COLORS]
         return f"\x1b[{';'.join(codes)}m{text}\x1b[0m" if codes else text

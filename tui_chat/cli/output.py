@@ -48,8 +48,8 @@ class Styled:
 
 def write_line(*parts: str | Styled, err: bool = False) -> None:
     """Print a line made of parts. Raises OutputClosed, OSError."""
-    colour = is_terminal(err=err) and not os.environ.get("NO_COLOR")
-    line = "".join(_shown(part, colour) for part in parts)
+    color = is_terminal(err=err) and not os.environ.get("NO_COLOR")
+    line = "".join(_shown(part, color) for part in parts)
     write_text(line + "\n", err=err)
 
 
@@ -151,7 +151,7 @@ def markdown_target() -> MarkdownOutput | None:
     from tui_chat.cli.markdown_output import MarkdownOutput  # with the layout of the screen
 
     size = shutil.get_terminal_size()
-    return MarkdownOutput(size.columns, size.lines, colour=not os.environ.get("NO_COLOR"))
+    return MarkdownOutput(size.columns, size.lines, color=not os.environ.get("NO_COLOR"))
 
 
 def write_reply(text: str) -> None:
@@ -210,10 +210,10 @@ def detect_closed_output() -> Generator[None]:
         raise OutputClosed from error
 
 
-def _shown(part: str | Styled, colour: bool) -> str:
+def _shown(part: str | Styled, color: bool) -> str:
     if isinstance(part, str):
         return sanitize(part)
-    if not colour:
+    if not color:
         return sanitize(part.text)
     import click
 

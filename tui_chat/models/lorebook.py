@@ -160,7 +160,7 @@ class Lorebook:
     """How many times in a row."""
     case_sensitive: bool = False
     whole_words: bool = True
-    """True if `cat` is not found in `catalogue`. Applies to single-word keys only; letters of
+    """True if `cat` is not found in `catalog`. Applies to single-word keys only; letters of
     scripts that put no blanks between words are found anywhere."""
     extras: Mapping[str, Any] = field(default_factory=lambda: _NOTHING)
     """Unknown keys of the file, kept for the next save."""

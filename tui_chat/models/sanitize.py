@@ -205,7 +205,7 @@ def _joins(match: re.Match[str]) -> bool:
 
 
 def _is_joining_letter(char: str) -> bool:
-    """Return True for a character of Arabic, an Indic script or their neighbours."""
+    """Return True for a character of Arabic, an Indic script or their neighbors."""
     code = ord(char)
     return 0x0600 <= code <= 0x109F or 0x1780 <= code <= 0x18AF
 

@@ -4,7 +4,7 @@
 2. A span is a verbatim piece of its origin's text: `origin`'s source text, read from
    `start`, begins with `span.text`. Words that have no source (a role name, a separator)
    have the origin kind `glue` and start 0.
-3. Empty spans do not exist, and two neighbours that continue each other are one.
+3. Empty spans do not exist, and two neighbors that continue each other are one.
 4. Nothing here changes characters: to change a text is to make spans of another origin.
 """
 
@@ -229,7 +229,7 @@ class Text:
 
 
 def _joined(spans: Iterable[Span]) -> Iterator[Span]:
-    """Drop empty spans and join neighbours that continue each other in one source."""
+    """Drop empty spans and join neighbors that continue each other in one source."""
     run: list[str] = []
     first, end = Span("", GLUE), 0
     for span in spans:

@@ -42,7 +42,7 @@ from tui_chat.offline.reply import (
 
 @dataclass(frozen=True, slots=True)
 class OfflineModel:
-    """One entry of the catalogue."""
+    """One entry of the catalog."""
 
     name: str
     about: str

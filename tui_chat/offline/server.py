@@ -2,7 +2,7 @@
 
 1. It listens on the loopback interface only, by refusing any other host.
 2. A connection serves one request after another (keep-alive); a body may be chunked, `Expect:
-   100-continue` is honoured, and a body over the limit gets its 413 before all of it has arrived.
+   100-continue` is honored, and a body over the limit gets its 413 before all of it has arrived.
 3. While a reply is sent the socket is also read. If it ends, the client has disconnected and the
    reply is cancelled. Early data instead (a pipelined request) waits its turn.
 4. A model that disconnects closes the socket without the last chunk, as a crashed provider would.

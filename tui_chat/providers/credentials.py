@@ -1,4 +1,4 @@
-"""Credentials of a request: recognised, and masked in everything that is kept of the exchange.
+"""Credentials of a request: recognized, and masked in everything that is kept of the exchange.
 
 The bytes that pass are not touched. Of a credential the name and the scheme (`Bearer`) stay, and
 the whole value is replaced, also where a body or an error repeats it, whole or in part.

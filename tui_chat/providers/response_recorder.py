@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import httpx
 
 _MARGIN = 8192
-"""Bytes held before the kept ones, so that a key across the border is still recognised. Longer than
+"""Bytes held before the kept ones, so that a key across the border is still recognized. Longer than
 any key."""
 
 _SPLIT_KEY_NOTICE = b"[The body is not kept: it had the key of the request in it, in pieces.]"

@@ -79,7 +79,7 @@ PANE_ALIASES: dict[str, tuple[str, ...]] = {
 def match_score(entry: PaletteEntry, query: str) -> float:
     """Return how well an entry matches what is typed; 0 if it does not.
 
-    Whole names go before beginnings, beginnings before words, words before misspelt ones;
+    Whole names go before beginnings, beginnings before words, words before misspelled ones;
     titles before aliases, and the app's actions before those of a pane.
     """
     query = " ".join(query.casefold().split())
@@ -97,21 +97,21 @@ def match_score(entry: PaletteEntry, query: str) -> float:
     for holds, score in steps:
         if holds:
             return score if entry.area else score + 1
-    if len(query) < _SHORTEST_MISSPELT:
+    if len(query) < _SHORTEST_MISSPELLED:
         return 0
     words = {*_WORD.findall(title), *aliases}
     is_meant = any(_abbreviates(query, word) for word in words) or get_close_matches(
         query, words, 1, _LIKENESS
     )
-    return (_MOST_MISSPELT - bool(entry.area)) if is_meant else 0
+    return (_MOST_MISSPELLED - bool(entry.area)) if is_meant else 0
 
 
-_MOST_MISSPELT = 41
-"""The score of an entry that has a misspelt or abbreviated word."""
-_SHORTEST_MISSPELT = 4
-"""Letters that a misspelt or abbreviated word has at least."""
+_MOST_MISSPELLED = 41
+"""The score of an entry that has a misspelled or abbreviated word."""
+_SHORTEST_MISSPELLED = 4
+"""Letters that a misspelled or abbreviated word has at least."""
 _LIKENESS = 0.79
-"""The likeness of a word to one that is misspelt; see `difflib`."""
+"""The likeness of a word to one that is misspelled; see `difflib`."""
 _WORD = re.compile(r"\w+")
 
 
@@ -159,8 +159,8 @@ class CommandPalette(ChoiceDialog):
     def matching(self, words: str) -> list[Choice]:
         """Return the choices that match, the best first, then what was used last."""
         scores = {c.id: match_score(self._entries[c.id], words) for c in self.choices}
-        # misspelt words count only where nothing has the words
-        least = _MOST_MISSPELT if max(scores.values(), default=0) > _MOST_MISSPELT else 0
+        # misspelled words count only where nothing has the words
+        least = _MOST_MISSPELLED if max(scores.values(), default=0) > _MOST_MISSPELLED else 0
         found = [choice for choice in self.choices if scores[choice.id] > least]
         oldest = -len(self._recent) - 1
         found.sort(key=lambda c: (-scores[c.id], -self._recent.get(c.id, oldest)))

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 DARK = "tui-chat-dark"
 LIGHT = "tui-chat-light"
 
-_COLOURS = (
+_COLORS = (
     "primary",
     "secondary",
     "accent",
@@ -83,8 +83,8 @@ def origin_defaults(dark: bool) -> dict[str, str]:
 
     For `App.get_theme_variable_defaults`: the widgets' CSS cannot do without them.
     """
-    colours = _DARK_ORIGINS if dark else _LIGHT_ORIGINS
-    return {f"origin-{kind}": colour for kind, colour in colours.items()}
+    colors = _DARK_ORIGINS if dark else _LIGHT_ORIGINS
+    return {f"origin-{kind}": color for kind, color in colors.items()}
 
 
 def sorted_theme_names(names: Iterable[str]) -> list[str]:
@@ -117,47 +117,49 @@ def load_theme(path: Path) -> Theme:
 
 
 def _theme(table: Mapping[str, Any], path: Path) -> Theme:
-    _check_keys(table, ("name", "dark", "colours", "origins"), "", path)
+    # Files from before the key was spelled `colors` have `colours`.
+    section = "colours" if "colours" in table and "colors" not in table else "colors"
+    _check_keys(table, ("name", "dark", section, "origins"), "", path)
     name = table.get("name")
     if not isinstance(name, str) or not name.strip() or not name.isprintable():
         raise InputError(f"{path}: name must be a name in quotes")
     dark = table.get("dark", True)
     if not isinstance(dark, bool):
         raise InputError(f"{path}: dark must be true or false, not {dark!r}")
-    colours = _colours(table, "colours", _COLOURS, path)
-    if "primary" not in colours:
-        raise InputError(f"{path}: colours.primary is missing")
-    origins = _colours(table, "origins", _ORIGINS, path)
-    own = {f"origin-{kind}": colour for kind, colour in origins.items()}
+    colors = _colors(table, section, _COLORS, path)
+    if "primary" not in colors:
+        raise InputError(f"{path}: {section}.primary is missing")
+    origins = _colors(table, "origins", _ORIGINS, path)
+    own = {f"origin-{kind}": color for kind, color in origins.items()}
     return Theme(
         name=name,
         dark=dark,
-        primary=colours.pop("primary"),
+        primary=colors.pop("primary"),
         variables={**origin_defaults(dark), **own},
-        **cast("dict[str, Any]", colours),
+        **cast("dict[str, Any]", colors),
     )
 
 
-def _colours(
+def _colors(
     table: Mapping[str, Any], section: str, keys: tuple[str, ...], path: Path
 ) -> dict[str, str]:
-    found = table.get(section, {})
-    if not isinstance(found, dict):
+    content = table.get(section, {})
+    if not isinstance(content, dict):
         raise InputError(f"{path}: {section} must be a table, [{section}]")
-    values = cast("dict[str, object]", found)
+    values = cast("dict[str, object]", content)
     _check_keys(values, keys, f"{section}.", path)
-    colours: dict[str, str] = {}
+    colors: dict[str, str] = {}
     for key, value in values.items():
         if not isinstance(value, str):
-            raise InputError(f"{path}: {section}.{key} must be a colour in quotes, not {value!r}")
+            raise InputError(f"{path}: {section}.{key} must be a color in quotes, not {value!r}")
         try:
-            colour = Color.parse(value)
+            color = Color.parse(value)
         except ColorParseError as error:
-            raise InputError(f"{path}: {section}.{key}: {value!r} is not a colour") from error
-        if colour.a < 1 or colour.ansi is not None:
+            raise InputError(f"{path}: {section}.{key}: {value!r} is not a color") from error
+        if color.a < 1 or color.ansi is not None:
             raise InputError(f"{path}: {section}.{key}: {value!r} must be written as #rrggbb")
-        colours[key] = colour.hex6
-    return colours
+        colors[key] = color.hex6
+    return colors
 
 
 def _check_keys(

@@ -105,7 +105,7 @@ def test_a_message_put_in_a_slot_is_placed_there(preset: Preset, data: st.DataOb
     if not slots:
         return
     slot = data.draw(st.sampled_from(slots))
-    neighbour = None if slot.neighbour in (None, index) else preset.messages[slot.neighbour]
+    neighbor = None if slot.neighbor in (None, index) else preset.messages[slot.neighbor]
     after = put_in_slot(preset, index, slot)
     assert sorted(m.id for m in after.messages) == sorted(m.id for m in preset.messages)
     rows = outline_preset(after).rows
@@ -123,9 +123,9 @@ def test_a_message_put_in_a_slot_is_placed_there(preset: Preset, data: st.DataOb
     assert (row.placement, row.depth) == (expected, slot.depth)
     if slot.kind in ("before", "after"):
         assert row.anchor == slot.anchor
-    if neighbour is not None and not neighbour.is_anchor:
+    if neighbor is not None and not neighbor.is_anchor:
         adjacent = rows[at - 1] if slot.side == "after" else rows[at + 1]
-        assert adjacent.message is neighbour
+        assert adjacent.message is neighbor
 
 
 def test_an_authors_note_moves_to_depth_minus_two() -> None:

@@ -252,7 +252,7 @@ async def test_parallel_conversations_are_told_apart(tap: Recording):
     assert {each.message_count for each in sessions} == {6}
 
 
-async def test_an_edited_message_begins_a_branch_and_a_short_history_is_recognised(tap: Recording):
+async def test_an_edited_message_begins_a_branch_and_a_short_history_is_recognized(tap: Recording):
     async with gpt(tap) as client:
         for messages in (
             said("a", "a", "b", "b", "c"),

@@ -25,10 +25,10 @@ class Slot:
     kind: Literal["system", "list", "before", "after", "depth"]
     anchor: str = ""
     depth: int | None = None
-    neighbour: int | None = None
+    neighbor: int | None = None
     """The list index of an adjacent message at the same place, if there is one."""
     side: Literal["before", "after"] = "after"
-    """The side of the neighbour on which the slot lies."""
+    """The side of the neighbor on which the slot lies."""
 
     @property
     def description(self) -> str:
@@ -62,7 +62,7 @@ def slots_for(outline: Outline, message: PresetMessage) -> tuple[Slot, ...]:
             slots += _in_front_of(number, rows[number], rows)
         for slot in slots:
             place = _place(slot)
-            if place not in found or found[place].neighbour is None:
+            if place not in found or found[place].neighbor is None:
                 found[place] = slot  # next to a message there is an order to keep
     if message.is_anchor:
         return tuple(slot for slot in found.values() if slot.kind == "list")
@@ -80,17 +80,17 @@ def _behind(
     at = row.index if row.index >= 0 else None
     match row.placement, row.ghost:
         case "system", _:
-            yield Slot(number, "system", neighbour=at)
+            yield Slot(number, "system", neighbor=at)
         case (("skeleton" | "unplaced"), _):
-            yield Slot(number, "list", neighbour=at)
+            yield Slot(number, "list", neighbor=at)
         case (("before" | "after" as kind), _):
-            yield Slot(number, kind, row.anchor, neighbour=at)
+            yield Slot(number, kind, row.anchor, neighbor=at)
             if kind == "after":
                 yield from _behind_anchor(number, row, rows)
         case "depth", _:
-            yield Slot(number, "depth", CHAT_HISTORY, row.depth, neighbour=at)
+            yield Slot(number, "depth", CHAT_HISTORY, row.depth, neighbor=at)
         case "anchor", _ if row.disabled:
-            yield Slot(number, "list", neighbour=at)
+            yield Slot(number, "list", neighbor=at)
         case "anchor", _ if row.anchor != CHAT_HISTORY:
             yield Slot(number, "after", row.anchor)
             yield from _behind_anchor(number, row, rows)
@@ -116,24 +116,24 @@ def _behind_anchor(number: int, row: OutlineRow, rows: tuple[OutlineRow, ...]) -
     if number == len(rows) or rows[number].placement != "after":
         at = _index_of_anchor(row.anchor, rows)
         if at is not None:  # a history without an anchor is last: nothing follows it
-            yield Slot(number, "list", neighbour=at)
+            yield Slot(number, "list", neighbor=at)
 
 
 def _in_front_of(number: int, row: OutlineRow, rows: tuple[OutlineRow, ...]) -> Iterator[Slot]:
     at = row.index if row.index >= 0 else None
     match row.placement, row.ghost:
         case "system", _:
-            yield Slot(number, "system", neighbour=at, side="before")
+            yield Slot(number, "system", neighbor=at, side="before")
         case (("skeleton" | "unplaced"), _):
-            yield Slot(number, "list", neighbour=at, side="before")
+            yield Slot(number, "list", neighbor=at, side="before")
         case (("before" | "after" as kind), _):
             if kind == "before":
                 yield from _in_front_of_anchor(number, row, rows)
-            yield Slot(number, kind, row.anchor, neighbour=at, side="before")
+            yield Slot(number, kind, row.anchor, neighbor=at, side="before")
         case "depth", _:
-            yield Slot(number, "depth", CHAT_HISTORY, row.depth, neighbour=at, side="before")
+            yield Slot(number, "depth", CHAT_HISTORY, row.depth, neighbor=at, side="before")
         case "anchor", _ if row.disabled:
-            yield Slot(number, "list", neighbour=at, side="before")
+            yield Slot(number, "list", neighbor=at, side="before")
         case ("anchor", _) | ("ghost", "history"):
             yield from _in_front_of_anchor(number, row, rows)
             yield Slot(number, "before", row.anchor)
@@ -154,7 +154,7 @@ def _in_front_of_anchor(
     above = rows[number - 1] if number else None
     if above is None or (above.placement, above.anchor) != ("before", row.anchor):
         at = _index_of_anchor(row.anchor, rows)
-        yield Slot(number, "list", neighbour=at, side="before")
+        yield Slot(number, "list", neighbor=at, side="before")
 
 
 def _index_of_anchor(anchor: str, rows: tuple[OutlineRow, ...]) -> int | None:
@@ -167,10 +167,10 @@ def _index_of_anchor(anchor: str, rows: tuple[OutlineRow, ...]) -> int | None:
 def put_in_slot(preset: Preset, index: int, slot: Slot) -> Preset:
     """Return the preset with a message in a slot of the preset's outline."""
     message = preset.messages[index]
-    neighbour = None if slot.neighbour in (None, index) else slot.neighbour
+    neighbor = None if slot.neighbor in (None, index) else slot.neighbor
     order = message.order
-    if neighbour is not None and slot.kind != "list":
-        order = preset.messages[neighbour].order
+    if neighbor is not None and slot.kind != "list":
+        order = preset.messages[neighbor].order
     anchor_point = slot.kind if slot.kind in ("before", "after") else None
     messages = list(preset.messages)
     messages[index] = replace(
@@ -181,10 +181,10 @@ def put_in_slot(preset: Preset, index: int, slot: Slot) -> Preset:
         order=order,
     )
     preset = replace(preset, messages=tuple(messages))
-    if neighbour is None:
-        keeps_index = slot.neighbour == index or slot.kind != "list"
+    if neighbor is None:
+        keeps_index = slot.neighbor == index or slot.kind != "list"
         return preset if keeps_index else move_message(preset, index, len(messages) - 1)
-    to = neighbour - (index < neighbour) + (slot.side == "after")
+    to = neighbor - (index < neighbor) + (slot.side == "after")
     return move_message(preset, index, to)
 
 

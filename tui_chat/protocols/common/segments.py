@@ -10,7 +10,7 @@
 
 Turns that are only text: their messages are built on demand.
 
-1. A plain turn is a message of its own whatever its neighbours are, has the turn's text as its only
+1. A plain turn is a message of its own whatever its neighbors are, has the turn's text as its only
    content, and has no notes.
 2. The encoders give the same result; `tests/protocols/test_plain_turns.py` checks that.
 3. A keystroke takes the same time without this. The first composition of a conversation takes two

@@ -100,7 +100,7 @@ def _turn(message: Fields, number: int) -> Turn:
 
 
 def _role(word: object) -> MessageRole | None:
-    """Return the role that a word means, in any capitalisation, as the server reads it."""
+    """Return the role that a word means, in any capitalization, as the server reads it."""
     text = word.lower() if isinstance(word, str) else ""
     return next((role for role in MESSAGE_ROLES if role == text), None)
 

@@ -1,7 +1,7 @@
 r"""Parses what the terminal sends: Textual's parser, with pastes and some keys handled here.
 
 1. Everything between `ESC[200~` and `ESC[201~` is one paste. Textual 8.2 ends the paste at the
-   first escape character in it, such as those of a coloured log; the rest would arrive as keys,
+   first escape character in it, such as those of a colored log; the rest would arrive as keys,
    and its line ends as Enter. So pastes are collected here, in pieces of any size, and Textual's
    parser sees only the two markers. That is also a hundred times faster.
 2. A terminal without bracketed paste sends a paste as if it were typed. Nobody types past an Enter

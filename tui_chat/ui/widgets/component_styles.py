@@ -43,7 +43,7 @@ class ComponentStyles:
     """The styles of a widget's component classes, blended onto its background.
 
     `styles("quiet", "strong", "code")` is the style of these component classes over each other.
-    Each may set a background, a colour (both possibly translucent) and text styles.
+    Each may set a background, a color (both possibly translucent) and text styles.
     """
 
     def __init__(self, widget: Widget, prefix: str) -> None:

@@ -19,7 +19,7 @@ from textual.widget import Widget
 
 @lru_cache(maxsize=256)
 def _blank_row(width: int, background: Color) -> Strip:
-    """Return a row of one colour. A strip remembers how it was divided and filtered, so the same
+    """Return a row of one color. A strip remembers how it was divided and filtered, so the same
     one serves all frames.
     """
     return Strip.blank(width, Style(bgcolor=background.rich_color))
@@ -48,7 +48,7 @@ class OnePassWidget(Widget):
         self._repaint_required = False  # the flag behind `refresh()`; no public reset
 
     def render_lines(self, crop: Region) -> list[Strip]:
-        """Return the widget's rows. Those of a container without a border are one colour, and
+        """Return the widget's rows. Those of a container without a border are one color, and
         Textual would render each by itself. A transparent one has none: its children and the
         nearest colored ancestor draw all that can be seen. So one that lies over other widgets
         needs a background.

@@ -1,4 +1,4 @@
-"""The last defence: control characters never reach the terminal, wherever they came from.
+"""The last defense: control characters never reach the terminal, wherever they came from.
 
 Text of others is spelled out where it is drawn (`models.sanitize`), so that the reader sees what
 is in it. What was not, such as text pasted into a form field, loses its control characters here;

@@ -24,7 +24,7 @@ from tui_chat.models.semantics import MessageSemantics, ReasoningBlock
 from tui_chat.models.session import Entry
 from tui_chat.models.stream_events import TextDelta
 from tui_chat.models.usage import Usage
-from tui_chat.offline import models as catalogue
+from tui_chat.offline import models as catalog
 from tui_chat.ui.areas.chat.chat_pane import ChatPane
 from tui_chat.ui.areas.chat.message_layout import MessageLayout
 from tui_chat.ui.areas.chat.text_lines import TextLine
@@ -288,7 +288,7 @@ async def test_bursts_of_tokens_are_drawn_together(monkeypatch: pytest.MonkeyPat
         reply, whole, height = Reply(), view.size.region, view.size.height
         monkeypatch.setattr(view, "refresh", refresh)
         screen, pieces = [view.render_line(y) for y in range(height)], 0
-        for block in catalogue.blocks(400):
+        for block in catalog.blocks(400):
             for at in range(0, len(block), 8):
                 reply = advance(reply, TextDelta(block[at : at + 8]))
                 drawn_before, pieces = len(drawn), pieces + 1

@@ -85,7 +85,7 @@ STEPS = [
 ]
 
 
-def test_deleting_a_message_selects_its_neighbour() -> None:
+def test_deleting_a_message_selects_its_neighbor() -> None:
     at = {"insertion_point": -1}
     messages = [PresetMessage(name, "user", name, **at) for name in ("a", "b", "c")]
     drawn = outline_preset(Preset("p", (replace(messages[0], order=2), *messages[1:])))  # b c a

@@ -1,6 +1,6 @@
-"""Paints laid-out lines: `TextLine`s become Textual strips in the theme's colours.
+"""Paints laid-out lines: `TextLine`s become Textual strips in the theme's colors.
 
-The style sheet has a component class for each style name, in the theme's colours.
+The style sheet has a component class for each style name, in the theme's colors.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Laid-out text: lines of styled runs, and how runs are wrapped.
 
-A run names its styles (`strong`, `link`); the transcript's palette turns the names into colours
+A run names its styles (`strong`, `link`); the transcript's palette turns the names into colors
 when a line is drawn. So layout is pure, and a change of theme lays nothing out again.
 """
 

@@ -176,7 +176,7 @@ class TokenStrip(Widget):
             self.refresh(*rows)
 
     def notify_style_update(self) -> None:
-        """Drop the colours of the old theme."""
+        """Drop the colors of the old theme."""
         self._palette.clear()
         super().notify_style_update()
 

@@ -188,7 +188,7 @@ def run_at(spot: BodyRow, line: DrawnLine, x: int) -> DrawnRun | None:
 
 
 def display_kind(piece: LinePiece) -> OriginKind:
-    """Return the kind that colours a piece: keys and brackets are the protocol's, whoever's object
+    """Return the kind that colors a piece: keys and brackets are the protocol's, whoever's object
     it is.
     """
     if piece.is_key or (piece.start is None and piece.text in _PUNCTUATION):
@@ -200,7 +200,7 @@ _PUNCTUATION = frozenset(("{", "}", "[", "]", "{}", "[]"))
 
 
 def bar_kind(runs: list[DrawnRun], spot: BodyRow) -> OriginKind:
-    """Return the kind that colours a row's bar: that of its text, else of its message."""
+    """Return the kind that colors a row's bar: that of its text, else of its message."""
     for run in runs:
         kind = display_kind(run.piece)
         if kind is not OriginKind.GLUE:

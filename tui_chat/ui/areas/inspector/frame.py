@@ -58,7 +58,7 @@ if TYPE_CHECKING:
 _EMPTY = """[bold]Nothing to send yet[/]
 
 [$foreground 72%]Write a message: the request that Enter would send appears here while you \
-type, byte for byte, each character in the colour of where it came from.[/]"""
+type, byte for byte, each character in the color of where it came from.[/]"""
 
 _MANY = 1_000
 """Turns from which encoding the body takes too long for a keystroke."""

@@ -33,7 +33,7 @@ SYMBOLS = {Level.ERROR: "✖", Level.WARNING: "▲", Level.INFO: "●"}
 MOST = 200
 """Most rows listed, and most places of a row; the count is of all."""
 
-_COLOURS = {Level.ERROR: "$text-error", Level.WARNING: "$text-warning", Level.INFO: "$text-accent"}
+_COLORS = {Level.ERROR: "$text-error", Level.WARNING: "$text-warning", Level.INFO: "$text-accent"}
 
 
 class NotesList(Vertical, OnePassWidget):
@@ -186,7 +186,7 @@ class NotesHeader(OnePassWidget):
         for level, word in words.items():
             if numbers[level]:
                 parts.append(
-                    (f"{SYMBOLS[level]} {counted(numbers[level], word)}  ", _COLOURS[level])
+                    (f"{SYMBOLS[level]} {counted(numbers[level], word)}  ", _COLORS[level])
                 )
         if self.is_cut:
             parts.append((fitting([f"the first {MOST} below"], 30), "$foreground 72%"))

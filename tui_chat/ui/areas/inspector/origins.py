@@ -41,14 +41,14 @@ LETTERS: dict[OriginKind, str] = {
 """Lower case; a highlighted row has the capital."""
 
 
-def is_colourless(widget: Widget) -> bool:
-    """Return True if `NO_COLOR` is set, or all origins are grey in the theme."""
+def is_colorless(widget: Widget) -> bool:
+    """Return True if `NO_COLOR` is set, or all origins are gray in the theme."""
     app = app_of(widget)
     if app.no_color:
         return True
     given = [app.current_theme.variables.get(f"origin-{kind}") for kind in OriginKind]
-    colours = [Color.parse(colour) for colour in given if colour]
-    return bool(colours) and all(len(set(colour.rgb)) == 1 for colour in colours)
+    colors = [Color.parse(color) for color in given if color]
+    return bool(colors) and all(len(set(color.rgb)) == 1 for color in colors)
 
 
 _NAMES: dict[OriginKind, tuple[str, str, str]] = {
@@ -104,7 +104,7 @@ class Legend(OnePassWidget):
     def _labels(self) -> list[tuple[OriginKind, str, str]]:
         """Return each kind with its square or letter and its name, in the longest form to fit."""
         kinds = [kind for kind in OriginKind if kind in self.kinds]
-        marks = LETTERS if is_colourless(self) else dict.fromkeys(OriginKind, "■")
+        marks = LETTERS if is_colorless(self) else dict.fromkeys(OriginKind, "■")
         for form, gap in _FORMS if marks is not LETTERS else _FORMS[:-1]:
             labels = [(kind, marks[kind] + gap, _NAMES[kind][form]) for kind in kinds]
             if sum(len(mark + name) + 1 for _, mark, name in labels) - 1 <= self.size.width:

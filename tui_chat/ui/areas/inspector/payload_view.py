@@ -1,4 +1,4 @@
-"""The request body on the screen: exact, coloured by origin, and cheap at any length.
+"""The request body on the screen: exact, colored by origin, and cheap at any length.
 
 1. Only visible rows become text; everything else is numbers in a `PayloadLayout`.
 2. The view follows the draft until the user scrolls away, and again after scrolling back.
@@ -21,7 +21,7 @@ from tui_chat.models.envelope import Level, Note
 from tui_chat.models.payload import Payload
 from tui_chat.models.text import Origin, OriginKind
 from tui_chat.ui.areas.inspector.drawn_row import CursorTarget, run_at
-from tui_chat.ui.areas.inspector.origins import is_colourless
+from tui_chat.ui.areas.inspector.origins import is_colorless
 from tui_chat.ui.areas.inspector.payload_cursor import MESSAGE_DEPTH, BodyCursor, target_under
 from tui_chat.ui.areas.inspector.payload_layout import PayloadLayout, lay_out_in_thread
 from tui_chat.ui.areas.inspector.payload_places import (
@@ -145,7 +145,7 @@ class PayloadView(LineView):
         self._notes_moved = False
         """True if the notes changed and are not drawn yet."""
         self._by_letter: bool | None = None
-        """True if letters stand for colours; None if not known yet."""
+        """True if letters stand for colors; None if not known yet."""
         self._settling = False
         """True while it is scrolled by itself and not by the user."""
         self._resizing = False
@@ -311,7 +311,7 @@ class PayloadView(LineView):
         if layout is None or row >= layout.rows:
             return Strip.blank(self.size.width, self.palette())
         if self._by_letter is None:
-            self._by_letter = is_colourless(self)
+            self._by_letter = is_colorless(self)
         spot, line = layout.seen(row)
         note = self._notes.at(layout, spot)
         is_current = row == self.cursor.row

@@ -1,4 +1,4 @@
-"""Draws a row of the body: the bar of its origin, the mark of a note, the coloured text."""
+"""Draws a row of the body: the bar of its origin, the mark of a note, the colored text."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from tui_chat.ui.areas.inspector.payload_places import (
 from tui_chat.ui.widgets.component_styles import ComponentStyles
 
 GUTTER = 2
-"""Cells for the bar in the colour of the origin, and the symbol of a note."""
+"""Cells for the bar in the color of the origin, and the symbol of a note."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ class RowLook:
     """The level of its note."""
     highlights: Highlights
     by_letter: bool
-    """True if letters stand for colours."""
+    """True if letters stand for colors."""
 
 
 def paint_row(spot: BodyRow, line: DrawnLine, look: RowLook, palette: ComponentStyles) -> Strip:

@@ -54,8 +54,8 @@ class ProtocolTabs(OnePassWidget, can_focus=True):
                 parts.append(" ")
             if protocol is self.active:
                 style = "bold underline" if self.has_focus else "bold"
-                colours = "$block-cursor-foreground on $block-cursor-background"
-                parts.append((text, f"{style} {colours}"))
+                colors = "$block-cursor-foreground on $block-cursor-background"
+                parts.append((text, f"{style} {colors}"))
             elif protocol is self.own:
                 parts.append((text, "$foreground"))
             else:
@@ -93,7 +93,7 @@ class ProtocolTabs(OnePassWidget, can_focus=True):
             self.post_message(self.Chosen(protocol))
 
     def action_step(self, step: int) -> None:
-        """Choose the neighbour, round the end."""
+        """Choose the neighbor, round the end."""
         order = list(Protocol)
         self.choose(order[(order.index(self.active) + step) % len(order)])
 

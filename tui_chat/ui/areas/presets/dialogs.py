@@ -24,7 +24,7 @@ _HEADINGS = {
     Level.WARNING: "Changed or left out",
     Level.INFO: "For information",
 }
-_COLOURS = {Level.ERROR: "text-error", Level.WARNING: "text-warning", Level.INFO: "text-primary"}
+_COLORS = {Level.ERROR: "text-error", Level.WARNING: "text-warning", Level.INFO: "text-primary"}
 _MOST_LINES = 2_000
 
 
@@ -61,8 +61,8 @@ class ReportDialog(Dialog[None]):
             found = {words: n for (each, words), n in self._sentences.items() if each is level}
             if not found:
                 continue
-            colour = variables.get(_COLOURS[level], "").split(" ")[0]
-            text.append(f"{heading}\n", style=f"bold {colour}" if colour[:1] == "#" else "bold")
+            color = variables.get(_COLORS[level], "").split(" ")[0]
+            text.append(f"{heading}\n", style=f"bold {color}" if color[:1] == "#" else "bold")
             for words, count in list(found.items())[: _MOST_SENTENCES - shown]:
                 times = f"{count:,} × " if count > 1 else ""
                 text.append(f"· {times}{one_line(words, 400)}\n")
@@ -110,14 +110,14 @@ class PresetDiff(Dialog[None]):
     def _text(self) -> Text:
         text = Text()
         variables = app_of(self).theme_variables
-        colours = {"+": variables.get("text-success", ""), "-": variables.get("text-error", "")}
+        colors = {"+": variables.get("text-success", ""), "-": variables.get("text-error", "")}
         for line in self._found[:_MOST_LINES]:
             shown = sanitize(line)
             if line.startswith("@@"):
                 text.append("⋯\n", style="dim")
             else:
-                # Theme colours may carry an opacity, which is not a style's.
-                style = colours.get(line[:1], "").split(" ")[0]
+                # Theme colors may carry an opacity, which is not a style's.
+                style = colors.get(line[:1], "").split(" ")[0]
                 text.append(shown + "\n", style=style if style.startswith("#") else "")
         if len(self._found) > _MOST_LINES:
             text.append(f"and {len(self._found) - _MOST_LINES:,} lines more\n", style="dim")

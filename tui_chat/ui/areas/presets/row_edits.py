@@ -43,7 +43,7 @@ _ROLES: tuple[MessageRole, ...] = ("system", "user", "assistant")
 
 
 @dataclass(frozen=True, slots=True)
-class LabelledEdit:
+class LabeledEdit:
     """The preset after an edit."""
 
     preset: Preset
@@ -52,17 +52,17 @@ class LabelledEdit:
 
 def switch_heading(
     preset: Preset, group: MessageGroup, before: frozenset[str]
-) -> tuple[LabelledEdit, frozenset[str]]:
+) -> tuple[LabeledEdit, frozenset[str]]:
     """Return the edit that switches a group, and the ids of its messages that were on; `before` are
     those that were on when it was switched off last.
     """
     on = frozenset(preset.messages[index].id for index in group.enabled(preset))
     word = "disable" if on else "enable"
     name = one_line(group.title, 40)
-    return LabelledEdit(switch_group(preset, group, before), f"{word} the group “{name}”"), on
+    return LabeledEdit(switch_group(preset, group, before), f"{word} the group “{name}”"), on
 
 
-def edit_for(outline: Outline, index: int, action: str) -> LabelledEdit | None:
+def edit_for(outline: Outline, index: int, action: str) -> LabeledEdit | None:
     """Return the edit that an action makes; None if it changes nothing here."""
     preset = outline.preset
     message = preset.messages[index]
@@ -70,33 +70,33 @@ def edit_for(outline: Outline, index: int, action: str) -> LabelledEdit | None:
     match action:
         case "enable":
             word = "disable" if message.enabled else "enable"
-            return LabelledEdit(
+            return LabeledEdit(
                 change_message(preset, index, enabled=not message.enabled), f"{word} {name}"
             )
         case "duplicate":
-            return LabelledEdit(duplicate_message(preset, index), f"duplicate {name}")
+            return LabeledEdit(duplicate_message(preset, index), f"duplicate {name}")
         case "delete":
-            return LabelledEdit(remove_message(preset, index), f"delete {name}")
+            return LabeledEdit(remove_message(preset, index), f"delete {name}")
         case "up" | "down":
             slot = next_slot(outline, index, -1 if action == "up" else 1)
             if slot is None:
                 return None
-            return LabelledEdit(put_in_slot(preset, index, slot), f"move {name} {slot.description}")
+            return LabeledEdit(put_in_slot(preset, index, slot), f"move {name} {slot.description}")
         case "role":
             at = _ROLES.index(message.role) + 1 if message.role in _ROLES else 0
             role = _ROLES[at % len(_ROLES)]
-            return LabelledEdit(change_message(preset, index, role=role), f"let {role} say {name}")
+            return LabeledEdit(change_message(preset, index, role=role), f"let {role} say {name}")
         case "mark" if message.type != "placeholder":
             lifetime = _NEXT_MARK[message.cache_control]
             words = f"mark {name} for {lifetime}" if lifetime else f"take the mark off {name}"
-            return LabelledEdit(change_message(preset, index, cache_control=lifetime), words)
+            return LabeledEdit(change_message(preset, index, cache_control=lifetime), words)
         case "higher" | "lower":
             return _change_depth(preset, index, -1 if action == "higher" else 1)
         case _:
             return None
 
 
-def _change_depth(preset: Preset, index: int, by: int) -> LabelledEdit | None:
+def _change_depth(preset: Preset, index: int, by: int) -> LabeledEdit | None:
     """Change the depth of a message by a step; it keeps the end that it counts from.
 
     A message without a depth gets -1.
@@ -112,7 +112,7 @@ def _change_depth(preset: Preset, index: int, by: int) -> LabelledEdit | None:
     else:
         fields = {"insertion_point": depth + by}
     after = change_message(preset, index, **fields)
-    return LabelledEdit(after, f"move {quoted(message)} to depth {fields['insertion_point']}")
+    return LabeledEdit(after, f"move {quoted(message)} to depth {fields['insertion_point']}")
 
 
 def why_not_moved(outline: Outline, index: int, action: str) -> str:

@@ -125,7 +125,7 @@ class HitList(RowList, can_focus=False):
         return [Segment("   ", plain), *(lines[line] if line < len(lines) else ())]
 
 
-_NEIGHBOUR_LINES = 4
+_NEIGHBOR_LINES = 4
 """Most lines shown of a message before or after the hit."""
 _BEFORE_MARK, _TEXT_SHOWN = 1500, 6000
 """Characters of the hit shown before its first mark, and in all."""
@@ -184,8 +184,8 @@ class HitPreview(LineView, can_focus=False):
                     at = len(self._lines) + 1 + first
                 else:
                     quiet = self.palette("quiet")
-                    begin = message.content[: width * _NEIGHBOUR_LINES * 2]
-                    lines = wrapped(marked(begin, (), quiet, quiet), width, most=_NEIGHBOUR_LINES)
+                    begin = message.content[: width * _NEIGHBOR_LINES * 2]
+                    lines = wrapped(marked(begin, (), quiet, quiet), width, most=_NEIGHBOR_LINES)
                 self._lines += [[Segment(who, style)], *lines, []]
         self.set_extent(len(self._lines))
         self.scroll_to(y=max(at - _LINES_ABOVE_MARK, 0))
