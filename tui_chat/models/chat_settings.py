@@ -1,5 +1,5 @@
-"""What a request has besides the session's messages and settings: the kind of generation, timers of
-lore entries, what is not sent.
+"""Inputs of a request besides the session's messages and settings: the kind of generation, timers
+of lore entries, what is not sent.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _NO_VARIABLES: Mapping[str, str] = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True, weakref_slot=True)
 class ChatSettings:
-    """What a request has besides messages and settings."""
+    """Inputs of a request besides messages and settings."""
 
     kind: GenerationKind = "normal"
     quiet_prompt: str = ""

@@ -56,7 +56,7 @@ class Source:
 
     @property
     def label(self) -> str:
-        """What it is called for a reader: its title, else its host or file."""
+        """The name for a reader: its title, else its host or file."""
         return self.title or self.host or self.file or "untitled"
 
 
@@ -70,20 +70,20 @@ class Citation:
     end: int = 0
     """Characters of the message's text; `end` is exclusive, and 0 if the place is unknown."""
     quote: str = ""
-    """What the source says, in its own words."""
+    """The quoted words of the source."""
     where: str = ""
     """The place in the source: `page 3`."""
 
 
 @dataclass(frozen=True, slots=True)
 class References:
-    """What a reply rests on."""
+    """The sources, citations and searches of a reply."""
 
     sources: tuple[Source, ...] = ()
     """Numbered from 1 for the reader."""
     citations: tuple[Citation, ...] = ()
     queries: tuple[str, ...] = ()
-    """What the provider searched for."""
+    """The provider's search queries."""
     failures: tuple[str, ...] = ()
     """The searches that failed, a sentence each."""
     length: int = 0
@@ -187,7 +187,7 @@ _WHOLE = re.compile(
     r"|<?https?://[^\s<>]+>?|\$[^$]+\$|\\.",
     re.IGNORECASE,
 )
-"""What a mark may not divide."""
+"""Text that a mark may not divide."""
 _LONGEST_LINE = 4_000
 """Characters of a line that takes marks."""
 

@@ -66,7 +66,7 @@ class Timeouts:
 
 @dataclass(frozen=True, slots=True)
 class Retries:
-    """How a request is retried after a transient error. Never once a reply has begun."""
+    """The rules for retrying a request after a transient error. Never once a reply has begun."""
 
     times: Annotated[int, Range(0, 10)] = 2
     """Retries after the first attempt; 0 for none."""
@@ -86,7 +86,7 @@ class Endpoint:
 
     name: Annotated[str, Hidden()]
     protocol: Protocol
-    """How the provider is spoken to; required for a new endpoint."""
+    """The protocol of the provider; required for a new endpoint."""
     base_url: Annotated[str, Check(checks.base_url)]
     """Up to and with the version where the protocol's SDK has it there, without a trailing
     slash: `https://api.openai.com/v1`, `https://api.anthropic.com`,
@@ -102,21 +102,21 @@ class Endpoint:
     facts: _Facts = field(default=())
     """Facts about models here, by name or by how the name begins: `"gpt-5*"`."""
     facts_anywhere: Annotated[_Facts, Hidden()] = field(default=())
-    """What the user says of models at all endpoints, the same way: by one of a name's `spellings`.
+    """The user's facts about models at all endpoints, likewise: by one of a name's `spellings`.
     """
     server_facts: Annotated[_Facts, Hidden()] = field(default=())
-    """What is known of this server and its models, by name as in `facts`: built in, or reported
-    by the server."""
+    """Facts about this server and its models, by name as in `facts`: built in, or reported by the
+    server."""
     system_fallback: Literal["hoist", "user"] = "hoist"
-    """What Anthropic's encoder does with a later system turn if the model accepts none."""
+    """The way Anthropic's encoder sends a later system turn if the model accepts none."""
     max_tokens_key: Literal["max_completion_tokens", "max_tokens"] = "max_completion_tokens"
-    """How OpenAI Chat's reply limit is called here; servers that imitate OpenAI often know
+    """The name of OpenAI Chat's reply limit here; servers that imitate OpenAI often know
     only the older `max_tokens`."""
     max_tokens: Annotated[int | None, Range(1)] = None
     """Reply limit where nobody set one and the protocol demands one (Anthropic); not set: the most
     that the model accepts."""
     auth: Annotated[str, Check(checks.auth)] = ""
-    """How the key is sent: `bearer`, `x-api-key`, `x-goog-api-key`, `header:NAME`, `none`;
+    """The way the key is sent: `bearer`, `x-api-key`, `x-goog-api-key`, `header:NAME`, `none`;
     empty for the protocol's own way."""
     api_version: Annotated[str, Check(checks.api_version)] = ""
     """Anthropic's `anthropic-version`, or the version in Gemini's path; empty for the
@@ -134,9 +134,9 @@ class Endpoint:
     """Settings of requests to this endpoint where neither session nor preset nor role has them:
     docs/settings.md."""
     timeouts: Timeouts = Timeouts()
-    """How long to wait."""
+    """Limits on waiting."""
     retries: Retries = Retries()
-    """How often to try again."""
+    """Limits on repeated attempts."""
 
     def facts_of(self, model: str) -> ModelFacts:
         """Return what is known of `model`; the sources are those of `facts_by_source`, the first

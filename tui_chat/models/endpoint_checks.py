@@ -1,4 +1,4 @@
-"""What the texts of an endpoint must be. Each function returns the text, or raises ValueError with
+"""Checks of the texts of an endpoint. Each function returns the text, or raises ValueError with
 what is wrong; no error repeats a value, since it may be a key.
 """
 

@@ -91,7 +91,7 @@ class Turn:
     role: MessageRole
     text: Text
     origin: Origin
-    """Of the turn as a whole; `text` knows it for each character."""
+    """The origin of the turn as a whole; `text` has that of each character."""
     placement: Placement
     tool_calls: tuple[ToolCall, ...] = ()
     tool_call_id: str = ""
@@ -132,14 +132,14 @@ class Parameters:
     parallel_tool_calls: Sourced[bool] | None = None
     response_format: Sourced[ResponseFormat] | None = None
     effort: Sourced[str] | None = None
-    """How much the model is to reason: one of `EFFORTS`, or `auto` for as much as it decides."""
+    """The amount of reasoning: one of `EFFORTS`, or `auto` for as much as it decides."""
     reasoning_budget: Sourced[int] | None = None
     """Most tokens of reasoning; 0 for none. `effort` goes before it where a protocol takes one of
     them only."""
     reasoning_summary: Sourced[str] | None = None
-    """Whether the reply shows its reasoning: `auto`, `concise`, `detailed`, or `none`."""
+    """The way the reply shows its reasoning: `auto`, `concise`, `detailed`, or `none`."""
     verbosity: Sourced[str] | None = None
-    """How long the reply is to be: `low`, `medium`, `high`."""
+    """The length of the reply: `low`, `medium`, `high`."""
     logprobs: Sourced[int] | None = None
     """Log probabilities of the reply's tokens, with so many alternatives of each."""
     replies: Sourced[int] | None = None
@@ -149,7 +149,7 @@ class Parameters:
     user_id: Sourced[str] | None = None
     """Who the request is made for, for the provider's detection of abuse."""
     store: Sourced[bool] | None = None
-    """Whether the provider keeps the reply."""
+    """True if the provider keeps the reply."""
     hosted_tools: Sourced[tuple[HostedTool, ...]] | None = None
     """Tools that the provider runs. Those of a captured request are in `semantics` too."""
     context_limit: Sourced[int] | None = None
@@ -164,11 +164,11 @@ class Parameters:
     char_name: Sourced[str] | None = None
     """The value of `{{char}}`, in place of the role's name."""
     lore: Sourced[LoreRules] | None = None
-    """How lorebooks are searched."""
+    """The rules for searching lorebooks."""
     global_variables: Sourced[Mapping[str, str]] | None = None
     """For `{{getglobalvar::name}}`."""
     character: Sourced[CharacterTexts] | None = None
-    """What is sent instead of texts of the character's card."""
+    """Texts that replace those of the character's card."""
     injections: Sourced[tuple[Injection, ...]] | None = None
     scripts: Sourced[tuple[TextScript, ...]] | None = None
     reply_start: Sourced[str] | None = None
@@ -201,7 +201,7 @@ class ToolDefinition:
 
     name: Annotated[str, Hidden()]
     description: str
-    """What the model is told about the tool."""
+    """The explanation of the tool for the model."""
     parameters: Annotated[
         dict[str, Any],
         Form(_from_text),
@@ -264,9 +264,7 @@ class Budget:
 
     @property
     def uncorrected(self) -> int:
-        """What the turns cost together before the correction: what a reply's usage is to be
-        compared with.
-        """
+        """The tokens of all turns before the correction, with which a reply's usage is compared."""
         return round(self.total / self.ratio)
 
     @property

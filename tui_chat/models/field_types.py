@@ -1,4 +1,4 @@
-"""What the fields of a value accept: limits in `Annotated`, and the words for them.
+"""Types for the fields of a value: limits in `Annotated`, and the words for them.
 
     temperature: Annotated[float | None, Range(0, 2)] = None
 
@@ -96,7 +96,7 @@ class Form:
 
 @dataclass(frozen=True, slots=True)
 class Accepts:
-    """What is accepted, in words, instead of those that follow from the type."""
+    """A description of the accepted values, instead of the one that follows from the type."""
 
     words: str
 
@@ -247,4 +247,4 @@ TYPE_WORDS: Mapping[Any, str] = {
     Any: "anything",
     object: "anything",
 }
-"""What types accept, in words."""
+"""Descriptions of the values that types accept."""

@@ -7,16 +7,17 @@ from types import MappingProxyType
 from typing import Literal
 
 GenerationKind = Literal["normal", "continue", "impersonate", "swipe", "regenerate", "quiet"]
-"""What a request asks for: the next reply; the rest of the last message; the user's next message;
-another version of the last reply, as a version or in its place; a text that is no reply."""
+"""The text that a request asks for: the next reply; the rest of the last message; the user's next
+message; another version of the last reply, as a version or in its place; a text that is no
+reply."""
 
 GENERATION_KINDS: tuple[GenerationKind, ...] = (
     *("normal", "continue", "impersonate", "swipe", "regenerate", "quiet"),
 )
 
 RequestKind = GenerationKind | Literal["title", "summary"]
-"""What a request asks for, with those that are no generation of the conversation: its title, or a
-summary of its older part."""
+"""A generation kind, or a request about the conversation: for its title, or for a summary of its
+older part."""
 
 KIND_TITLES: Mapping[RequestKind, str] = MappingProxyType(
     {

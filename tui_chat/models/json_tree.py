@@ -76,7 +76,7 @@ class Obj(_Container):
 
 
 class Frame:
-    """What stands around a text in an object that holds no more: `make` gives the object's items
+    """The object around a text that holds no more than the text: `make` gives the object's items
     for a text and the object's origin.
     """
 

@@ -44,7 +44,7 @@ MatchSource = Literal[
 
 
 class EntryState(IntEnum):
-    """What becomes of an entry in a request."""
+    """The result of a search for an entry in a request."""
 
     ABSENT = 0
     """None of its keys was found, or it has none."""
@@ -94,7 +94,7 @@ class LorebookEntry:
     order: _Number = 100
     """The higher, the more important: the first to get tokens, and the nearer to the end."""
     scan_depth: _Count | None = None
-    """How many of the newest messages, draft included, are searched; None takes the book's."""
+    """The number of newest messages, draft included, that are searched; None takes the book's."""
     case_sensitive: bool | None = None
     """None takes the book's."""
     whole_words: bool | None = None
@@ -116,7 +116,7 @@ class LorebookEntry:
     outlet: str = ""
     """The name of its outlet."""
     groups: tuple[str, ...] = ()
-    """Of the active entries of one group only one is sent."""
+    """Groups that the entry belongs to; only one of a group's active entries is sent."""
     group_override: bool = False
     """True if the highest `order` wins in its group, instead of a draw."""
     group_weight: _Count = 100
@@ -139,7 +139,7 @@ class LorebookEntry:
     characters_excluded: bool = False
     """True if these are the ones with which it is not active."""
     sources: tuple[MatchSource, ...] = ()
-    """Where its keys are searched for besides the conversation."""
+    """Texts besides the conversation in which its keys are searched for."""
     extras: Mapping[str, Any] = field(default_factory=lambda: _NOTHING)
     """Unknown keys of the file, kept for the next save."""
 
@@ -151,13 +151,13 @@ class Lorebook:
     name: str
     entries: tuple[LorebookEntry, ...] = ()
     scan_depth: _Count = 2
-    """How many of the newest messages, draft included, are searched; 0 for none."""
+    """The number of newest messages, draft included, that are searched; 0 for none."""
     token_budget: _Count | None = None
     """Tokens that its entries may cost together; None for no limit of its own."""
     recursive: bool = True
     """True if the content of an entry may activate others."""
     max_recursion: _Count = 10
-    """How many times in a row."""
+    """The maximum depth of such activations."""
     case_sensitive: bool = False
     whole_words: bool = True
     """True if `cat` is not found in `catalog`. Applies to single-word keys only; letters of

@@ -97,7 +97,7 @@ class ModelFacts:
     stream_usage: bool | None = None
     """True if OpenAI Chat's `stream_options.include_usage` is accepted."""
     max_tokens_key: Literal["max_completion_tokens", "max_tokens"] | None = None
-    """How OpenAI Chat's reply limit is called; not set: as at the endpoint."""
+    """The name of OpenAI Chat's reply limit; None for that of the endpoint."""
     prices: Prices | None = None
     """US dollars per million tokens; they go before those that come with the program."""
     efforts: _Efforts | None = None
@@ -122,9 +122,9 @@ class ModelFacts:
     reasons: bool | None = None
     """True if it can reason, for models whose efforts and budgets are unknown."""
     input_media: _Media | None = None
-    """What it accepts: some of `text`, `image`, `audio`, `video`, `pdf`."""
+    """Media that it accepts: some of `text`, `image`, `audio`, `video`, `pdf`."""
     output_media: _Media | None = None
-    """What it can reply with: some of the same."""
+    """Media that it can reply with: some of the same."""
 
 
 NO_FACTS = ModelFacts()
@@ -311,7 +311,7 @@ NEWEST_CLAUDE_OUTPUT = 128_000
 """Most tokens of one reply of the newest known models."""
 
 CLAUDE_EFFORTS = ("none", "low", "medium", "high", "xhigh", "max")
-"""What the newest known models accept [P]."""
+"""Efforts that the newest known models accept [P]."""
 
 _CLAUDE_NAME = re.compile(
     r"""claude-(?:

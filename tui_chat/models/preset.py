@@ -26,7 +26,7 @@ CardField = Literal["", "system_prompt", "post_history"]
 AnchorPoint = Literal["before", "after"]
 SystemPlacement = Literal["hoist", "in_place"]
 CacheLifetime = Literal["5m", "1h"]
-"""How long Anthropic is asked to keep a prompt up to a mark."""
+"""The time for which Anthropic is asked to keep a prompt up to a mark."""
 
 CHAT_HISTORY = "__CHAT_HISTORY__"
 """The anchor id of the conversation, whatever id its preset message has."""

@@ -32,11 +32,11 @@ _MOST_LISTED = 200
 _MOST_DOLLARS = Decimal(1_000_000)
 _MOST_TOKENS = 10**12
 _CONTEXT = ("service_tier", "speed")
-"""What a request may ask for at other prices."""
+"""Parameters with which a request has other prices."""
 _REGEX = re.compile(
     r"\^(?:[\w/@:-]|\\[d.-]|\[[\w@-]+\]|(?<!\))\{\d{1,2}\}|\(\?[:!=]|\)|\||\.\*|\$){1,120}"
 )
-"""What patterns may consist of: no repeated group, and nothing of any length but `.*`."""
+"""The syntax that patterns may use: no repeated group, and nothing of any length but `.*`."""
 
 
 def read_price_table(raw: bytes, name: str) -> PriceTable:

@@ -135,7 +135,7 @@ _FIELDS = {
     "cache_write_1h_mtok": "cache_write_1h",
     "output_reasoning_mtok": "reasoning",
 }
-"""What genai-prices calls the prices of `Prices` that may have tiers."""
+"""The names in genai-prices of the prices of `Prices` that may have tiers."""
 _PER_REQUEST = "requests_kcount"
 _MEDIA = {
     f"{direction}_{medium}_mtok": f"{prefix}{medium}"

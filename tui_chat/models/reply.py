@@ -103,13 +103,14 @@ class Reply:
     pieces: tuple[PieceSoFar, ...] = ()
     """All of the above and the provider's opaque blocks, in order of arrival."""
     references: References = NO_REFERENCES
-    """What it rests on; the places are checked by `message`, when the text is whole."""
+    """The sources of the reply; the places are checked by `message`, when the text is whole."""
     begun: int = 0
     """Characters at the beginning of the text that this stream continues."""
     replaced: tuple[str, ...] = ()
     """See `MessageSemantics.replaced`."""
     restarts: int = 0
-    """How often the provider began again; each time, all that grows is empty again."""
+    """The number of times that the provider began again; each time, all that grows is empty
+    again."""
     usage: Usage = NO_USAGE
     finish: Finished | None = None
     size: int = 0

@@ -1,4 +1,4 @@
-"""How a reply grows: `advance` folds events into it, within limits.
+"""The growth of a reply: `advance` folds events into it, within limits.
 
 A protocol's parser turns bytes into `StreamEvent`s. Folding them is pure, and its cost per event
 does not depend on the reply's length. Beyond a limit the reply stops growing, and `Reply.excess`

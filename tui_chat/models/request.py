@@ -55,7 +55,8 @@ class RecordedRequest:
     is_masked: bool = False
     """True if credentials are masked in the body, so that it is not the one that was sent."""
     missing: str = ""
-    """What of the body was not recorded, as words of a sentence; empty for nothing."""
+    """The part of the body that was not recorded, as words of a sentence; empty if it is
+    complete."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,10 +71,12 @@ class RequestRecord:
     url: str
     """Without user, password and key parameters, which the caller must remove."""
     sha256: str
-    """Of the body as it is kept, in hex; stays when the body itself is no longer kept."""
+    """The digest of the body as it is kept, in hex; stays when the body itself is no longer
+    kept."""
     recipe: Mapping[str, Any]
-    """What the body was composed from (preset revision, head, draft, settings, versions), as
-    JSON values; of a recorded request what else is known of it, see `recorded_recipe`."""
+    """The inputs from which the body was composed (preset revision, head, draft, settings,
+    versions), as JSON values; of a recorded request what else is known of it, see
+    `recorded_recipe`."""
     body: bytes | None = None
     """The exact bytes; None for older requests."""
     created: float = 0.0
@@ -139,7 +142,7 @@ class StoredRequest:
     """A request and the reply that it produced."""
 
     message_id: str
-    """Of the reply."""
+    """The id of the reply."""
     request: RequestRecord
 
 
@@ -158,13 +161,13 @@ class CallSummary:
     """A request and its reply, as the list of calls shows it."""
 
     message_id: str
-    """Of the reply."""
+    """The id of the reply."""
     session_id: str
     program: str
     """The program that sent it; empty if it was this one, or is unknown."""
     model: str
     created: float
-    """When it was sent, in seconds since the epoch, UTC."""
+    """The time of sending, in seconds since the epoch, UTC."""
     status: EntryStatus
     error: str
     usage: Usage
@@ -198,5 +201,5 @@ class RawResponse:
 
     @property
     def gone(self) -> int:
-        """How many bytes at the beginning were not kept."""
+        """The number of bytes at the beginning that were not kept."""
         return self.size - len(self.body)

@@ -31,8 +31,8 @@ class Profile:
     name: str
     content: str = ""
     placement: ProfilePlacement = "anchor"
-    """Where its content goes: to the preset's anchor, to the top or bottom of the author's note, or
-    to a depth in the history. `{{persona}}` is independent of it."""
+    """The destination of its content: to the preset's anchor, to the top or bottom of the author's
+    note, or to a depth in the history. `{{persona}}` is independent of it."""
     depth: Annotated[int, Range(0, MAX_PROFILE_DEPTH)] = PROFILE_DEPTH
     """Messages of the conversation after it, for `depth`."""
     role: ProfileRole = "system"

@@ -29,7 +29,7 @@ from collections.abc import Callable, Iterator
 from typing import Literal
 
 Form = Literal["readable", "exact", "masked", "json", "removed"]
-"""How hidden characters are written; see the table above."""
+"""The notation for hidden characters; see the table above."""
 
 _BIDI = "\u061c\u200e\u200f\u202a-\u202e\u2066-\u206f"
 _UNSEEN = (
@@ -85,7 +85,7 @@ and Unicode recommends no sequence of more than four elements.
 _WITH_VARIANTS = "\u2200-\u22ff\u2a00-\u2aff\u3400-\u9fff\uf900-\ufaff"
 
 MARKS_KEPT = 4
-"""How many combining marks in a row a character keeps."""
+"""The number of combining marks in a row that a character keeps."""
 
 _HIDDEN = f"{_CONTROLS}{_BIDI}{_UNSEEN}\ud800-\udfff"
 _READABLE = re.compile(

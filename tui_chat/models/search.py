@@ -23,14 +23,14 @@ class Query:
 
     text: str
     role_name: str = ""
-    """Of the session's role; case does not matter."""
+    """The name of the session's role; case does not matter."""
     model: str = ""
     """That wrote the message."""
     endpoint: str = ""
     """That was asked for the message."""
     message_role: MessageRole | None = None
     tag: str = ""
-    """Of the session."""
+    """A tag of the session."""
     since: float | None = None
     """Seconds since the epoch, UTC; the first moment that counts."""
     until: float | None = None
@@ -49,7 +49,7 @@ class Query:
 
 
 HitPlace = Literal["text", "reasoning", "call", "refusal"]
-"""Where in a message the words are: `call` is the name of a tool or its arguments."""
+"""The part of a message with the words: `call` is the name of a tool or its arguments."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,13 +60,13 @@ class Hit:
     message_id: str | None
     """None if the session's title or role matched."""
     title: str
-    """Of the session."""
+    """The title of the session."""
     message_role: MessageRole | None
     snippet: str
     """The words around what was found, on one line; of a session, its title or role."""
     marks: tuple[tuple[int, int], ...]
-    """Where in the snippet the words are that were looked for: from, and up to."""
+    """The start and end (exclusive) of each searched word in the snippet."""
     created: float
     """Seconds since the epoch, UTC."""
     place: HitPlace = "text"
-    """Where the words were found."""
+    """The part of the message with the words."""

@@ -1,4 +1,4 @@
-"""What a protocol can express and the unified message or envelope cannot, typed.
+"""Typed fields for what a protocol can express and the unified message or envelope cannot.
 
 1. `MessageSemantics` belongs to a message, `Semantics` to a whole request. A value goes to a
    unified field if there is one, else to a field that several protocols share, else to the
@@ -50,8 +50,8 @@ PieceKind = Literal["reasoning", "text", "part", "call", "other"]
 """The kinds of pieces of a reply; parts are pictures, sounds and files."""
 
 ContentKind = PieceKind | Literal["refusal", "result"]
-"""What any message is made of: also a refusal among the text, and the block that a tool result
-stands in."""
+"""The kinds of content of any message: also a refusal among the text, and the block that a tool
+result stands in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +110,7 @@ ContentShape = Literal["", "string", "parts", "null", "absent"]
 
 @dataclass(frozen=True, slots=True)
 class WireForm:
-    """How a captured message was written, for saying it again in its own protocol."""
+    """The form in which a captured message was written, for saying it again in its own protocol."""
 
     protocol: Protocol
     """The only protocol for which it is meaningful."""
@@ -158,9 +158,9 @@ class Summary:
     """
 
     kept: int
-    """How many messages directly before the summary are still sent."""
+    """The number of messages directly before the summary that are still sent."""
     messages: int
-    """How many messages it stood for when it was written."""
+    """The number of messages that it replaced when it was written."""
     enabled: bool = True
     """False if the messages are sent again, and the summary is not."""
 
@@ -185,14 +185,14 @@ class MessageSemantics:
     """The texts of attempts at this reply that the provider gave up and replaced within the same
     stream, oldest first; an empty one had only reasoning or calls. No protocol sends them back."""
     references: References = NO_REFERENCES
-    """What a reply rests on. For the reader: no protocol sends it back."""
+    """The sources of a reply. For the reader: no protocol sends it back."""
     is_speaker_chosen: bool = False
     """True if the message's name was chosen for it alone, as by SillyTavern's `/sendas`."""
     summary: Summary | None = None
+    """The messages that it replaces, if it is a summary of earlier messages."""
     source: str = ""
-    """What another program's file has of it, as compact JSON, for an export back; empty for none.
+    """The message in another program's file, as compact JSON, for an export back; empty for none.
     See `interop/sillytavern_chat`."""
-    """What it sums up, if it is a summary of earlier messages."""
     lore_timers: tuple[LoreTimer, ...] | None = None
     """The timers of lore entries after it, as an imported chat has them; None to compute them."""
 

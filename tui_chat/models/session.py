@@ -48,16 +48,16 @@ class Entry:
     sibling: int = 0
     """Its place among the messages that follow the same one, counted from 0, oldest first."""
     siblings: int = 1
-    """How many there are, itself included."""
+    """The number of these messages, itself included."""
     unsaved: str = ""
     """A sentence why the end of this reply is only in memory; empty if it is stored."""
     cost: Decimal | None = None
-    """What it cost in US dollars; None if unknown."""
+    """The cost in US dollars; None if unknown."""
     priced: str = ""
     """Whose prices `cost` is from, and of which day; `UNPRICED` if there are none for what the
     request was, and empty if nobody asked."""
     cache_loss: CacheLoss | None = None
-    """What its request lost of the prompt cache; None if nothing is known to be lost."""
+    """The part of the prompt cache that its request lost; None if nothing is known to be lost."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ class Node:
     created: float
     """Seconds since the epoch, UTC."""
     words: str
-    """How its text begins, on one line."""
+    """The beginning of its text, on one line."""
     is_leaf: bool
     """True if no message follows it."""
 
@@ -117,7 +117,7 @@ class SpeakerNames(NamedTuple):
 
     user: str = ""
     character: str = ""
-    """Of who replies."""
+    """The name of the one who replies."""
 
 
 class SessionSummary(NamedTuple):
@@ -137,9 +137,9 @@ class SessionSummary(NamedTuple):
     total_tokens: int
     """Input and output tokens reported for its replies."""
     status: EntryStatus
-    """Of the newest reply on the shown branch; `complete` for an empty session."""
+    """The status of the newest reply on the shown branch; `complete` for an empty session."""
     updated: float
-    """When something was said last; seconds since the epoch, UTC."""
+    """The time of the last message, in seconds since the epoch, UTC."""
     created: float = 0.0
     pinned: bool = False
     archived: bool = False

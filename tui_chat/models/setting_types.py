@@ -1,4 +1,4 @@
-"""What each setting accepts, and how it is read.
+"""The values that each setting accepts, and their readers.
 
 1. `SETTINGS` has what is known of each one. Values come from files, from a command or from a
    program's export, and all go through `read_setting`.
@@ -37,7 +37,7 @@ class SettingError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class SettingType:
-    """What a setting accepts, as its type in `Settings` says."""
+    """The values that a setting accepts, from its type in `Settings`."""
 
     name: str
 

@@ -86,7 +86,7 @@ _MessageDepth = Annotated[float, Range(-DEPTH_LIMIT, DEPTH_LIMIT, says="")]
 
 @dataclass(frozen=True, slots=True)
 class LoreRules:
-    """How a session searches its lorebooks."""
+    """The rules by which a session searches its lorebooks."""
 
     names: bool = False
     """True if each message is searched with the name of its speaker before it."""
@@ -102,8 +102,8 @@ class LoreRules:
     """The most messages that are searched for that; 0 for all."""
     group_scoring: bool = False
     scan_depth: _Size | None = None
-    """How many of the newest messages are searched, instead of what the books say; None leaves it
-    to them, here and in the next four. What an entry says goes before both."""
+    """The number of newest messages that are searched, instead of the books' own; None leaves it to
+    them, here and in the next four. An entry's own value goes before both."""
     recursive: bool | None = None
     """True if the content of an entry may activate others."""
     max_recursion_steps: _Size | None = None
@@ -116,7 +116,7 @@ class LoreRules:
 
 NO_LORE_RULES = LoreRules()
 SILLYTAVERN_RULES = LoreRules(names=True, budget_percent=25)
-"""What SillyTavern does unless its settings say otherwise."""
+"""SillyTavern's defaults."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +136,7 @@ class LoreTimer:
 
 @dataclass(frozen=True, slots=True)
 class ToolChoice:
-    """Whether the model may, must or must not call a tool."""
+    """The model may, must or must not call a tool."""
 
     mode: Literal["auto", "none", "required"]
     names: _Words = ()
@@ -191,7 +191,7 @@ def _response_format(value: object) -> object:
 
 @dataclass(frozen=True, slots=True)
 class SearchLocation:
-    """Where the user approximately is, for a web search; empty where unknown."""
+    """The user's approximate location, for a web search; empty where unknown."""
 
     city: _Text = ""
     country: _Text = ""
@@ -203,10 +203,11 @@ class SearchLocation:
 
 @dataclass(frozen=True, slots=True)
 class WebSearch:
-    """How a provider's own web search is to work."""
+    """The options of a provider's own web search."""
 
     context_size: Annotated[str, OneOf("low", "medium", "high", "")] = ""
-    """How much of the results the model reads: `low`, `medium`, `high`; empty for the default."""
+    """The amount of the results that the model reads: `low`, `medium`, `high`; empty for the
+    default."""
     location: SearchLocation | None = None
     allowed_domains: _Words = ()
     """Only these sites; empty for all."""
@@ -239,7 +240,8 @@ class AuthorNote:
     text: _LongText
     """Empty for no note, also where a preset, a role or an endpoint sets one."""
     depth: _Depth = NOTE_DEPTH
-    """How many messages follow it, the one that is being answered included; 0 for the end."""
+    """The number of messages that follow it, the one that is being answered included; 0 for the
+    end."""
     role: Literal["system", "user", "assistant"] = "system"
     placement: NotePlacement = "depth"
     """`before_main` and `after_main`: beside the preset's message with the id `main`."""
@@ -262,7 +264,7 @@ def _author_note(value: object) -> object:
 
 @dataclass(frozen=True, slots=True)
 class CharacterTexts:
-    """What is sent instead of texts of a character's card; empty for those of the card."""
+    """Texts that replace those of a character's card; empty for those of the card."""
 
     scenario: _LongText = ""
     system_prompt: _LongText = ""
@@ -308,7 +310,7 @@ class TextScript:
     trim: _Words = ()
     """Texts that are removed from what was found."""
     substitutes: Literal["", "raw", "escaped"] = ""
-    """How the macros in the pattern are expanded: not at all, or as parts of the pattern, or as
+    """The expansion of macros in the pattern: not at all, or as parts of the pattern, or as
     literal texts."""
     is_stored: bool = False
     """True if SillyTavern stores the messages with these replacements. They go before others."""

@@ -1,4 +1,4 @@
-"""What a tool call does, in a few words, and the edit of files that it asks for.
+"""Summaries of what a tool call does, in a few words, and the edit of files that it asks for.
 
 Tools are known by the names of their arguments rather than by their own, since programs name the
 same tool differently (`Edit`, `replace`, `str_replace`).

@@ -71,9 +71,9 @@ class Fault:
     path: Path
     kind: Literal["value", "missing", "unknown"]
     sentence: str
-    """What is wrong, as the end of a sentence that begins with the place: `must be text`."""
+    """The fault, as the end of a sentence that begins with the place: `must be text`."""
     value: object = None
-    """What was there. It may be a secret."""
+    """The rejected value. It may be a secret."""
 
 
 class InvalidValue(ValueError):
@@ -352,7 +352,7 @@ def _faults_within(step: str | int, value: Any, error: ValueError) -> list[Fault
 
 @dataclass(frozen=True, slots=True)
 class _Shape:
-    """How the object of a dataclass is read."""
+    """The rules for reading the object of a dataclass."""
 
     readers: Mapping[str, tuple[str, _Reader, bool]]
     """By key: the field, its reader, and True if it may be None."""

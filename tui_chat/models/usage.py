@@ -49,14 +49,14 @@ def usage_json(usage: Usage) -> dict[str, int | None]:
 
 @dataclass(frozen=True, slots=True)
 class CacheLoss:
-    """What a request lost of the prompt cache that the one before it had filled."""
+    """The part of the prompt cache that a request lost after the one before it had filled it."""
 
     tokens: int
     """Tokens that were cached and had to be processed again."""
     cause: str
     """Why, as a sentence."""
     cost: Decimal | None = None
-    """What they cost more than cached ones, in US dollars; None if unknown."""
+    """The price of the tokens beyond that of cached ones, in US dollars; None if unknown."""
 
     @property
     def amount(self) -> str:

@@ -1,4 +1,4 @@
-"""How a request is written in each protocol, and how its replies are read. Pure; no I/O.
+"""Writers of requests and readers of replies for each protocol. Pure; no I/O.
 
 base what a protocol consists of registry protocol -> its definition; the protocol of a model, by
 its name, and of a captured request roles which role a turn gets in which protocol base_url where an

@@ -1,4 +1,4 @@
-"""What a protocol consists of: its facts and its four functions, in one `ProtocolDefinition`.
+"""The definition of a protocol: its facts and its four functions, in one `ProtocolDefinition`.
 
 All of it is pure: requests are encoded to a tree and decoded from bytes, replies
 are parsed from events that the HTTP client split. The HTTP client never looks into a body.
@@ -88,12 +88,12 @@ def _same_path(root: str, path: str, version: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UrlRules:
-    """How a base URL is read; see `base_url`."""
+    """The rules for reading a base URL; see `base_url`."""
 
     reply_end: re.Pattern[str]
-    """How the path of a request for a reply ends."""
+    """The end of the path of a request for a reply."""
     request_end: re.Pattern[str]
-    """How the path of a request ends; a base URL that ends so loses it."""
+    """The end of the path of a request; a base URL that ends so loses it."""
     own_end: re.Pattern[str] | None = None
     """An end that no other protocol has, so that a base URL for another one is refused. None if
     people paste such URLs for another protocol too."""

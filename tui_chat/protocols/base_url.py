@@ -1,4 +1,4 @@
-"""Where an endpoint is, from a URL as people paste it.
+"""The base URL of an endpoint, from a URL as people paste it.
 
 A request's URL is the base URL and the path. For OpenAI's protocols the base URL ends with the
 version; for the other protocols it does not, since their paths begin with the version or have none.
@@ -36,7 +36,7 @@ class BaseUrl:
     api_version: str = ""
     """The version that was typed, for a protocol whose paths begin with one."""
     query: tuple[tuple[str, str], ...] = ()
-    """What stood behind a question mark, but for what requests add themselves."""
+    """The query of the typed URL, without the parameters that requests add themselves."""
 
 
 _ADDED_BY_REQUESTS = frozenset({"alt"})

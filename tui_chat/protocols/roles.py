@@ -28,7 +28,7 @@ SYSTEM_SEPARATOR = "\n\n"
 """The separator of system turns that are joined into one text."""
 
 LaterSystem = Literal["in_place", "hoist", "user"]
-"""What Anthropic does with a system turn that comes after other turns."""
+"""The ways in which Anthropic sends a system turn that comes after other turns."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,7 +51,7 @@ _PROMPTS_SCANNED = 2_000
 
 @dataclass(frozen=True, slots=True)
 class InsertPosition:
-    """Where and when an entry is added."""
+    """The place and time at which an entry is added."""
 
     session_id: str
     created: float

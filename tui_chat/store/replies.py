@@ -48,7 +48,7 @@ from tui_chat.store.stream_journal import (
 from tui_chat.store.unsaved import UnsavedReplies
 
 Ending = Literal["complete", "stopped", "failed", "interrupted"]
-"""How a reply can end."""
+"""The status of a reply that has ended."""
 
 _FINISH = f"""
     UPDATE messages AS m SET

@@ -53,7 +53,7 @@ class Migration:
 
     @property
     def loses(self) -> str:
-        """What the undo loses, from the comment at its head."""
+        """The data that the undo loses, from the comment at its head."""
         lines = takewhile(lambda line: line.startswith("--"), self.undo.splitlines())
         return " ".join(line.removeprefix("--").strip() for line in lines)
 

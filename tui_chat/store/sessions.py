@@ -89,9 +89,9 @@ class SessionChanges(TypedDict, total=False):
     lorebooks: tuple[str, ...]
     parent_id: str
     created: float
-    """When it was begun, in seconds since the epoch; 0 if that is not known."""
+    """The time of creation, in seconds since the epoch; 0 if unknown."""
     updated: float
-    """When something was said last, in seconds since the epoch, not in the future."""
+    """The time of the last message, in seconds since the epoch, not in the future."""
 
 
 class SessionStore:

@@ -48,7 +48,7 @@ class Change:
     keep: int
     """Characters of the field that stay."""
     text: str
-    """What follows them."""
+    """The text that follows them."""
 
 
 def changes_to(
@@ -81,7 +81,7 @@ async def append_changes(tx: Transaction, entry_id: str, changes: list[Change]) 
 
 @dataclass(frozen=True, slots=True)
 class JournalSnapshot:
-    """What has arrived of a reply, as read by a program that does not receive it."""
+    """The received part of a reply, as read by a program that does not receive it."""
 
     texts: Mapping[Field, str]
     last: int

@@ -170,7 +170,7 @@ async def _import(
 
 @dataclass(frozen=True, slots=True)
 class _StoredMessage:
-    """What is compared of a message in the database."""
+    """The fields of a message in the database that are compared."""
 
     session_id: str
     content: str
@@ -181,7 +181,7 @@ class _StoredMessage:
 
 @dataclass
 class _Plan:
-    """What an import adds, planned before anything is written."""
+    """The rows that an import adds, planned before anything is written."""
 
     stored: dict[str, _StoredMessage]
     """The messages of the batch that are in the database, by id."""

@@ -1,4 +1,6 @@
-"""When keys were pressed: a question of consent must not be answered by a key typed ahead."""
+"""The times at which keys were pressed: a question of consent must not be answered by a key typed
+ahead.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,7 @@ class KeyClock:
         self.are_keys_waiting: Callable[[], bool] = lambda: False
         """Returns True while keys that were pressed are not delivered; the key queue sets it."""
         self._last = now()
-        """When a key was pressed or delivered last."""
+        """The time at which a key was last pressed or delivered."""
 
     def key_moved(self) -> None:
         """A key reached the app, or left it for the focused widget."""

@@ -140,7 +140,7 @@ class Notifications:
         """The last notifications, oldest first."""
         self._current: Notice | None = None
         self._shown_at = 0.0
-        """When the current one was shown, in seconds since the epoch."""
+        """The time at which the current one was shown, in seconds since the epoch."""
         self._waiting: tuple[Notice, ...] = ()
         """Replaced before their time, to be shown again; the next one last."""
         self._timer: Timer | None = None

@@ -46,22 +46,22 @@ KEPT_PERCENT = 30
 """Share of the history that stays as it is."""
 
 HEADING = "Summary of the earlier conversation (notes, not instructions):"
-"""How a summary begins, so that the model does not take it for what the user says now."""
+"""The first line of a summary, so that the model does not take it for what the user says now."""
 
 
 @dataclass(frozen=True, slots=True)
 class CompactionPlan:
-    """What is to be summed up, and the request for it."""
+    """The messages to sum up, and the request for the summary."""
 
     session_id: str
     head_id: str
     """The last message of the branch."""
     end: int
-    """How many messages of the branch, counted as they are sent, the summary stands for."""
+    """The number of messages of the branch, counted as they are sent, that the summary replaces."""
     messages: int
     """The same without earlier summaries."""
     tokens: int
-    """What they cost in each request."""
+    """The tokens that they take in each request."""
     is_whole: bool
     """False if more should be summed up than fits into one request."""
     composed: Composed

@@ -1,4 +1,4 @@
-"""What every use case works with: the state, what it is read from and stored in, and the events.
+"""The base of every use case: the state, the sources and stores of the state, and the events.
 
 1. There is one `WorkspaceState`. It is frozen, and only `update` replaces it.
 2. The core knows no use case. A use case that something else makes necessary listens: to the typed
@@ -69,7 +69,7 @@ class WorkspaceCore:
         self._watchers: list[Callable[[WorkspaceState, WorkspaceState], object]] = []
         self._listeners: list[Callable[[WorkspaceEvent], object]] = []
         self._undo_steps: list[tuple[str, Callable[[], Awaitable[None]], str, Store | None]] = []
-        """What was deleted, how to restore it, and of a message its id and its store, oldest first.
+        """Each deletion's description, its undo, and for a message its id and store, oldest first.
         """
 
     # --- the state -----------------------------------------------------------------------

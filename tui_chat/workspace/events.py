@@ -39,8 +39,8 @@ class PresetChanged:
 
 @dataclass(frozen=True, slots=True)
 class RequestOutdated:
-    """What the live request is composed of, or what is shown in its place, changed otherwise than
-    with the branch or the preset: compose it again; see `LiveRequest.compose`.
+    """The inputs of the live request, or the request shown in its place, changed for another reason
+    than the branch or the preset: compose it again; see `LiveRequest.compose`.
     """
 
 
@@ -108,7 +108,7 @@ class UnsavedWritesChanged:
 
 @dataclass(frozen=True, slots=True)
 class FilesProgress:
-    """How far a file has been read; an empty sentence ends it."""
+    """The progress of reading a file changed; an empty sentence ends it."""
 
     sentence: str
 

@@ -85,7 +85,7 @@ class ExternalChanges:
         self._missing = ""
         """The id of the active session if it was not found at the last check."""
         self._arrived: JournalSnapshot | None = None
-        """What was published of the followed reply."""
+        """The published part of the followed reply."""
         self._weight = 0
         """The bytes of text that it has."""
 

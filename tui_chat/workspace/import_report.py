@@ -1,4 +1,4 @@
-"""What became of the files that were imported."""
+"""The results of an import of files."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Report:
     more_faults: int = 0
     """The number of faults beyond `faults`."""
     notes: Counter[str] = field(default_factory=Counter[str])
-    """What could not be imported unchanged: sentences and how often each applies."""
+    """Sentences about what could not be imported unchanged, and how often each applies."""
     session_ids: list[str] = field(default_factory=list[str])
     """Ids of the sessions of the file, in its order."""
     cards: list[Role] = field(default_factory=list["Role"])

@@ -174,7 +174,7 @@ _Conversation: TypeAlias = "tuple[Report, FoundConversation, SessionTranscript, 
 
 @dataclass(slots=True)
 class _Batch:
-    """What is stored together."""
+    """Conversations that are stored together."""
 
     report: Report
     """The report of the last file in it."""
@@ -430,7 +430,7 @@ def _is_named_as_card(name: str) -> bool:
 
 
 ENDINGS = (".json", ".jsonl", ".har", ".db", ".sqlite", ".yaml", ".yml")
-"""How the names of files with conversations end, of all in a folder or an archive."""
+"""The suffixes of files with conversations, for a folder or an archive."""
 
 
 def _read_one_of_many(

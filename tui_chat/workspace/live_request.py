@@ -165,7 +165,7 @@ def _counter_of(composed: Composed) -> Counter:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """What the request shown is compared with."""
+    """The request with which the one shown is compared."""
 
     name: str
     """For example `the session's last request`."""

@@ -28,7 +28,7 @@ from tui_chat.workspace.settings import SessionSetup
 
 @dataclass(frozen=True, slots=True)
 class BookPlace:
-    """Where a lorebook is kept."""
+    """The place where a lorebook is kept."""
 
     name: str
     """The name of its file, or of the role."""

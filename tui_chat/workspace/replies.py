@@ -70,9 +70,9 @@ class Replies:
         self._own_ids: set[str] = set()
         """Ids of the replies that this program requested."""
         self._timings: dict[str, Timing] = {}
-        """Of the replies that ended since the program started, by id."""
+        """The timings of replies that ended since the program started, by id."""
         self._ending: asyncio.Future[None] | None = None
-        """What is done after the reply that ended last."""
+        """The work after the end of the last reply."""
         self._continues = True
         """False while replies are stopped because the program ends: nothing follows them then."""
 

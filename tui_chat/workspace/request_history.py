@@ -83,7 +83,7 @@ class SentRequest:
 
     @property
     def description(self) -> str:
-        """When it was sent, and how exact `shown` is."""
+        """The time of sending and the exactness of `shown`."""
         match self.how:
             case "kept" if (recorded := self.record.recorded) is not None:
                 return recorded_words(recorded, self.sent_at, is_exact=self.is_exact)
@@ -101,8 +101,8 @@ class SentRequest:
 
     @property
     def shown(self) -> Composed | None:
-        """What to show of the request: the bytes that were sent if they are known, else the
-        request composed again; None if it is lost.
+        """The request to show: the bytes that were sent if they are known, else the request
+        composed again; None if it is lost.
         """
         if self.composed is None or self.is_exact or self.how != "kept" or self.body is None:
             return self.composed

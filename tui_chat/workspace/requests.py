@@ -71,7 +71,7 @@ class Requests:
         self._calibration = calibration
         core.watch(self._follow)
         self._history: tuple[Message, ...] = ()
-        """What is sent of the active branch."""
+        """The messages of the active branch that are sent."""
         self._composed: dict[_Key, Composed] = {}
         self._seed = random.getrandbits(32)
         """The seed of random macros. It changes when a request is sent, so that what is shown
@@ -85,7 +85,7 @@ class Requests:
         self._newest: tuple[tuple[Message, ...], int | None, tuple[Message, ...]] = ((), None, ())
         """A history, a number of messages, and so many of the newest messages of it."""
         self._searched: tuple[object, ...] | None = None
-        """What the lorebooks were searched for last; see `_search_key`."""
+        """The inputs of the last search of the lorebooks; see `_search_key`."""
 
     # --- when the state changes ----------------------------------------------------------
 

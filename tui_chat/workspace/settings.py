@@ -47,7 +47,7 @@ that were chosen last."""
 
 @dataclass(frozen=True, slots=True)
 class SessionValues:
-    """What a session sets itself."""
+    """The session's own settings."""
 
     endpoint: Endpoint
     model: str

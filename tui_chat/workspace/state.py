@@ -80,7 +80,7 @@ class WhatIf:
     endpoint: str = ""
     model: str = ""
     messages: int | None = None
-    """How many of the newest messages to send."""
+    """The number of newest messages to send."""
     preset: str = ""
 
     @property
@@ -105,15 +105,15 @@ class ViewedRequest:
 
     composed: Composed
     description: str
-    """What it is, for example `as sent at 12:30 · exact bytes`."""
+    """Its name, for example `as sent at 12:30 · exact bytes`."""
     entry: Entry | None = None
     """The reply to it; None if that is not known."""
     source: CapturedRequest | TurnFile | None = None
     """The captured request or exported turn that it was read from."""
     before: Composed | None = None
-    """Of a request of the session the one before it; None if there is none."""
+    """The session's request before it; None if there is none."""
     forecast: Forecast | None = None
-    """How much of it the provider's cache could serve after that one."""
+    """The part of it that the provider's cache could serve after that one."""
     is_automatic: bool = False
     """True if the session was opened on it; typing returns to the live request."""
     is_of_session: bool = False
@@ -122,13 +122,13 @@ class ViewedRequest:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DiffBase:
-    """What the request shown is compared with."""
+    """The base with which the request shown is compared."""
 
     choice: str = "last"
     """`last` (the last request to the endpoint), `protocol NAME`, `preset NAME`,
     `branch MESSAGE_ID` or `request ENTRY_ID`."""
     description: str = ""
-    """Of a sent request, for example `the request of 12:30`."""
+    """The name of a sent request, for example `the request of 12:30`."""
     history: tuple[Message, ...] = ()
     """The messages of the branch."""
     composed: Composed | None = None
@@ -164,7 +164,7 @@ class LiveRequestState:
     parts: tuple[Part, ...] = ()
     """The attachments of the draft."""
     command: RequestKind = "normal"
-    """What the command in the composer generates; `normal` for a message to send."""
+    """The kind of request that the composer's command makes; `normal` for a message to send."""
     argument: str = ""
     """The text after the command."""
     chosen_kind: RequestKind | None = None
@@ -298,11 +298,11 @@ class WorkspaceState:
     streaming_sessions: frozenset[str] = frozenset()
     """The ids of the sessions in which this program receives a reply."""
     partials: Mapping[str, PartialReply] = field(default_factory=dict[str, PartialReply])
-    """What has arrived of these replies, by session id."""
+    """The received parts of these replies, by session id."""
     begun_replies: frozenset[str] = frozenset()
     """The ids of replies that have begun and are not part of `entries` yet."""
     followed: PartialReply | None = None
-    """What has arrived of the active branch's last reply if another program receives it."""
+    """The received part of the active branch's last reply if another program receives it."""
     running_calls: frozenset[tuple[str, str]] = frozenset()
     """The reply id and call id of tool calls whose command is running."""
 
@@ -393,7 +393,7 @@ class WorkspaceState:
 
     @property
     def partial(self) -> PartialReply | None:
-        """What has arrived of the reply that is arriving on the active branch."""
+        """The received part of the reply that is arriving on the active branch."""
         grown = self.partials.get(self.session_id, self.followed)
         return grown if grown is not None and self.is_on_branch(grown.entry_id) else None
 

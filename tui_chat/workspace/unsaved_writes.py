@@ -1,4 +1,4 @@
-"""What is kept in memory only because the database could not be written to."""
+"""Writes that are only in memory because the database could not be written to."""
 
 from __future__ import annotations
 

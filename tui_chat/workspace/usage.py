@@ -1,4 +1,4 @@
-"""What replies cost: prices, and tokens and dollars by day, month, model, session or kind."""
+"""The cost of replies: prices, and tokens and dollars by day, month, model, session or kind."""
 
 from __future__ import annotations
 
@@ -64,11 +64,12 @@ class UsageSummary:
     """Sums of everything that is stored."""
 
     session: UsageSum = field(default_factory=UsageSum)
-    """Of the active session, all its branches and what it was forked from included."""
+    """The usage of the active session, with all its branches and the messages it was forked
+    from."""
     month: UsageSum = field(default_factory=UsageSum)
-    """Of the current month."""
+    """The usage of the current month."""
     models: dict[str, UsageSum] = field(default_factory=dict[str, UsageSum])
-    """Of the current month, by endpoint and model."""
+    """The usage of the current month, by endpoint and model."""
     months: dict[str, UsageSum] = field(default_factory=dict[str, UsageSum])
 
 

@@ -48,14 +48,15 @@ SCALARS = (
     Scalar("stop", "stop_sequences", TEXTS),
 )
 _SYNONYMS = {"xhigh": "max"}
-"""Where a model has no `xhigh`, its `max` is that step [P: see `models.model_facts`]."""
+"""The effort that takes the place of one that a model lacks: its `max` is the step of `xhigh`
+[P: see `models.model_facts`]."""
 ROOM = 1_024
 """Tokens of the reply limit that a budget leaves."""
 
 
 @dataclass(frozen=True, slots=True)
 class Thinking:
-    """What is sent; None for nothing."""
+    """The settings that are sent; None for nothing."""
 
     thinking: Tree | None = None
     effort: Tree | None = None

@@ -66,7 +66,7 @@ class _Block:
     grown: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
     """The text added to a block that is not ours; of a call only that there was some."""
     at: int = 0
-    """Of a text block: the length of all text before it."""
+    """For a text block, the length of all text before it."""
     citations: list[object] = field(default_factory=list[object])
 
 

@@ -1,4 +1,4 @@
-"""What the protocols share.
+"""Code that the protocols share.
 
 Captured requests
 request_fields    reading a body without losing a key

@@ -28,7 +28,8 @@ from tui_chat.protocols.common.tool_pairing import variant
 MAX_MARKS = 4
 
 _Lifetimes = tuple[CacheLifetime | None, ...]
-"""Of a turn's marks in their order, its own being the last; None for one that is not sent."""
+"""The lifetimes of a turn's marks in order, its own being the last; None for one that is not
+sent."""
 
 
 def limit_cache_marks(

@@ -203,7 +203,7 @@ def read_settings(kind: type[S], left: dict[str, Any]) -> S:
 
 
 class Meanings:
-    """What settings of a captured request mean in unified parameters. The settings stay in their
+    """The unified parameters that settings of a captured request mean. The settings stay in their
     namespace, which gives them back word for word; this is for other protocols.
     """
 

@@ -138,7 +138,7 @@ def _status_phrase(status: int) -> str:
 
 _MAX_LENGTH = 600
 _LONGEST_PAGE = 8192
-"""Of a page, so that a hostile one costs little."""
+"""The number of characters read of a page, so that a hostile one costs little."""
 _MAX_DEPTH = 4
 
 

@@ -1,5 +1,5 @@
-"""What OpenAI's two protocols share: base URLs, the tool choice, the response format and the
-annotations of a reply's text. Ollama writes tools as OpenAI Chat does.
+"""The parts that OpenAI's two protocols share: base URLs, the tool choice, the response format and
+the annotations of a reply's text. Ollama writes tools as OpenAI Chat does.
 """
 
 from __future__ import annotations
@@ -125,8 +125,8 @@ def versioned_root(host: str, port: int | None, path: str) -> tuple[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class Notation:
-    """How a protocol writes the tool choice and the response format: in Chat Completions an inner
-    object has the fields, in Responses they are beside the type.
+    """The notation of a protocol for the tool choice and the response format: in Chat Completions
+    an inner object has the fields, in Responses they are beside the type.
     """
 
     nested: bool

@@ -1,4 +1,4 @@
-"""How much a model reasons, in the terms that it accepts.
+"""The amount of reasoning, in the terms that a model accepts.
 
 A request asks for reasoning by an effort, a word, or by a budget, a number of tokens. Each family
 of models accepts one of them, and few words of all.
@@ -47,7 +47,7 @@ UNLIMITED = 2**31 - 1
 
 @dataclass(frozen=True, slots=True)
 class Reasoning:
-    """What is asked of a model."""
+    """The reasoning that is asked of a model."""
 
     effort: str = ""
     """One of `EFFORTS` or `AUTO`; empty if nothing is asked."""

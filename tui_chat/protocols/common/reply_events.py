@@ -58,7 +58,7 @@ from tui_chat.protocols.common.error_body import ErrorBody, find_error, one_line
 _DATA_URL = re.compile(r"data:([\w.+/;= -]{0,200}?);base64,", re.ASCII | re.IGNORECASE)
 
 _Channel: TypeAlias = str | tuple[str, int]
-"""What a delta belongs to: text, refusal, or one block or call."""
+"""The place that a delta belongs to: text, refusal, or one block or call."""
 
 
 class ReplyEvents:
@@ -85,7 +85,7 @@ class ReplyEvents:
         self.part_start = 0
         """Characters of text before this one of several replies."""
         self._separator = ""
-        """What is to come before the next text."""
+        """The text that comes before the next one."""
         self._last_text: str = ""
         self._sources: list[Source] = []
         self._source_numbers: dict[Hashable, int] = {}
@@ -335,7 +335,7 @@ def _source_key(source: Source) -> str:
 
 
 class ReplyReader(ABC):
-    """What the parsers of all protocols share. One reader reads one reply."""
+    """The part that the parsers of all protocols share. One reader reads one reply."""
 
     def __init__(self) -> None:
         self._events = ReplyEvents()

@@ -171,7 +171,7 @@ class _Pairing:
         allowed = ("tool", "assistant") if rules.by_run else ("tool",)
         outside = (turn.role not in allowed for turn in turns)
         self._outside = list(accumulate(outside, initial=0))
-        """How many turns before each one may not be between a call and its result."""
+        """For each turn, the number before it that may not be between a call and its result."""
         self._answers: dict[int, _OpenCall] = {}
         """The call that a result, by its index, answers."""
         self.notes: list[Note] = []

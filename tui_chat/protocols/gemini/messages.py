@@ -270,7 +270,7 @@ def _part(part: Part, origin: Origin) -> Items | None:
 
 
 _UNKNOWN = {"image": "image/png", "audio": "audio/wav", "video": "video/mp4"}
-"""What bytes of unknown type are taken to be: Gemini demands a type."""
+"""The types that bytes of unknown type get: Gemini demands a type."""
 
 
 def _role_and_part(role: str) -> Frame:

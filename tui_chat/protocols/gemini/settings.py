@@ -42,7 +42,7 @@ SCALARS = (
 )
 """Keys of `generationConfig`."""
 _LEVELS = ("minimal", "low", "medium", "high")
-"""What the newest known models accept."""
+"""Levels that the newest known models accept."""
 
 
 def write_thinking_config(

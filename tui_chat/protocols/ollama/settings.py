@@ -79,7 +79,8 @@ class OllamaSettings(Namespace):
     format: Setting = UNSET
     """Only a form that `Parameters.response_format` does not give back word for word."""
     keep_alive: Setting = UNSET
-    """How long the model stays loaded after the request: seconds, or `5m`; -1 for ever."""
+    """The time for which the model stays loaded after the request: seconds, or `5m`; -1 for
+    ever."""
     logprobs: Setting = UNSET
     options: Setting = UNSET
     """The options that no unified field holds: `num_ctx`, `min_p`, `repeat_penalty` ..."""

@@ -46,7 +46,7 @@ from tui_chat.protocols.roles import adapted_role
 
 _CHAT = Protocol.OPENAI_CHAT
 _NAME = re.compile(r"[^\s<|\\/>]{1,64}")
-"""What OpenAI takes as the name of a speaker."""
+"""The names of speakers that OpenAI accepts."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

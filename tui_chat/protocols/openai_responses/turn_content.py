@@ -132,7 +132,7 @@ _ID_STARTS = {
     "tool_search_call": "tsc",
     "compaction": "cmp",
 }
-"""How OpenAI's ids begin, by the type of the item, as recorded answers have them."""
+"""The prefixes of OpenAI's ids, by the type of the item, as recorded answers have them."""
 
 
 def _id_fits(kind: str, identity: object) -> bool:

@@ -44,7 +44,7 @@ _ROW_NAMES: dict[_Table, tuple[str, str]] = {
     "received": ("the response of", "message_id"),
     "reply_changes": ("the reply", "message_id"),
 }
-"""What a row is called in sentences, and its key column."""
+"""The name of a row in sentences, and its key column."""
 
 _READERS: tuple[tuple[_Table, str, Callable[[str], object], str], ...] = (
     *(("messages", name, partial(json_value, name), "''") for name in get_args(JsonField)),

@@ -40,7 +40,7 @@ class AreaContext:
     report_errors: Callable[[str], AbstractContextManager[None]]
     """Shows an exception of any kind in a notification that begins with a sentence."""
     key_clock: KeyClock
-    """When keys were pressed."""
+    """The times at which keys were pressed."""
     read_only: str = ""
     """Why nothing can be sent or changed, as a sentence; empty if it can."""
 

@@ -101,7 +101,8 @@ class TerminalDriver(LinuxDriver):
         self._is_on = False
         """True while the driver controls the terminal."""
         self._deadline: float | None = None
-        """When to drop output that the terminal does not accept; None to wait forever."""
+        """The time at which output that the terminal does not accept is dropped; None to wait
+        forever."""
 
     # Taking over and giving back
 

@@ -55,7 +55,7 @@ class Part(Protocol):
 
 
 class Block(Protocol[LineT_co]):
-    """What lays itself out at a width, part by part."""
+    """An item that lays itself out at a width, part by part."""
 
     @property
     def parts(self) -> Sequence[Part]:

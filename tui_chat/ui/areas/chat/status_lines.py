@@ -118,7 +118,7 @@ class ActivityLine(OnePassWidget):
         self._is_reply_saved = True
         self._timer: Timer | None = None
         self._last_data = 0.0
-        """When more of the reply came, by the monotonic clock."""
+        """The time of the last received data, by the monotonic clock."""
         self._pause: tuple[str, str, float] | None = None
         """Another attempt that the request waits for: which, why, and when by that clock."""
 

@@ -123,7 +123,7 @@ class ToolQuestion(Vertical, can_focus=True):
         self._of = (1, 1)
         """The number of the call, and of all waiting calls."""
         self._since = 0.0
-        """When the question was shown or focused, by the clock."""
+        """The time at which the question was shown or focused, by the clock."""
         self._wait = QUIET
         """Seconds without a key since then before the keys work."""
         self._is_armed = False

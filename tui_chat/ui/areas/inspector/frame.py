@@ -1,4 +1,4 @@
-"""What the inspector shows: a request in one of the views, with lines around it.
+"""The content of the inspector: a request in one of the views, with lines around it.
 
 1. Only the visible view is updated; the others catch up when they are chosen.
 2. A banner says so if the request is not the live one that Enter would send, but one that was
@@ -117,7 +117,7 @@ class InspectorFrame(OnePassWidget):
         self.in_protocol: InProtocol | None = None
         """Gives a request in another protocol."""
         self.lore_folder = ""
-        """Where the user's lorebooks are; empty if none can be chosen."""
+        """The folder of the user's lorebooks; empty if none can be chosen."""
         self._state = InspectorState()
         self._stale = True
         """True if the request of the state is not drawn yet."""

@@ -113,7 +113,7 @@ class ViewTabs(OnePassWidget):
     active: reactive[str] = reactive(PAYLOAD)
     """The name of the view that is shown."""
     facts: reactive[frozenset[str]] = reactive(frozenset[str]())
-    """What there is of that which views need; a view has no tab where that is missing."""
+    """The available ones of the facts that views need; a view has no tab if its fact is missing."""
 
     class ViewChosen(Message):
         """The user wants to see another view."""

@@ -73,7 +73,7 @@ def _plugin_of(view: ViewPath) -> Plugin | None:
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """What the diff view compares the request with."""
+    """The request with which the diff view compares."""
 
     name: str = ""
     payload: Payload | None = None
@@ -98,7 +98,7 @@ class ReplyDetails:
 
 @dataclass(frozen=True, slots=True)
 class InspectorState:
-    """What the inspector knows of the request that it shows."""
+    """The facts about the request that the inspector shows."""
 
     composed: Composed | None = None
     """The request; None for none yet."""
@@ -111,11 +111,11 @@ class InspectorState:
     lore: LoreTable | None = None
     """The entries of the lorebooks; None while they are searched."""
     lore_folder: str = ""
-    """Where the user's lorebooks are; empty if none can be chosen."""
+    """The folder of the user's lorebooks; empty if none can be chosen."""
     is_live: bool = True
     """True if Enter would send the request."""
     loaded: Any = None
-    """What the `load` of the view's declaration returned; None before that."""
+    """The value that the `load` of the view's declaration returned; None before that."""
 
 
 class FindRequested(Message, namespace="inspector"):

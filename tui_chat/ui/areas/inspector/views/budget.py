@@ -36,7 +36,7 @@ _NAMES = {
     OriginKind.GLUE: "framing",
 }
 _UNITS = {OriginKind.TOOL: "tool", HistoryPart.FILE: "file"}
-"""What is counted, where it is not turns."""
+"""The unit of a count that is not of turns."""
 _LABEL = 16
 
 

@@ -63,7 +63,7 @@ _LEGEND = "● active  ○ held back  · no key found  - disabled"
 
 @dataclass(frozen=True, slots=True)
 class _Columns:
-    """Where the parts of a row are, in cells."""
+    """The columns of the parts of a row, in cells."""
 
     name: int
     """The width of names, which begin at cell 2."""
@@ -102,12 +102,12 @@ class LoreView(RowsView):
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self.table: LoreTable | None = None
-        """What is shown; None while it is computed."""
+        """The table shown; None while it is computed."""
         self._missing = 0
         """The number of turns that were not searched when it was shown last."""
         self._has_books = False
         self._folder = ""
-        """Where the user's lorebooks are; empty if none can be chosen."""
+        """The folder of the user's lorebooks; empty if none can be chosen."""
         self._follows_draft = False
         """True if the request is the one that Enter would send."""
         self._turn: int | None = None
@@ -115,7 +115,7 @@ class LoreView(RowsView):
         self._first = 0
         """The first turn of the strip."""
         self._words = ""
-        """What the names, keys and contents of the shown entries contain, in lower case."""
+        """The text that shown entries contain in name, key or content, in lower case."""
         self._wanted: Origin | None = None
         """The entry to go to once there are rows."""
         self._shown: list[int | None] = []

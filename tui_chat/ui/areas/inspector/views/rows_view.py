@@ -37,7 +37,7 @@ class ViewRow:
     origin: Origin | None = None
     """The origin of what it shows."""
     action: str = ""
-    """What Enter or a click does: something that its view knows, or an action of the inspector.
+    """The action of Enter or a click: something that its view knows, or an action of the inspector.
     Without one they go to the origin.
     """
     hint: str = ""
