@@ -410,7 +410,11 @@ def command_names(group: click.Group, before: str = "") -> Iterator[str]:
             yield before + name
 
 
-HERE = sorted(name for name in WALKS if not missing_plugin("commands", name.split()[0]))
+HERE = sorted(
+    name
+    for name in WALKS
+    if not (missing_plugin("commands", name) or missing_plugin("commands", name.split()[0]))
+)
 """The commands that are not of a deleted plugin."""
 
 

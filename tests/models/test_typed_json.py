@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal
 import pytest
 
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.field_types import Accepts, Check, Fields, Form, Key, Range, accepts
+from tui_chat.models.field_types import Accepts, Also, FieldsOf, Key, Range, Valid, accepts
 from tui_chat.models.json_values import plain
 from tui_chat.models.typed_json import InvalidValue, read, read_fields
 
@@ -42,12 +42,12 @@ def _form(value: object) -> object:
 @dataclass(frozen=True, slots=True)
 class Outer:
     name: str
-    inner: Annotated[Inner | None, Form(_form)] = None
+    inner: Annotated[Inner | None, Also(_form)] = None
     many: tuple[Inner, ...] = ()
     texts: Mapping[str, str] = field(default_factory=dict[str, str])
     kind: Literal["", "a", "b"] = ""
     color: Color = Color.RED
-    even: Annotated[int | None, Check(_even)] = None
+    even: Annotated[int | None, Valid(_even)] = None
     price: Decimal | None = None
     day: Annotated[date | None, Key("from")] = None
     pair: tuple[str, int] = ("", 0)
@@ -129,7 +129,7 @@ def test_some_fields_of_a_value():
     assert read_fields(Outer, {"kind": "a", "even": 2}) == {"kind": "a", "even": 2}
     with pytest.raises(InvalidValue, match="is unknown"):
         read_fields(Outer, {"odd": "a"})
-    part = Annotated[dict[str, Any], Fields(Inner, Outer)]
+    part = Annotated[dict[str, Any], FieldsOf(Inner, Outer)]
     assert read(part, {"number": 2, "kind": "b"}) == {"number": 2, "kind": "b"}
 
 

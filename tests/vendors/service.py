@@ -27,7 +27,7 @@ from tui_chat.offline import HttpRequest, LoopbackTransport, OfflineDependencies
 from tui_chat.offline.base_protocol import OfflineProtocol, Operation
 from tui_chat.offline.http_messages import HttpResponse, Pause
 from tui_chat.offline.prompt import PromptRequest
-from tui_chat.offline.reply import Fault
+from tui_chat.offline.reply import Problem
 from tui_chat.offline.script import Script
 from tui_chat.offline.server import OfflineServer
 from tui_chat.offline.service import MAX_BODY
@@ -67,7 +67,7 @@ class VendorService(OfflineService):
         more = (header for header in usual if header[0] not in names)
         return replace(response, headers=(*response.headers, *more))
 
-    def refuse(self, protocol: OfflineProtocol, fault: Fault, id: str) -> HttpResponse:
+    def refuse(self, protocol: OfflineProtocol, fault: Problem, id: str) -> HttpResponse:
         vendor = _BY_PROTOCOL[protocol.name]
         match fault.kind:
             case "invalid":

@@ -80,7 +80,7 @@ from tui_chat.models.endpoint import Endpoint
 from tui_chat.models.envelope import ToolDefinition
 from tui_chat.models.model_facts import spellings
 from tui_chat.models.tool import Tool
-from tui_chat.models.typed_json import Fault, InvalidValue, read
+from tui_chat.models.typed_json import InvalidValue, ValueFault, read
 from tui_chat.protocols.base_url import read_base_url
 
 _MOST_TRIES = 2_000
@@ -257,7 +257,7 @@ def _where(text: str, steps: Sequence[str]) -> str:
     return f" (at line {place[0]}, column {place[1]})" if place else ""
 
 
-def _fault(text: str, fault: Fault) -> str:
+def _fault(text: str, fault: ValueFault) -> str:
     """Return a fault as a sentence with its place."""
     steps = [str(step) for step in fault.path]
     place = ".".join(step if step.isprintable() else ascii(step) for step in steps)

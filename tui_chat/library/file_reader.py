@@ -35,7 +35,7 @@ from tui_chat.models.json_text import (
 from tui_chat.models.setting_types import SETTINGS, SettingError, read_setting
 from tui_chat.models.settings import Settings
 from tui_chat.models.text import clean
-from tui_chat.models.typed_json import Fault, InvalidValue, read, read_fields
+from tui_chat.models.typed_json import InvalidValue, ValueFault, read, read_fields
 
 T = TypeVar("T")
 
@@ -289,7 +289,7 @@ class JsonFile:
             self._report_faults(error.faults, path)
             return None
 
-    def _report_faults(self, faults: Iterable[Fault], path: Path) -> None:
+    def _report_faults(self, faults: Iterable[ValueFault], path: Path) -> None:
         for fault in faults:
             place = path
             for step in fault.path:
@@ -350,6 +350,6 @@ def _first_error(findings: tuple[Finding, ...], source: str) -> InputError | Non
 _RANK = {Level.ERROR: 0, Level.WARNING: 1, Level.INFO: 2}
 
 
-def fault_sentence(fault: Fault) -> str:
+def fault_sentence(fault: ValueFault) -> str:
     """Return a fault as the end of a sentence, with the value that is not accepted."""
     return f"{fault.sentence}, not {describe_value(fault.value)}"

@@ -21,7 +21,7 @@ from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.field_types import accepts, snake_case, words_of
 from tui_chat.models.json_text import describe_value
 from tui_chat.models.settings import Settings
-from tui_chat.models.typed_json import Fault, InvalidValue, Path, read
+from tui_chat.models.typed_json import InvalidValue, Path, ValueFault, read
 
 
 class SettingError(ValueError):
@@ -87,7 +87,7 @@ def read_setting(name: str, value: object) -> Any:
         raise _setting_error(kind, error.faults[0]) from None
 
 
-def _setting_error(kind: SettingType, fault: Fault) -> SettingError:
+def _setting_error(kind: SettingType, fault: ValueFault) -> SettingError:
     """Return the error for a fault in a setting."""
     if fault.path:
         place = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in fault.path)
@@ -97,7 +97,7 @@ def _setting_error(kind: SettingType, fault: Fault) -> SettingError:
     return SettingError(f"{kind.name} {sentence}", _not_that(fault))
 
 
-def _not_that(fault: Fault) -> str:
+def _not_that(fault: ValueFault) -> str:
     return f", not {describe_value(fault.value)}" if fault.sentence.startswith("must be ") else ""
 
 

@@ -42,12 +42,12 @@ from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.field_types import (
     TYPE_WORDS,
     Accepts,
-    Check,
-    Fields,
-    Form,
+    Also,
+    FieldsOf,
     Hidden,
     OneOf,
     Range,
+    Valid,
     accepts,
     allows_none,
     key_of,
@@ -65,7 +65,7 @@ Path = tuple[str | int, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class ValueFault:
     """A value that is not accepted."""
 
     path: Path
@@ -79,7 +79,7 @@ class Fault:
 class InvalidValue(ValueError):
     """JSON is not what a type says; `faults` has at least one."""
 
-    def __init__(self, faults: list[Fault]) -> None:
+    def __init__(self, faults: list[ValueFault]) -> None:
         super().__init__(faults[0].sentence)
         self.faults = faults
 
@@ -92,7 +92,7 @@ def read(kind: type[T] | Any, value: object, *, is_own: bool = False, is_lax: bo
     except InvalidValue:
         raise
     except ValueError as error:
-        raise InvalidValue([Fault((), "value", str(error), value)]) from None
+        raise InvalidValue([ValueFault((), "value", str(error), value)]) from None
 
 
 def read_fields(kind: type, value: object) -> dict[str, Any]:
@@ -100,7 +100,7 @@ def read_fields(kind: type, value: object) -> dict[str, Any]:
 
     Raises InvalidValue with all faults.
     """
-    return read(Annotated[dict[str, Any], Fields(kind)], value)
+    return read(Annotated[dict[str, Any], FieldsOf(kind)], value)
 
 
 # Readers: functions from JSON to a value. They raise ValueError with what is wrong with the value
@@ -119,7 +119,7 @@ class _Mode:
 def _reader(kind: Any, mode: _Mode) -> _Reader:
     """Return the function that reads a type."""
     base, limits = split(kind)
-    if (part := limit_of(kind, Fields)) is not None:
+    if (part := limit_of(kind, FieldsOf)) is not None:
         return lambda value: _read_object(_shape(part.kinds, mode), value)
     if limits and not mode.is_own:
         return _limited(base, limits, accepts(kind), mode)
@@ -155,11 +155,11 @@ def _reader(kind: Any, mode: _Mode) -> _Reader:
 def _limited(base: Any, limits: tuple[Any, ...], words: str, mode: _Mode) -> _Reader:
     """Return the reader of a type with limits, which hold in the order in which they stand."""
     inner = _reader(base, mode)
-    forms = [each.function for each in limits if isinstance(each, Form)]
+    forms = [each.function for each in limits if isinstance(each, Also)]
     ranges = [each for each in limits if isinstance(each, Range)]
-    checks = [each.function for each in limits if isinstance(each, Check)]
+    checks = [each.function for each in limits if isinstance(each, Valid)]
     choices = [each.words for each in limits if isinstance(each, OneOf)]
-    has_words = any(isinstance(each, Range | OneOf | Accepts | Form) for each in limits)
+    has_words = any(isinstance(each, Range | OneOf | Accepts | Also) for each in limits)
 
     def read(value: Any) -> Any:
         for function in forms:
@@ -266,7 +266,7 @@ def _choice_reader(choices: Mapping[Any, Any], kind: Any) -> _Reader:
 
 def _list_reader(item: _Reader, make: Callable[[Any], Any]) -> _Reader:
     def read(value: Any) -> Any:
-        faults: list[Fault] = []
+        faults: list[ValueFault] = []
         found = [_inner(item, each, index, faults) for index, each in enumerate(_sequence(value))]
         if faults:
             raise InvalidValue(faults)
@@ -280,7 +280,7 @@ def _pair_reader(items: list[_Reader]) -> _Reader:
         values = _sequence(value)
         if len(values) != len(items):
             raise ValueError(f"must be a list of {len(items)}")
-        faults: list[Fault] = []
+        faults: list[ValueFault] = []
         pairs = enumerate(zip(items, values, strict=True))
         found = tuple(_inner(item, each, index, faults) for index, (item, each) in pairs)
         if faults:
@@ -308,7 +308,7 @@ def _mapping_reader(kind: Any, arguments: tuple[Any, ...], mode: _Mode) -> _Read
     is_frozen = (get_origin(kind) or kind) is Mapping and not mode.is_own
 
     def read(value: Any) -> Any:
-        faults: list[Fault] = []
+        faults: list[ValueFault] = []
         found: dict[Any, Any] = {}
         for name, each in _object(value).items():
             found[_inner(key, name, name, faults)] = _inner(item, each, name, faults)
@@ -331,7 +331,7 @@ def _union_reader(kind: Any, choices: list[_Reader]) -> _Reader:
     return read
 
 
-def _inner(reader: _Reader, value: Any, step: str | int, faults: list[Fault]) -> Any:
+def _inner(reader: _Reader, value: Any, step: str | int, faults: list[ValueFault]) -> Any:
     """Return a value inside of another one; None if it is not accepted, with its faults added."""
     try:
         return reader(value)
@@ -340,10 +340,10 @@ def _inner(reader: _Reader, value: Any, step: str | int, faults: list[Fault]) ->
         return None
 
 
-def _faults_within(step: str | int, value: Any, error: ValueError) -> list[Fault]:
+def _faults_within(step: str | int, value: Any, error: ValueError) -> list[ValueFault]:
     """Return the faults of a value inside of another one."""
     if not isinstance(error, InvalidValue):
-        return [Fault((step,), "value", str(error), value)]
+        return [ValueFault((step,), "value", str(error), value)]
     return [replace(each, path=(step, *each.path)) for each in error.faults]
 
 
@@ -408,7 +408,7 @@ def _object_reader(kind: type, mode: _Mode) -> _Reader:
         found = _read_object(shape, value)
         missing = [key for key, name in shape.required if name not in found]
         if missing:
-            raise InvalidValue([Fault((key,), "missing", "is missing") for key in missing])
+            raise InvalidValue([ValueFault((key,), "missing", "is missing") for key in missing])
         return kind(**shape.hidden, **found)
 
     return read
@@ -416,7 +416,7 @@ def _object_reader(kind: type, mode: _Mode) -> _Reader:
 
 def _read_object(shape: _Shape, value: Any) -> dict[str, Any]:
     """Return the fields of an object by their names."""
-    faults: list[Fault] = []
+    faults: list[ValueFault] = []
     found: dict[str, Any] = {}
     for key, each in _object(value).items():
         field = shape.readers.get(key)
@@ -424,11 +424,11 @@ def _read_object(shape: _Shape, value: Any) -> dict[str, Any]:
             field = shape.readers.get(snake_case(key))
             if field is None:
                 known = ", ".join(shape.readers)
-                faults.append(Fault((key,), "unknown", f"is unknown; known are {known}", each))
+                faults.append(ValueFault((key,), "unknown", f"is unknown; known are {known}", each))
         if field is None:
             continue
         if field[0] in found:
-            faults.append(Fault((key,), "value", "is set twice", each))
+            faults.append(ValueFault((key,), "value", "is set twice", each))
             continue
         name, reader, may_be_none = field
         if each is None and not may_be_none:

@@ -40,9 +40,9 @@ from tui_chat.offline.prompt import (
 )
 from tui_chat.offline.reply import (
     Content,
-    Fault,
     Finish,
     PicturePiece,
+    Problem,
     ReasoningPiece,
     SourcePiece,
     TextPiece,
@@ -126,13 +126,13 @@ class _Messages(OfflineProtocol):
     def writer(self, prompt: PromptRequest, dependencies: OfflineDependencies) -> ResponseWriter:
         return _Writer(prompt, dependencies)
 
-    def error(self, status: int, kind: str, message: str, fault: Fault) -> dict[str, Any]:
+    def error(self, status: int, kind: str, message: str, fault: Problem) -> dict[str, Any]:
         return {"type": kind, "message": message}
 
     def error_body(self, error: dict[str, Any], id: str) -> bytes:
         return compact({"type": "error", "error": error, "request_id": id}).encode()
 
-    def error_headers(self, fault: Fault) -> Headers:
+    def error_headers(self, fault: Problem) -> Headers:
         is_passing = self.faults[fault.kind][0] >= 429
         retry = (("x-should-retry", "true"),) if is_passing else ()
         return (*super().error_headers(fault), *retry)

@@ -9,7 +9,7 @@ from typing import Any, Literal, Protocol, TypeAlias
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.offline.http_messages import Headers, HttpRequest, OfflineDependencies
 from tui_chat.offline.prompt import PromptRequest, compact
-from tui_chat.offline.reply import Content, Fault, Finish, WholeReply
+from tui_chat.offline.reply import Content, Finish, Problem, WholeReply
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,14 +83,14 @@ class OfflineProtocol(ABC):
         """Return the answer to the question for a prompt's size."""
         return {"input_tokens": tokens}
 
-    def describe(self, fault: Fault) -> tuple[int, dict[str, Any]]:
+    def describe(self, fault: Problem) -> tuple[int, dict[str, Any]]:
         """Return the status and the error object of a fault."""
         status, kind, message = self.faults[fault.kind]
         words = fault.message or message.format(seconds=fault.seconds)
         return status, self.error(status, kind, words, fault)
 
     @abstractmethod
-    def error(self, status: int, kind: str, message: str, fault: Fault) -> dict[str, Any]:
+    def error(self, status: int, kind: str, message: str, fault: Problem) -> dict[str, Any]:
         """Return an error object."""
 
     def error_body(self, error: dict[str, Any], id: str) -> bytes:
@@ -98,7 +98,7 @@ class OfflineProtocol(ABC):
         del id
         return compact({"error": error}).encode()
 
-    def error_headers(self, fault: Fault) -> Headers:
+    def error_headers(self, fault: Problem) -> Headers:
         """Return the headers of an error."""
         return (("retry-after", str(fault.seconds)),) if fault.seconds else ()
 

@@ -42,9 +42,9 @@ from tui_chat.offline.prompt import (
 )
 from tui_chat.offline.reply import (
     Content,
-    Fault,
     Finish,
     PicturePiece,
+    Problem,
     ReasoningPiece,
     SourcePiece,
     TextPiece,
@@ -140,14 +140,14 @@ class _GenerateContent(OfflineProtocol):
     def writer(self, prompt: PromptRequest, dependencies: OfflineDependencies) -> ResponseWriter:
         return _Writer(prompt, dependencies)
 
-    def error(self, status: int, kind: str, message: str, fault: Fault) -> dict[str, Any]:
+    def error(self, status: int, kind: str, message: str, fault: Problem) -> dict[str, Any]:
         error: dict[str, Any] = {"code": status, "message": message, "status": kind}
         if fault.seconds:
             retry = "type.googleapis.com/google.rpc.RetryInfo"
             error["details"] = [{"@type": retry, "retryDelay": f"{fault.seconds}s"}]
         return error
 
-    def error_headers(self, fault: Fault) -> Headers:
+    def error_headers(self, fault: Problem) -> Headers:
         return ()
 
     def models(self, names: Iterable[str], listed: bool) -> dict[str, Any]:

@@ -27,9 +27,9 @@ from tui_chat.offline.prompt import (
 from tui_chat.offline.reply import (
     Disconnect,
     Failure,
-    Fault,
     PicturePiece,
     Piece,
+    Problem,
     ReasoningPiece,
     SourcePiece,
     Speed,
@@ -239,13 +239,13 @@ _ANSWERING: dict[str, Callable[[PromptRequest], Iterator[Piece]]] = {
 }
 
 _FAILING = {
-    "flaky-429": Failure(Fault("rate_limited", seconds=2)),
-    "flaky-500": Failure(Fault("failed")),
-    "flaky-529": Failure(Fault("overloaded")),
+    "flaky-429": Failure(Problem("rate_limited", seconds=2)),
+    "flaky-500": Failure(Problem("failed")),
+    "flaky-529": Failure(Problem("overloaded")),
 }
 
 _BREAKING: dict[str, Piece] = {
-    "flaky-error": Failure(Fault("overloaded")),
+    "flaky-error": Failure(Problem("overloaded")),
     "flaky-cut": Disconnect(),
     "flaky-stall": Stall(),
 }

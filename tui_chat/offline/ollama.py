@@ -38,8 +38,8 @@ from tui_chat.offline.prompt import (
 )
 from tui_chat.offline.reply import (
     Content,
-    Fault,
     Finish,
+    Problem,
     SourcePiece,
     ToolCallPiece,
     WholeReply,
@@ -103,13 +103,13 @@ class _Chat(OfflineProtocol):
     def writer(self, prompt: PromptRequest, dependencies: OfflineDependencies) -> ResponseWriter:
         return _Writer(prompt, dependencies)
 
-    def error(self, status: int, kind: str, message: str, fault: Fault) -> dict[str, Any]:
+    def error(self, status: int, kind: str, message: str, fault: Problem) -> dict[str, Any]:
         return {"error": message}
 
     def error_body(self, error: dict[str, Any], id: str) -> bytes:
         return compact(error).encode()
 
-    def error_headers(self, fault: Fault) -> Headers:
+    def error_headers(self, fault: Problem) -> Headers:
         return ()
 
     def models(self, names: Iterable[str], listed: bool) -> dict[str, Any]:

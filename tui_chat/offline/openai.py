@@ -51,9 +51,9 @@ from tui_chat.offline.prompt import (
 )
 from tui_chat.offline.reply import (
     Content,
-    Fault,
     Finish,
     PicturePiece,
+    Problem,
     ReasoningPiece,
     SourcePiece,
     TextPiece,
@@ -107,7 +107,7 @@ class _OpenAI(OfflineProtocol):
             return Operation("models", path.removeprefix("/v1/models").removeprefix("/"))
         return None
 
-    def error(self, status: int, kind: str, message: str, fault: Fault) -> dict[str, Any]:
+    def error(self, status: int, kind: str, message: str, fault: Problem) -> dict[str, Any]:
         return {"message": message, "type": kind, "param": None, "code": _CODES.get(fault.kind)}
 
     def models(self, names: Iterable[str], listed: bool) -> dict[str, Any]:

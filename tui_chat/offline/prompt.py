@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any, Literal, TypeAlias, cast
 
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.offline.reply import Fault, Refusal
+from tui_chat.offline.reply import Problem, Refusal
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,11 +193,11 @@ def parse_body(body: bytes) -> dict[str, Any]:
         json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
     except (ValueError, RecursionError) as error:
         reason = str(error)[:120]
-        raise Refusal(Fault("invalid", f"The request's body is not JSON: {reason}")) from None
+        raise Refusal(Problem("invalid", f"The request's body is not JSON: {reason}")) from None
     if not isinstance(value, dict):
-        raise Refusal(Fault("invalid", "The request's body is no JSON object."))
+        raise Refusal(Problem("invalid", "The request's body is no JSON object."))
     if _depth_exceeds(fields := fields_of(value), _MAX_DEPTH):
-        raise Refusal(Fault("invalid", "The request's body is nested too deeply."))
+        raise Refusal(Problem("invalid", "The request's body is nested too deeply."))
     return fields
 
 

@@ -31,7 +31,7 @@ _GROUPED_LENGTH = 40_000
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class Problem:
     """An error of a request, once; each protocol words and shapes it in its own way."""
 
     kind: Literal[
@@ -46,7 +46,7 @@ class Fault:
 class Refusal(Exception):
     """Raised while a request is answered; becomes the error response."""
 
-    def __init__(self, fault: Fault) -> None:
+    def __init__(self, fault: Problem) -> None:
         super().__init__(fault)
         self.fault = fault
 
@@ -118,7 +118,7 @@ class Disconnect:
 class Failure:
     """The provider fails: with a status if nothing was sent yet, else inside the stream."""
 
-    fault: Fault
+    fault: Problem
 
 
 @dataclass(frozen=True, slots=True)

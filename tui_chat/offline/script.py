@@ -27,8 +27,8 @@ from tui_chat.offline.prompt import PromptRequest, parse_body
 from tui_chat.offline.reply import (
     Disconnect,
     Failure,
-    Fault,
     Piece,
+    Problem,
     ReasoningPiece,
     Refusal,
     Speed,
@@ -39,15 +39,15 @@ from tui_chat.offline.reply import (
 
 NAME = "script"
 """The name of the model."""
-_FAULTS: Mapping[int, Fault] = {
-    429: Fault("rate_limited", seconds=1),
-    500: Fault("failed"),
-    529: Fault("overloaded"),
+_FAULTS: Mapping[int, Problem] = {
+    429: Problem("rate_limited", seconds=1),
+    500: Problem("failed"),
+    529: Problem("overloaded"),
 }
 _ENDS: Mapping[str, Piece] = {
     "cut": Disconnect(),
     "stall": Stall(),
-    "error": Failure(Fault("overloaded")),
+    "error": Failure(Problem("overloaded")),
 }
 _KEYS = ("text", "reasoning", "tool_calls", "fail", "end", "speed")
 

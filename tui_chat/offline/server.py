@@ -19,7 +19,7 @@ from typing import Any, cast
 import h11
 
 from tui_chat.offline.http_messages import ConnectionCut, HttpRequest, HttpResponse
-from tui_chat.offline.reply import Fault
+from tui_chat.offline.reply import Problem
 from tui_chat.offline.service import MAX_BODY, OfflineService, protocol_of, too_large
 
 _CHUNK = 1 << 16
@@ -210,7 +210,7 @@ class _Connection:
         if self._h11.our_state not in (h11.IDLE, h11.SEND_RESPONSE):
             return
         protocol = protocol_of(HttpRequest("GET", "/", (), b""))
-        response = self._service.refuse(protocol, Fault("invalid", str(error)), "")
+        response = self._service.refuse(protocol, Problem("invalid", str(error)), "")
         response = replace(response, status=error.error_status_hint)
         with suppress(OSError, h11.LocalProtocolError):
             await self._send_response(response, close=True)

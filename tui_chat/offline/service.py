@@ -44,8 +44,8 @@ from tui_chat.offline.reply import (
     Content,
     Disconnect,
     Failure,
-    Fault,
     Finish,
+    Problem,
     Refusal,
     Stall,
     TextPiece,
@@ -117,7 +117,7 @@ class OfflineService:
         except Refusal as refusal:
             return self.refuse(protocol, refusal.fault, id)
 
-    def refuse(self, protocol: OfflineProtocol, fault: Fault, id: str) -> HttpResponse:
+    def refuse(self, protocol: OfflineProtocol, fault: Problem, id: str) -> HttpResponse:
         """Return the response to a fault."""
         status, error = protocol.describe(fault)
         headers = (*_headers(protocol, id), *protocol.error_headers(fault))
@@ -129,7 +129,7 @@ class OfflineService:
         operation = protocol.operation(request)
         if operation is None:
             message = f"Nothing answers {request.method} {request.path[:200]} here."
-            raise Refusal(Fault("not_found", message))
+            raise Refusal(Problem("not_found", message))
         headers = _headers(protocol, id)
         if operation.kind == "models":
             names = [operation.model] if operation.model else [model.name for model in MODELS]
@@ -162,18 +162,18 @@ class OfflineService:
         try:
             data = decode_body(data, request.header("content-encoding") or "", MAX_BODY)
         except EncodingFault as error:
-            raise Refusal(Fault("invalid", str(error))) from error
+            raise Refusal(Problem("invalid", str(error))) from error
         body = parse_body(data)
         prompt = protocol.read(body, operation, len(data))
         if previous := text_of(body.get("previous_response_id")):
             if (turns := self._responses.get(previous)) is None:
                 message = f"Previous response with id '{previous[:200]}' not found."
-                raise Refusal(Fault("invalid", message))
+                raise Refusal(Problem("invalid", message))
             prompt = replace(prompt, turns=(*turns, *prompt.turns))
         if not prompt.model:
-            raise Refusal(Fault("invalid", "The request names no model."))
+            raise Refusal(Problem("invalid", "The request names no model."))
         if not prompt.turns and protocol is not OLLAMA:
-            raise Refusal(Fault("invalid", "The request has no messages."))
+            raise Refusal(Problem("invalid", "The request has no messages."))
         return prompt
 
     def _model(self, name: str) -> ModelFunction:
@@ -183,7 +183,7 @@ class OfflineService:
             if (model := find_model(asked)) is not None:
                 return model
         message = f"The offline provider has no model “{name[:200]}”."
-        raise Refusal(Fault("unknown_model", message))
+        raise Refusal(Problem("unknown_model", message))
 
     def _pieces(self, prompt: PromptRequest, id: str) -> Iterator[TimedPiece]:
         """Yield the reply to a request within its limits; afterwards it can be referred to."""
@@ -276,9 +276,9 @@ class OfflineService:
                     yield piece
 
 
-def too_large() -> Fault:
+def too_large() -> Problem:
     """Return the fault of a body over the limit."""
-    return Fault("too_large", f"The request's body exceeds {MAX_BODY:,} bytes.")
+    return Problem("too_large", f"The request's body exceeds {MAX_BODY:,} bytes.")
 
 
 def _headers(protocol: OfflineProtocol, id: str) -> Headers:

@@ -36,7 +36,7 @@ from tui_chat.plugins.transcripts.file_index import (
     spellings,
 )
 from tui_chat.plugins.transcripts.subagents import (
-    Subagents,
+    FileSubagents,
     call_of_file,
     session_of,
     subagent_files,
@@ -71,7 +71,7 @@ class SessionFiles:
         self._files: dict[str, ListedFile] = {}
         """By the id of the session."""
         self._paths: set[Path] = set()
-        self.subagents = Subagents()
+        self.subagents = FileSubagents()
         self._own_ids: dict[str, str] = {}
         """Sessions by the ids that importers give them, of the files that were read."""
         self._started_by: dict[str, tuple[str, str]] = {}

@@ -19,7 +19,7 @@ _LARGEST_META = 2**16
 _AGENT = re.compile(r"[\w.-]{1,200}")
 
 
-class Subagents:
+class FileSubagents:
     """The subagents of the listed sessions. Session ids are those of the list."""
 
     def __init__(self) -> None:

@@ -45,7 +45,7 @@ LineT_co = TypeVar("LineT_co", bound=Line, covariant=True)
 LineT = TypeVar("LineT", bound=Line)
 
 
-class Part(Protocol):
+class BlockPart(Protocol):
     """Some lines of a block."""
 
     @property
@@ -58,7 +58,7 @@ class Block(Protocol[LineT_co]):
     """An item that lays itself out at a width, part by part."""
 
     @property
-    def parts(self) -> Sequence[Part]:
+    def parts(self) -> Sequence[BlockPart]:
         """Its parts, from top to bottom."""
         ...
 

@@ -31,7 +31,7 @@ BIT = {kind: 1 << number for number, kind in enumerate(OriginKind)}
 """A bit for each kind: the kinds below a node are one number."""
 
 
-class Block:
+class PayloadBlock:
     """The rows of a container that is not empty."""
 
     __slots__ = (
@@ -48,7 +48,12 @@ class Block:
     )
 
     def __init__(
-        self, node: Obj | Arr, depth: int, key: str | None, old: Block | None, totals: RunningTotals
+        self,
+        node: Obj | Arr,
+        depth: int,
+        key: str | None,
+        old: PayloadBlock | None,
+        totals: RunningTotals,
     ) -> None:
         self.node = node
         self.depth = depth
@@ -57,7 +62,7 @@ class Block:
         self.folded = old is not None and old.folded
         self.taken = totals.taken
         """Number of first children taken over from the block before."""
-        self.children: Sequence[Block | None] = totals.children
+        self.children: Sequence[PayloadBlock | None] = totals.children
         """A block for each child that has children, None for the others."""
         self.starts: Sequence[int] = totals.starts
         """For each child its first row, counted from the block's first; then the closing row."""
@@ -122,9 +127,9 @@ class RunningTotals:
 
     __slots__ = ("children", "kinds", "lines", "sizes", "starts", "taken")
 
-    def __init__(self, old: Block | None, same: int) -> None:
+    def __init__(self, old: PayloadBlock | None, same: int) -> None:
         self.taken = same
-        self.children: list[Block | None] = []
+        self.children: list[PayloadBlock | None] = []
         self.starts: list[int] = []
         self.lines: list[int] = [1]
         self.kinds: list[int] = []
@@ -136,7 +141,7 @@ class RunningTotals:
             self.kinds += old.kinds[:same]
             self.sizes += old.sizes[:same]
 
-    def add(self, child: Block | None, rows: int, kinds: int, size: int) -> None:
+    def add(self, child: PayloadBlock | None, rows: int, kinds: int, size: int) -> None:
         """Add a child."""
         self.children.append(child)
         self.starts.append(self.starts[-1] + rows)
@@ -177,7 +182,9 @@ class HeightMeasurer:
         """Return the cells in front of a line's other rows."""
         return min(self.indent(depth) + 2, self.width - LEAST)
 
-    def block(self, node: Obj | Arr, depth: int, key: str | None, old: Block | None) -> Block:
+    def block(
+        self, node: Obj | Arr, depth: int, key: str | None, old: PayloadBlock | None
+    ) -> PayloadBlock:
         """Measure a container, reusing what the block before it knows."""
         if self.pause is not None:
             self.pause()
@@ -203,7 +210,7 @@ class HeightMeasurer:
                 rows = self.leaf_rows(name, child, depth + 1, index < len(node.items) - 1)
                 kinds, size = bits_of(child), len(body_of(child))
             totals.add(below, rows, kinds, _key_size(name) + size)
-        return Block(node, depth, key, old, totals)
+        return PayloadBlock(node, depth, key, old, totals)
 
     def leaf_rows(self, key: str | None, leaf: Tree, depth: int, comma: bool) -> int:
         """Return the number of rows of a child without children."""
@@ -235,12 +242,12 @@ def _common(old: Obj | Arr, new: Obj | Arr) -> int:
     return min(common_prefix(old.items, new.items), most) if type(old) is type(new) else 0
 
 
-def _moved(old: Block, start: int) -> dict[int, Block]:
+def _moved(old: PayloadBlock, start: int) -> dict[int, PayloadBlock]:
     """Return the blocks of a container from a child on, by the identity of their nodes."""
     return {id(below.node): below for below in old.children[start:] if below is not None}
 
 
-def same_rows(old: Block, new: Block | None) -> int:
+def same_rows(old: PayloadBlock, new: PayloadBlock | None) -> int:
     """Return the number of first rows that a block shares with the block before. Children that were
     taken over are not looked at.
     """
@@ -260,12 +267,12 @@ def same_rows(old: Block, new: Block | None) -> int:
     return row if new is None else row + new.rows - (row > 0)
 
 
-def _opens_alike(old: Block, new: Block) -> bool:
+def _opens_alike(old: PayloadBlock, new: PayloadBlock) -> bool:
     alike = type(old.node) is type(new.node) and old.node.origin == new.node.origin
     return alike and old.key == new.key and not old.folded and not new.folded
 
 
-def _same_child(old: Block, new: Block, index: int) -> bool:
+def _same_child(old: PayloadBlock, new: PayloadBlock, index: int) -> bool:
     """Return True if a child is equal in both: a system prompt is built for every request, and
     seldom changes.
     """

@@ -30,8 +30,8 @@ from tui_chat.ui.areas.inspector.drawn_row import (
 )
 from tui_chat.ui.areas.inspector.payload_blocks import (
     BIT,
-    Block,
     HeightMeasurer,
+    PayloadBlock,
     SourceIndex,
     bits_of,
     item_of,
@@ -40,7 +40,7 @@ from tui_chat.ui.areas.inspector.payload_blocks import (
 
 
 def leaves(
-    block: Block, row: int, bit: int, after: int, backwards: bool, hidden: bool = False
+    block: PayloadBlock, row: int, bit: int, after: int, backwards: bool, hidden: bool = False
 ) -> Iterator[tuple[int, Str | Lit]]:
     """Yield strings and literals with characters of a kind (`bit`), below the row `after`."""
     if not block.all_kinds & bit:
@@ -53,7 +53,7 @@ def leaves(
 
 
 def leaves_in(
-    block: Block,
+    block: PayloadBlock,
     indexes: Iterable[int],
     row: int,
     bit: int,
@@ -75,7 +75,7 @@ def leaves_in(
 
 
 def values(
-    block: Block, row: int, after: int, hidden: bool = False
+    block: PayloadBlock, row: int, after: int, hidden: bool = False
 ) -> Iterator[tuple[int, str | None, Str | Lit | None]]:
     """Yield row, key and value of all that begins below the row `after`; None as the value of a
     container.
@@ -92,7 +92,7 @@ def values(
             yield from values(below, at, after, hidden)
 
 
-def at_depth(block: Block, depth: int) -> Iterator[Block]:
+def at_depth(block: PayloadBlock, depth: int) -> Iterator[PayloadBlock]:
     """Yield the blocks at a depth."""
     if block.depth == depth:
         yield block
@@ -256,7 +256,7 @@ class PayloadLayout:
 
     def fold(self, row: int) -> int | None:
         """Fold or unfold the container of a row; return its first row, None if nothing folds."""
-        above: list[tuple[Block, int]] = []
+        above: list[tuple[PayloadBlock, int]] = []
         block, at = self.root, 0
         while block is not None:
             inside = row - at
