@@ -19,11 +19,6 @@ import tui_chat
 PACKAGE = Path(tui_chat.__file__).parent
 
 REMAINING: Mapping[str, frozenset[str]] = {
-    "context": frozenset(
-        {
-            *("macros.dialects", "macros.syntax"),  # where a macro ends differs
-        }
-    ),
     "ui": frozenset(
         {
             # The layout of a branch makes the layouts of its messages, which know their neighbors.

@@ -33,7 +33,8 @@ def scripted_conversation(
     def sent_text(message: Message, turn: Turn, depth: int) -> Text:
         scripts = scripts_for(inputs.scripts, message.role, depth)
         steps, expand = expander.script_steps, expander.expand_macros
-        return without_returns(apply_scripts(turn.text, scripts, steps, expand))
+        syntax = inputs.rules.macros.syntax
+        return without_returns(apply_scripts(turn.text, scripts, steps, expand, syntax))
 
     return with_sent_texts(inputs, costs, draft, count, sent_text, range(len(inputs.history)))
 

@@ -5,18 +5,14 @@ The core's steps, the editor and the checks ask these rules, never the builder's
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import field
-from typing import Any, Literal, TypeAlias
+from typing import Literal
 
+from tui_chat.context.macros.dialect import CORE_DIALECT, MacroDialect
 from tui_chat.errors import InputError
 from tui_chat.extensions import load_part, plugins
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.memo import Memo
 from tui_chat.models.preset import CardField, Preset
-
-Word: TypeAlias = Callable[[Any], str]
-"""Returns the value of a macro that is only a name, from the `Inputs`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,16 +32,8 @@ class BuilderRules:
     """Whose scripts change what is sent."""
     lore_by_place: bool = False
     """True if lore goes to the places that its entries name."""
-    words: Mapping[str, Word] = field(default_factory=dict[str, Word])
-    """Macros that are only a name, where their values differ from the core's."""
-    further_words: Mapping[str, Word] = field(default_factory=dict[str, Word])
-    """Macros that the core does not have. A variable of the same name goes before them."""
-    default_prompt: str = ""
-    """What the macros of the system prompt read where a card has none; it is not parsed again."""
-    wide_macros: bool = False
-    """True if macros in the conversation are expanded, and those that only other programs have."""
-    legacy_macros: bool = False
-    """True if all variables of a text are set before the first one is read in it."""
+    macros: MacroDialect = CORE_DIALECT
+    """What the macros look like, which there are, and how they are expanded."""
     continues_user: bool = False
     """True if the user's last message can be continued, too."""
     continue_prefill: bool | None = None

@@ -21,7 +21,7 @@ from itertools import islice
 
 from tui_chat.context.lorebooks.patterns import BadPattern, Pattern
 from tui_chat.context.lorebooks.patterns.parser import group_names
-from tui_chat.context.macros.syntax import Macro, has_macros, parse
+from tui_chat.context.macros.syntax import CORE_SYNTAX, Macro, MacroSyntax, has_macros, parse
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.envelope import Level, Note
 from tui_chat.models.settings import TextScript
@@ -134,24 +134,27 @@ def apply_scripts(
     scripts: Iterable[TextScript],
     steps: ScriptSteps | None = None,
     expand: Callable[[str], str] | None = None,
+    syntax: MacroSyntax = CORE_SYNTAX,
 ) -> Text:
     """Return a text with all replacements. `steps` is that of the request, by default a new one;
-    `expand` expands macros, by default none.
+    `expand` expands macros of a syntax, by default none.
     """
     steps = ScriptSteps() if steps is None else steps
     for script in scripts:
         if expand is not None:
-            script = _with_macros(script, expand)
+            script = _with_macros(script, expand, syntax)
         text = _apply(text, script, steps, expand or str)
     return text
 
 
-def _with_macros(script: TextScript, expand: Callable[[str], str]) -> TextScript:
+def _with_macros(
+    script: TextScript, expand: Callable[[str], str], syntax: MacroSyntax
+) -> TextScript:
     """Return a script with the macros of its pattern and its trims expanded."""
     pattern, trim = script.pattern, script.trim
-    if script.substitutes and has_macros(pattern, True):
+    if script.substitutes and has_macros(pattern, syntax):
         pieces: list[str] = []
-        for node in parse(pattern, True):
+        for node in parse(pattern, syntax):
             piece = pattern[node.start : node.stop]
             if isinstance(node, Macro):
                 value = expand(piece)

@@ -83,6 +83,8 @@ def expanded(source: str, **inputs: object) -> str:
         ("trim takes no blanks", "a \n{{trim}}\n b", "a  b"),
         ("trim looks past what became nothing", "a\n{{noop}}{{trim}}{{// x}}\n\nb", "ab"),
         ("newline is a line break", "a{{newline}}b{{newline::2}}c", "a\nb\n\nc"),
+        ("an else stands in a scope or in an argument",
+         "{{if user}}a{{else}}b{{/if}}{{if !user::c{{else}}d}}{{if !user::e::f}}", "adf"),
         ("a comment is nothing, whatever it holds", "a{{// {{setvar::x::1}} }}b{{x}}", "ab{{x}}"),
         ("macros stand inside macros", "{{setvar::{{user}}::{{char}}}}{{getvar::ada}}", "Bot"),
         ("escaped braces are braces", r"\{\{user\}\} {{user}}", "{{user}} Ada"),

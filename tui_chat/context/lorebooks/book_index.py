@@ -11,6 +11,7 @@ from itertools import chain
 
 from tui_chat.context.inputs import Inputs
 from tui_chat.context.lorebooks.keys import KeyIndex, NumberedEntry
+from tui_chat.context.macros.syntax import MacroSyntax
 from tui_chat.context.resolved_message import ResolvedMessage
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.envelope import Level, Note
@@ -84,7 +85,7 @@ class BookIndex:
 
 def book_index(inputs: Inputs) -> BookIndex:
     """Return the index of the books, computed once for the same books and names."""
-    rules = inputs.rules.lore_by_place, inputs.rules.wide_macros
+    rules = inputs.rules.lore_by_place, inputs.rules.macros.syntax
     books = inputs.searched_lorebooks
     indexed = [_indexed(book, inputs.user_name, inputs.char_name, *rules) for book in books]
     return _rank_entries(books, indexed, inputs.lore_rules.tiers)
@@ -132,9 +133,11 @@ def _rank_entries(
 
 
 @Memo
-def _indexed(book: Lorebook, user: str, char: str, joined: bool, aliases: bool) -> IndexedBook:
+def _indexed(
+    book: Lorebook, user: str, char: str, joined: bool, syntax: MacroSyntax
+) -> IndexedBook:
     """Index a book, once for the names that its keys may contain; see `KeyIndex`."""
-    index = KeyIndex(book, {"user": user, "char": char}, joined=joined, aliases=aliases)
+    index = KeyIndex(book, {"user": user, "char": char}, joined=joined, syntax=syntax)
     return IndexedBook(book.name, index, tuple(_key_notes(book, index)))
 
 

@@ -68,13 +68,13 @@ class SearchedTexts:
 
     def expanded(self, text: str, *, is_card: bool = False) -> str:
         """Return a text with its macros expanded; what it sets holds for later ones."""
-        aliases = self._inputs.rules.wide_macros
-        if not has_macros(text, aliases):
+        syntax = self._inputs.rules.macros.syntax
+        if not has_macros(text, syntax):
             return text
         if self._environment is None:
             self._environment = MacroEnvironment(self._inputs)
         return expand(
-            text, parse(text, aliases), _LORE, self._environment, is_card=is_card
+            text, parse(text, syntax), _LORE, self._environment, is_card=is_card
         ).text.plain
 
     def content(self, entry: LorebookEntry) -> str:
@@ -433,7 +433,7 @@ class KeySearch:
 
     def _keeps(self, text: str) -> bool:
         """True if a text has no macros."""
-        return not has_macros(text, self._inputs.rules.wide_macros)
+        return not has_macros(text, self._inputs.rules.macros.syntax)
 
     def _keys_in_macros(self, index: KeyIndex, text: str) -> KeyNumbers | None:
         text = index.with_names(text)

@@ -28,7 +28,7 @@ from itertools import chain
 
 from tui_chat.context.lorebooks.literals import Literals, PlainKeys, SearchedText, occurs
 from tui_chat.context.lorebooks.patterns import BadPattern, Pattern, Test, utf16_units
-from tui_chat.context.macros.syntax import has_macros
+from tui_chat.context.macros.syntax import CORE_SYNTAX, MacroSyntax, has_macros
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.lorebook import Lorebook, LorebookEntry
 from tui_chat.models.memo import Memo
@@ -273,14 +273,19 @@ class KeyIndex:
     """The distinct keys of a book, numbered."""
 
     def __init__(
-        self, book: Lorebook, names: dict[str, str], *, joined: bool = False, aliases: bool = False
+        self,
+        book: Lorebook,
+        names: dict[str, str],
+        *,
+        joined: bool = False,
+        syntax: MacroSyntax = CORE_SYNTAX,
     ) -> None:
         """`names` are the values of macros in keys by their words. With `joined`, patterns that may
-        span texts are searched for in all of them together; `aliases`: `<user>` is a macro, too.
+        span texts are searched for in all of them together; `syntax` is that of macros in keys.
         """
         self._names = names
         self._joined = joined
-        self._aliases = aliases
+        self._syntax = syntax
         self._numbers: dict[LoreKey, int] = {}
         self.keys: list[LoreKey] = []
         """By number."""
@@ -388,7 +393,7 @@ class KeyIndex:
             number = self._numbers[key] = len(self.keys)
             self.keys.append(key)
             wanted = self.with_names(key.text.strip())
-            if has_macros(wanted, self._aliases):
+            if has_macros(wanted, self._syntax):
                 self.with_macros.add(number)
                 return number
             self._prepare(number, wanted, key, entry)

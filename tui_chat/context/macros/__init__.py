@@ -1,7 +1,7 @@
 """Macros: `{{...}}` in presets, prompts and profiles.
 
 syntax            reads a text into literals and macros
-dialects          what SillyTavern's two macro engines take for a macro
+dialect           how the macros of a preset's builder differ from the core's
 environment       the values that macros read: names, clock, conversation, seeds, variables
 functions         the macros that take arguments or have effects
 times             times and durations in words

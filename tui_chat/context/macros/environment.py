@@ -60,10 +60,7 @@ class MacroEnvironment:
         """The values that were read; they do not change while one request is composed."""
         self.texts = dict(texts)
         """Values whose characters have origins of their own, by word: lore."""
-        self.aliases = inputs.rules.wide_macros
-        """True if `<user>` and the like are macros."""
-        self.legacy = inputs.rules.legacy_macros
-        self.default_prompt = inputs.rules.default_prompt
+        self.dialect = inputs.rules.macros
         self.room = MAX_EXPANSION
         """Characters that macros may still expand to."""
 
@@ -85,7 +82,7 @@ class MacroEnvironment:
             return text.plain
         if word.startswith(OUTLET):
             return ""
-        return (self._inputs.rules.words.get(word) or _WORDS[word])(self._inputs)
+        return (self.dialect.words.get(word) or _WORDS[word])(self._inputs)
 
     def _default(self, name: str) -> str | None:
         """Return the value of a variable that neither preset nor session gives a value."""
@@ -206,7 +203,6 @@ _CARD_ALIASES = {
     "chardescription": "description",
     "charpersonality": "personality",
     "charscenario": "scenario",
-    "charjailbreak": "charinstruction",
     "creatornotes": "charcreatornotes",
     "char_version": "charversion",
     "greeting": "charfirstmessage",
@@ -219,31 +215,23 @@ def is_card_word(name: str) -> bool:
     return name in _CARD or name in _CARD_ALIASES or name.startswith("greeting ")
 
 
-CARD_FIELDS = (
-    *("charprompt", "mesexamplesraw", "description", "personality", "scenario"),
-    *("charinstruction", "chardepthprompt", "charcreatornotes", "charfirstmessage"),
-)
-"""The fields of a card that SillyTavern expands before the preset's messages, in its order."""
-
-
 def card_value(inputs: Inputs, name: str) -> str | None:
     """Return the value of a name that is neither a macro nor a variable; None if it has none."""
-    role = inputs.active_role
+    role, dialect = inputs.active_role, inputs.rules.macros
     card = None if role is None else role.character
+    field_name = _CARD_ALIASES.get(name) or dialect.card_words.get(name, name)
     if card is not None:
         if name.startswith("greeting "):
             number = int(name.removeprefix("greeting "))
             return card.greetings[number] if number < len(card.greetings) else ""
-        if name == "charjailbreak" and not inputs.rules.legacy_macros:
-            return None
-        if (field := _CARD.get(_CARD_ALIASES.get(name, name))) is not None:
+        if (field := _CARD.get(field_name)) is not None:
             text = field(card).replace("\r", "")
             return text if name == "mesexamples" else text.strip()
     elif (
         role is not None
         and inputs.rules.role_prompt == "description"
-        and _CARD_ALIASES.get(name, name) == "description"
+        and field_name == "description"
     ):
         return role.system_prompt
-    other = inputs.rules.further_words.get(name)
+    other = dialect.further_words.get(name)
     return None if other is None else other(inputs)

@@ -27,7 +27,7 @@ from dataclasses import field
 from enum import Enum, auto
 
 from tui_chat.context.inputs import Inputs
-from tui_chat.context.macros.dialects import LEGACY_ORDER, is_legacy, one_argument, takes
+from tui_chat.context.macros.dialect import MacroDialect
 from tui_chat.context.macros.environment import (
     GLOBAL,
     LORE_WORDS,
@@ -50,9 +50,10 @@ from tui_chat.context.macros.expansion import (
 )
 from tui_chat.context.macros.functions import (
     MACROS,
-    MAX_ARGUMENTS,
     MacroCall,
     NotExpanded,
+    UnknownMacro,
+    argument_fault,
     is_true,
 )
 from tui_chat.context.macros.syntax import (
@@ -111,14 +112,14 @@ def expanded_text(source: str, inputs: Inputs, origin: Origin) -> str:
 
 def expand_stored(source: str, environment: MacroEnvironment) -> str:
     """Return a text with its macros expanded; what it sets stays in the environment."""
-    if not has_macros(source, environment.aliases):
+    syntax = environment.dialect.syntax
+    if not has_macros(source, syntax):
         return source
-    nodes = parse(source, environment.aliases, environment.legacy)
+    nodes = parse(source, syntax)
     return expand(source, nodes, _STORED, environment).text.plain
 
 
 _STORED = Origin(OriginKind.DRAFT, "draft")
-_VERSIONS = ("version", "charversion", "char_version")
 _ALSO_VALUES = ("greeting", "charfirstmessage", "time")
 """Macros that are values when they have no argument."""
 _CARD = "card"
@@ -146,10 +147,6 @@ class _Outcome(Enum):
     """It is not expanded; the macros inside it are."""
     VERBATIM = auto()
     """It stays verbatim, including the macros inside it."""
-
-
-class _UnknownMacro(NotExpanded):
-    """An unknown macro."""
 
 
 class _ValueTooLarge(Exception):
@@ -197,8 +194,11 @@ class _Expander:
         """Expand the whole text."""
         room = self.environment.room
         lacks = requires if requires and not self._has_value(requires) else ""
-        if self.environment.legacy and not lacks:
-            self._expand_variables_first(nodes)
+        if not lacks:
+            for name in self.dialect.first:
+                for node in nodes:
+                    if isinstance(node, Macro) and node.name == name:
+                        self._macro(node)
         text = Text() if lacks else Text(trimmed(self._pieces(nodes)))
         self.environment.room -= self.size
         return Expansion(
@@ -266,7 +266,7 @@ class _Expander:
                 name = shortened(written)
                 origin = Origin(OriginKind.MACRO, written, name, within=self.origin)
                 pieces.append(Span(result, origin))
-            elif result is _Outcome.STAYS and not node.body:  # an alias
+            elif result is _Outcome.STAYS and not node.body:  # a macro without braces
                 pieces.append(self._literal(node.start, node.stop))
             elif result is _Outcome.STAYS:
                 stop = node.stop if node.scope is None else node.scope_start
@@ -297,21 +297,19 @@ class _Expander:
             what = f"is nested inside {MAX_DEPTH} macros and values; it stays as it is written."
             self.tell(Level.WARNING, "macro-stays", macro, what)
             return _Outcome.VERBATIM
-        if macro.name == COMMENT and not self.is_sillytavern:
+        dialect = self.dialect
+        if macro.name == COMMENT and not dialect.syntax.reads_comments:
             return ""
-        known = MACROS.get(macro.name)
+        known = dialect.functions.get(macro.name) or MACROS.get(macro.name)
         try:
             written = macro.arguments if macro.scope is None else (*macro.arguments, macro.scope)
-            self._check_arguments(macro, len(written))
+            if fault := (dialect.fault or argument_fault)(macro, self.source.text):
+                raise NotExpanded(fault)
             if macro.name == "trim" and not written:
                 return _Outcome.TRIM
             if macro.name == COMMENT:  # its macros may set variables
                 for argument in written:
                     self._string(argument)
-                return ""
-            if self.environment.legacy and not is_legacy(macro, self.source.text):
-                raise NotExpanded("is no macro of the legacy engine")
-            if macro.name == "else" and not macro.arguments and self.environment.aliases:
                 return ""
             if macro.name == "if":
                 return self._branch(macro)
@@ -319,14 +317,11 @@ class _Expander:
                 return value
             if known is not None and (written or macro.name not in _ALSO_VALUES):
                 arguments = [self._string(argument) for argument in macro.arguments]
-                if self.environment.legacy and macro.name in ("reverse", "roll") and arguments:
-                    arguments = one_argument(self.source.text, macro, arguments)
-                    if macro.name == "roll" and arguments[0][:1] == ":":
-                        return ""  # no dice roll for the old engine
                 if macro.scope is not None:
                     scope = Text(trimmed(self._pieces(macro.scope)))
                     arguments.append((scope if macro.keeps_space else dedented(scope)).plain)
-                result = clean(known(MacroCall(self, macro, arguments)))
+                spelled = self.source.text[macro.start : macro.stop]
+                result = clean(known(MacroCall(self, macro, spelled, arguments)))
             else:
                 result = self._word(macro)
             self.take(len(result))
@@ -334,28 +329,17 @@ class _Expander:
             if self.values:
                 raise  # the outermost value is inserted whole or not at all
             return self._stays(macro, "macro-stays", reason)
-        except _UnknownMacro as reason:
+        except UnknownMacro as reason:
             return self._stays(macro, "unknown-macro", reason)
         except NotExpanded as reason:
             stays = self._stays(macro, "macro-stays", reason)
-            return _Outcome.VERBATIM if self.is_sillytavern and macro.name == "if" else stays
+            return _Outcome.VERBATIM if macro.name in dialect.stays_whole else stays
         return result
 
     @property
-    def is_sillytavern(self) -> bool:
-        """True if the rules of SillyTavern's present macro engine apply."""
-        return self.environment.aliases and not self.environment.legacy
-
-    def _check_arguments(self, macro: Macro, count: int) -> None:
-        """Raise NotExpanded if a macro does not take so many arguments."""
-        if self.is_sillytavern:
-            is_known = macro.name in MACROS or macro.name in (COMMENT, "if", "outlet")
-            if is_known and not takes(macro.name, count):
-                raise NotExpanded("has too few or too many arguments")
-        elif len(macro.arguments) > MAX_ARGUMENTS.get(macro.name, len(macro.arguments)) and not (
-            self.environment.legacy and macro.name == "reverse"
-        ):
-            raise NotExpanded("has too many arguments")
+    def dialect(self) -> MacroDialect:
+        """The dialect of the request."""
+        return self.environment.dialect
 
     def _text_value(self, macro: Macro) -> Text | None:
         """Return the value of a macro whose characters have origins of their own."""
@@ -364,7 +348,7 @@ class _Expander:
         elif (
             macro.name in LORE_WORDS
             and not macro.arguments
-            and (not self.environment.aliases or macro.name == self.requires)
+            and (self.dialect.has_lore_words or macro.name == self.requires)
         ):
             value = self._lore(macro.name)
         elif macro.name == "outlet" and len(macro.arguments) == 1:
@@ -387,8 +371,8 @@ class _Expander:
             if len(macro.arguments) < 2:
                 raise NotExpanded("has no end")
             branches = list(macro.arguments[1:3])
-            if self.is_sillytavern:
-                branches = _branches(macro.arguments[1])
+            if len(branches) == 1:
+                branches = _branches(branches[0])
         else:
             branches = _branches(macro.scope)
         holds = self.holds(self._string(macro.arguments[0]))
@@ -405,10 +389,10 @@ class _Expander:
         word = name.casefold()
         if word == "persona":
             name = self.profile()
-        elif word in _EMPTY and self.is_sillytavern:
+        elif word in self.dialect.empty_conditions:
             name = ""
         elif word in LORE_WORDS:
-            name = name if self.environment.aliases else self._lore(word).plain
+            name = self._lore(word).plain if self.dialect.has_lore_words else name
         elif is_value_macro(word):
             name = self.read(word) or ""
         elif word and (value := self.value(word)) is not None:
@@ -417,13 +401,6 @@ class _Expander:
             name = self.value((GLOBAL if name[0] == "$" else "") + name[1:]) or ""
         return is_true(name) is not negated
 
-    def _expand_variables_first(self, nodes: Sequence[Node]) -> None:
-        """Expand the macros about variables kind by kind, as SillyTavern's old engine does."""
-        for name in LEGACY_ORDER:
-            for node in nodes:
-                if isinstance(node, Macro) and node.name == name:
-                    self._macro(node)
-
     def _stays(self, macro: Macro, code: str, reason: Exception) -> _Outcome:
         self.tell(Level.WARNING, code, macro, f"{reason}; it stays as it is written.")
         return _Outcome.STAYS
@@ -431,13 +408,13 @@ class _Expander:
     def _word(self, macro: Macro) -> str:
         """Return the value of a macro that is only a name."""
         name = macro.name
-        if name in LORE_WORDS and self.environment.aliases and name != self.requires:
-            raise _UnknownMacro("is not a macro of SillyTavern")
+        if name in LORE_WORDS and not self.dialect.has_lore_words and name != self.requires:
+            raise UnknownMacro("is not a macro of this preset")
         is_variable = not is_value_macro(name) and any(
             self.read(kind + name.casefold()) is not None for kind in (SET_VARIABLE, VARIABLE)
         )
         if not (is_variable or is_value_macro(name)):
-            raise _UnknownMacro("is not a macro or variable")
+            raise UnknownMacro("is not a macro or variable")
         if macro.arguments:
             raise NotExpanded("takes no arguments")
         value = self.value(name) if is_variable else self.read(name)
@@ -452,23 +429,25 @@ class _Expander:
         content = self.read(VARIABLE + name)
         if content is None:
             return None
-        kind = _CARD if is_card_word(name) and self.environment.has_card else "variable"
-        if self._in_card():
-            if kind == _CARD and not (self.environment.legacy and name in _VERSIONS):
+        dialect = self.dialect
+        is_field = is_card_word(name) or name in dialect.card_words
+        kind = _CARD if is_field and self.environment.has_card else "variable"
+        if dialect.nested_fields is not None and self._in_card():
+            if kind == _CARD and name not in dialect.nested_fields:
                 return ""
-            content = self.environment.default_prompt if name == "systemprompt" else content
-        is_default = content is self.environment.default_prompt
-        if (is_default or name == "authorsnote") and self.is_sillytavern:
-            return content  # as it is written: the result of a macro is not parsed again
+            content = dialect.nested_values.get(name, content)
+        if dialect.is_never_parsed(name, content):
+            return content
         return self._inside(_Source(content, kind, name, f"variable “{shortened(name)}”"))
 
     def _in_card(self) -> bool:
-        return self.environment.aliases and any(source.kind == _CARD for source in self.values)
+        return any(source.kind == _CARD for source in self.values)
 
     def profile(self) -> str:
         """Return the profile's text, its own macros expanded."""
-        content = "" if self._in_card() else self.read("persona") or ""
-        kind = _CARD if self.is_sillytavern else OriginKind.PROFILE
+        is_empty = self.dialect.nested_fields is not None and self._in_card()
+        content = "" if is_empty else self.read("persona") or ""
+        kind = _CARD if self.dialect.is_profile_nested else OriginKind.PROFILE
         return self._inside(_Source(content, kind, "profile", "the profile"))
 
     def _inside(self, value: _Source) -> str:
@@ -476,7 +455,7 @@ class _Expander:
 
         Raises NotExpanded if it is being expanded already, _ValueTooLarge without room for it.
         """
-        if not has_macros(value.text, self.environment.aliases):
+        if not has_macros(value.text, self.dialect.syntax):
             return value.text
         if value in self.values:
             again = self.values[self.values.index(value) :]
@@ -501,9 +480,7 @@ class _Expander:
     def _parsed(self, value: str) -> Sequence[Node]:
         """Parse a value."""
         if value not in self.parsed:
-            environment = self.environment
-            nodes = parse(value, environment.aliases, environment.legacy)
-            self.parsed[value] = nodes, unclosed(value)
+            self.parsed[value] = parse(value, self.dialect.syntax), unclosed(value)
         nodes, at = self.parsed[value]
         if at is not None:
             sentence = unclosed_note(value, at, self._place())
@@ -511,9 +488,7 @@ class _Expander:
         return nodes
 
     def _has_value(self, name: str) -> bool:
-        """Return True if a word or a variable is more than white space; with SillyTavern's rules,
-        it may be white space.
-        """
+        """Return True if a word or a variable has a value; white space is none in most dialects."""
         name = name.strip().casefold()
         try:
             if name == "persona":
@@ -527,7 +502,7 @@ class _Expander:
                 value = self.value(name) if written.strip() else ""
         except (NotExpanded, _ValueTooLarge):
             return True  # it has a value, although it cannot be inserted
-        return bool(value and (self.environment.aliases or value.strip()))
+        return bool(value and (self.dialect.keeps_blanks or value.strip()))
 
     def _string(self, nodes: Sequence[Node]) -> str:
         return "".join(span.text for span in trimmed(self._pieces(nodes)))
@@ -541,6 +516,4 @@ def _branches(nodes: Sequence[Node]) -> list[Sequence[Node]]:
     return [nodes]
 
 
-_EMPTY = ("trim", "else", "noop", "random", "pick")
-"""Macros of SillyTavern that are nothing as a condition."""
 _VARIABLE_NAME = re.compile(r"[^\W\d](?:[\w-]*\w)?")

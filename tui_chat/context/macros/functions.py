@@ -15,9 +15,10 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Protocol, cast
 
+from tui_chat.context.macros.dialect import MacroDialect
 from tui_chat.context.macros.environment import CHANCE, GLOBAL, LASTING_CHANCE, MOMENT
 from tui_chat.context.macros.syntax import Macro, parse
-from tui_chat.context.macros.times import time_at, time_between, time_text
+from tui_chat.context.macros.times import time_between, time_text
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.envelope import Level
 
@@ -28,6 +29,10 @@ MAX_ITEMS = 1_000
 
 class NotExpanded(Exception):
     """A macro is not expanded; the message says why."""
+
+
+class UnknownMacro(NotExpanded):
+    """There is no such macro or variable."""
 
 
 class ExpansionContext(Protocol):
@@ -58,8 +63,8 @@ class ExpansionContext(Protocol):
         ...
 
     @property
-    def is_sillytavern(self) -> bool:
-        """True if the rules of SillyTavern's present macro engine apply."""
+    def dialect(self) -> MacroDialect:
+        """The dialect of the request."""
         ...
 
 
@@ -69,6 +74,8 @@ class MacroCall:
 
     text: ExpansionContext
     macro: Macro
+    written: str
+    """The macro as it is written, braces included."""
     arguments: list[str]
 
     def argument(self, index: int) -> str:
@@ -82,23 +89,34 @@ class MacroCall:
         return self.text.draw(chance, self.macro, *more) % below
 
     def number_or_text(self, name: str) -> str:
-        """Return a variable's value, empty if it is not set; SillyTavern reads what looks like a
-        number as that number.
+        """Return a variable's value, empty if it is not set; in a dialect that reads numbers, what
+        looks like a number as JavaScript writes it.
         """
         value = self.text.value(name) or ""
-        number = _number(value) if self.text.is_sillytavern and value.strip() else None
+        number = _number(value) if self.text.dialect.reads_numbers and value.strip() else None
         return value if number is None else _number_text(number)
 
+    def unusable(self, reason: str, instead: str = "") -> str:
+        """Return what stands for a macro whose arguments cannot be used in a lenient dialect.
 
-def _choices(call: MacroCall) -> list[str]:
+        Raises NotExpanded in others.
+        """
+        if self.text.dialect.is_lenient:
+            return instead
+        raise NotExpanded(reason)
+
+
+def argument_fault(macro: Macro, _source: str) -> str:
+    """Return why a macro is not expanded by the core's rules; empty if it is."""
+    most = MAX_ARGUMENTS.get(macro.name)
+    is_over = most is not None and len(macro.arguments) > most
+    return "has too many arguments" if is_over else ""
+
+
+def choices(call: MacroCall) -> list[str]:
     """Return the choices: the arguments, or a single argument split at its commas."""
     if len(call.arguments) == 1:
-        only = call.arguments[0]
-        if call.text.is_sillytavern and "::" in only:
-            return [item.strip() for item in only.split("::")]
-        return _split(only)
-    if not call.arguments and call.text.is_sillytavern:
-        return [""]
+        return _split(call.arguments[0])
     return call.arguments or [call.argument(0)]
 
 
@@ -121,14 +139,16 @@ def _split(text: str) -> list[str]:
     return ["".join(item).strip() for item in items]
 
 
-def _random(call: MacroCall) -> str:
-    choices = _choices(call)
-    return choices[call.draw(CHANCE, len(choices))]
+def choose(
+    chance: str, choices: Callable[[MacroCall], list[str]] = choices
+) -> Callable[[MacroCall], str]:
+    """Return a macro that draws one of its choices."""
 
+    def run(call: MacroCall) -> str:
+        drawn = choices(call)
+        return drawn[call.draw(chance, len(drawn))]
 
-def _pick(call: MacroCall) -> str:
-    choices = _choices(call)
-    return choices[call.draw(LASTING_CHANCE, len(choices))]
+    return run
 
 
 _DICE = re.compile(r"\s*(\d{0,4})\s*[dD]\s*(\d{1,9})\s*([+-]\s*\d{1,9})?\s*\Z", re.ASCII)
@@ -138,9 +158,7 @@ def _roll(call: MacroCall) -> str:
     written = call.argument(0).strip()
     found = _DICE.match(f"d{written}" if written.isdecimal() and written.isascii() else written)
     if found is None:
-        if call.text.is_sillytavern:
-            return ""
-        raise NotExpanded("is not a dice roll such as 2d6 or d20+1")
+        return call.unusable("is not a dice roll such as 2d6 or d20+1")
     dice, faces = int(found[1] or 1), int(found[2])
     if not 1 <= dice <= MAX_DICE or not faces:
         raise NotExpanded(f"takes 1 to {MAX_DICE:,} dice of at least one face")
@@ -281,9 +299,7 @@ def _operation(call: MacroCall) -> str:
             taken = _number(operand)
             left = _number(value or "")
             if taken is None:
-                if call.text.is_sillytavern:
-                    return ""
-                raise NotExpanded("does not subtract a number")
+                return call.unusable("does not subtract a number")
             less = _number_text(-taken)
             call.text.set(
                 name, _added(value or "", less) if left is None else _added(value or "0", less)
@@ -309,9 +325,7 @@ def _compared(call: MacroCall, value: str, comparison: str, operand: str) -> str
         return str((value == operand) is (comparison == "==")).lower()
     one, other = _number(value), _number(operand)
     if one is None or other is None:
-        if call.text.is_sillytavern:
-            return "false"
-        raise NotExpanded("does not compare numbers")
+        return call.unusable("does not compare numbers", "false")
     results = {">": one > other, "<": one < other, ">=": one >= other, "<=": one <= other}
     return str(results[comparison]).lower()
 
@@ -327,10 +341,11 @@ def _trim(call: MacroCall) -> str:
 
 def _greeting(call: MacroCall) -> str:
     number = call.arguments[0].strip() if call.arguments else "0"
-    if call.text.is_sillytavern and re.fullmatch(r"-\d+", number, re.ASCII):
-        return ""
+    fault = "does not name a greeting by its number"
+    if re.fullmatch(r"-\d+", number, re.ASCII):
+        return call.unusable(fault)
     if not (number.isdecimal() and len(number) < 5):
-        raise NotExpanded("does not name a greeting by its number")
+        raise NotExpanded(fault)
     return call.text.value(f"greeting {int(number)}") or ""
 
 
@@ -356,10 +371,8 @@ def _set_key(prefix: str) -> Callable[[MacroCall], str]:
         value, at = call.argument(2), _index(key)
         try:
             held = _stored(call.text.value(name))
-        except NotExpanded:
-            if call.text.is_sillytavern:
-                return ""
-            raise
+        except NotExpanded as fault:
+            return call.unusable(str(fault))
         if isinstance(held, dict) or (held is None and at is None):
             changed: object = {**cast("dict[str, object]", held or {}), key: value}
         elif isinstance(held, list | None) and at is not None and at < MAX_ITEMS:
@@ -367,10 +380,8 @@ def _set_key(prefix: str) -> Callable[[MacroCall], str]:
             items += [None] * (at + 1 - len(items))
             items[at] = value
             changed = items
-        elif call.text.is_sillytavern:
-            return ""
         else:
-            raise NotExpanded(f"names no key of an object, and no index below {MAX_ITEMS:,}")
+            return call.unusable(f"names no key of an object, and no index below {MAX_ITEMS:,}")
         call.text.set(name, _as_json(changed))
         return ""
 
@@ -384,10 +395,8 @@ def _get_key(prefix: str) -> Callable[[MacroCall], str]:
         name, key = prefix + _variable(call), call.argument(1).strip()
         try:
             held = _stored(call.text.value(name))
-        except NotExpanded:
-            if call.text.is_sillytavern:
-                return call.number_or_text(name)
-            raise
+        except NotExpanded as fault:
+            return call.unusable(str(fault), call.number_or_text(name))
         at, found = _index(key), None
         if isinstance(held, dict):
             found = cast("dict[str, object]", held).get(key)
@@ -402,17 +411,16 @@ def _as_json(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
-def _time(call: MacroCall) -> str:
-    if not call.text.is_sillytavern:
-        raise NotExpanded("takes no arguments")
-    return time_at(_moment(call), call.argument(0))
+def _time(_: MacroCall) -> str:
+    raise NotExpanded("takes no arguments")
 
 
 def _formatted_time(call: MacroCall) -> str:
-    return time_text(_moment(call), call.argument(0).strip())
+    return time_text(moment(call), call.argument(0).strip())
 
 
-def _moment(call: MacroCall) -> datetime:
+def moment(call: MacroCall) -> datetime:
+    """Return the time that macros read."""
     return datetime.fromisoformat(call.text.read(MOMENT) or "1970-01-01")
 
 
@@ -442,10 +450,10 @@ MACRO_ALIASES = {
     "getglobalvarindex": "getglobalvarkey",
     "charfirstmessage": "greeting",
 }
-"""Other names of macros in SillyTavern."""
+"""Other names of macros."""
 _OWN: Mapping[str, Callable[[MacroCall], str]] = {
-    "random": _random,
-    "pick": _pick,
+    "random": choose(CHANCE),
+    "pick": choose(LASTING_CHANCE),
     "roll": _roll,
     "trim": _trim,
     ".": _operation,

@@ -11,28 +11,25 @@
    is not sent, with a note unless it sets variables. White space that a macro such as `{{newline}}`
    returns is sent, like a message of written white space.
 5. A message that requires a variable without a value is not sent, with a note.
-6. With SillyTavern's policies the fields of the character card set variables first, and the macros
-   that the expansion of a field, of lore or of a message in the chat left are expanded once more.
+6. A dialect names the messages in which the macros that an expansion left are expanded once more.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import replace
 
 from tui_chat.context.inputs import Inputs
-from tui_chat.context.macros.environment import CARD_FIELDS, GLOBAL, VARIABLE, MacroEnvironment
+from tui_chat.context.macros.environment import GLOBAL, MacroEnvironment
 from tui_chat.context.macros.expander import expand, expand_stored
 from tui_chat.context.macros.expansion import Expansion, unclosed_note
-from tui_chat.context.macros.syntax import Node, has_macros, parse, unclosed
+from tui_chat.context.macros.syntax import MacroSyntax, Node, has_macros, parse, unclosed
 from tui_chat.context.resolved_message import ResolvedMessage, resolve_profile, text_of
 from tui_chat.context.scan import MessageGroups
 from tui_chat.context.scripts import ScriptSteps, apply_scripts, scripts_for
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.envelope import Level, Note
 from tui_chat.models.memo import Memo
-from tui_chat.models.preset import CHAT_HISTORY
 from tui_chat.models.text import OriginKind, Text
 
 _NOTHING = Text()
@@ -53,15 +50,15 @@ class _Program:
 
 
 @Memo
-def _program(line: ResolvedMessage, aliases: bool, legacy: bool) -> _Program | None:
+def _program(line: ResolvedMessage, syntax: MacroSyntax) -> _Program | None:
     content = line.message.content
-    if not (has_macros(content, aliases) or line.message.requires):
+    if not (has_macros(content, syntax) or line.message.requires):
         return None
     at, note = unclosed(content), None
     if at is not None:
         sentence = unclosed_note(content, at, line.called)
         note = Note(Level.WARNING, "macro-stays", sentence, line.origin)
-    return _Program(parse(content, aliases, legacy), note)
+    return _Program(parse(content, syntax), note)
 
 
 class Expander:
@@ -69,8 +66,7 @@ class Expander:
 
     def __init__(self, inputs: Inputs, notes: list[Note]) -> None:
         self._inputs = inputs
-        self._aliases = inputs.rules.wide_macros
-        self._legacy = inputs.rules.legacy_macros
+        self._dialect = inputs.rules.macros
         self._notes = notes
         self._has_lore_scripts = any("lore" in script.applies_to for script in inputs.scripts)
         self.script_steps = ScriptSteps(notes=notes)
@@ -104,7 +100,7 @@ class Expander:
             text = self.texts[id(line)] = self._again(line, Text.join(line.separator, texts))
             return text
         original = None if line.replaced is None else self.expand(line.replaced)
-        program = _program(line, self._aliases, self._legacy)
+        program = _program(line, self._dialect.syntax)
         text = text_of(line, {})
         if program is not None:
             expansion = _expansion_of(program, line, self.environment, original)
@@ -121,36 +117,30 @@ class Expander:
             point = line.message.insertion_point
             depth = None if point is None else max(-point, 0)
             scripts = scripts_for(self._inputs.scripts, "lore", depth)
-            changed = apply_scripts(text, scripts, self.script_steps, self.expand_macros)
-            if changed is not text and has_macros(changed.plain, self._aliases):
+            steps, syntax = self.script_steps, self._dialect.syntax
+            changed = apply_scripts(text, scripts, steps, self.expand_macros, syntax)
+            if changed is not text and has_macros(changed.plain, syntax):
                 inserted = replace(line.message, content=changed.plain)
                 changed = self.expand(ResolvedMessage(inserted, replace(line.origin, within=None)))
             text = self.texts[id(line)] = changed
         return text
 
     def _again(self, line: ResolvedMessage, text: Text, original: Text | None = None) -> Text:
-        """Return a text with the macros that its expansion left: SillyTavern expands card fields,
-        lore and what goes into the conversation more than once, but not the `original` in it.
+        """Return a text in which the macros that its expansion left are expanded, if the dialect
+        does so; those in the `original` stay.
         """
+        if not self._dialect.is_expanded_twice(line):
+            return text
         if original is not None and original.plain and original.plain in text.plain:
             at = text.plain.index(original.plain)
             end = at + len(original)
             parts = self._again(line, text[:at]), text[at:end], self._again(line, text[end:])
             return Text.join("", parts)
-        if not (self._aliases and has_macros(text.plain, True) and _is_expanded_twice(line)):
+        if not has_macros(text.plain, self._dialect.syntax):
             return text
-        nodes = parse(text.plain, True, self._legacy)
+        nodes = parse(text.plain, self._dialect.syntax)
         again = expand(text.plain, nodes, line.origin, self.environment)
         return text if again.text.plain == text.plain else again.text
-
-
-def _is_expanded_twice(line: ResolvedMessage) -> bool:
-    message = line.message
-    in_chat = message.insertion_point is not None or (
-        message.anchor_target == CHAT_HISTORY and message.anchor_point == "after"
-    )
-    is_field = line.is_card and message.id != EXAMPLES
-    return in_chat or is_field or bool(message.requires)
 
 
 def is_lore_entry(line: ResolvedMessage) -> bool:
@@ -165,21 +155,8 @@ def expand_all(
     groups: MessageGroups,
 ) -> None:
     """Expand the texts around the conversation."""
-    if inputs.rules.wide_macros:
-        _set_variables_of_card(expander.environment)
     for line in _in_order(inputs, role_prompt, groups):
         expander.expand(line)
-
-
-def _set_variables_of_card(environment: MacroEnvironment) -> None:
-    """Set what the fields of the character card set: SillyTavern expands them first."""
-    for field in CARD_FIELDS:
-        value = environment.read(VARIABLE + field) or ""
-        if _SETS.search(value):
-            expand_stored(f"{{{{{field}}}}}", environment)
-
-
-_SETS = re.compile(r"\{\{[#\s]*(?:set(?:global)?var|[.$])", re.IGNORECASE)
 
 
 def _in_order(
@@ -224,7 +201,7 @@ def _expansion_of(
             original=original,
         ),
         line,
-        keeps_blanks=environment.aliases,
+        keeps_blanks=environment.dialect.keeps_blanks,
     )
     if program.unclosed is not None:
         expansion = replace(expansion, notes=(*expansion.notes, program.unclosed))

@@ -10,24 +10,20 @@ r"""The syntax of macros: `{{name}}`, `{{name::argument::argument}}`, which may 
    their last argument.
 7. `{{.name ...}}` and `{{$name ...}}` are a variable of the session and a global one, with an
    operator.
-8. With `aliases`, which SillyTavern's presets have, `<user>`, `<bot>`, `<char>` and `<group>` are
-   macros, too, and flags may stand before a name. All but `#` mean nothing: `{{#if ...}}` keeps the
-   white space of what stands between it and its end. Only a name that ends at `::` has several
-   arguments; white space around an argument does not count.
+8. `{{#if ...}}` keeps the white space of what stands between it and its end.
 9. Macros are parsed at any depth, so that each `}}` closes its own macro; `expander` limits the
    depth of expansion.
-10. SillyTavern's `legacy` engine has neither escapes nor flags nor ends.
+10. A preset's builder may supply another `MacroSyntax`: rules 2, 4, 5, 6 and 8 are the core's.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import field, replace
 from string import whitespace
 from typing import TypeAlias
 
-from tui_chat.context.macros.dialects import opens
 from tui_chat.lazy_dataclass import dataclass
 
 COMMENT = "//"
@@ -75,28 +71,56 @@ class Macro:
 
 Node: TypeAlias = Literal | Macro
 
-_TOKENS = r"\\\{\\\{|\\\}\\\}|\{\{(?!\{)|\}\}"
-_TOKEN = re.compile(_TOKENS)
-_ALIAS = re.compile("<(user|bot|char|group|charifnotgroup)>", re.IGNORECASE)
-_TOKEN_OR_ALIAS = re.compile(
-    rf"\\\{{(?!\{{)|\\\}}|\{{\{{(?!\{{)|\}}\}}|{_ALIAS.pattern}", re.IGNORECASE
-)
-"""With aliases, each brace is escaped by itself."""
-_LEGACY_TOKEN = re.compile(rf"\{{\{{(?!\{{)|\}}\}}|{_ALIAS.pattern}", re.IGNORECASE)
-_ALIASED = {"bot": "char"}
-_TIME_AT = re.compile(r"time_UTC[+-]\d+", re.IGNORECASE)
+_TOKEN = re.compile(r"\\\{\\\{|\\\}\\\}|\{\{(?!\{)|\}\}")
 _NAME = re.compile(
     r"\s*(?:(/?//)|((?:[!?~>#]\s*)*/?[^\W\d][\w.-]*)(\s*::|\s*:|\s+|$)|([.$])\s*(?=[^\W\d]))"
 )
 
 
-def has_macros(source: str, aliases: bool = False) -> bool:
+def split_arguments(source: str, nodes: list[Node], separator: str) -> tuple[tuple[Node, ...], ...]:
+    """Return the arguments after a name that ends at a separator: what `::` separates."""
+    return _split(source, nodes) if nodes or ":" in separator else ()
+
+
+def _is_scoped(name: str, _arguments: int) -> bool:
+    return name in SCOPED
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MacroSyntax:
+    """What a macro looks like; the defaults are the core's."""
+
+    tokens: re.Pattern[str] = _TOKEN
+    """Finds what begins or ends a macro, a macro without braces (`bare`), and what stands for
+    braces: two characters for one, four for two."""
+    signs: tuple[str, ...] = ("{{", "\\{\\{")
+    """A text without macros has none of these."""
+    bare: re.Pattern[str] | None = None
+    """Finds macros without braces, such as `<user>`; None if there are none."""
+    bare_names: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Other names of these."""
+    joined_argument: re.Pattern[str] | None = None
+    """Matches a macro whose name (group 1) is joined to its argument (group 2)."""
+    has_flags: bool = False
+    """True if signs that mean nothing may stand before a name, and `#` before every one."""
+    has_ends: bool = True
+    """True if macros may have an end."""
+    opens: Callable[[str, int], bool] = _is_scoped
+    """True if a macro with a name and so many arguments may have an end."""
+    arguments: Callable[[str, list[Node], str], tuple[tuple[Node, ...], ...]] = split_arguments
+    """Returns the arguments of a macro, from the source, what stands after the name, and the
+    separator at which the name ends."""
+    reads_comments: bool = False
+    """True if the macros in a comment are expanded, since they may set variables."""
+
+
+CORE_SYNTAX = MacroSyntax()
+
+
+def has_macros(source: str, syntax: MacroSyntax = CORE_SYNTAX) -> bool:
     """True if a text may contain macros."""
-    return (
-        "{{" in source
-        or "\\{\\{" in source
-        or (aliases and ("\\{" in source or "\\}" in source))
-        or (aliases and "<" in source and _ALIAS.search(source) is not None)
+    return any(sign in source for sign in syntax.signs) or (
+        syntax.bare is not None and "<" in source and syntax.bare.search(source) is not None
     )
 
 
@@ -108,12 +132,11 @@ class _OpenMacro:
     nodes: list[Node] = field(default_factory=list["Node"])
 
 
-def parse(source: str, aliases: bool = False, legacy: bool = False) -> tuple[Node, ...]:
+def parse(source: str, syntax: MacroSyntax = CORE_SYNTAX) -> tuple[Node, ...]:
     """Parse a text into literals and macros."""
     stack = [_OpenMacro(0)]
     at = 0
-    tokens = _LEGACY_TOKEN if legacy else _TOKEN_OR_ALIAS if aliases else _TOKEN
-    for token in tokens.finditer(source):
+    for token in syntax.tokens.finditer(source):
         _text(stack[-1].nodes, at, token.start())
         at = token.end()
         match token.group():
@@ -121,12 +144,13 @@ def parse(source: str, aliases: bool = False, legacy: bool = False) -> tuple[Nod
                 stack.append(_OpenMacro(token.start()))
             case "}}" if len(stack) > 1:
                 opened = stack.pop()
-                stack[-1].nodes.append(_macro(source, opened, at, aliases, aliases and not legacy))
+                stack[-1].nodes.append(_macro(source, opened, at, syntax))
             case "}}":
                 _text(stack[-1].nodes, token.start(), at)
-            case alias if alias[0] == "<":
-                name = alias[1:-1].lower()
-                stack[-1].nodes.append(Macro(token.start(), at, _ALIASED.get(name, name), (), ()))
+            case bare if bare[0] == "<":
+                name = bare[1:-1].lower()
+                name = syntax.bare_names.get(name, name)
+                stack[-1].nodes.append(Macro(token.start(), at, name, (), ()))
             case escape if len(escape) == 2:
                 stack[-1].nodes.append(Literal(at - 1, at))
             case _:  # an escape
@@ -137,7 +161,7 @@ def parse(source: str, aliases: bool = False, legacy: bool = False) -> tuple[Nod
     for opened in stack[1:]:  # an unclosed macro is text
         _text(nodes, opened.start, opened.start + 2)
         nodes += opened.nodes
-    return tuple(nodes if legacy else _with_scopes(nodes, aliases))
+    return tuple(_with_scopes(nodes, syntax))
 
 
 def unclosed(source: str) -> int | None:
@@ -156,67 +180,33 @@ def _text(nodes: list[Node], start: int, stop: int) -> None:
         nodes.append(Literal(start, stop))
 
 
-def _macro(source: str, opened: _OpenMacro, stop: int, aliases: bool, flags: bool) -> Macro:
+def _macro(source: str, opened: _OpenMacro, stop: int, syntax: MacroSyntax) -> Macro:
     """Return an opened macro, parsed into name and arguments."""
-    start, body = opened.start, tuple(_with_scopes(opened.nodes, flags))
-    rest: list[Node]
-    if aliases and _TIME_AT.fullmatch(source, start + 2, stop - 2):
-        return Macro(start, stop, "time", body, ((Literal(start + 7, stop - 2),),))
+    start, body = opened.start, tuple(_with_scopes(opened.nodes, syntax))
+    joined = syntax.joined_argument
+    if joined is not None and (match := joined.fullmatch(source, start + 2, stop - 2)):
+        return Macro(start, stop, match[1].lower(), body, ((Literal(*match.span(2)),),))
     first = body[0] if body else None
     if not isinstance(first, Literal) or first.start != start + 2:
         return Macro(start, stop, "", body, ())
     found = _NAME.match(source, first.start, first.stop)
     if found is None or (not found[3] and found[2] and len(body) > 1):
         return Macro(start, stop, "", body, ())
-    if found[1] and aliases and not flags:
-        return Macro(start, stop, COMMENT, body, ())
-    if found[1]:
-        rest = []
-        if flags:
-            _text(rest, found.end(), first.stop)
-            rest = _stripped(source, [*rest, *body[1:]])
-        return Macro(start, stop, found[1], body, (tuple(rest),) if rest else ())
-    if found[4]:
-        rest = []
-        _text(rest, found.end(), first.stop)
-        return Macro(start, stop, found[4], body, ((*rest, *body[1:]),))
-    rest = []
+    rest: list[Node] = []
     _text(rest, found.end(), first.stop)
     rest += body[1:]
-    if flags:
-        arguments = _sillytavern_arguments(source, rest, found[3].strip())
-    else:
-        arguments = _split(source, rest) if rest or ":" in found[3] else ()
+    if found[1]:
+        name = found[1] if syntax.has_ends else COMMENT
+        arguments = syntax.arguments(source, rest, "") if syntax.reads_comments else ()
+        return Macro(start, stop, name, body, arguments)
+    if found[4]:
+        return Macro(start, stop, found[4], body, (tuple(rest),))
+    arguments = syntax.arguments(source, rest, found[3].strip())
     name = found[2].lower()
     plain = name.lstrip("!?~>#" + whitespace)
-    if plain != name and (flags or (name[0] == "#" and plain in SCOPED)):
+    if plain != name and (syntax.has_flags or (name[0] == "#" and plain in SCOPED)):
         return Macro(start, stop, plain, body, arguments, keeps_space="#" in name)
     return Macro(start, stop, name, body, arguments)
-
-
-def _sillytavern_arguments(
-    source: str, nodes: list[Node], separator: str
-) -> tuple[tuple[Node, ...], ...]:
-    """Return the arguments: several only after `::`, without the white space around each."""
-    split = _split(source, nodes) if separator == "::" else (tuple(nodes),)
-    arguments = tuple(tuple(_stripped(source, each)) for each in split)
-    return arguments if separator or any(arguments) else ()
-
-
-def _stripped(source: str, nodes: Sequence[Node]) -> list[Node]:
-    """Return nodes without the literal white space at both ends."""
-    found = list(nodes)
-    if found and isinstance(first := found[0], Literal):
-        text = source[first.start : first.stop]
-        found[:1] = _literals(first.stop - len(text.lstrip()), first.stop)
-    if found and isinstance(last := found[-1], Literal):
-        text = source[last.start : last.stop]
-        found[-1:] = _literals(last.start, last.start + len(text.rstrip()))
-    return found
-
-
-def _literals(start: int, stop: int) -> list[Literal]:
-    return [Literal(start, stop)] if start < stop else []
 
 
 def _split(source: str, nodes: list[Node]) -> tuple[tuple[Node, ...], ...]:
@@ -238,9 +228,11 @@ def _split(source: str, nodes: list[Node]) -> tuple[tuple[Node, ...], ...]:
     return tuple(arguments)
 
 
-def _with_scopes(nodes: list[Node], flags: bool) -> list[Node]:
+def _with_scopes(nodes: list[Node], syntax: MacroSyntax) -> list[Node]:
     """Return the nodes, each macro that has an end with what stands before that end."""
-    if not any(isinstance(node, Macro) and node.name[:1] == "/" for node in nodes):
+    if not syntax.has_ends or not any(
+        isinstance(node, Macro) and node.name[:1] == "/" for node in nodes
+    ):
         return nodes
     found: list[Node] = []
     opened: dict[str, list[int]] = {}
@@ -263,9 +255,7 @@ def _with_scopes(nodes: list[Node], flags: bool) -> list[Node]:
                 scope_start=macro.stop,
                 scope_stop=node.start,
             )
-        elif isinstance(node, Macro) and (
-            opens(name, len(node.arguments)) if flags else name in SCOPED
-        ):
+        elif isinstance(node, Macro) and syntax.opens(name, len(node.arguments)):
             opened.setdefault(name, []).append(len(found))
         found.append(node)
     return found

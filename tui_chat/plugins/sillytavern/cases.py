@@ -187,7 +187,10 @@ class _CaseReader:
         stored = [each for each in scripts if each.is_stored and "user" in each.applies_to]
         typed = Text.of(clean(inputs.draft), GLUE)
         typed = apply_scripts(
-            typed, stored, expand=lambda source: expand_stored(source, environment)
+            typed,
+            stored,
+            expand=lambda source: expand_stored(source, environment),
+            syntax=environment.dialect.syntax,
         )
         draft = expand_stored(typed.plain, environment)
         history = inputs.history

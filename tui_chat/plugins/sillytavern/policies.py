@@ -16,7 +16,7 @@ from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.memo import Memo
 from tui_chat.models.preset import Preset
 from tui_chat.models.typed_json import InvalidValue, read
-from tui_chat.plugins.sillytavern.context.macro_words import FURTHER_WORDS, MAIN_PROMPT, WORDS
+from tui_chat.plugins.sillytavern.context.macro_dialects import macro_dialect
 
 NamesPolicy = Literal["field", "none", "other_speakers", "name", "content"]
 """How the names of the speakers are sent. `field`: as the name of a message that has one. `none`:
@@ -116,19 +116,14 @@ def rules_of(preset: Preset) -> BuilderRules:
     """Return the rules of a preset for the steps that are the core's."""
     policies = policies_of(preset)
     is_joined = policies.depths == "joined"
-    has_words = policies.expand_history
     return BuilderRules(
-        words=WORDS if has_words else {},
-        further_words=FURTHER_WORDS if has_words else {},
-        default_prompt=MAIN_PROMPT,
         needs_anchor=policies.without_anchor == "not_sent",
         card_prompts=policies.card_prompts,
         collapse_newlines=policies.collapse_newlines,
         role_prompt=policies.role_prompt,
         scripts=policies.scripts,
         lore_by_place=is_joined,
-        wide_macros=policies.expand_history,
-        legacy_macros=policies.legacy_macros,
+        macros=macro_dialect(is_whole=policies.expand_history, is_legacy=policies.legacy_macros),
         continues_user=is_joined,
         continue_prefill=policies.continue_prefill,
         continue_postfix=policies.continue_postfix,

@@ -65,6 +65,7 @@ from tui_chat.plugins.sillytavern.context.control import (
 )
 from tui_chat.plugins.sillytavern.context.conversation import Speakers, expanded_conversation
 from tui_chat.plugins.sillytavern.context.depths import join_depths
+from tui_chat.plugins.sillytavern.context.macro_dialects import set_variables_of_card
 from tui_chat.plugins.sillytavern.context.post_processing import (
     post_process,
     squash,
@@ -97,6 +98,8 @@ def build_context(
     expander = Expander(inputs, notes)
     expand_places(expander, places)
     blocks = _example_blocks(inputs, groups, places, expander)
+    if policies.expand_history:
+        set_variables_of_card(expander.environment)
     expand_all(expander, inputs, role_prompt, groups)
 
     speakers = Speakers.of(inputs)

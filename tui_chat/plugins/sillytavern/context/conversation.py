@@ -15,7 +15,7 @@ from tui_chat.context.examples import without_returns
 from tui_chat.context.history_costs import FIELD, HistoryCosts
 from tui_chat.context.inputs import Inputs
 from tui_chat.context.macros.preset_expansion import Expander
-from tui_chat.context.macros.syntax import has_macros
+from tui_chat.context.macros.syntax import MacroSyntax, has_macros
 from tui_chat.context.resolved_message import ResolvedMessage
 from tui_chat.context.scripts import apply_scripts, scripts_for
 from tui_chat.lazy_dataclass import dataclass
@@ -79,6 +79,7 @@ def expanded_conversation(
 
     def sent_text(message: Message, turn: Turn, depth: int) -> Text:
         scripts = scripts_for(inputs.scripts, message.role, depth)
+        syntax = inputs.rules.macros.syntax
         is_draft = turn.placement.kind == "draft"
         if scripts or is_draft:
             text = apply_scripts(
@@ -86,8 +87,9 @@ def expanded_conversation(
                 scripts,
                 expander.script_steps,
                 expander.expand_macros,
+                syntax,
             )
-            if expands and has_macros(text.plain, aliases=True):
+            if expands and has_macros(text.plain, syntax):
                 text = expander.expand(_text_line(message, text.plain, turn.origin))
         elif expands:
             text = expander.expand(_message_line(message))
@@ -98,17 +100,17 @@ def expanded_conversation(
         return Text((Span(prefix, GLUE), *text.spans)) if prefix else text
 
     every = range(len(inputs.history))
-    indices = every if inputs.scripts else _changing(inputs.history)
+    indices = every if inputs.scripts else _changing(inputs.history, inputs.rules.macros.syntax)
     return with_sent_texts(inputs, costs, draft, count, sent_text, indices)
 
 
 @recent_memo()
-def _changing(history: tuple[Message, ...]) -> tuple[int, ...]:
+def _changing(history: tuple[Message, ...], syntax: MacroSyntax) -> tuple[int, ...]:
     """Return the indices of the messages that have macros or carriage returns."""
     return tuple(
         index
         for index, message in enumerate(history)
-        if has_macros(message.content, aliases=True) or "\r" in message.content
+        if has_macros(message.content, syntax) or "\r" in message.content
     )
 
 
