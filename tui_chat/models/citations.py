@@ -98,8 +98,10 @@ class References:
     def shifted(self, by: int) -> References:
         """Return the references of a text with `by` characters in front."""
         citations = tuple(
-            replace(each, start=each.start + by, end=each.end + by) if each.end else each
-            for each in self.citations
+            replace(citation, start=citation.start + by, end=citation.end + by)
+            if citation.end
+            else citation
+            for citation in self.citations
         )
         return replace(self, citations=citations, length=self.length + by)
 
@@ -113,12 +115,12 @@ class References:
         tail = common_prefix(before[head:][::-1], after[head:][::-1])
         behind, shift = len(before) - tail, len(after) - len(before)
         citations = tuple(
-            each
-            if each.end <= head
-            else replace(each, start=each.start + shift, end=each.end + shift)
-            if each.start >= behind
-            else replace(each, start=0, end=0)
-            for each in self.citations
+            citation
+            if citation.end <= head
+            else replace(citation, start=citation.start + shift, end=citation.end + shift)
+            if citation.start >= behind
+            else replace(citation, start=0, end=0)
+            for citation in self.citations
         )
         return replace(self, citations=citations, length=len(after))
 
@@ -128,8 +130,10 @@ class References:
             return NO_REFERENCES
         length = len(text)
         citations = tuple(
-            each if each.start <= each.end <= length else replace(each, start=0, end=0)
-            for each in self.citations
+            citation
+            if citation.start <= citation.end <= length
+            else replace(citation, start=0, end=0)
+            for citation in self.citations
         )
         return replace(self, citations=citations, length=length)
 
@@ -199,13 +203,13 @@ def _moved(text: str, numbers: dict[int, dict[int, None]]) -> dict[int, dict[int
     first, fence, formula, listed, index = 0, "", False, False, 0
     for line in text.split("\n"):
         after = first + len(line) + 1
-        found = _FENCE.match(line)
-        is_code = bool(fence or found) or (line.startswith(_INDENTED) and not listed)
+        fence_mark = _FENCE.match(line)
+        is_code = bool(fence or fence_mark) or (line.startswith(_INDENTED) and not listed)
         in_block = is_code or formula or "$$" in line
         listed = bool(_ITEM.match(line)) or (listed and line[:1] in ("", " ", "\t"))
-        if found and not fence:
-            fence = found[1]
-        elif found and found[1].startswith(fence) and line.strip() == found[1]:
+        if fence_mark and not fence:
+            fence = fence_mark[1]
+        elif fence_mark and fence_mark[1].startswith(fence) and line.strip() == fence_mark[1]:
             fence = ""
         if not fence and line.count("$$") % 2:
             formula = not formula

@@ -235,11 +235,11 @@ def _facts_of(endpoint: Endpoint, model: str) -> ModelFacts:
 
 def _matching(facts: tuple[tuple[str, ModelFacts], ...], names: Collection[str]) -> ModelFacts:
     """Return the facts that fit a model by one of its names."""
-    found = [
-        ((pattern in names, len(pattern)), known)
-        for pattern, known in facts
+    matches = [
+        ((pattern in names, len(pattern)), entry_facts)
+        for pattern, entry_facts in facts
         if pattern in names
         or (pattern.endswith("*") and any(name.startswith(pattern[:-1]) for name in names))
     ]
-    found.sort(key=lambda entry: entry[0], reverse=True)
-    return merged_facts(known for _, known in found)
+    matches.sort(key=lambda entry: entry[0], reverse=True)
+    return merged_facts(entry_facts for _, entry_facts in matches)

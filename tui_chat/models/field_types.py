@@ -144,7 +144,7 @@ def split(kind: Any) -> tuple[Any, tuple[Any, ...]]:
 
 def _without_none(kind: Any) -> Any:
     if get_origin(kind) in (Union, UnionType) and NoneType in get_args(kind):
-        inner = [each for each in get_args(kind) if each is not NoneType]
+        inner = [argument for argument in get_args(kind) if argument is not NoneType]
         return Union[tuple(inner)]  # noqa: UP007 - of types that are known only here
     return kind
 
@@ -166,13 +166,13 @@ def key_of(name: str, hint: Any) -> str:
 
 def limit_of(kind: Any, limit: type[T]) -> T | None:
     """Return the first limit of a type that is a `limit`."""
-    return next((each for each in split(kind)[1] if isinstance(each, limit)), None)
+    return next((other for other in split(kind)[1] if isinstance(other, limit)), None)
 
 
 def words_of(kind: Any) -> tuple[str, ...]:
     """Return the words that a type accepts, to offer them."""
     base, limits = split(kind)
-    words = [*(word for each in limits if isinstance(each, OneOf | Also) for word in each.words)]
+    words = [*(word for limit in limits if isinstance(limit, OneOf | Also) for word in limit.words)]
     if base is bool:
         words += ["on", "off"]
     elif get_origin(base) is Literal:

@@ -271,10 +271,10 @@ def split_data_url(url: str) -> tuple[str, str] | None:
     """Return type and base64 data; None if the URL is not one, has broken data, or has other
     parameters and would not be put together as it was.
     """
-    found = _DATA_URL.match(url)
-    if found is None or (len(url) - found.end()) % 4 or not _BASE64.fullmatch(url, found.end()):
+    match = _DATA_URL.match(url)
+    if match is None or (len(url) - match.end()) % 4 or not _BASE64.fullmatch(url, match.end()):
         return None
-    return found[1], url[found.end() :]
+    return match[1], url[match.end() :]
 
 
 def data_url(mime: str, data: str) -> str:

@@ -118,7 +118,7 @@ _LONGEST_SEARCHED = 100_000
 def own_words(text: str) -> str:
     """Return a user's text without the elements that agents put before it, such as reminders."""
     text = text[:_LONGEST_SEARCHED]
-    at = 0
-    while found := _ELEMENT.match(text, at):
-        at = found.end()
-    return text[at:].strip()
+    position = 0
+    while match := _ELEMENT.match(text, position):
+        position = match.end()
+    return text[position:].strip()

@@ -53,10 +53,10 @@ MEDIA = ("text", "image", "audio", "video", "pdf")
 def _some_of(words: tuple[str, ...]) -> Callable[[tuple[str, ...]], tuple[str, ...]]:
     """Return the check of a list of words, which also puts them in order."""
 
-    def check(found: tuple[str, ...]) -> tuple[str, ...]:
-        if not {*found} <= {*words}:
+    def check(values: tuple[str, ...]) -> tuple[str, ...]:
+        if not {*values} <= {*words}:
             raise ValueError(f"must be some of {', '.join(filter(None, words))}")
-        return tuple(word for word in words if word in found)
+        return tuple(word for word in words if word in values)
 
     return check
 
@@ -133,17 +133,17 @@ _NAMES = frozenset(each.name for each in fields(ModelFacts))
 
 def merged_facts(found: Iterable[ModelFacts]) -> ModelFacts:
     """Merge several facts; the first known value of each field counts."""
-    known = [facts for facts in found if facts is not NO_FACTS]
-    if len(known) < 2:
-        return known[0] if known else NO_FACTS
+    non_empty = [facts for facts in found if facts is not NO_FACTS]
+    if len(non_empty) < 2:
+        return non_empty[0] if non_empty else NO_FACTS
     values: dict[str, Any] = {}
     for name in _NAMES:
         values[name] = next(
-            (value for facts in known if (value := getattr(facts, name)) is not None), None
+            (value for facts in non_empty if (value := getattr(facts, name)) is not None), None
         )
     # Whoever is the first to say the one or the other decides both.
-    values["sampling"] = _from_first(known, "sampling", "sampling_efforts")
-    values["reasons"] = _from_first(known, "reasons", "efforts")
+    values["sampling"] = _from_first(non_empty, "sampling", "sampling_efforts")
+    values["reasons"] = _from_first(non_empty, "reasons", "efforts")
     return ModelFacts(**values)
 
 
@@ -185,9 +185,9 @@ def published_facts(model: str, base_url: str = "") -> ModelFacts:
     _, plain, canonical, dateless = spellings(model)
     if _is_derived(plain):
         return NO_FACTS
-    found = [at_host.get(model.strip().lower())]
-    found += [data["anywhere"].get(name) for name in dict.fromkeys((canonical, dateless))]
-    return merged_facts(facts_of_json(facts) for facts in found if facts is not None)
+    entries = [at_host.get(model.strip().lower())]
+    entries += [data["anywhere"].get(name) for name in dict.fromkeys((canonical, dateless))]
+    return merged_facts(facts_of_json(facts) for facts in entries if facts is not None)
 
 
 def published_date() -> str:
@@ -211,11 +211,11 @@ def _read_data(name: str) -> Any:
 
 def facts_of_json(values: Mapping[str, Any]) -> ModelFacts:
     """Return the facts of a JSON object; keys that are not fields of `ModelFacts` are ignored."""
-    found: dict[str, Any] = {}
+    facts: dict[str, Any] = {}
     for name in _NAMES & values.keys():
         value = values[name]
-        found[name] = tuple(cast("list[Any]", value)) if isinstance(value, list) else value
-    return ModelFacts(**found)
+        facts[name] = tuple(cast("list[Any]", value)) if isinstance(value, list) else value
+    return ModelFacts(**facts)
 
 
 def is_newer_claude(model: str) -> bool:
@@ -258,8 +258,8 @@ _REGION = re.compile(r"(?:[a-z][a-z-]*\.)+(?=[a-z])")
 def plain_model_name(model: str) -> str:
     """Return a model's name in lower case, without the path, vendor and region before it."""
     name = model.strip().lower().rpartition("/")[2]
-    while (found := _HOST.match(name) or _REGION.match(name)) is not None:
-        name = name[found.end() :]
+    while (prefix := _HOST.match(name) or _REGION.match(name)) is not None:
+        name = name[prefix.end() :]
     return name
 
 
@@ -268,13 +268,13 @@ def canonical_model_name(model: str) -> str:
     `claude-sonnet-3-5` for `anthropic/claude-3.5-sonnet:beta`.
     """
     name = plain_model_name(model)
-    found = _CLAUDE_NAME.match(name)
-    if found is None or _is_derived(name):
+    match = _CLAUDE_NAME.match(name)
+    if match is None or _is_derived(name):
         return name
-    if found["old"]:
+    if match["old"]:
         return "claude-2"
-    family = found["family"] or found["kind"]
-    major, minor = found["major"] or found["first"], found["minor"] or found["second"]
+    family = match["family"] or match["kind"]
+    major, minor = match["major"] or match["first"], match["minor"] or match["second"]
     return f"claude-{family}-{int(major)}" + (f"-{int(minor)}" if int(minor or 0) else "")
 
 

@@ -76,15 +76,15 @@ def read_providers(value: object, name: str, day: str, source: str) -> PriceTabl
     """
     providers: dict[str, tuple[PricedModel, ...]] = {}
     fallbacks: dict[str, tuple[str, ...]] = {}
-    for number, each in enumerate(_array(value, f"{name}: “providers”", _MOST_MODELS)):
-        provider = _object(each, f"{name}: provider {number}")
+    for number, item in enumerate(_array(value, f"{name}: “providers”", _MOST_MODELS)):
+        provider = _object(item, f"{name}: provider {number}")
         id = provider.get("id")
         if not isinstance(id, str) or id not in PROVIDERS:
             continue
         if id in providers:
             raise InputError(f"{name}: “{id}” is there twice.")
         models = _array(provider.get("models"), f"{name}: the models of “{id}”", _MOST_MODELS)
-        providers[id] = tuple(_model(each, f"{name}: {id}") for each in models)
+        providers[id] = tuple(_model(model, f"{name}: {id}") for model in models)
         others = _array(provider.get("fallback_model_providers") or [], name, 20)
         fallbacks[id] = tuple(str(other) for other in others if other in PROVIDERS)
     if not any(providers.values()):

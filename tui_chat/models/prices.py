@@ -193,17 +193,17 @@ class PricedModel:
             return None
         period = next((p for p in reversed(self.periods) if p.holds(at)), self.periods[0])
         values = dict(period.prices)
-        asked = {key: value for key, value in context.items() if value not in STANDARD_TIERS}
-        found = False
+        chosen = {key: value for key, value in context.items() if value not in STANDARD_TIERS}
+        has_variant = False
         own: dict[str, Any] = {}
         for variant in self.variants:
             if not variant.period.holds(at):
                 continue
             if all(context.get(key) == value for key, value in variant.when.items()):
-                found = found or variant.when.keys() >= asked.keys()
+                has_variant = has_variant or variant.when.keys() >= chosen.keys()
                 for key, price in variant.period.prices.items():
                     own.setdefault(key, price)
-        if asked and not (found and own):
+        if chosen and not (has_variant and own):
             return None
         return _prices(values | own, period.start_date)
 
@@ -246,8 +246,8 @@ class PriceTable:
         provider = provider_at(base_url)
         if provider == "google":
             model = model.rpartition("models/")[2]
-        found = None if provider is None else self.model_of(provider, model)
-        prices = found and found.prices_at(at.astimezone(UTC), context or {})
+        priced_model = None if provider is None else self.model_of(provider, model)
+        prices = priced_model and priced_model.prices_at(at.astimezone(UTC), context or {})
         return prices and replace(prices, source=self.label)
 
 
@@ -304,23 +304,23 @@ def _prices(values: Mapping[str, Any], starts: date | None) -> Prices | None:
 
 def prices_json(prices: Prices) -> dict[str, Any]:
     """Return what is known of prices, with the keys of `config.toml`."""
-    found: dict[str, Any] = {}
-    for each in fields(prices):
-        value = getattr(prices, each.name)
-        if value is None or value == each.default or each.name in ("apart", "source"):
+    table: dict[str, Any] = {}
+    for field in fields(prices):
+        value = getattr(prices, field.name)
+        if value is None or value == field.default or field.name in ("apart", "source"):
             continue
         match value:
             case Decimal():
-                found[each.name] = float(value)
+                table[field.name] = float(value)
             case date():
-                found["from" if each.name == "starts" else each.name] = value.isoformat()
+                table["from" if field.name == "starts" else field.name] = value.isoformat()
             case _:
-                found[each.name] = [_tier_json(tier) for tier in prices.tiers]
-    return found
+                table[field.name] = [_tier_json(tier) for tier in prices.tiers]
+    return table
 
 
 def _tier_json(tier: PriceTier) -> dict[str, Any]:
-    values = ((each.name, getattr(tier, each.name)) for each in fields(tier))
+    values = ((field.name, getattr(tier, field.name)) for field in fields(tier))
     return {
         key: float(value) if isinstance(value, Decimal) else value
         for key, value in values
@@ -349,9 +349,9 @@ def _fits(name: str, clause: Mapping[str, Any]) -> bool:
             except re.error:  # not compiled on reading, which would take most of its time
                 return False
         case "or":
-            return any(_fits(name, each) for each in value)
+            return any(_fits(name, inner_clause) for inner_clause in value)
         case _:
-            return all(_fits(name, each) for each in value)
+            return all(_fits(name, inner_clause) for inner_clause in value)
 
 
 _COMPACT_DATE = re.compile(r"-(20\d\d)(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])(?=-|:|$)")

@@ -132,7 +132,7 @@ def _header_pairs(value: object) -> tuple[tuple[str, str], ...] | None:
         tuple(cast("list[object]", pair)) if isinstance(pair, list) else ()
         for pair in cast("list[object]", value)
     ]
-    if not all(len(pair) == 2 and all(isinstance(each, str) for each in pair) for pair in pairs):
+    if not all(len(pair) == 2 and all(isinstance(part, str) for part in pair) for pair in pairs):
         return None
     return cast("tuple[tuple[str, str], ...]", tuple(pairs))
 

@@ -128,13 +128,13 @@ def exact_runs(text: str) -> Iterator[tuple[str, bool]]:
         yield text, False
         return
     at = 0
-    for found in _EXACT.finditer(text):
-        if found["emoji"]:
+    for match in _EXACT.finditer(text):
+        if match["emoji"]:
             continue
-        if at < found.start():
-            yield text[at : found.start()], False
-        yield _exact(found), True
-        at = found.end()
+        if at < match.start():
+            yield text[at : match.start()], False
+        yield _exact(match), True
+        at = match.end()
     if at < len(text):
         yield text[at:], False
 
@@ -172,21 +172,21 @@ def _json_escape(match: re.Match[str]) -> str:
 
 
 def _readable(match: re.Match[str]) -> str:
-    found = match.group()
+    character = match.group()
     match match.lastgroup:
         case "emoji" | "variant":
-            return found
+            return character
         case "control":
-            code = ord(found)
+            code = ord(character)
             if code == 0x7F:
                 return "␡"
             return chr(0x2400 + code) if code < 0x20 else f"\\x{code:02x}"
         case "joiner":
-            return found if _joins(match) else _counted(found)
+            return character if _joins(match) else _counted(character)
         case "marks":
-            return f"{found[:MARKS_KEPT]}[+{len(found) - MARKS_KEPT} marks]"
+            return f"{character[:MARKS_KEPT]}[+{len(character) - MARKS_KEPT} marks]"
         case _:
-            return _counted(found)
+            return _counted(character)
 
 
 def _counted(run: str) -> str:

@@ -161,4 +161,4 @@ def last_reply(entries: Sequence[Entry]) -> Entry | None:
     """Return the last message of a branch that a model wrote, whatever follows it; None if no
     model has replied.
     """
-    return next((each for each in reversed(entries) if each.message.role == "assistant"), None)
+    return next((entry for entry in reversed(entries) if entry.message.role == "assistant"), None)

@@ -35,9 +35,9 @@ def with_nested_settings(value: object) -> object:
     """
     if not isinstance(value, Mapping):
         return value
-    found = dict(cast("Mapping[str, object]", value))
-    older = {name: found.pop(name) for name in ("temperature", "max_tokens") if name in found}
-    return {**found, "settings": older} if older and "settings" not in found else found
+    fields = dict(cast("Mapping[str, object]", value))
+    older = {name: fields.pop(name) for name in ("temperature", "max_tokens") if name in fields}
+    return {**fields, "settings": older} if older and "settings" not in fields else fields
 
 
 def setting_json(value: Any) -> Any:

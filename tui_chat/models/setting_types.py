@@ -105,14 +105,14 @@ def read_settings(value: object) -> Settings:
     """Return the settings of a JSON object; null leaves one unset. Raises SettingError."""
     if not isinstance(value, Mapping):
         raise SettingError("must be an object of settings", f", not {describe_value(value)}")
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for key, inner in cast("Mapping[Any, object]", value).items():
         name = setting_name(str(key))
-        if name in found:
+        if name in values:
             raise SettingError(f"{name} is set twice")
         if inner is not None:
-            found[name] = read_setting(name, inner)
-    return Settings(**found)
+            values[name] = read_setting(name, inner)
+    return Settings(**values)
 
 
 def parse_setting(name: str, text: str) -> Any:
@@ -154,11 +154,13 @@ def setting_name(name: str) -> str:
     """Return the name of a setting as we call it, from snake_case, camelCase or with hyphens.
     Raises SettingError if there is none.
     """
-    found = snake_case(name.strip()).replace("-", "_")
-    if found in SETTINGS:
-        return found
-    meant = get_close_matches(found, SETTINGS, 1)
-    advice = f" (did you mean “{meant[0]}”?)" if meant else f"; settings are {', '.join(SETTINGS)}"
+    snake_name = snake_case(name.strip()).replace("-", "_")
+    if snake_name in SETTINGS:
+        return snake_name
+    similar = get_close_matches(snake_name, SETTINGS, 1)
+    advice = (
+        f" (did you mean “{similar[0]}”?)" if similar else f"; settings are {', '.join(SETTINGS)}"
+    )
     raise SettingError(f"{describe_value(name)} is not a setting{advice}")
 
 
@@ -167,8 +169,8 @@ def typed_setting_name(text: str) -> str:
     or `context`. Raises SettingError.
     """
     start = snake_case(text.strip()).replace("-", "_")
-    found = [name for name in SETTINGS if name.startswith(start)]
-    return found[0] if len(found) == 1 and len(start) > 1 else setting_name(text)
+    matches = [name for name in SETTINGS if name.startswith(start)]
+    return matches[0] if len(matches) == 1 and len(start) > 1 else setting_name(text)
 
 
 def _kind(name: str) -> SettingType:

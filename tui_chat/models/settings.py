@@ -321,7 +321,7 @@ def _scripts(value: object) -> object:
     if not isinstance(value, list | tuple):
         return value
     many = cast("Sequence[object]", value)
-    return [_with_defaults(each, name="", pattern="", replacement="") for each in many]
+    return [_with_defaults(script, name="", pattern="", replacement="") for script in many]
 
 
 def _one_or_more(value: object) -> object:

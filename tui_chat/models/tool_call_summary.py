@@ -89,7 +89,7 @@ def _cached_diff(name: str, arguments: str) -> str:
     ]
     if not pieces and (content := _first(data, _CONTENT)):
         if _BLOCK.search(content):  # gptme's patch
-            blocks = ((found[1], found[2]) for found in _BLOCK.finditer(content))
+            blocks = ((match[1], match[2]) for match in _BLOCK.finditer(content))
             pieces = [piece for old, new in blocks for piece in _unified(old, new)]
             path = path or _saved_path(data)
         elif path and _WRITES.search(name):
@@ -148,8 +148,8 @@ def _changes(patch: str) -> tuple[int, int]:
 
 
 def _first(data: JsonObject, keys: tuple[str, ...]) -> str:
-    found = (data.get(key) for key in keys)
-    return next((text for text in found if isinstance(text, str) and text), "")
+    values = (data.get(key) for key in keys)
+    return next((text for text in values if isinstance(text, str) and text), "")
 
 
 def _words(value: object) -> str:

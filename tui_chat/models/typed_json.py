@@ -131,7 +131,7 @@ def _reader(kind: Any, mode: _Mode) -> _Reader:
     if origin is Literal:
         return _choice_reader(dict(zip(arguments, arguments, strict=True)), base)
     if isinstance(base, type) and issubclass(base, Enum):
-        return _choice_reader({each.value: each for each in base}, base)
+        return _choice_reader({member.value: member for member in base}, base)
     if origin is tuple and arguments[-1:] == (Ellipsis,):
         item = _list_reader(_reader(arguments[0], mode), tuple)
         pair = get_args(arguments[0]) if get_origin(arguments[0]) is tuple else ()
@@ -155,11 +155,11 @@ def _reader(kind: Any, mode: _Mode) -> _Reader:
 def _limited(base: Any, limits: tuple[Any, ...], words: str, mode: _Mode) -> _Reader:
     """Return the reader of a type with limits, which hold in the order in which they stand."""
     inner = _reader(base, mode)
-    forms = [each.function for each in limits if isinstance(each, Also)]
-    ranges = [each for each in limits if isinstance(each, Range)]
-    checks = [each.function for each in limits if isinstance(each, Valid)]
-    choices = [each.words for each in limits if isinstance(each, OneOf)]
-    has_words = any(isinstance(each, Range | OneOf | Accepts | Also) for each in limits)
+    forms = [limit.function for limit in limits if isinstance(limit, Also)]
+    ranges = [limit for limit in limits if isinstance(limit, Range)]
+    checks = [limit.function for limit in limits if isinstance(limit, Valid)]
+    choices = [limit.words for limit in limits if isinstance(limit, OneOf)]
+    has_words = any(isinstance(limit, Range | OneOf | Accepts | Also) for limit in limits)
 
     def read(value: Any) -> Any:
         for function in forms:
@@ -174,7 +174,7 @@ def _limited(base: Any, limits: tuple[Any, ...], words: str, mode: _Mode) -> _Re
             if has_words:
                 raise ValueError(f"must be {words}") from None
             raise
-        is_within = all(each.contains(result) for each in ranges)
+        is_within = all(number_range.contains(result) for number_range in ranges)
         if not is_within or not all(result in allowed for allowed in choices):
             raise ValueError(f"must be {words}")
         for function in checks:
@@ -220,12 +220,12 @@ def _decimal(value: Any) -> Decimal:
     """Read a price: a number, as text in JSON of our own."""
     if type(value) in (int, float, str, Decimal):
         try:
-            found = Decimal(str(value))
+            number = Decimal(str(value))
         except ArithmeticError:
             pass
         else:
-            if found.is_finite():
-                return found
+            if number.is_finite():
+                return number
     raise ValueError("must be a number")
 
 
@@ -267,10 +267,10 @@ def _choice_reader(choices: Mapping[Any, Any], kind: Any) -> _Reader:
 def _list_reader(item: _Reader, make: Callable[[Any], Any]) -> _Reader:
     def read(value: Any) -> Any:
         faults: list[ValueFault] = []
-        found = [_inner(item, each, index, faults) for index, each in enumerate(_sequence(value))]
+        items = [_inner(item, each, index, faults) for index, each in enumerate(_sequence(value))]
         if faults:
             raise InvalidValue(faults)
-        return make(found)
+        return make(items)
 
     return read
 
@@ -282,10 +282,10 @@ def _pair_reader(items: list[_Reader]) -> _Reader:
             raise ValueError(f"must be a list of {len(items)}")
         faults: list[ValueFault] = []
         pairs = enumerate(zip(items, values, strict=True))
-        found = tuple(_inner(item, each, index, faults) for index, (item, each) in pairs)
+        results = tuple(_inner(item, each, index, faults) for index, (item, each) in pairs)
         if faults:
             raise InvalidValue(faults)
-        return found
+        return results
 
     return read
 
@@ -309,12 +309,12 @@ def _mapping_reader(kind: Any, arguments: tuple[Any, ...], mode: _Mode) -> _Read
 
     def read(value: Any) -> Any:
         faults: list[ValueFault] = []
-        found: dict[Any, Any] = {}
-        for name, each in _object(value).items():
-            found[_inner(key, name, name, faults)] = _inner(item, each, name, faults)
+        items: dict[Any, Any] = {}
+        for name, inner_value in _object(value).items():
+            items[_inner(key, name, name, faults)] = _inner(item, inner_value, name, faults)
         if faults:
             raise InvalidValue(faults)
-        return MappingProxyType(found) if is_frozen else found
+        return MappingProxyType(items) if is_frozen else items
 
     return read
 
@@ -344,7 +344,7 @@ def _faults_within(step: str | int, value: Any, error: ValueError) -> list[Value
     """Return the faults of a value inside of another one."""
     if not isinstance(error, InvalidValue):
         return [ValueFault((step,), "value", str(error), value)]
-    return [replace(each, path=(step, *each.path)) for each in error.faults]
+    return [replace(fault, path=(step, *fault.path)) for fault in error.faults]
 
 
 # Objects
@@ -373,9 +373,9 @@ def _shape(kinds: tuple[type, ...], mode: _Mode) -> _Shape:
         hints = get_type_hints(kind, include_extras=True)
         for field in fields(kind):
             hint = hints[field.name]
-            if not mode.is_own and (found := limit_of(hint, Hidden)) is not None:
-                if found.value is not None:
-                    hidden[field.name] = found.value
+            if not mode.is_own and (hidden_default := limit_of(hint, Hidden)) is not None:
+                if hidden_default.value is not None:
+                    hidden[field.name] = hidden_default.value
                 continue
             key = field.name if mode.is_own else key_of(field.name, hint)
             readers[key] = (field.name, _lazily(hint, mode), allows_none(hint))
@@ -405,11 +405,11 @@ def _object_reader(kind: type, mode: _Mode) -> _Reader:
         if isinstance(value, kind):  # a form of it
             return value
         shape = _shape((kind,), mode)
-        found = _read_object(shape, value)
-        missing = [key for key, name in shape.required if name not in found]
+        values = _read_object(shape, value)
+        missing = [key for key, name in shape.required if name not in values]
         if missing:
             raise InvalidValue([ValueFault((key,), "missing", "is missing") for key in missing])
-        return kind(**shape.hidden, **found)
+        return kind(**shape.hidden, **values)
 
     return read
 
@@ -417,26 +417,28 @@ def _object_reader(kind: type, mode: _Mode) -> _Reader:
 def _read_object(shape: _Shape, value: Any) -> dict[str, Any]:
     """Return the fields of an object by their names."""
     faults: list[ValueFault] = []
-    found: dict[str, Any] = {}
-    for key, each in _object(value).items():
+    values: dict[str, Any] = {}
+    for key, field_value in _object(value).items():
         field = shape.readers.get(key)
         if field is None and not shape.is_open:
             field = shape.readers.get(snake_case(key))
             if field is None:
                 known = ", ".join(shape.readers)
-                faults.append(ValueFault((key,), "unknown", f"is unknown; known are {known}", each))
+                faults.append(
+                    ValueFault((key,), "unknown", f"is unknown; known are {known}", field_value)
+                )
         if field is None:
             continue
-        if field[0] in found:
-            faults.append(ValueFault((key,), "value", "is set twice", each))
+        if field[0] in values:
+            faults.append(ValueFault((key,), "value", "is set twice", field_value))
             continue
         name, reader, may_be_none = field
-        if each is None and not may_be_none:
+        if field_value is None and not may_be_none:
             continue
         try:  # as in `_inner`, a call less
-            found[name] = None if each is None else reader(each)
+            values[name] = None if field_value is None else reader(field_value)
         except ValueError as error:
-            faults += _faults_within(key, each, error)
+            faults += _faults_within(key, field_value, error)
     if faults:
         raise InvalidValue(faults)
-    return found
+    return values

@@ -400,4 +400,4 @@ async def _fork(
 
 def _with_new_ids(recipe: str, ids: Mapping[str, str]) -> str:
     """Return a recipe that names other messages: each string that is an id is replaced."""
-    return re.sub(r'"([^"\\]*)"', lambda found: f'"{ids.get(found[1], found[1])}"', recipe)
+    return re.sub(r'"([^"\\]*)"', lambda match: f'"{ids.get(match[1], match[1])}"', recipe)

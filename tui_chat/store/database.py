@@ -74,8 +74,8 @@ class Transaction:
 
     async def row(self, sql: str, *values: object) -> Row | None:
         """Run a statement and return its first row; None if there is none."""
-        found = await self.rows(sql, *values)
-        return found[0] if found else None
+        result = await self.rows(sql, *values)
+        return result[0] if result else None
 
     async def map_rows(
         self, make: Callable[[object, Row], _T], sql: str, *values: object
@@ -112,13 +112,13 @@ class Transaction:
 
     async def _run(self, sql: str, values: tuple[object, ...]) -> list[Row]:
         try:
-            found = await self._connection.execute_fetchall(sql, values)
+            result = await self._connection.execute_fetchall(sql, values)
         except UnicodeEncodeError:  # raised before the statement runs
-            found = await self._connection.execute_fetchall(sql, _storable(values))
+            result = await self._connection.execute_fetchall(sql, _storable(values))
         except Exception as error:
             clear_frames(error.__traceback__)  # a cursor there would keep this state of the file
             raise
-        return cast("list[Row]", found)
+        return cast("list[Row]", result)
 
 
 @dataclass(frozen=True, slots=True)
@@ -391,10 +391,10 @@ def _identity(path: Path) -> tuple[int, int] | None:
     name are lost when it is closed, and SQLite does not notice.
     """
     try:
-        found = path.stat()
+        status = path.stat()
     except FileNotFoundError:
         return None
-    return found.st_dev, found.st_ino
+    return status.st_dev, status.st_ino
 
 
 def _flat_batches(rows: Iterable[Sequence[object]], count: int) -> list[tuple[object, ...]]:

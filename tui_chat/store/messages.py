@@ -256,11 +256,11 @@ async def insert_messages(tx: Transaction, added: Sequence[tuple[Entry, InsertPo
     meanwhile, and every session is counted once. No other program sees the file without it: the
     same transaction creates it again, or is rolled back.
     """
-    found = await tx.row("SELECT coalesce(max(seq), 0) + 1 FROM messages")
+    sequence_row = await tx.row("SELECT coalesce(max(seq), 0) + 1 FROM messages")
     counting = await tx.row("SELECT sql FROM sqlite_master WHERE name = 'message_is_counted'")
-    if found is None or counting is None:
+    if sequence_row is None or counting is None:
         raise AssertionError("an aggregate returns a row, and every schema has the trigger")
-    first: int = found[0]
+    first: int = sequence_row[0]
     counts: dict[str, list[int]] = {}
     for entry, placement in added:
         count = counts.setdefault(placement.session_id, [0, 0])

@@ -59,8 +59,8 @@ class SessionListCache:
     async def read(self, tx: Transaction) -> tuple[SessionSummary, ...]:
         """Return the list as it is now; the same object if nothing changed."""
         roles = await _role_names(tx)  # the first statement decides which state of the file is read
-        found = await tx.row("PRAGMA data_version")
-        version: int | None = found[0] if found else None
+        row = await tx.row("PRAGMA data_version")
+        version: int | None = row[0] if row else None
         if self._version is None:
             await _track_changes(tx)
         if version != self._version or roles != self._roles:
@@ -70,13 +70,13 @@ class SessionListCache:
             if not changed:
                 return self._summaries
             condition = f"{_LISTED} AND {_CHANGED}"
-            unchanged = [each for each in self._ranked if each[1] not in changed]
+            unchanged = [rank for rank in self._ranked if rank[1] not in changed]
         ranked = await _read_ranked(tx, condition, roles)
         await tx.run("DELETE FROM temp.changed_sessions")
         ranked += unchanged
         ranked.sort(reverse=True)
         self._version, self._roles, self._ranked = version, roles, ranked
-        self._summaries = tuple([each[2] for each in ranked])
+        self._summaries = tuple([rank[2] for rank in ranked])
         return self._summaries
 
 
@@ -85,7 +85,7 @@ async def newest_summaries(tx: Transaction, limit: int) -> tuple[SessionSummary,
     ranked = await _read_ranked(
         tx, f"{_LISTED} ORDER BY touched DESC, seq DESC LIMIT ?", await _role_names(tx), limit
     )
-    return tuple([each[2] for each in ranked])
+    return tuple([rank[2] for rank in ranked])
 
 
 async def trashed_summaries(tx: Transaction) -> tuple[SessionSummary, ...]:
@@ -93,7 +93,7 @@ async def trashed_summaries(tx: Transaction) -> tuple[SessionSummary, ...]:
     ranked = await _read_ranked(
         tx, "deleted IS NOT NULL ORDER BY deleted DESC, touched DESC", await _role_names(tx)
     )
-    return tuple([each[2] for each in ranked])
+    return tuple([rank[2] for rank in ranked])
 
 
 async def _read_ranked(

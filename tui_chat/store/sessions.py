@@ -178,10 +178,10 @@ class SessionStore:
         if not statuses:
             return summaries
         return tuple(
-            each._replace(status=statuses[each.session_id])
-            if each.status == "streaming" and each.session_id in statuses
-            else each
-            for each in summaries
+            summary._replace(status=statuses[summary.session_id])
+            if summary.status == "streaming" and summary.session_id in statuses
+            else summary
+            for summary in summaries
         )
 
     async def update(self, session_id: str, **changes: Unpack[SessionChanges]) -> Session:

@@ -109,14 +109,14 @@ class TranscriptStore:
                 None if session.role_id is None else await find_role(tx, session.role_id),
                 tuple((await find_variables(tx, session_id)).items()),
                 sent,
-                await revisions_of_recipes(tx, (each.request.recipe for each in sent)),
+                await revisions_of_recipes(tx, (request.request.recipe for request in sent)),
                 await find_draft(tx, session_id) if requests else "",
             )
 
-        found = await self._database.read(work)
-        if found is None or not self._unsaved:
-            return found
-        return replace(found, entries=self._unsaved.applied_to_all(found.entries))
+        transcript = await self._database.read(work)
+        if transcript is None or not self._unsaved:
+            return transcript
+        return replace(transcript, entries=self._unsaved.applied_to_all(transcript.entries))
 
 
 class _DryRun(Exception):
@@ -131,7 +131,7 @@ async def _import(
     tx: Transaction, batch: Sequence[SessionTranscript], now: float
 ) -> tuple[ImportResult, ...]:
     stored = await _known_messages(tx, batch)
-    known = {message_id: each.session_id for message_id, each in stored.items()}
+    known = {message_id: request.session_id for message_id, request in stored.items()}
     plan = _Plan(stored, await _known_titles(tx, batch), known)
     results = tuple(plan.add(transcript, now) for transcript in batch)
     for transcript in batch:
@@ -146,7 +146,7 @@ async def _import(
         await write_reply(tx, entry)
     new_ids = {entry.message.id for entry, _ in plan.entries}
     for transcript in batch:
-        sent = [each for each in transcript.requests if each.message_id in new_ids]
+        sent = [request for request in transcript.requests if request.message_id in new_ids]
         if sent:
             await insert_imported_requests(tx, sent)
             for kind, text in transcript.revisions:

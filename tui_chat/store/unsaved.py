@@ -35,8 +35,8 @@ class UnsavedReplies:
 
     def get(self, entry_id: str) -> Entry | None:
         """Return the ended reply; None if its end is in the file or it has not ended."""
-        found = self._ended.get(entry_id)
-        return None if found is None else found[1]
+        ended_reply = self._ended.get(entry_id)
+        return None if ended_reply is None else ended_reply[1]
 
     def session_statuses(self) -> dict[str, str]:
         """Return by session id how its unsaved reply ended."""

@@ -87,7 +87,7 @@ class UsageStore:
                         cost,
                         priced,
                     ) = row
-                    found = ReplyUsage(
+                    usage = ReplyUsage(
                         *(session, title, endpoint, model, status, at),
                         Usage(*counts),
                         cost_of_text(cost),
@@ -96,17 +96,17 @@ class UsageStore:
                 same = hash((endpoint, model, at, length, *counts))
                 if same not in seen:
                     seen.add(same)
-                    yield found
+                    yield usage
             if len(rows) < _PAGE:
                 break
         for row in await self._database.rows(_SIDE_REQUESTS, *ids, session_id):
             with decoding("side request"):
                 session, title, endpoint, model, status, at, *counts, cost, priced, kind = row
-                found = ReplyUsage(
+                usage = ReplyUsage(
                     *(session, title, endpoint, model, status, at),
                     Usage(*counts),
                     cost_of_text(cost),
                     priced,
                     kind,
                 )
-            yield found
+            yield usage

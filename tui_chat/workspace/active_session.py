@@ -146,7 +146,9 @@ class ActiveSession:
     def replace_entry(self, entry: Entry) -> None:
         """Replace an entry of the active branch without reading the branch again."""
         entries = self.core.state.entries
-        entries = tuple(entry if each.message.id == entry.message.id else each for each in entries)
+        entries = tuple(
+            entry if other.message.id == entry.message.id else other for other in entries
+        )
         self.core.update(BranchChanged(), entries=entries)
 
     # --- a new chat ----------------------------------------------------------------------
@@ -228,8 +230,10 @@ def _with_known(old: tuple[Entry, ...], new: tuple[Entry, ...]) -> tuple[Entry, 
     by_id = {entry.message.id: entry for entry in old}
     kept: list[Entry] = []
     for entry in new:
-        known = by_id.get(entry.message.id)
-        kept.append(known if known is not None and known == entry else entry)
+        previous_entry = by_id.get(entry.message.id)
+        kept.append(
+            previous_entry if previous_entry is not None and previous_entry == entry else entry
+        )
     return tuple(kept)
 
 

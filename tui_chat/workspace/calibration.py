@@ -71,4 +71,4 @@ def read_corrections(text: str) -> dict[tuple[str, str], Correction]:
         stored: tuple[_StoredCorrection, ...] = unpack(tuple[_StoredCorrection, ...], text)
     except (ValueError, TypeError, LookupError, AttributeError):
         return {}
-    return {(each.endpoint, each.model): each.correction for each in stored}
+    return {(correction.endpoint, correction.model): correction.correction for correction in stored}

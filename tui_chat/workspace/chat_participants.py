@@ -33,11 +33,11 @@ def profile_files(library: Library) -> dict[str, str]:
     """Return the files of profiles by the names in them and by their own, in lower case; files
     that cannot be read have only their own.
     """
-    found: dict[str, str] = {}
+    files: dict[str, str] = {}
     for file in library.names("profiles"):
         with suppress(InputError):
-            found.setdefault(library.profile(file).name.casefold(), file)
-    return {**found, **{file.casefold(): file for file in library.names("profiles")}}
+            files.setdefault(library.profile(file).name.casefold(), file)
+    return {**files, **{file.casefold(): file for file in library.names("profiles")}}
 
 
 @dataclass(slots=True)
@@ -75,7 +75,7 @@ class ChatParticipants:
                 self.unknown[character] = None
         if profile is None:
             settings = replace(settings, user_name=user or None)
-        role = next((each for each in cards if each.role_id == role_id), None)
+        role = next((card for card in cards if card.role_id == role_id), None)
         session = replace(session, role_id=role_id, profile=profile or "", settings=settings)
         return replace(transcript, session=session, role=role)
 

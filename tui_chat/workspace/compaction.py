@@ -211,8 +211,8 @@ class Compaction:
         await self._sessions.refresh(plan.session_id)
 
         async def restore() -> None:
-            found = await store.sessions.get(plan.session_id)
-            if found is not None and found.head_id == entry.message.id:
+            session = await store.sessions.get(plan.session_id)
+            if session is not None and session.head_id == entry.message.id:
                 await store.messages.delete(entry.message.id)
             else:  # what follows it must stay
                 await self._switch(entry.message.id, enabled=False)

@@ -52,8 +52,8 @@ MULTI_SESSION_FORMATS = frozenset(("json", "shared"))
 
 def export_formats() -> dict[str, ExportPath]:
     """Return the formats of the core and of plugins by their names, as lists show them."""
-    added = (each for plugin in extensions.plugins() for each in plugin.exports)
-    return {each.name: each for each in (*_OWN, *added)}
+    added = (entry for plugin in extensions.plugins() for entry in plugin.exports)
+    return {entry.name: entry for entry in (*_OWN, *added)}
 
 
 async def exported_texts(

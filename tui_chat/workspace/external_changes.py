@@ -130,8 +130,8 @@ class ExternalChanges:
         state = self.core.state
         if state.sessions is not self._listed:
             self._listed = state.sessions
-            streaming = (each for each in state.sessions if each.status == "streaming")
-            self._streaming = frozenset(each.session_id for each in streaming)
+            streaming = (session for session in state.sessions if session.status == "streaming")
+            self._streaming = frozenset(session.session_id for session in streaming)
         return state.followed is not None or not self._streaming <= state.streaming_sessions
 
     # --- the active session --------------------------------------------------------------

@@ -86,12 +86,16 @@ async def import_files(
                 await store.roles.save(role, card.picture)
         cards = [role for report in reports for role in report.cards]
         transcripts = [
-            await _with_participants(store, transcript, participants, cards, found.place, user)
-            for _, found, transcript, user in batch.conversations
+            await _with_participants(
+                store, transcript, participants, cards, conversation.place, user
+            )
+            for _, conversation, transcript, user in batch.conversations
         ]
         results = await store.transcripts.add_many(transcripts, dry_run=dry_run)
-        for (report, found, _, _), imported in zip(batch.conversations, results, strict=True):
-            _count(report, found, imported)
+        for (report, conversation, _, _), imported in zip(
+            batch.conversations, results, strict=True
+        ):
+            _count(report, conversation, imported)
         if progress is not None:
             progress(batch.report)
         batch = await next_batch
@@ -133,9 +137,9 @@ async def _with_participants(
     return transcript if participants is None else await participants.assign(transcript, cards)
 
 
-def _count(report: Report, found: FoundConversation, imported: ImportResult) -> None:
+def _count(report: Report, conversation: FoundConversation, imported: ImportResult) -> None:
     if imported.fault:
-        report.fault(found.place, imported.fault)
+        report.fault(conversation.place, imported.fault)
         return
     report.session_ids.append(imported.session_id)
     report.added += imported.added
@@ -149,7 +153,7 @@ def _count(report: Report, found: FoundConversation, imported: ImportResult) -> 
     else:
         report.known += 1
     if imported.is_new or imported.added:
-        report.notes.update(found.notes)
+        report.notes.update(conversation.notes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,25 +197,23 @@ def _batches(reports: Iterable[Report], taker: LibraryImport | None) -> Iterator
             if taker is not None and report.path.is_dir():
                 importer = folder_import(report.path, taker, report)
                 user = None if importer is None else _UserFolder(importer)
-            for found in (
-                _found_in(report, taker) if user is None else _in_user_folder(user, report)
-            ):
-                if isinstance(found, FoundConversation) and found.transcript is None:
-                    if not found.ignored:
-                        report.fault(found.place, found.fault, found.advice)
+            for item in _found_in(report, taker) if user is None else _in_user_folder(user, report):
+                if isinstance(item, FoundConversation) and item.transcript is None:
+                    if not item.ignored:
+                        report.fault(item.place, item.fault, item.advice)
                     continue
                 batch = batch or _Batch(report)
                 batch.report = report
-                if isinstance(found, _FoundCard):
+                if isinstance(item, _FoundCard):
                     if user is not None:
-                        role = user.importer.card(found.place, found.role)
-                        found = replace(found, role=role)
-                        user.roles[found.place] = role
-                    batch.cards.append((report, found))
-                    batch.size += len(found.picture) // _MESSAGE_BYTES + 1
-                elif found.transcript is not None:
-                    batch.conversations.append((report, found, found.transcript, user))
-                    batch.size += len(found.transcript.entries) + 1
+                        role = user.importer.card(item.place, item.role)
+                        item = replace(item, role=role)
+                        user.roles[item.place] = role
+                    batch.cards.append((report, item))
+                    batch.size += len(item.picture) // _MESSAGE_BYTES + 1
+                elif item.transcript is not None:
+                    batch.conversations.append((report, item, item.transcript, user))
+                    batch.size += len(item.transcript.entries) + 1
                 if batch.size >= _BATCH:
                     yield batch
                     batch = None
@@ -254,13 +256,13 @@ def _found_in(
             report.size = file.seek(0, 2)
             file.seek(0)
             source = ImportSource(report.path, name)
-            for found in read_conversations(_pieces(file, report), source=source):
-                if found.unknown and not found.place and _may_be_card(file):
+            for conversation in read_conversations(_pieces(file, report), source=source):
+                if conversation.unknown and not conversation.place and _may_be_card(file):
                     yield _read_card(file, name)
                     return
-                if found.unknown and taker is not None and taker.take(name, file, report):
+                if conversation.unknown and taker is not None and taker.take(name, file, report):
                     return
-                yield found
+                yield conversation
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
         raise InputError(f"cannot be read: {_reason(error)}") from error
 
@@ -297,7 +299,7 @@ def _in_folder(
     """Yield the conversations and cards of all files in a folder; links are not followed."""
     files: list[Path] = []
     for name, below, names in os.walk(folder):
-        below[:] = sorted(each for each in below if not each.startswith("."))
+        below[:] = sorted(folder for folder in below if not folder.startswith("."))
         files += [Path(name, each) for each in sorted(names) if _may_hold(each) or is_zip(each)]
     files = [file for file in files if file.is_file() and not file.is_symlink()]
     files.sort(key=lambda file: not _is_named_as_card(file.name))
@@ -315,9 +317,9 @@ def _in_folder(
                 else:
                     source = ImportSource(file, file.name, companions)
                     of_file = _read_one_of_many(place, opened, report, source, taker)
-                for found in of_file:
+                for conversation in of_file:
                     is_empty = False
-                    yield found
+                    yield conversation
         except OSError as error:
             is_empty = False
             yield FoundConversation(place, fault=f"cannot be read: {_reason(error)}")
@@ -338,10 +340,10 @@ def _archive_of_many(
     """Yield the conversations and cards of an archive in a folder; one without any is no error."""
     inner = Report(report.path)
     try:
-        for found in _in_archive(file, inner, taker):
-            if isinstance(found, FoundConversation):
-                found = replace(found, place=f"{name}: {found.place}" if found.place else name)
-            yield found
+        for item in _in_archive(file, inner, taker):
+            if isinstance(item, FoundConversation):
+                item = replace(item, place=f"{name}: {item.place}" if item.place else name)
+            yield item
     except _NoConversations:
         report.skip(name)
     except InputError as error:
@@ -357,9 +359,9 @@ def _archive_of_many(
 
 def conversations_in_archive(file: IO[bytes]) -> Iterator[FoundConversation]:
     """Yield the conversations of all files in an archive. Raises InputError if it has none."""
-    for found in _in_archive(file, Report(Path()), None):
-        if isinstance(found, FoundConversation):
-            yield found
+    for item in _in_archive(file, Report(Path()), None):
+        if isinstance(item, FoundConversation):
+            yield item
 
 
 def archive_members(file: IO[bytes]) -> Iterator[IO[bytes]]:
@@ -367,7 +369,7 @@ def archive_members(file: IO[bytes]) -> Iterator[IO[bytes]]:
     InputError for an archive that cannot be read.
     """
     with _archive_faults(), zipfile.ZipFile(file) as archive:
-        members = [each for each in archive.infolist() if _may_hold(each.filename)]
+        members = [entry for entry in archive.infolist() if _may_hold(entry.filename)]
         _refuse_bomb(sum(m.file_size for m in members), sum(m.compress_size for m in members))
         for member in members:
             with archive.open(member) as inner:
@@ -392,16 +394,18 @@ def _in_archive(
     """Yield the conversations and cards of all files in an archive."""
     is_empty = True
     with _archive_faults(), zipfile.ZipFile(file) as archive:
-        members = [each for each in archive.infolist() if _may_hold(each.filename)]
+        members = [entry for entry in archive.infolist() if _may_hold(entry.filename)]
         members.sort(key=lambda member: not _is_named_as_card(member.filename))
         report.size = sum(member.file_size for member in members)
         _refuse_bomb(report.size, sum(member.compress_size for member in members))
         for member in members:
             with archive.open(member) as inner:
                 source = ImportSource(name=member.filename.rpartition("/")[2])
-                for found in _read_one_of_many(member.filename, inner, report, source, taker):
+                for conversation in _read_one_of_many(
+                    member.filename, inner, report, source, taker
+                ):
                     is_empty = False
-                    yield found
+                    yield conversation
     if is_empty and not report.files:
         sentence = "the archive contains no conversations or character cards"
         raise _NoConversations(sentence, advice=known_formats())
@@ -449,15 +453,17 @@ def _read_one_of_many(
         else:
             report.skip(name)
         return
-    for found in read_conversations(_pieces(file, report), source=source):
-        if found.unknown and not found.place and _may_be_card(file):
+    for conversation in read_conversations(_pieces(file, report), source=source):
+        if conversation.unknown and not conversation.place and _may_be_card(file):
             yield from _card_of_many(name, file, report)
-        elif found.unknown and taker is not None and taker.take(name, file, report):
+        elif conversation.unknown and taker is not None and taker.take(name, file, report):
             return
-        elif found.unknown:
+        elif conversation.unknown:
             report.skip(name)
-        elif not found.ignored:
-            yield replace(found, place=f"{name}: {found.place}" if found.place else name)
+        elif not conversation.ignored:
+            yield replace(
+                conversation, place=f"{name}: {conversation.place}" if conversation.place else name
+            )
 
 
 def _card_of_many(

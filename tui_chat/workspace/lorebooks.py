@@ -71,7 +71,7 @@ class Lorebooks:
             book = self._in_session(place)
             if book is not None and origin.id.startswith(f"{book.name}/"):
                 entry = origin.id.removeprefix(f"{book.name}/")
-                if any(each.id == entry for each in book.entries):
+                if any(lore_entry.id == entry for lore_entry in book.entries):
                     return place, entry
         return None
 

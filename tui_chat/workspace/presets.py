@@ -256,12 +256,12 @@ class Presets:
 
     def _close(self, name: str) -> None:
         known = self.core.state.open_presets
-        self.core.update(open_presets={n: each for n, each in known.items() if n != name})
+        self.core.update(open_presets={n: preset for n, preset in known.items() if n != name})
 
     def _stamp(self, name: str) -> FileStamp:
         try:
             path = self.core.library.preset_file(name)
-            found = path.stat()
+            status = path.stat()
         except (InputError, OSError):
             return None
-        return str(path), found.st_mtime_ns, found.st_size
+        return str(path), status.st_mtime_ns, status.st_size

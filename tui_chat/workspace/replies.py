@@ -222,7 +222,7 @@ class Replies:
         """Wait until no reply arrives, and what has arrived is stored and shown."""
         while True:
             waiting = [*self._tasks.values(), *([self._ending] if self._ending else [])]
-            left = [each for each in waiting if not each.done()]
+            left = [task for task in waiting if not task.done()]
             if not left:
                 return
             await asyncio.wait(left)

@@ -162,9 +162,9 @@ class RequestHistory:
         reply = last_reply(entries)
         if reply is None or reply.status == "streaming":
             return None
-        found = await store.requests.source(reply.message.id)
-        if found is not None:
-            source, is_kept = found
+        stored_source = await store.requests.source(reply.message.id)
+        if stored_source is not None:
+            source, is_kept = stored_source
             is_foreign = source in RECORDED_SOURCES
             return ForeignReply(reply.message.id, is_kept) if is_foreign else None
         is_own = bool(session.endpoint) or any(entry.endpoint for entry in entries)
@@ -187,8 +187,8 @@ class RequestHistory:
             sent = await store.requests.last_accepted(state.session_id, endpoint, before)
             if sent is None:
                 return None
-            found = (await self.request(sent.message_id, entries)).shown
-            return None if found is None else LastSent(sent.message_id, found)
+            composed = (await self.request(sent.message_id, entries)).shown
+            return None if composed is None else LastSent(sent.message_id, composed)
         return None
 
     async def before(self, entry_id: str, protocol: Protocol) -> Composed | None:
@@ -197,12 +197,12 @@ class RequestHistory:
         """
         with suppress(TuiChatError):
             sent = await self.core.active_store.requests.list(self.core.state.session_id)
-            ids = [each.message_id for each in sent]
+            ids = [request.message_id for request in sent]
             older = sent[: ids.index(entry_id)] if entry_id in ids else ()
-            of_protocol = [each for each in older if each.request.protocol is protocol]
-            found = of_protocol[-1] if of_protocol else None
-            if found is not None:
-                return (await self.request(found.message_id)).shown
+            of_protocol = [request for request in older if request.request.protocol is protocol]
+            newest = of_protocol[-1] if of_protocol else None
+            if newest is not None:
+                return (await self.request(newest.message_id)).shown
         return None
 
     @reported(None)
@@ -320,8 +320,8 @@ class RequestHistory:
 
 def _model_in_url(url: str) -> str:
     """Return the model that a URL names, as Gemini's do; empty for none."""
-    found = re.search(r"/models/([^/:?]+):", url)
-    return found.group(1) if found else ""
+    match = re.search(r"/models/([^/:?]+):", url)
+    return match.group(1) if match else ""
 
 
 def with_known_messages(path: Iterable[Entry], known: Iterable[Entry]) -> tuple[Entry, ...]:

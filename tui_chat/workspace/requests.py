@@ -156,17 +156,17 @@ class Requests:
         memory, state = self._composed, self.core.state
         own = state.endpoint.protocol
         wanted = protocol or own
-        found = memory.get((draft, parts, wanted))
-        if found is None:
+        composed = memory.get((draft, parts, wanted))
+        if composed is None:
             base = memory.get((draft, parts, own))
             base = base or compose(self._inputs(state, draft, self._history, parts))
-            found = self.in_protocol(base, wanted)
+            composed = self.in_protocol(base, wanted)
             for key in [key for key in tuple(memory) if key[:2] != (draft, parts)]:
                 memory.pop(key, None)
-            memory |= {(draft, parts, own): base, (draft, parts, wanted): found}
+            memory |= {(draft, parts, own): base, (draft, parts, wanted): composed}
         if memory is self._composed:
             self._searched = _search_key(state)
-        return found
+        return composed
 
     def inputs(self, draft: str, parts: tuple[Part, ...] = ()) -> Inputs:
         """Return what `compose` composes the request of a draft and its attachments from."""
@@ -342,8 +342,10 @@ class Requests:
         """Return an endpoint of a protocol, on the active endpoint's host if there is one."""
         state = self.core.state
         host = state.endpoint.base_url.partition("://")[2].partition("/")[0]
-        candidates = [each for each in state.config.endpoints if each.protocol is protocol]
-        same_host = [each for each in candidates if f"://{host}" in each.base_url]
+        candidates = [
+            endpoint for endpoint in state.config.endpoints if endpoint.protocol is protocol
+        ]
+        same_host = [endpoint for endpoint in candidates if f"://{host}" in endpoint.base_url]
         return (same_host or candidates)[0]
 
 

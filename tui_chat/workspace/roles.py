@@ -92,7 +92,7 @@ class Roles:
 
     async def mark_used(self, role_id: str) -> None:
         """Remember that a session was created with a role; empty for none. Raises StoreError."""
-        recent = [role_id, *(each for each in await self._recent() if each != role_id)]
+        recent = [role_id, *(other for other in await self._recent() if other != role_id)]
         await self.core.remember("roles_used", json.dumps(recent[:MAX_RECENT_ROLES]))
         await self.refresh()
 
@@ -207,10 +207,10 @@ class Roles:
         """Return a stored setting parsed as JSON; None if there is none of this type."""
         text = await self.core.store.settings.get(key)
         try:
-            found = json.loads(text) if text else None
+            value = json.loads(text) if text else None
         except ValueError:
             return None
-        return found if isinstance(found, kind) else None
+        return value if isinstance(value, kind) else None
 
 
 def _validated(role: Role) -> Role:

@@ -44,7 +44,7 @@ class SessionCatalog:
         if has_more:
             read = {summary.session_id for summary in first}
             known = self.core.state.sessions
-            first = (*first, *(each for each in known if each.session_id not in read))
+            first = (*first, *(summary for summary in known if summary.session_id not in read))
         self.core.update(SessionsChanged(), sessions=first)
         return has_more
 
@@ -67,7 +67,7 @@ class SessionCatalog:
         """Mark a session as read if it is listed as unread."""
         sessions = self.core.state.sessions
         if self.core.remembers and any(
-            each.unread for each in sessions if each.session_id == session_id
+            session.unread for session in sessions if session.session_id == session_id
         ):
             await self.core.store.sessions.update(session_id, unread=False)
             await self.refresh()

@@ -59,7 +59,7 @@ class SessionOrganization:
         `Workspace.undo` restores archived sessions.
         """
         core, store = self.core, self.core.store
-        not_archived = [each for each in self._summaries(session_ids) if not each.archived]
+        not_archived = [session for session in self._summaries(session_ids) if not session.archived]
         changes: SessionChanges = {}
         if pinned is not None:
             changes["pinned"] = pinned
@@ -74,7 +74,7 @@ class SessionOrganization:
         await store.sessions.update_many(dict.fromkeys(session_ids, changes))
         await self._refresh(session_ids)
         if archived and not_archived:
-            ids = tuple(each.session_id for each in not_archived)
+            ids = tuple(session.session_id for session in not_archived)
 
             async def restore() -> None:
                 await store.sessions.update_many({key: {"archived": False} for key in ids})
@@ -130,7 +130,7 @@ class SessionOrganization:
 
     def _summaries(self, session_ids: Collection[str]) -> list[SessionSummary]:
         sessions = self.core.state.sessions
-        return [each for each in sessions if each.session_id in session_ids]
+        return [session for session in sessions if session.session_id in session_ids]
 
 
 def _description(sessions: list[SessionSummary]) -> str:

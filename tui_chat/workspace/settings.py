@@ -138,9 +138,9 @@ class SessionSetup:
             name = typed_setting_name(name)
         except SettingError as error:
             raise InputError(f"{error}.") from error
-        found = next((each for each in report_settings(composed) if each.name == name), None)
-        if found is not None:
-            return found.sentence
+        report = next((each for each in report_settings(composed) if each.name == name), None)
+        if report is not None:
+            return report.sentence
         if composed.inputs is not None:
             value, source = inherited_settings(composed.inputs).get(name, ("", ""))
             if value:
@@ -255,9 +255,9 @@ class SessionSetup:
         """Look for model servers on this machine, and offer their models."""
         core = self.core
         known = core.state.config.endpoints
-        found = await discover_endpoints(known, core.client)
+        discovered = await discover_endpoints(known, core.client)
         config = core.state.config
-        endpoints = merge_discovered(config.endpoints, found)
+        endpoints = merge_discovered(config.endpoints, discovered)
         core.update(config=replace(config, endpoints=endpoints))
 
     # --- when a session is opened ----------------------------------------------------------
@@ -338,7 +338,7 @@ class SessionSetup:
         since.
         """
         config = self.core.state.config
-        names = [each.name for each in config.endpoints]
+        names = [endpoint.name for endpoint in config.endpoints]
         match json.loads(await self.core.store.settings.get(_LAST_MODEL) or "[]"):
             case [str(name), str(model), config.endpoint, config.model] if name in names:
                 return config.endpoint_named(name), model
@@ -379,13 +379,13 @@ class SessionSetup:
 
     def _lorebooks(self, names: tuple[str, ...]) -> tuple[Lorebook, ...]:
         """Return the lorebooks with these names; one that cannot be read is reported."""
-        found: list[Lorebook] = []
+        lorebooks: list[Lorebook] = []
         for name in names:
             try:
-                found.append(self.core.library.lorebook(name))
+                lorebooks.append(self.core.library.lorebook(name))
             except InputError as error:
                 self._report(error, "The session continues without this lorebook.")
-        return tuple(found)
+        return tuple(lorebooks)
 
     def _report(self, error: TuiChatError, consequence: str) -> None:
         sentence = str(error).removesuffix(".")

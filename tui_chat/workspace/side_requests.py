@@ -98,8 +98,8 @@ class SideRequests:
     async def sent(self) -> tuple[SideRequest, ...]:
         """Return those of the active session whose exact bodies are kept, the newest first."""
         core = self.core
-        found = await core.active_store.side_requests.list(core.state.session_id)
-        return tuple(each for each in reversed(found) if each.body)
+        side_requests = await core.active_store.side_requests.list(core.state.session_id)
+        return tuple(request for request in reversed(side_requests) if request.body)
 
     async def _store(
         self,

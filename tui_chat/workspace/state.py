@@ -237,7 +237,7 @@ class LiveRequestState:
 def _with_book(books: tuple[Lorebook, ...], book: Lorebook) -> tuple[Lorebook, ...]:
     """Return the books with another one, unless all its entries are in one of them."""
     contents = {entry.content for entry in book.entries}
-    if any(contents <= {entry.content for entry in each.entries} for each in books):
+    if any(contents <= {entry.content for entry in lorebook.entries} for lorebook in books):
         return books
     return (*books, book)
 
@@ -363,8 +363,8 @@ class WorkspaceState:
             *((role.settings,) if role is not None else ()),
             self.endpoint.settings,
         )
-        user = next(filter(None, (each.user_name for each in places)), "")
-        character = next(filter(None, (each.char_name for each in places)), "")
+        user = next(filter(None, (place.user_name for place in places)), "")
+        character = next(filter(None, (place.char_name for place in places)), "")
         by_role = role.name if role is not None and role.name != FIRST_ROLE_NAME else ""
         by_profile = self.profile.name if self.profile is not None else ""
         return SpeakerNames(user or by_profile, character or by_role)
@@ -384,7 +384,7 @@ class WorkspaceState:
     @property
     def unsaved_presets(self) -> tuple[str, ...]:
         """The names of the presets with unsaved edits."""
-        return tuple(name for name, each in self.open_presets.items() if each.edits.is_changed)
+        return tuple(name for name, preset in self.open_presets.items() if preset.edits.is_changed)
 
     @property
     def is_streaming(self) -> bool:

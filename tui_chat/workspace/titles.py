@@ -96,11 +96,13 @@ class Titles:
             first_words = default_title(question.content)
             if session.title != first_words or not question.content.strip():
                 return
-            if any(each.kind == "title" for each in await store.side_requests.list(session_id)):
+            if any(
+                request.kind == "title" for request in await store.side_requests.list(session_id)
+            ):
                 return
             composed = self._request(question, path[-1].message)
-            found = await self._side_requests.ask("title", session_id, composed)
-            if not (title := read_title(found.text)):
+            answer = await self._side_requests.ask("title", session_id, composed)
+            if not (title := read_title(answer.text)):
                 return
             titled = await store.sessions.replace_title(session_id, first_words, title)
             if titled is not None and core.state.is_active(session_id):
@@ -111,8 +113,8 @@ class Titles:
     async def suggest(self) -> str:
         """Return a title for the active session; empty, reported, if that is not possible."""
         core = self.core
-        found = await self._side_requests.ask("title", core.state.session_id, self.request())
-        if not (title := read_title(found.text)):
+        answer = await self._side_requests.ask("title", core.state.session_id, self.request())
+        if not (title := read_title(answer.text)):
             raise InputError("The model wrote no title.")
         return title
 

@@ -122,10 +122,10 @@ def argument_fault(arguments: str) -> str:
     if not arguments.strip():
         return ""  # a tool without parameters
     try:
-        found = json.loads(arguments)
+        value = json.loads(arguments)
     except (ValueError, RecursionError) as error:
         return f"The arguments are not JSON ({error})."
-    return "" if isinstance(found, dict) else "The arguments are not a JSON object."
+    return "" if isinstance(value, dict) else "The arguments are not a JSON object."
 
 
 async def _exchange(process: asyncio.subprocess.Process, arguments: str, output: _Output) -> None:

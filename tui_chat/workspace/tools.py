@@ -127,10 +127,10 @@ class Tools:
     def stop(self) -> bool:
         """Cancel the commands that run for the active branch; return True if there were any."""
         reply, calls = unanswered_calls(self.core.state.entries)
-        found = [self._runs.get((reply.message.id, call.id)) for call in calls if reply is not None]
-        for task in filter(None, found):
+        runs = [self._runs.get((reply.message.id, call.id)) for call in calls if reply is not None]
+        for task in filter(None, runs):
             task.cancel()
-        return any(found)
+        return any(runs)
 
     async def all_ended(self) -> None:
         """Wait until no reply arrives, commands that need no consent have run, and the replies to
@@ -156,7 +156,7 @@ class Tools:
         if not core.state.is_active(session_id):
             return
         pending = core.state.pending_calls
-        calls = [each for each in pending if each.can_run and self._may_run(session_id, each.tool)]
+        calls = [call for call in pending if call.can_run and self._may_run(session_id, call.tool)]
         if not calls:
             return
         with core.reporting():
@@ -165,7 +165,7 @@ class Tools:
                     f"The model called tools {MAX_UNATTENDED_ROUNDS} times in a row.",
                     advice="Run the next call yourself to let it go on.",
                 )
-            answers = await asyncio.gather(*(self._run(each.entry_id, each.call) for each in calls))
+            answers = await asyncio.gather(*(self._run(call.entry_id, call.call) for call in calls))
             await self._store(session_id, [answer for answer in answers if answer is not None])
 
     async def _run(

@@ -83,12 +83,12 @@ def copy_to(connection: sqlite3.Connection, target: Path, *, force: bool) -> Non
 def list_backups(path: Path) -> list[Path]:
     """Return the backups beside a database, oldest first."""
     with suppress(OSError):
-        found = [
+        backups = [
             item
             for item in path.parent.iterdir()
             if item.name.startswith(f"{path.name}.") and item.name.endswith(BACKUP_SUFFIX)
         ]
-        return sorted(found, key=lambda item: (item.stat().st_mtime, item.name))
+        return sorted(backups, key=lambda item: (item.stat().st_mtime, item.name))
     return []
 
 

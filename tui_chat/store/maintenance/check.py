@@ -82,13 +82,13 @@ def _shape(connection: sqlite3.Connection) -> Iterator[str]:
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as fresh:
         version = schema.version_of(connection)
         schema.migrate(fresh, Path(":memory:"), schema.migrations()[:version])
-        wanted, found = _objects(fresh), _objects(connection)
-    for name in wanted.keys() - found.keys():
+        expected, actual = _objects(fresh), _objects(connection)
+    for name in expected.keys() - actual.keys():
         yield f"{name} is missing."
-    for name in found.keys() - wanted.keys():
+    for name in actual.keys() - expected.keys():
         yield f"{name} is unexpected."
-    for name in wanted.keys() & found.keys():
-        if wanted[name] != found[name]:
+    for name in expected.keys() & actual.keys():
+        if expected[name] != actual[name]:
             yield f"{name} has a different definition."
 
 
@@ -158,11 +158,11 @@ def _search(connection: sqlite3.Connection) -> Iterator[str]:
     # Joined by line breaks, so that words of different parts stay separate.
     connection.create_function("asides", 2, _asides, deterministic=True)
     indexes = {name: where for name, (since, where) in _INDEXES.items() if since <= version}
-    for index, wanted in indexes.items():
-        found = f"SELECT id FROM {index}_docsize"
+    for index, expected_ids in indexes.items():
+        indexed_ids = f"SELECT id FROM {index}_docsize"
         for one, other, words in (
-            (wanted, found, "is not in the search index"),
-            (found, wanted, "is in the search index, but should not be"),
+            (expected_ids, indexed_ids, "is not in the search index"),
+            (indexed_ids, expected_ids, "is in the search index, but should not be"),
         ):
             for (seq,) in connection.execute(f"{one} EXCEPT {other}"):
                 yield f"{index.split('_')[0].capitalize()} {seq} {words}."

@@ -114,10 +114,10 @@ def altered_requests(connection: sqlite3.Connection) -> Iterator[FaultyValue]:
 
 
 def _has_column(connection: sqlite3.Connection, table: str, column: str) -> bool:
-    found = connection.execute(
+    row = connection.execute(
         "SELECT 1 FROM pragma_table_info(?) WHERE name = ?", (table, column)
     ).fetchone()
-    return found is not None
+    return row is not None
 
 
 def _replacement(table: str, column: str, instead: str) -> str:

@@ -81,12 +81,12 @@ def _json(text: str) -> Any:
 
 def _objects(value: Any) -> list[_Object]:
     listed = cast("list[Any]", value) if isinstance(value, list) else []
-    return [cast("_Object", each) for each in listed if isinstance(each, dict)]
+    return [cast("_Object", item) for item in listed if isinstance(item, dict)]
 
 
 def _text(value: _Object, key: str) -> str:
-    found = value.get(key)
-    return found if isinstance(found, str) else ""
+    text = value.get(key)
+    return text if isinstance(text, str) else ""
 
 
 def _without_json_syntax(arguments: str) -> str:
@@ -100,16 +100,16 @@ def _without_json_syntax(arguments: str) -> str:
     words: list[str] = []
     waiting: list[Any] = [value]
     while waiting:
-        found = waiting.pop()
-        if isinstance(found, dict):
-            for key, each in reversed(cast("_Object", found).items()):
-                waiting += (each, f"{key}:")
-        elif isinstance(found, list):
-            waiting += reversed(cast("list[Any]", found))
-        elif isinstance(found, str):
-            words.append(found)
+        item = waiting.pop()
+        if isinstance(item, dict):
+            for key, inner_value in reversed(cast("_Object", item).items()):
+                waiting += (inner_value, f"{key}:")
+        elif isinstance(item, list):
+            waiting += reversed(cast("list[Any]", item))
+        elif isinstance(item, str):
+            words.append(item)
         else:  # a general encoder takes ten times as long, and keys wait for this thread
-            words.append(str(found) if type(found) is int else json.dumps(found))
+            words.append(str(item) if type(item) is int else json.dumps(item))
     return " ".join(words)
 
 
@@ -253,12 +253,12 @@ async def _write_titles(tx: Transaction, statement: str, session_ids: list[str])
 
 async def is_complete(tx: Transaction) -> bool:
     """Return True if the queues are empty."""
-    found = await tx.row(
+    row = await tx.row(
         "SELECT 1 WHERE EXISTS (SELECT 1 FROM unindexed_messages) "
         "OR EXISTS (SELECT 1 FROM unindexed_sessions) "
         "OR EXISTS (SELECT 1 FROM unindexed_asides)"
     )
-    return found is None
+    return row is None
 
 
 async def index_pending(tx: Transaction) -> None:

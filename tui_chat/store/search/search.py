@@ -210,8 +210,8 @@ async def _message_seqs(
     for rows in await _searched_rows(tx, query, by_time=by_time):
         sql, values = statement if rows is None else _all_of([statement, rows.condition(row)])
         if rows is None or rows.size:
-            found = await tx.rows(f"SELECT m.seq {sql} ORDER BY {order} LIMIT ?", *values, count)
-            seqs = [seq for (seq,) in found]
+            matches = await tx.rows(f"SELECT m.seq {sql} ORDER BY {order} LIMIT ?", *values, count)
+            seqs = [seq for (seq,) in matches]
         if len(seqs) == count or (rows is not None and rows.is_complete):
             break
     return seqs

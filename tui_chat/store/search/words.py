@@ -142,10 +142,10 @@ class Term:
 
 def parse_terms(text: str) -> tuple[Term, ...]:
     """Parse a typed query. Raises InputError if it has no word."""
-    found = tuple(_terms(text))
-    if not found:
+    terms = tuple(_terms(text))
+    if not terms:
         raise InputError("The query has no word.", advice="Type a word or a part of one.")
-    return found
+    return terms
 
 
 def match_expression(terms: tuple[Term, ...]) -> str:
@@ -194,14 +194,14 @@ class TermMatcher:
 
     def snippet(self, text: str) -> tuple[str, tuple[tuple[int, int], ...]]:
         """Return a part of the text on one line, and the ranges of the terms in it."""
-        found = self._ranges(text)
-        start = max(0, found[0][0] - _BEFORE) if found else 0
-        if start and (space := text.find(" ", start, found[0][0])) > 0:
+        ranges = self._ranges(text)
+        start = max(0, ranges[0][0] - _BEFORE) if ranges else 0
+        if start and (space := text.find(" ", start, ranges[0][0])) > 0:
             start = space + 1
         end = min(len(text), start + _LENGTH)
         shown, marks = "…" if start else "", list[tuple[int, int]]()
         at = start
-        for begin, stop in found:
+        for begin, stop in ranges:
             if stop > end:
                 break
             shown += _SPACE.sub(" ", text[at:begin])
@@ -216,11 +216,11 @@ class TermMatcher:
     def _ranges(self, text: str) -> list[tuple[int, int]]:
         """Return the ranges of the terms in the text itself."""
         folded = fold(text)
-        found = [
+        ranges = [
             match.span() for match in self._any.finditer(folded) if match.end() > match.start()
         ]
-        if not found or _folds_in_place(text):
-            return found
+        if not ranges or _folds_in_place(text):
+            return ranges
         # Folding makes some letters longer and joins others: fold piece by piece to see where.
         pieces = _PIECE.findall(text)
         ends = list(accumulate(len(fold(piece)) for piece in pieces))
@@ -234,7 +234,7 @@ class TermMatcher:
             for at in range(begin, piece_end):
                 starts[at], stops[at + 1] = place, piece_place
             begin, place = piece_end, piece_place
-        return [(starts[first], stops[last]) for first, last in found]
+        return [(starts[first], stops[last]) for first, last in ranges]
 
 
 _PIECE = re.compile("(?s:.)[\u0300-\u036f\u3099\u309a\u1160-\u11ff]*")
