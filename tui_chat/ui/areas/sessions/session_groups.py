@@ -18,6 +18,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import chain
 from math import inf
+from operator import attrgetter
 from typing import Literal
 
 from tui_chat.lazy_dataclass import dataclass
@@ -66,13 +67,14 @@ def grouped(summaries: Summaries, by: Grouping, now: float) -> tuple[SessionGrou
     return tuple(group for group in groups if group.sessions)
 
 
+_PARENT_ID = attrgetter("parent_id")  # in C: most lists have no side conversation
 _Sides = Mapping[str, list[SessionSummary]]
 """Side conversations by the id of their session."""
 
 
 def _without_sides(summaries: Summaries) -> tuple[Summaries, _Sides]:
     """Return the sessions of their own, and the side conversations of sessions in the list."""
-    if not any(summary.parent_id for summary in summaries):
+    if not any(map(_PARENT_ID, summaries)):
         return summaries, {}
     ids = {summary.session_id for summary in summaries if not summary.parent_id}
     own: list[SessionSummary] = []

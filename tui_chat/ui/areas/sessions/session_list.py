@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence, Set
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar, Self
 
 from rich.cells import cell_len
@@ -139,7 +139,7 @@ class SessionList(Vertical, OnePassWidget):
         self._groups: tuple[SessionGroup, ...] = ()
         self._grouped_for: tuple[object, ...] = ()
         self._typed = ""
-        self._found_ids: Set[str] = frozenset()
+        self._found: Sequence[SessionSummary] = ()
         """The words of the filter, and the sessions that it showed for them."""
         self._current: str | None = None
         self._streaming: Collection[str] = ()
@@ -201,9 +201,9 @@ class SessionList(Vertical, OnePassWidget):
         """
         found = self._find(typed)
         if typed and typed == self._typed and "#" not in typed:
-            found_ids = {each.session_id for each in found} | self._found_ids
+            found_ids = {summary.session_id for summary in (*found, *self._found)}
             found = [each for each in self._summaries if each.session_id in found_ids]
-        self._typed, self._found_ids = typed, {each.session_id for each in found}
+        self._typed, self._found = typed, found
         return found
 
     @on(SessionRows.SelectionChanged)
