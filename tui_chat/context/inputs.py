@@ -36,7 +36,6 @@ from tui_chat.models.semantics import NO_MESSAGE_SEMANTICS, MessageSemantics
 from tui_chat.models.session import Entry
 from tui_chat.models.settings import (
     NO_LORE_RULES,
-    SILLYTAVERN_RULES,
     CharacterTexts,
     Injection,
     LoreRules,
@@ -186,20 +185,15 @@ class Inputs:
 
     @property
     def lore_rules(self) -> LoreRules:
-        """How lorebooks are searched: as a setting says, else as the program of the preset does by
-        default. With SillyTavern's rules the books of the session get their tokens before the one
-        in the role's card, unless the setting says in which order.
-        """
-        by_place = self.rules.lore_by_place
-        by_default = SILLYTAVERN_RULES if by_place else NO_LORE_RULES
-        rules: LoreRules = self._first("lore") or by_default
+        """How lorebooks are searched: as a setting says, else by the rules of the builder."""
+        rules: LoreRules = self._first("lore") or self.rules.lore
         count = len(self.lorebooks)
         if rules.tiers and len(rules.tiers) != count:  # books were added or taken away since
             last = rules.tiers[-1:]
             return replace(rules, tiers=(rules.tiers + last * count)[:count])
         role = self.active_role
         own = role.character.book if role is not None and role.character is not None else None
-        if by_place and own is not None and not rules.tiers and count > 1:
+        if self.rules.card_book_last and own is not None and not rules.tiers and count > 1:
             return replace(rules, tiers=tuple(int(book == own) for book in self.lorebooks))
         return rules
 

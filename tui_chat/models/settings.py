@@ -115,8 +115,6 @@ class LoreRules:
 
 
 NO_LORE_RULES = LoreRules()
-SILLYTAVERN_RULES = LoreRules(names=True, budget_percent=25)
-"""SillyTavern's defaults."""
 
 
 @dataclass(frozen=True, slots=True)

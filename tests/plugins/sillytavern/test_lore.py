@@ -13,8 +13,8 @@ from tui_chat.context import Inputs, SessionSettings, build
 from tui_chat.models.lorebook import Lorebook, LorebookEntry
 from tui_chat.models.preset import Preset
 from tui_chat.models.role import Character
-from tui_chat.models.settings import SILLYTAVERN_RULES, LoreRules, TextScript
-from tui_chat.plugins.sillytavern.policies import Policies, policy_values
+from tui_chat.models.settings import LoreRules, TextScript
+from tui_chat.plugins.sillytavern.policies import LORE_RULES, Policies, policy_values
 
 JOINED = Policies(depths="joined")
 
@@ -26,8 +26,8 @@ def test_rules_of_lorebooks_come_from_settings_else_from_the_preset_s_program():
     plain = Inputs(ENDPOINT, Preset("p"), role=role, lorebooks=(other, own))
     joined = replace(plain, preset=imported)
     assert plain.lore_rules == LoreRules()
-    assert joined.lore_rules == replace(SILLYTAVERN_RULES, tiers=(0, 1))
-    assert replace(joined, lorebooks=(own,)).lore_rules == SILLYTAVERN_RULES
+    assert joined.lore_rules == replace(LORE_RULES, tiers=(0, 1))
+    assert replace(joined, lorebooks=(own,)).lore_rules == LORE_RULES
     rules = SessionSettings(lore=LoreRules(token_budget=5, tiers=(1, 0)))
     for_chat = replace(joined, settings=rules)
     assert for_chat.lore_rules == LoreRules(token_budget=5, tiers=(1, 0))

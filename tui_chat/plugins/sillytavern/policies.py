@@ -15,6 +15,7 @@ from tui_chat.context.rules import BuilderRules
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.memo import Memo
 from tui_chat.models.preset import Preset
+from tui_chat.models.settings import NO_LORE_RULES, LoreRules
 from tui_chat.models.typed_json import InvalidValue, read
 from tui_chat.plugins.sillytavern.context.macro_dialects import macro_dialect
 
@@ -96,6 +97,8 @@ class Policies:
     prompt apart from the messages."""
 
 
+LORE_RULES = LoreRules(names=True, budget_percent=25)
+"""SillyTavern's defaults of the search of lorebooks."""
 OWN_POLICIES = Policies()
 """The rules of tui-chat."""
 
@@ -123,6 +126,8 @@ def rules_of(preset: Preset) -> BuilderRules:
         role_prompt=policies.role_prompt,
         scripts=policies.scripts,
         lore_by_place=is_joined,
+        lore=LORE_RULES if is_joined else NO_LORE_RULES,
+        card_book_last=is_joined,
         macros=macro_dialect(is_whole=policies.expand_history, is_legacy=policies.legacy_macros),
         continues_user=is_joined,
         continue_prefill=policies.continue_prefill,

@@ -28,9 +28,9 @@ from tui_chat.models.json_text import (
     parse_json,
 )
 from tui_chat.models.sanitize import one_line
-from tui_chat.models.settings import SILLYTAVERN_RULES
 from tui_chat.plugins.sillytavern.card_files import CardFile
 from tui_chat.plugins.sillytavern.cards import book_text
+from tui_chat.plugins.sillytavern.policies import LORE_RULES
 from tui_chat.plugins.sillytavern.presets import is_sillytavern
 from tui_chat.plugins.sillytavern.user_settings import UserSettings, read_user_settings
 from tui_chat.plugins.sillytavern.world_info import usable_entries
@@ -272,7 +272,7 @@ class SillyTavernImport:
             )
         names, tiers = self._session_books(next(iter(session.lorebooks), ""), persona, stem, role)
         if len(set(tiers)) > 1:
-            rules = self._user.settings.lore or SILLYTAVERN_RULES
+            rules = self._user.settings.lore or LORE_RULES
             settings = replace(settings, lore=replace(rules, tiers=tiers))
         session = replace(
             session,
