@@ -46,7 +46,7 @@ def detect_protocol(model: str) -> Protocol | None:
 
 def protocol_of_path(path: str) -> Protocol | None:
     """Return the protocol of a request for a reply by the path of its URL; None for any other."""
-    ends = ((each.protocol, each.urls.reply_end) for each in PROTOCOLS.values())
+    ends = ((definition.protocol, definition.urls.reply_end) for definition in PROTOCOLS.values())
     return next((protocol for protocol, end in ends if end.search(path)), None)
 
 
@@ -88,4 +88,4 @@ def _score(signs: RequestSigns, body: Mapping[str, Any]) -> int:
 
 def _texts(key: str, objects: Iterable[dict[str, Any]]) -> set[str]:
     """Return the strings that objects have under a key."""
-    return {value for each in objects if isinstance(value := each.get(key), str)}
+    return {value for item in objects if isinstance(value := item.get(key), str)}

@@ -193,11 +193,11 @@ class TuiChat(App[None]):
         try:
             create_config_file(path)
             await run_in_terminal(self, (*editor_command(os.environ), str(path)))
-            found = await to_thread(load_config, config.config_dir, config.data_dir, {}, {})
+            edited_config = await to_thread(load_config, config.config_dir, config.data_dir, {}, {})
         except TuiChatError as error:
             show_error(self, error)
             return
-        errors = screen_errors(found)
+        errors = screen_errors(edited_config)
         for error in errors:
             show_error(self, error)
         if not errors:

@@ -161,10 +161,10 @@ class CommandPalette(ChoiceDialog):
         scores = {c.id: match_score(self._entries[c.id], words) for c in self.choices}
         # misspelled words count only where nothing has the words
         least = _MOST_MISSPELLED if max(scores.values(), default=0) > _MOST_MISSPELLED else 0
-        found = [choice for choice in self.choices if scores[choice.id] > least]
+        matches = [choice for choice in self.choices if scores[choice.id] > least]
         oldest = -len(self._recent) - 1
-        found.sort(key=lambda c: (-scores[c.id], -self._recent.get(c.id, oldest)))
-        return found
+        matches.sort(key=lambda c: (-scores[c.id], -self._recent.get(c.id, oldest)))
+        return matches
 
     def option(self, choice: Choice) -> Option:
         """Return the line of an entry: its title, its pane, and its key at the right."""

@@ -70,11 +70,11 @@ def keys_of(pane: Widget) -> Iterator[PaneKey]:
     """
     seen: set[str] = set()
     for node in (pane, *pane.walk_children(Widget)):
-        for found in _documented(type(node).__dict__.get("BINDINGS", ())):
-            title = found.tooltip or found.description
-            if title and title not in seen and found.action != "":
+        for binding in _documented(type(node).__dict__.get("BINDINGS", ())):
+            title = binding.tooltip or binding.description
+            if title and title not in seen and binding.action != "":
                 seen.add(title)
-                yield PaneKey(key_names(found.key), title, found.action, node)
+                yield PaneKey(key_names(binding.key), title, binding.action, node)
 
 
 def _documented(declared: Iterable[object]) -> list[Binding]:
@@ -161,6 +161,6 @@ def insert_keys(text: str, keys: Mapping[str, str]) -> str:
     kept = [
         phrase
         for phrase in phrases
-        if len(phrases) == 1 or all(keys[found[1]] != NO_KEY for found in _ACTION.finditer(phrase))
+        if len(phrases) == 1 or all(keys[match[1]] != NO_KEY for match in _ACTION.finditer(phrase))
     ]
-    return _ACTION.sub(lambda found: keys[found[1]], " · ".join(kept))
+    return _ACTION.sub(lambda match: keys[match[1]], " · ".join(kept))

@@ -92,12 +92,12 @@ def read_layout(path: Path) -> PaneLayout:
     """Return the layout of a file; the default one as far as the file does not say."""
     try:
         with path.open(encoding="utf-8") as file:
-            found: Any = json.loads(file.read(_MAX_SIZE))
+            saved: Any = json.loads(file.read(_MAX_SIZE))
     except (OSError, ValueError, RecursionError):
         return PaneLayout()
-    if not isinstance(found, dict):
+    if not isinstance(saved, dict):
         return PaneLayout()
-    values = cast("dict[str, Any]", found)
+    values = cast("dict[str, Any]", saved)
     closed, requested = values.get("closed"), values.get("requested")
     return PaneLayout(
         closed=frozenset(name for name in SIDE_AREAS if name in cast("Collection[Any]", closed))

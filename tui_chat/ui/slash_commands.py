@@ -233,8 +233,8 @@ def complete_command(typed: str) -> list[Command]:
     first = [command for command in COMMANDS if command.name.startswith(typed)]
     second = [each for each in COMMANDS if any(name.startswith(typed) for name in each.aliases)]
     rest = [command for command in COMMANDS if typed in command.name]
-    found = dict.fromkeys((*((exact,) if exact else ()), *first, *second, *rest))
-    return list(found)
+    suggestions = dict.fromkeys((*((exact,) if exact else ()), *first, *second, *rest))
+    return list(suggestions)
 
 
 def nearest_commands(name: str) -> list[Command]:
@@ -249,8 +249,8 @@ def rank_names(names: Iterable[tuple[str, str]], typed: str) -> list[tuple[str, 
     Not Textual's fuzzy matcher: an exact endpoint or model name must come first.
     """
     typed = typed.casefold().strip()
-    found = [each for each in names if all(word in each[0].casefold() for word in typed.split())]
-    return sorted(found, key=lambda each: name_distance(each[0].casefold(), typed))
+    matches = [each for each in names if all(word in each[0].casefold() for word in typed.split())]
+    return sorted(matches, key=lambda each: name_distance(each[0].casefold(), typed))
 
 
 def name_distance(name: str, typed: str) -> int:

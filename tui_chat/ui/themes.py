@@ -204,13 +204,13 @@ class ThemeFiles:
         """
         app = self._app
         errors = self._register()
-        wanted = chosen_theme(self._choice_file, self._configured)
-        if wanted not in app.available_themes:
-            wanted = self._configured
-        if wanted not in app.available_themes:
-            errors.append(_unknown_theme(wanted, app.available_themes))
-            wanted = DARK if DARK in app.available_themes else app.theme
-        app.set_reactive(App.theme, wanted)
+        theme = chosen_theme(self._choice_file, self._configured)
+        if theme not in app.available_themes:
+            theme = self._configured
+        if theme not in app.available_themes:
+            errors.append(_unknown_theme(theme, app.available_themes))
+            theme = DARK if DARK in app.available_themes else app.theme
+        app.set_reactive(App.theme, theme)
         dark = app.current_theme.dark
         app.set_class(dark, "-dark-mode", update=False)
         app.set_class(not dark, "-light-mode", update=False)
@@ -274,15 +274,15 @@ class ThemeFiles:
 
 def file_states(folders: Iterable[Path]) -> FileStates:
     """Return the state of the theme files; equal as long as none is touched."""
-    found: list[tuple[str, int, int]] = []
+    states: list[tuple[str, int, int]] = []
     for folder in folders:
         try:
             for path in folder.glob("*.toml"):
                 status = path.stat()
-                found.append((str(path), status.st_mtime_ns, status.st_size))
+                states.append((str(path), status.st_mtime_ns, status.st_size))
         except OSError:  # a file was removed meanwhile; the next look will notice
             continue
-    return tuple(sorted(found))
+    return tuple(sorted(states))
 
 
 def chosen_theme(choice_file: Path, configured: str) -> str:

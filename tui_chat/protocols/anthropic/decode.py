@@ -230,21 +230,21 @@ def _media(kind: str, block: Fields) -> Part | None:
             part = Part(
                 of, source.take_text("media_type"), data=source.take_text("data"), name=name
             )
-            found = part.data
+            content = part.data
         case "url":
             part = Part(of, url=source.take_text("url"), name=name)
-            found = part.url
+            content = part.url
         case "file":
             part = Part(of, file_id=source.take_text("file_id"), protocol=_ANTHROPIC, name=name)
-            found = part.file_id
+            content = part.file_id
         case "text" if source.remaining.get("media_type") == "text/plain":
             del source.remaining["media_type"]
             part = Part(of, "text/plain", text=source.take_text("data"), name=name)
-            found = part.text
+            content = part.text
         case _:
             return None
     block.put_back("source", source)
-    return part if found else None
+    return part if content else None
 
 
 def is_result(block: Fields) -> bool:

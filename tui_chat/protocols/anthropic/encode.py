@@ -261,7 +261,7 @@ def _hosted(
             notes.append(tool_left_out(tool.value, why, tool.origin))
             continue
         if search.allowed_domains and search.blocked_domains:
-            sites = [each for each in search.allowed_domains if each not in search.blocked_domains]
+            sites = [site for site in search.allowed_domains if site not in search.blocked_domains]
             if not sites:
                 why = "every site that it may search is one that it may not"
                 notes.append(tool_left_out(tool.value, why, tool.origin))
@@ -293,18 +293,18 @@ def _settings(envelope: ChatEnvelope, endpoint: Endpoint, notes: list[Note], lim
     forced = choice is not None and choice.value.mode == "required"
     thinking, mapped = Thinking(), not captured
     if not unchanged:
-        found: list[Note] = []
+        thinking_notes: list[Note] = []
         thinking = write_thinking(
             parameters,
             facts,
-            found,
+            thinking_notes,
             limit=limit,
             forced=forced and facts.forced_tools is not False,
             by_budget=captured,
         )
         # In its own protocol a request stays as it is where the model accepts that.
-        mapped = mapped or any(note.level is not Level.INFO for note in found)
-        notes += found if mapped else []
+        mapped = mapped or any(note.level is not Level.INFO for note in thinking_notes)
+        notes += thinking_notes if mapped else []
     if mapped and thinking.thinking is not None:
         items.append(("thinking", thinking.thinking))
     config: Items = []

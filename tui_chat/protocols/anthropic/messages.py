@@ -224,7 +224,7 @@ def _message(run: Sequence[Turn]) -> Tree:
 def _join_turns(run: Sequence[Turn]) -> Obj:
     content: list[TurnContent] = [encode_turn(turn) for turn in run]
     origin = run[0].origin
-    blocks = tuple(block for each in content for block in each.blocks)
+    blocks = tuple(block for piece in content for block in piece.blocks)
     items: Items = [("role", constant("user")), ("content", Arr(blocks, origin))]
     form = native_form(run[0], _ANTHROPIC)
     return Obj(tuple(merge_extras(items, form.extras if form else "", origin)), origin)

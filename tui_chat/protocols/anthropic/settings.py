@@ -80,35 +80,35 @@ def write_thinking(
         facts = replace(facts, efforts=CLAUDE_EFFORTS, adaptive_thinking=True)
     keep = by_budget and bool(facts.budgets) and parameters.effort is None
     if facts.adaptive_thinking and not keep:
-        asked = reasoning_by_word(parameters, facts, notes, _SYNONYMS)
+        reasoning = reasoning_by_word(parameters, facts, notes, _SYNONYMS)
     else:
-        asked = _budget(parameters, facts, notes, limit - ROOM)
-        if forced and asked.budget is not None and asked.source is not None:
+        reasoning = _budget(parameters, facts, notes, limit - ROOM)
+        if forced and reasoning.budget is not None and reasoning.source is not None:
             why = "it excludes a tool choice that forces a call"
-            notes[:] = [note for note in notes if note.origin is not asked.source.origin]
-            notes.append(setting_note(asked.source, reasoning_name(asked.source), why))
-            asked = Reasoning()
-    if asked.source is None:
+            notes[:] = [note for note in notes if note.origin is not reasoning.source.origin]
+            notes.append(setting_note(reasoning.source, reasoning_name(reasoning.source), why))
+            reasoning = Reasoning()
+    if reasoning.source is None:
         is_asked = parameters.effort is not None or parameters.reasoning_budget is not None
         why = f"no reasoning is {'sent' if is_asked else 'asked for'}"
         _note_summary(parameters, notes, why, Level.WARNING)
         return Thinking()
-    origin = asked.source.origin
-    if asked.effort == "none":
+    origin = reasoning.source.origin
+    if reasoning.effort == "none":
         _note_summary(parameters, notes, "there is no reasoning", Level.INFO)
         return Thinking(tree_of({"type": "disabled"}, origin))
-    if asked.budget is None:
+    if reasoning.budget is None:
         items: Items = [("type", tree_of("adaptive", origin))]
     else:
         items = [("type", tree_of("enabled", origin))]
-        items.append(("budget_tokens", tree_of(asked.budget, origin)))
+        items.append(("budget_tokens", tree_of(reasoning.budget, origin)))
     summary = parameters.reasoning_summary
     if summary is not None:
         display = "omitted" if summary.value == "none" else "summarized"
         if summary.value not in ("none", "auto"):
             notes.append(summary_note(summary, display))
         items.append(("display", tree_of(display, summary.origin)))
-    effort = tree_of(asked.effort, origin) if asked.effort not in ("", AUTO) else None
+    effort = tree_of(reasoning.effort, origin) if reasoning.effort not in ("", AUTO) else None
     return Thinking(Obj(tuple(items), origin), effort)
 
 
@@ -118,25 +118,25 @@ def _budget(parameters: Parameters, facts: ModelFacts, notes: list[Note], most: 
         facts = replace(facts, budgets=(ROOM, UNLIMITED))  # 1,024 at least [S]
     has_words = facts.efforts is not None and facts.efforts not in ((), ("none",))
     if has_words and parameters.effort is not None:
-        asked = reasoning_by_word(parameters, facts, notes)
-        if asked.effort in BUDGETS and most >= ROOM:
-            return replace(asked, budget=max(min(BUDGETS[asked.effort], most), ROOM))
-        if asked.effort in BUDGETS and asked.source is not None:
+        reasoning = reasoning_by_word(parameters, facts, notes)
+        if reasoning.effort in BUDGETS and most >= ROOM:
+            return replace(reasoning, budget=max(min(BUDGETS[reasoning.effort], most), ROOM))
+        if reasoning.effort in BUDGETS and reasoning.source is not None:
             why = "the reply limit leaves no room for it"
-            notes.append(setting_note(asked.source, reasoning_name(asked.source), why))
+            notes.append(setting_note(reasoning.source, reasoning_name(reasoning.source), why))
             return Reasoning()
     else:
-        asked = reasoning_by_budget(parameters, facts, notes, most)
-    if asked.effort != AUTO:
-        return asked
-    asked = with_default_effort(asked, parameters, notes)
-    budget = min(asked.budget or ROOM, most)
+        reasoning = reasoning_by_budget(parameters, facts, notes, most)
+    if reasoning.effort != AUTO:
+        return reasoning
+    reasoning = with_default_effort(reasoning, parameters, notes)
+    budget = min(reasoning.budget or ROOM, most)
     if budget >= ROOM:
-        return replace(asked, effort=asked.effort if has_words else "", budget=budget)
+        return replace(reasoning, effort=reasoning.effort if has_words else "", budget=budget)
     notes.pop()
-    if asked.source is not None:
+    if reasoning.source is not None:
         why = "the reply limit leaves no room for it"
-        notes.append(setting_note(asked.source, reasoning_name(asked.source), why))
+        notes.append(setting_note(reasoning.source, reasoning_name(reasoning.source), why))
     return Reasoning()
 
 
@@ -181,25 +181,25 @@ class AnthropicSettings(Namespace):
 
     def meanings(self) -> Meanings:
         """Return what these settings mean for other protocols."""
-        found = Meanings()
+        meanings = Meanings()
         thinking, config = as_object(self.thinking), as_object(self.output_config)
         kind, budget, display = (thinking.get(k) for k in ("type", "budget_tokens", "display"))
         if is_count(budget) and kind == "enabled":
-            found.add("reasoning_budget", budget, "thinking.budget_tokens", "thinking.type")
+            meanings.add("reasoning_budget", budget, "thinking.budget_tokens", "thinking.type")
         elif kind == "adaptive":
-            found.add("effort", AUTO, "thinking.type")
+            meanings.add("effort", AUTO, "thinking.type")
         if kind == "disabled":
-            found.add("effort", "none", "thinking.type")
+            meanings.add("effort", "none", "thinking.type")
         elif (effort := config.get("effort")) in EFFORTS:
             name = "thinking.type, output_config.effort" if kind == "adaptive" else ""
-            found.add("effort", effort, "output_config.effort", name=name)
+            meanings.add("effort", effort, "output_config.effort", name=name)
         if display in _SUMMARIES:
-            found.add("reasoning_summary", _SUMMARIES[display], "thinking.display")
+            meanings.add("reasoning_summary", _SUMMARIES[display], "thinking.display")
         if user := as_string(as_object(self.metadata).get("user_id")):
-            found.add("user_id", user, "metadata.user_id")
+            meanings.add("user_id", user, "metadata.user_id")
         if self.service_tier in TIERS:
-            found.add("service_tier", TIERS[self.service_tier], "service_tier")
-        return found
+            meanings.add("service_tier", TIERS[self.service_tier], "service_tier")
+        return meanings
 
 
 _SUMMARIES: Mapping[Any, str] = {"summarized": "auto", "omitted": "none"}

@@ -220,10 +220,10 @@ class ReplyParser(ReplyReader):
         if code := as_string(as_object(content).get("error_code")):
             what = "web search" if kind == "web_search_tool_result" else "fetch of a page"
             self._events.add_search(failure=f"A {what} failed: {code}.")
-        for found in map(as_object, as_array(content) or [content]):
-            if url := as_string(found.get("url")):
-                document = as_object(found.get("content"))
-                title = as_string(found.get("title")) or as_string(document.get("title"))
+        for result in map(as_object, as_array(content) or [content]):
+            if url := as_string(result.get("url")):
+                document = as_object(result.get("content"))
+                title = as_string(result.get("title")) or as_string(document.get("title"))
                 self._events.add_consulted(title, url)
 
     def _usage(self, fields: JsonObject) -> None:

@@ -83,12 +83,12 @@ def has_marks(turn: Turn) -> bool:
 
 def _lifetimes(turn: Turn) -> _Lifetimes:
     layout = turn.semantics.layout
-    found: list[CacheLifetime] = []
+    lifetimes: list[CacheLifetime] = []
     if layout is not None:
-        found.extend(_lifetime(piece.cache) for piece in layout.pieces if piece.cache)
+        lifetimes.extend(_lifetime(piece.cache) for piece in layout.pieces if piece.cache)
     if turn.cache_mark is not None:
-        found.append(turn.cache_mark.lifetime)
-    return tuple(found)
+        lifetimes.append(turn.cache_mark.lifetime)
+    return tuple(lifetimes)
 
 
 def _lifetime(mark: str) -> CacheLifetime:
@@ -187,18 +187,18 @@ def _mark_notes(
 
 def with_mark(blocks: Sequence[Tree], mark: CacheMark) -> tuple[Tree, ...]:
     """Return blocks, the last one that takes a mark being marked, unless it is already."""
-    found = list(blocks)
-    for index in range(len(found) - 1, -1, -1):
-        block = found[index]
+    result = list(blocks)
+    for index in range(len(result) - 1, -1, -1):
+        block = result[index]
         if isinstance(block, Obj) and _takes_marks(block):
             if block.get("cache_control") is None:
                 ttl = {"ttl": "1h"} if mark.lifetime == "1h" else {}
                 tree = tree_of(
                     {"type": "ephemeral", **ttl}, field_origin(mark.origin, "cache mark")
                 )
-                found[index] = Obj((*block.items, ("cache_control", tree)), block.origin)
+                result[index] = Obj((*block.items, ("cache_control", tree)), block.origin)
             break
-    return tuple(found)
+    return tuple(result)
 
 
 def with_breakpoint(message: Obj, text_type: str, origin: Origin) -> Obj:

@@ -168,9 +168,9 @@ def take_cache_mark(block: Fields) -> str:
     """Take a block's `cache_control`, or OpenAI's `prompt_cache_breakpoint`, as compact JSON, where
     it is one that its provider takes.
     """
-    for key, known in _CACHE_MARKS.items():
+    for key, accepted in _CACHE_MARKS.items():
         value = block.remaining.get(key)
-        if value in known:
+        if value in accepted:
             del block.remaining[key]
             return to_json(value)
     return ""
@@ -198,7 +198,7 @@ def captured_model(name: str) -> Sourced[str]:
 
 def read_settings(kind: type[S], left: dict[str, Any]) -> S:
     """Take the keys that a namespace has fields for out of `left`, and return the namespace."""
-    names = [each.name for each in dataclasses.fields(kind) if each.name not in kind.form_only]
+    names = [field.name for field in dataclasses.fields(kind) if field.name not in kind.form_only]
     return kind(**{n: left.pop(k) for n in names if (k := kind.keys.get(n, n)) in left})
 
 
@@ -275,11 +275,11 @@ def _unknown_notes(
         for piece in layout.pieces if layout is not None else ():
             if piece.kind == "other" and piece.name not in known:
                 places.setdefault(piece.name, []).append(turn)
-    for name, found in places.items():
+    for name, affected in places.items():
         what = f"Content of the type {excerpt(name)} is" if name else "Content without a type is"
-        times = f" ({len(found)} times)" if len(found) > 1 else ""
+        times = f" ({len(affected)} times)" if len(affected) > 1 else ""
         sentence = f"{what} not known here{times}: to {source.label} it is sent as it came."
-        yield Note(Level.WARNING, "unknown-content", sentence, found[0].origin)
+        yield Note(Level.WARNING, "unknown-content", sentence, affected[0].origin)
 
 
 def read_tools(

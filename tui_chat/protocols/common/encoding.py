@@ -88,9 +88,9 @@ def merge_extras(items: Items, extras: str, origin: Origin) -> Items:
 def _merge(items: Items, more: Obj) -> Items:
     result = dict(items)
     for key, value in more.items:
-        known = result.get(key)
-        if isinstance(known, Obj) and isinstance(value, Obj):
-            result[key] = Obj(tuple(_merge(list(known.items), value)), known.origin)
+        existing = result.get(key)
+        if isinstance(existing, Obj) and isinstance(value, Obj):
+            result[key] = Obj(tuple(_merge(list(existing.items), value)), existing.origin)
         else:
             result[key] = value
     return list(result.items())

@@ -123,10 +123,10 @@ def _read_error(body: bytes) -> ErrorBody:
         value = decode_lenient(text)
     except ValueError:
         return error_in_text(text)
-    found = find_error(value)
-    if found is None:
-        found = error_in_text(value if isinstance(value, str) else text if value else "")
-    return found
+    error = find_error(value)
+    if error is None:
+        error = error_in_text(value if isinstance(value, str) else text if value else "")
+    return error
 
 
 def _status_phrase(status: int) -> str:
@@ -191,12 +191,12 @@ def _errors(value: object, depth: int) -> Iterator[JsonObject]:
     """Yield the objects that may describe the error, the likeliest first."""
     if not depth:
         return
-    for each in as_array(value)[:8]:
-        yield from _errors(each, depth - 1)
-    if found := as_object(value):
+    for item in as_array(value)[:8]:
+        yield from _errors(item, depth - 1)
+    if fields := as_object(value):
         for key in ("error", "errors"):
-            yield from _errors(found.get(key), depth - 1)
-        yield found
+            yield from _errors(fields.get(key), depth - 1)
+        yield fields
 
 
 def _message(error: JsonObject) -> str:
@@ -204,8 +204,8 @@ def _message(error: JsonObject) -> str:
         value = error.get(key)
         if isinstance(value, str) and (words := one_line(value)):
             return words + _upstream_message(error, words)
-        if found := [s for v in as_array(value)[:4] if (s := _validation_message(v))]:
-            return one_line("; ".join(found))
+        if sentences := [s for v in as_array(value)[:4] if (s := _validation_message(v))]:
+            return one_line("; ".join(sentences))
     return ""
 
 
@@ -256,12 +256,12 @@ _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 
 def _retry_after(error: JsonObject, words: str) -> float | None:
-    for each in as_array(error.get("details")):
-        delay = as_object(each).get("retryDelay")
+    for detail in as_array(error.get("details")):
+        delay = as_object(detail).get("retryDelay")
         if isinstance(delay, str) and (seconds := _seconds(delay)) is not None:
             return seconds
-    found = _RETRY_IN.search(words)
-    return _seconds(found[1]) if found else None
+    match = _RETRY_IN.search(words)
+    return _seconds(match[1]) if match else None
 
 
 def _seconds(text: str) -> float | None:

@@ -114,16 +114,16 @@ def _citations_note(turn: Turn) -> Note:
 def _extras_note(turn: Turn, extras: str, source: Protocol) -> Iterator[Note]:
     if not extras:
         return
-    found = cast("dict[str, Any]", json.loads(extras))
-    inner = found.get("content")  # Responses: the keys of an item's only part
+    fields = cast("dict[str, Any]", json.loads(extras))
+    inner = fields.get("content")  # Responses: the keys of an item's only part
     if isinstance(inner, dict):
-        found = {key: value for key, value in found.items() if key != "content"}
-        found |= cast("dict[str, Any]", inner)
-    cited = [key for key in _CITATIONS if isinstance(found.get(key), list)]
-    if any(found[key] for key in cited):
+        fields = {key: value for key, value in fields.items() if key != "content"}
+        fields |= cast("dict[str, Any]", inner)
+    cited = [key for key in _CITATIONS if isinstance(fields.get(key), list)]
+    if any(fields[key] for key in cited):
         yield _citations_note(turn)
     ignored = _IGNORED_EXTRAS.union(cited)
-    keys = [key for key, value in found.items() if value is not None and key not in ignored]
+    keys = [key for key, value in fields.items() if value is not None and key not in ignored]
     if keys:
         sentence = f"Keys of {source.label} that are not carried over: {', '.join(keys)}."
         yield Note(Level.WARNING, "extras-left-out", sentence, turn.origin)
@@ -300,10 +300,10 @@ def _native_tool_note(name: str, owner: Protocol) -> Note:
 
 def meaningful_keys(extras: str) -> list[str]:
     """Return the keys of extras (compact JSON) that have a value."""
-    found = cast("dict[str, Any]", json.loads(extras))
+    fields = cast("dict[str, Any]", json.loads(extras))
     return [
         key
-        for key, value in found.items()
+        for key, value in fields.items()
         if value is not None and value not in ("", []) and key != "type"
     ]
 

@@ -40,11 +40,11 @@ def media_notes(
 
 
 def _find_media(turns: Sequence[Turn]) -> list[tuple[str, Origin]]:
-    found: list[tuple[str, Origin]] = []
+    media_and_origins: list[tuple[str, Origin]] = []
     for turn in turns:
         media = dict.fromkeys(_medium(part) for part in turn.parts)
-        found += [(medium, turn.origin) for medium in media if medium]
-    return found
+        media_and_origins += [(medium, turn.origin) for medium in media if medium]
+    return media_and_origins
 
 
 _media = run_memo(_find_media)

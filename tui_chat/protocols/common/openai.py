@@ -46,15 +46,15 @@ class OpenAISettings(Namespace):
 
     def shared_meanings(self) -> Meanings:
         """Return what these settings mean for other protocols."""
-        found = Meanings()
+        meanings = Meanings()
         key = "safety_identifier" if as_string(self.safety_identifier) else "user"
         if user := as_string(getattr(self, key)):
-            found.add("user_id", user, key)
+            meanings.add("user_id", user, key)
         if tier := as_string(self.service_tier):
-            found.add("service_tier", tier, "service_tier")
+            meanings.add("service_tier", tier, "service_tier")
         if isinstance(self.store, bool):
-            found.add("store", self.store, "store")
-        return found
+            meanings.add("store", self.store, "store")
+        return meanings
 
 
 SHARED = frozenset(each.name for each in fields(OpenAISettings)) - {"service_tier", "store"}
@@ -193,8 +193,8 @@ class Notation:
                     "schema": schema,
                     "strict": form.strict,
                 }
-                given = {key: value for key, value in fields.items() if value is not None}
-                return self._typed("json_schema", given)
+                set_fields = {key: value for key, value in fields.items() if value is not None}
+                return self._typed("json_schema", set_fields)
 
     def _inner(self, fields: JsonObject, kind: str) -> JsonObject:
         return as_object(fields.get(kind)) if self.nested else fields

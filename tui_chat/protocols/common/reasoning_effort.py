@@ -115,11 +115,11 @@ def reasoning_by_budget(
         why = f"the reply limit leaves no room for the least budget of {least:,} tokens"
         notes.append(setting_note(source, reasoning_name(source), why))
         return NOTHING
-    wanted = source.value if isinstance(source.value, int) else BUDGETS.get(word, 0)
-    fit = max(min(wanted, highest), least)
+    budget = source.value if isinstance(source.value, int) else BUDGETS.get(word, 0)
+    fit = max(min(budget, highest), least)
     if fit != source.value:
-        why = "" if fit == wanted else _nearest(parameters)
-        if most is not None and fit == most < wanted:
+        why = "" if fit == budget else _nearest(parameters)
+        if most is not None and fit == most < budget:
             why = ", the most for which the reply limit leaves room"
         notes.append(_change(source, f"a budget of {fit:,} tokens", why))
     return Reasoning(budget=fit, source=source)
@@ -144,8 +144,8 @@ def with_default_effort(
 
 def nearest_effort(word: str, accepted: tuple[str, ...]) -> str:
     """Return the accepted effort that is nearest below; the least if none is."""
-    words = [each for each in accepted if each != "none"]
-    below = [each for each in words if EFFORTS.index(each) <= EFFORTS.index(word)]
+    words = [effort for effort in accepted if effort != "none"]
+    below = [effort for effort in words if EFFORTS.index(effort) <= EFFORTS.index(word)]
     return below[-1] if below else words[0] if words else "none"
 
 
@@ -153,26 +153,28 @@ def openai_effort(
     parameters: Parameters, facts: ModelFacts, notes: list[Note]
 ) -> Sourced[str] | None:
     """Return the effort for OpenAI's protocols; None if none is sent."""
-    asked = reasoning_by_word(parameters, facts, notes)
+    reasoning = reasoning_by_word(parameters, facts, notes)
     is_doubtful = facts.reasons is False and facts.efforts is None
-    if is_doubtful and asked.source is not None and asked.effort != "none":
-        name = reasoning_name(asked.source)
+    if is_doubtful and reasoning.source is not None and reasoning.effort != "none":
+        name = reasoning_name(reasoning.source)
         sentence = f"{name[0].upper()}{name[1:]} asks {parameters.model.value} to reason, which it "
         sentence += "does not do as far as is known."
-        notes.append(Note(Level.INFO, "reasoning-doubtful", sentence, asked.source.origin))
-    if asked.effort == AUTO:
+        notes.append(Note(Level.INFO, "reasoning-doubtful", sentence, reasoning.source.origin))
+    if reasoning.effort == AUTO:
         model, by_default = parameters.model.value, facts.reasons_by_default
-        if by_default is not False and asked.source is not None:
+        if by_default is not False and reasoning.source is not None:
             why = f"{model} reasons by default"
             if by_default is None:
                 why = f"it sets no amount, and whether {model} reasons by default is not known"
-            notes.append(setting_note(asked.source, reasoning_name(asked.source), why, Level.INFO))
+            notes.append(
+                setting_note(reasoning.source, reasoning_name(reasoning.source), why, Level.INFO)
+            )
         if by_default is not False:
             return None
-        asked = with_default_effort(asked, parameters, notes)
-    if not asked.effort or asked.source is None:
+        reasoning = with_default_effort(reasoning, parameters, notes)
+    if not reasoning.effort or reasoning.source is None:
         return None
-    return Sourced(asked.effort, asked.source.origin)
+    return Sourced(reasoning.effort, reasoning.source.origin)
 
 
 def summary_note(summary: Sourced[str], sent: str) -> Note:

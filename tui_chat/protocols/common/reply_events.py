@@ -221,12 +221,12 @@ class ReplyEvents:
 
     def add_picture(self, url: str) -> None:
         """Add a picture whose address is a data URL, or a link, which is kept as such."""
-        found = _DATA_URL.match(url)
-        if found is None and (address := web_address(url)):
+        match = _DATA_URL.match(url)
+        if match is None and (address := web_address(url)):
             self._has_other = True
             self._out.append(MediaPart(Part("image", url=address)))
             return
-        head, data = (found[1], url[found.end() :]) if found else ("", "")
+        head, data = (match[1], url[match.end() :]) if match else ("", "")
         self.add_media(data, head, kind="image")
 
     def add_source(
@@ -404,12 +404,12 @@ def load_event(event: str, data: str, *, whole: bool) -> list[JsonObject]:
             f"The provider sent a piece of the reply that cannot be read: “{one_line(data, 120)}”.",
             advice="What came before it is kept; send again for a whole reply.",
         ) from None
-    found = [as_object(each) for each in as_array(value) or [value]]
-    for chunk in found:
+    chunks = [as_object(each) for each in as_array(value) or [value]]
+    for chunk in chunks:
         if event == "error":
             raise stream_error(find_error(chunk) or ErrorBody(one_line(data)))
         _raise_for_error(chunk)
-    return found
+    return chunks
 
 
 def _raise_for_error(chunk: JsonObject) -> None:

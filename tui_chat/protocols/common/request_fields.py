@@ -114,15 +114,15 @@ class Fields:
         if not isinstance(value, list) or not value:
             return ()
         texts = cast("list[object]", value)
-        if not all(isinstance(each, str) for each in texts):
+        if not all(isinstance(text, str) for text in texts):
             return ()
         del self.remaining[key]
         return tuple(cast("list[str]", texts))
 
     def take_equal(self, key: str, value: object) -> bool:
         """Take a key if it has exactly this value."""
-        found = self.remaining.get(key, _ABSENT)
-        if found is _ABSENT or found != value or isinstance(found, bool) != isinstance(value, bool):
+        held = self.remaining.get(key, _ABSENT)
+        if held is _ABSENT or held != value or isinstance(held, bool) != isinstance(value, bool):
             return False
         del self.remaining[key]
         return True
@@ -147,11 +147,11 @@ class Fields:
         value = self.remaining.pop(key, None)
         if not isinstance(value, list):
             raise InputError(f"{self.path(key)} must be a list, not {type_name(value)}.")
-        for index, each in enumerate(cast("list[object]", value)):
+        for index, item in enumerate(cast("list[object]", value)):
             place = f"{self.path(key)}[{index}]"
-            if not isinstance(each, dict):
-                raise InputError(f"{place} must be an object, not {type_name(each)}.")
-            yield Fields(cast("dict[str, Any]", each), place)
+            if not isinstance(item, dict):
+                raise InputError(f"{place} must be an object, not {type_name(item)}.")
+            yield Fields(cast("dict[str, Any]", item), place)
 
     def path(self, key: str) -> str:
         """Return the place of a key."""
@@ -188,7 +188,7 @@ _UPPER = re.compile(r"[A-Z]")
 
 def snake(name: str) -> str:
     """Return a camelCase name in snake_case."""
-    return _UPPER.sub(lambda found: "_" + found[0].lower(), name)
+    return _UPPER.sub(lambda match: "_" + match[0].lower(), name)
 
 
 _LOWER = re.compile(r"_([a-z0-9])")
@@ -196,4 +196,4 @@ _LOWER = re.compile(r"_([a-z0-9])")
 
 def camel(name: str) -> str:
     """Return a snake_case name in camelCase."""
-    return _LOWER.sub(lambda found: found[1].upper(), name)
+    return _LOWER.sub(lambda match: match[1].upper(), name)

@@ -24,19 +24,19 @@ def json_schema(schema: Mapping[str, Any], dialect: str) -> dict[str, Any]:
 
 def _from_gemini_schema(value: Any) -> Any:
     if isinstance(value, Mapping):
-        found: dict[str, Any] = {}
+        schema: dict[str, Any] = {}
         for key, inner in value.items():  # type: ignore[misc]
             if key == "type" and isinstance(inner, str) and inner in _GEMINI_TYPES:
-                found[key] = inner.lower()
+                schema[key] = inner.lower()
             elif key == "propertyOrdering":
                 continue
             elif key in ("enum", "example", "default", "required"):
-                found[key] = inner
+                schema[key] = inner
             else:
-                found[str(key)] = _from_gemini_schema(inner)  # type: ignore[arg-type]
-        if found.pop("nullable", False) is True and isinstance(found.get("type"), str):
-            found["type"] = [found["type"], "null"]
-        return found
+                schema[str(key)] = _from_gemini_schema(inner)  # type: ignore[arg-type]
+        if schema.pop("nullable", False) is True and isinstance(schema.get("type"), str):
+            schema["type"] = [schema["type"], "null"]
+        return schema
     if isinstance(value, list):
         return [_from_gemini_schema(each) for each in value]  # type: ignore[misc]
     return value

@@ -216,15 +216,15 @@ def usable_tool_choice(
     if not choice.value.names or choice.value.mode == "none":
         return choice
     names = tuple(aliases.get(name, name) for name in choice.value.names)
-    known = tuple(name for name in names if name in sent)
-    if known != names:
+    sent_names = tuple(name for name in names if name in sent)
+    if sent_names != names:
         gone = ", ".join(name for name in names if name not in sent)
         notes.append(setting_note(choice, f"tool_choice {gone}", "no such tool is sent"))
-        if not known:
+        if not sent_names:
             return None
-    if len(known) > 1 and set(known) == set(sent):
-        known = ()  # all there are
-    return Sourced(ToolChoice(choice.value.mode, known), choice.origin)
+    if len(sent_names) > 1 and set(sent_names) == set(sent):
+        sent_names = ()  # all there are
+    return Sourced(ToolChoice(choice.value.mode, sent_names), choice.origin)
 
 
 def namespace_items(namespace: Namespace, skip: Collection[str] = ()) -> Iterator[tuple[str, Tree]]:

@@ -294,8 +294,8 @@ class _Pairing:
     def _result(self, call: _OpenCall) -> Turn:
         assert call.result is not None
         turn = self._turns[call.result]
-        wanted = self._aliases.get(call.call.name, call.call.name)
-        name = wanted if self._rules.named_results else self._aliases.get(turn.name, turn.name)
+        alias = self._aliases.get(call.call.name, call.call.name)
+        name = alias if self._rules.named_results else self._aliases.get(turn.name, turn.name)
         if turn.tool_call_id == call.id and turn.name == name:
             return turn
         return variant(
@@ -364,8 +364,8 @@ def variant(turn: Turn, key: object, make: Callable[[Turn], Turn]) -> Turn:
     """Return a changed turn, the same object each time for the same change, so that what is
     derived from it is remembered too.
     """
-    found = _variants(turn)
-    changed = found.get(key)
+    variants = _variants(turn)
+    changed = variants.get(key)
     if changed is None:
-        changed = found[key] = make(turn)
+        changed = variants[key] = make(turn)
     return changed

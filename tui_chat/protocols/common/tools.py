@@ -189,14 +189,14 @@ def sent_hosted_tools(
     """Return the tools to send: those of the `accepted` kinds. `options` are the fields of
     `WebSearch` that the protocol has.
     """
-    asked = envelope.parameters.hosted_tools
-    if asked is None or envelope.semantics.source is protocol:
+    hosted_tools = envelope.parameters.hosted_tools
+    if hosted_tools is None or envelope.semantics.source is protocol:
         return []
     sent: list[Sourced[HostedTool]] = []
-    for tool in asked.value:
+    for tool in hosted_tools.value:
         if tool.kind not in accepted:
             why = f"{protocol.label} has no such tool"
-            notes.append(tool_left_out(tool, why, asked.origin))
+            notes.append(tool_left_out(tool, why, hosted_tools.origin))
             continue
         lost = [
             what
@@ -205,13 +205,13 @@ def sent_hosted_tools(
         ]
         if lost:
             why = f"{protocol.label} has no setting for {' and '.join(lost)}"
-            notes.append(tool_left_out(tool, why, asked.origin))
+            notes.append(tool_left_out(tool, why, hosted_tools.origin))
             continue
         for name, (label, level) in _OPTIONS.items():
             if name not in options and _is_set(tool.search, name):
                 why = f"{protocol.label} has no such setting"
-                notes.append(setting_note(asked, f"{label} of the web search", why, level))
-        sent.append(Sourced(tool, asked.origin))
+                notes.append(setting_note(hosted_tools, f"{label} of the web search", why, level))
+        sent.append(Sourced(tool, hosted_tools.origin))
     return sent
 
 
@@ -247,11 +247,11 @@ def read_location(value: object) -> SearchLocation | None:
     if fields.get("type") != "approximate":
         return None
     inner = as_object(fields.get("approximate")) or fields
-    known = {key: as_string(inner.get(key)) for key in _PLACE}
+    place = {key: as_string(inner.get(key)) for key in _PLACE}
     kept = {key: value for key, value in inner.items() if value is not None and key != "type"}
-    if kept != {key: text for key, text in known.items() if text}:
+    if kept != {key: text for key, text in place.items() if text}:
         return None
-    return SearchLocation(**known)
+    return SearchLocation(**place)
 
 
 def write_location(place: SearchLocation) -> dict[str, Any]:
@@ -293,7 +293,7 @@ def search_fields(search: WebSearch, *, nested: bool) -> dict[str, Any]:
 def take_search(fields: Fields) -> WebSearch:
     """Take size and place of a search as OpenAI writes them."""
     size = fields.remaining.get("search_context_size")
-    known = size if size in ("low", "medium", "high") else ""
-    if known:
+    context_size = size if size in ("low", "medium", "high") else ""
+    if context_size:
         del fields.remaining["search_context_size"]
-    return WebSearch(cast("str", known), take_location(fields))
+    return WebSearch(cast("str", context_size), take_location(fields))

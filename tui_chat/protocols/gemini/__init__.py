@@ -19,8 +19,8 @@ _VERSION = re.compile(r"/(v\d+[a-z0-9]*)$")
 def _root(host: str, port: int | None, path: str) -> tuple[str, str]:
     """Take the version off a base URL's path: the path of a request begins with it."""
     del host, port
-    found = _VERSION.search(path)
-    return (path[: found.start()], found[1]) if found is not None else (path, "")
+    match = _VERSION.search(path)
+    return (path[: match.start()], match[1]) if match is not None else (path, "")
 
 
 def _request_path(root: str, path: str, version: str) -> str:

@@ -343,21 +343,21 @@ def read_response(part: Fields, builder: TurnBuilder) -> None:
 
 def _media_parts(answer: Fields, spelled: set[str]) -> list[tuple[Part, dict[str, Any]]]:
     """Return the parts of a response that are bytes or files; nothing if one is neither."""
-    given = answer.remaining.get("parts")
-    if not isinstance(given, list) or not given:
+    parts = answer.remaining.get("parts")
+    if not isinstance(parts, list) or not parts:
         return []
-    found: list[tuple[Part, dict[str, Any]]] = []
-    for each in cast("list[object]", given):
-        if not isinstance(each, dict):
+    media_and_marks: list[tuple[Part, dict[str, Any]]] = []
+    for part in cast("list[object]", parts):
+        if not isinstance(part, dict):
             return []
         own: set[str] = set()
-        fields = camel_fields(cast("dict[str, Any]", each), "", own)
+        fields = camel_fields(cast("dict[str, Any]", part), "", own)
         media = read_media(fields, own)
         if media is None:
             return []
-        found.append((media, _marks(fields, own)))
+        media_and_marks.append((media, _marks(fields, own)))
     del answer.remaining["parts"]
-    return found
+    return media_and_marks
 
 
 def _marks(fields: Fields, spelled: set[str]) -> dict[str, Any]:

@@ -225,11 +225,11 @@ def _config(envelope: ChatEnvelope, endpoint: Endpoint, notes: list[Note]) -> Tr
         items += _format(form if captured else schema_only_format(form, _GEMINI, notes))
     thinking, mapped = None, not captured
     if not unchanged:
-        found: list[Note] = []
-        thinking = write_thinking_config(parameters, facts, found, by_budget=captured)
+        thinking_notes: list[Note] = []
+        thinking = write_thinking_config(parameters, facts, thinking_notes, by_budget=captured)
         # In its own protocol a request stays as it is where the model accepts that.
-        mapped = mapped or any(note.level is not Level.INFO for note in found)
-        notes += found if mapped else []
+        mapped = mapped or any(note.level is not Level.INFO for note in thinking_notes)
+        notes += thinking_notes if mapped else []
     if mapped and thinking is not None:
         items.append(("thinkingConfig", thinking))
     if not captured:

@@ -53,15 +53,15 @@ def write_thinking_config(
     """
     summary = parameters.reasoning_summary
     if facts.budgets or (by_budget and parameters.effort is None and facts.efforts != ()):
-        asked = reasoning_by_budget(parameters, facts, notes)
-        amount = -1 if asked.effort == AUTO else 0 if asked.effort == "none" else asked.budget
+        reasoning = reasoning_by_budget(parameters, facts, notes)
+        amount = {AUTO: -1, "none": 0}.get(reasoning.effort, reasoning.budget)
         key, value = "thinkingBudget", amount
     else:
-        asked = _level(parameters, facts, notes)
-        key, value = "thinkingLevel", asked.effort.upper() or None
+        reasoning = _level(parameters, facts, notes)
+        key, value = "thinkingLevel", reasoning.effort.upper() or None
     items: Items = []
-    if value is not None and asked.source is not None:
-        items.append((key, tree_of(value, asked.source.origin)))
+    if value is not None and reasoning.source is not None:
+        items.append((key, tree_of(value, reasoning.source.origin)))
     refuses = facts.efforts == () and not facts.budgets
     if summary is not None and refuses:
         why = f"{parameters.model.value} does not reason"
@@ -122,7 +122,7 @@ class GeminiSettings(Namespace):
 
     def meanings(self) -> Meanings:
         """Return what these settings mean for other protocols."""
-        found = Meanings(GeminiSettings)
+        meanings = Meanings(GeminiSettings)
         config = as_object(self.generation_config)
         thinking = Fields(as_object(config.get("thinkingConfig")), "")
         level = as_string(thinking.remaining.get("thinkingLevel")).lower()
@@ -130,26 +130,26 @@ class GeminiSettings(Namespace):
         shown = thinking.remaining.get("includeThoughts")
         base = "generation_config"
         if level in EFFORTS:
-            found.add("effort", level, f"{base}.thinkingConfig.thinkingLevel")
+            meanings.add("effort", level, f"{base}.thinkingConfig.thinkingLevel")
         if is_count(budget):
-            found.add("reasoning_budget", budget, f"{base}.thinkingConfig.thinkingBudget")
+            meanings.add("reasoning_budget", budget, f"{base}.thinkingConfig.thinkingBudget")
         elif budget == -1:
-            found.add("effort", AUTO, f"{base}.thinkingConfig.thinkingBudget")
+            meanings.add("effort", AUTO, f"{base}.thinkingConfig.thinkingBudget")
         if isinstance(shown, bool):
             summary = "auto" if shown else "none"
-            found.add("reasoning_summary", summary, f"{base}.thinkingConfig.includeThoughts")
+            meanings.add("reasoning_summary", summary, f"{base}.thinkingConfig.includeThoughts")
         if is_count(count := config.get("candidateCount")):
-            found.add("replies", count, f"{base}.candidateCount")
+            meanings.add("replies", count, f"{base}.candidateCount")
         if config.get("responseLogprobs") is True:
             if is_count(top := config.get("logprobs")):
-                found.add("logprobs", top, f"{base}.responseLogprobs", f"{base}.logprobs")
+                meanings.add("logprobs", top, f"{base}.responseLogprobs", f"{base}.logprobs")
             else:
-                found.add("logprobs", 0, f"{base}.responseLogprobs")
+                meanings.add("logprobs", 0, f"{base}.responseLogprobs")
         if (tier := as_string(self.service_tier).lower()) in TIERS:
-            found.add("service_tier", TIERS[tier], "service_tier")
+            meanings.add("service_tier", TIERS[tier], "service_tier")
         if isinstance(self.store, bool):
-            found.add("store", self.store, "store")
-        return found
+            meanings.add("store", self.store, "store")
+        return meanings
 
 
 TIERS = {"standard": "default", "flex": "flex", "priority": "priority", "unspecified": "auto"}

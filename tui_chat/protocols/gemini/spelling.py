@@ -15,15 +15,15 @@ from tui_chat.protocols.common.request_fields import Fields, camel, snake
 
 def camel_fields(value: Mapping[str, Any], place: str, spelled: set[str]) -> Fields:
     """Take an object apart by its camelCase keys; add those that were not to `spelled`."""
-    known: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
     for key, inner in value.items():
         name = camel(key)
         if name != key and name not in value and snake(name) == key:
             spelled.add(key)
-            known[name] = inner
+            fields[name] = inner
         else:
-            known[key] = inner
-    return Fields(known, place)
+            fields[key] = inner
+    return Fields(fields, place)
 
 
 def camel_inner(fields: Fields, key: str, spelled: set[str]) -> Fields | None:

@@ -263,10 +263,10 @@ class ReplyParser(ReplyReader):
     def _source(self, chunk: JsonObject) -> int:
         """Add a grounding chunk; return its number."""
         kind = next((kind for kind in _GROUNDS if kind in chunk), "")
-        found = as_object(chunk.get(kind))
-        file = as_string(found.get("documentName")) or as_string(found.get("fileSearchStore"))
-        title, uri = as_string(found.get("title")), as_string(found.get("uri"))
-        key = None if uri else (title, file, as_string(found.get("text"))[:QUOTE_LENGTH])
+        source = as_object(chunk.get(kind))
+        file = as_string(source.get("documentName")) or as_string(source.get("fileSearchStore"))
+        title, uri = as_string(source.get("title")), as_string(source.get("uri"))
+        key = None if uri else (title, file, as_string(source.get("text"))[:QUOTE_LENGTH])
         return self._events.add_source(title, uri, file, key=key)
 
     def _wait(self, source: int, segment: JsonObject) -> None:
@@ -293,8 +293,8 @@ class ReplyParser(ReplyReader):
             end = characters.get(as_count(segment.get("endIndex")) or 0, 0)
             words = as_string(segment.get("text"))
             if words and text[start:end] != words:
-                found = text.find(words, after)
-                start, end = (found, found + len(words)) if found >= 0 else (0, 0)
+                position = text.find(words, after)
+                start, end = (position, position + len(words)) if position >= 0 else (0, 0)
             after = max(after, start)
             start, end = (base + start, base + end) if start < end else (0, 0)
             self._events.add_citation(source, start, end)
@@ -402,12 +402,12 @@ def _character_offsets(text: str, offsets: set[int]) -> dict[int, int]:
     if text.isascii():
         return {offset: offset for offset in offsets if offset <= len(text)}
     body = text.encode("utf-8", "replace")
-    found: dict[int, int] = {}
+    converted: dict[int, int] = {}
     before = characters = 0
     for offset in sorted(offset for offset in offsets if offset <= len(body)):
         characters += len(body[before:offset].translate(None, _CONTINUATION))
-        found[offset], before = characters, offset
-    return found
+        converted[offset], before = characters, offset
+    return converted
 
 
 _COUNTED = (

@@ -81,8 +81,10 @@ def _turn(message: Fields, number: int) -> Turn:
     word = message.remaining.pop("role", None)
     role = _role(word)
     if role is None:
-        known = ", ".join(MESSAGE_ROLES)
-        raise InputError(f"{message.path('role')} must be one of {known}, not {excerpt(word)}.")
+        role_names = ", ".join(MESSAGE_ROLES)
+        raise InputError(
+            f"{message.path('role')} must be one of {role_names}, not {excerpt(word)}."
+        )
     builder = TurnBuilder(_OLLAMA, role, number)
     builder.role_word = word if word != role else ""
     if role == "assistant" and (thinking := message.take_text("thinking")):

@@ -373,11 +373,11 @@ def _think(
         if effort is None or effort.value == AUTO:
             return None  # true, which the namespace has
         return Sourced(write_think(effort.value), effort.origin)
-    asked = reasoning_by_word(parameters, facts if facts.efforts == () else _LEVELS, notes)
-    if asked.source is None:
+    reasoning = reasoning_by_word(parameters, facts if facts.efforts == () else _LEVELS, notes)
+    if reasoning.source is None:
         return None
-    value = True if asked.effort == AUTO else write_think(asked.effort)
-    return Sourced(value, asked.source.origin)
+    value = True if reasoning.effort == AUTO else write_think(reasoning.effort)
+    return Sourced(value, reasoning.source.origin)
 
 
 def _options(envelope: ChatEnvelope, endpoint: Endpoint, notes: list[Note]) -> Items:

@@ -96,12 +96,12 @@ class OllamaSettings(Namespace):
 
     def meanings(self) -> Meanings:
         """Return what these settings mean for other protocols."""
-        found = Meanings()
+        meanings = Meanings()
         if self.think is True:
-            found.add("effort", AUTO, "think")
+            meanings.add("effort", AUTO, "think")
         if self.logprobs is True:
             if is_count(top := self.top_logprobs):
-                found.add("logprobs", top, "logprobs", "top_logprobs")
+                meanings.add("logprobs", top, "logprobs", "top_logprobs")
             else:
-                found.add("logprobs", 0, "logprobs")
-        return found
+                meanings.add("logprobs", 0, "logprobs")
+        return meanings

@@ -79,9 +79,9 @@ class ReplyParser(ReplyReader):
         if text := as_raw_string(message.get("content")):
             self._is_thinking = False
             self._events.add_text(text)
-        for each in as_array(message.get("tool_calls")):
+        for call in as_array(message.get("tool_calls")):
             self._is_thinking = False
-            self._call(as_object(each))
+            self._call(as_object(call))
         for image in as_array(message.get("images")):
             self._is_thinking = False
             self._events.add_media(as_string(image), kind="image")

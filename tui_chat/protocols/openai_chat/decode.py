@@ -71,8 +71,10 @@ def _turn(message: Fields, number: int) -> Turn:
     word = message.remaining.pop("role", None)
     role = _ROLES.get(word) if isinstance(word, str) else None
     if role is None or not isinstance(word, str):
-        known = ", ".join(_ROLES)
-        raise InputError(f"{message.path('role')} must be one of {known}, not {excerpt(word)}.")
+        role_names = ", ".join(_ROLES)
+        raise InputError(
+            f"{message.path('role')} must be one of {role_names}, not {excerpt(word)}."
+        )
     builder = TurnBuilder(_CHAT, role, number)
     builder.role_word = word if word in ("developer", "function") else ""
     if role == "assistant":

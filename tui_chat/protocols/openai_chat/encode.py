@@ -188,7 +188,7 @@ def _unknown_in(extras: str) -> Iterator[str]:
 
 def _documented_only(extras: str) -> str:
     """Return what is left of an object without its undocumented keys."""
-    known: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
     for key, value in _load_extras(extras).items():
         if key not in _DOCUMENTED:
             continue
@@ -197,8 +197,8 @@ def _documented_only(extras: str) -> str:
             value = {name: inner[name] for name in inner if name in _INNER[key]}
             if not value:
                 continue
-        known[key] = value
-    return to_json(known) if known else ""
+        fields[key] = value
+    return to_json(fields) if fields else ""
 
 
 def _load_extras(extras: str) -> dict[str, Any]:

@@ -34,10 +34,10 @@ def _blocks(message: Fields) -> Iterator[ReasoningBlock]:
         value = message.remaining.get(key)
         if isinstance(value, list) and value:
             blocks = [read(each) for each in cast("list[object]", value)]
-            known = [block for block in blocks if block is not None]
-            if write_reasoning(known).get(key) == value:
+            readable = [block for block in blocks if block is not None]
+            if write_reasoning(readable).get(key) == value:
                 del message.remaining[key]
-                yield from known
+                yield from readable
 
 
 def _detail(value: object) -> ReasoningBlock | None:

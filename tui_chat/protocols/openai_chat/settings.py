@@ -112,25 +112,25 @@ class OpenAIChatSettings(OpenAISettings):
 
     def meanings(self) -> Meanings:
         """Return what these settings mean for other protocols."""
-        found = self.shared_meanings()
+        meanings = self.shared_meanings()
         if verbosity := as_string(self.verbosity):
-            found.add("verbosity", verbosity, "verbosity")
+            meanings.add("verbosity", verbosity, "verbosity")
         if is_count(self.n):
-            found.add("replies", self.n, "n")
+            meanings.add("replies", self.n, "n")
         if self.logprobs is True:
             if is_count(top := self.top_logprobs):
-                found.add("logprobs", top, "logprobs", "top_logprobs")
+                meanings.add("logprobs", top, "logprobs", "top_logprobs")
             else:
-                found.add("logprobs", 0, "logprobs")
-        given: Any = self.web_search_options
-        if isinstance(given, dict):
-            given = cast("dict[str, Any]", given)
-            options = Fields(given, "")
+                meanings.add("logprobs", 0, "logprobs")
+        web_search: Any = self.web_search_options
+        if isinstance(web_search, dict):
+            web_search = cast("dict[str, Any]", web_search)
+            options = Fields(web_search, "")
             tool = HostedTool("web_search", take_search(options))
-            known = given.keys() - options.remaining.keys()
-            paths = [f"web_search_options.{key}" for key in sorted(known)]
-            found.add("hosted_tools", (tool,), *(paths if options.remaining else _SEARCH))
-        return found
+            read_keys = web_search.keys() - options.remaining.keys()
+            paths = [f"web_search_options.{key}" for key in sorted(read_keys)]
+            meanings.add("hosted_tools", (tool,), *(paths if options.remaining else _SEARCH))
+        return meanings
 
 
 _SEARCH = ("web_search_options",)

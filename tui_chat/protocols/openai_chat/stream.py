@@ -166,8 +166,8 @@ class ReplyParser(ReplyReader):
             for index, each in enumerate(as_array(chunk.get(name))[: MOST_SOURCES + 1]):
                 source = as_object(each)
                 title, url = as_string(source.get("title")), as_string(source.get("url"))
-                url, known = url or as_string(each), self._listed.get(index)
-                if url and (known is None or title not in ("", known)):
+                url, listed_title = url or as_string(each), self._listed.get(index)
+                if url and (listed_title is None or title not in ("", listed_title)):
                     self._listed[index] = title
                     self._events.add_source(title, url, key=("listed", index))
 
@@ -317,12 +317,12 @@ class ReplyParser(ReplyReader):
         again = False
         number = len(self._ids) - 1 if index is None else self._numbers.get(index, -1)
         if number >= 0:
-            known = self._ids[number]
-            other = bool(id and id != known)
+            known_id = self._ids[number]
+            other = bool(id and id != known_id)
             if index is None:
                 again = other or bool(name and not id)
             else:
-                again = other and bool(name and known)
+                again = other and bool(name and known_id)
         if number < 0 or again:
             number = self._events.call_index(len(self._ids))
             self._ids.append(id)

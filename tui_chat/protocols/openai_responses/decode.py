@@ -132,18 +132,18 @@ def _turns(request: Fields, left_out: Collection[int | None]) -> Iterator[Turn]:
         builder.add_text(instructions)
         yield builder.build()
         number += 1
-    given = request.remaining.get("input")
-    if given is None:
+    input_value = request.remaining.get("input")
+    if input_value is None:
         return  # an explicit null stays among the extras
-    if isinstance(given, str):
+    if isinstance(input_value, str):
         del request.remaining["input"]
         builder = TurnBuilder(_RESPONSES, "user", number)
-        if given:
-            builder.add_text(given)
+        if input_value:
+            builder.add_text(input_value)
         yield builder.build()
         return
-    if not isinstance(given, list):
-        raise InputError(f"input must be a text or a list of items, not {type_name(given)}.")
+    if not isinstance(input_value, list):
+        raise InputError(f"input must be a text or a list of items, not {type_name(input_value)}.")
     assistant: TurnBuilder | None = None
     after_message = False
     for index, item in enumerate(request.take_list("input")):
@@ -201,8 +201,8 @@ def _message(item: Fields, number: int) -> Turn:
     word = item.remaining.pop("role")
     role = _ROLES.get(word) if isinstance(word, str) else None
     if role is None:
-        known = ", ".join(_ROLES)
-        raise InputError(f"{item.path('role')} must be one of {known}, not {excerpt(word)}.")
+        role_names = ", ".join(_ROLES)
+        raise InputError(f"{item.path('role')} must be one of {role_names}, not {excerpt(word)}.")
     builder = TurnBuilder(_RESPONSES, role, number)
     builder.role_word = "developer" if word == "developer" else ""
     read_content(item, "content", builder)

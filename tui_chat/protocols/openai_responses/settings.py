@@ -102,19 +102,19 @@ class ResponsesSettings(OpenAISettings):
 
     def meanings(self) -> Meanings:
         """Return what these settings mean for other protocols."""
-        found = self.shared_meanings()
+        meanings = self.shared_meanings()
         if summary := as_string(as_object(self.reasoning).get("summary")):
-            found.add("reasoning_summary", summary, "reasoning.summary")
+            meanings.add("reasoning_summary", summary, "reasoning.summary")
         if verbosity := as_string(as_object(self.text).get("verbosity")):
-            found.add("verbosity", verbosity, "text.verbosity")
+            meanings.add("verbosity", verbosity, "text.verbosity")
         include = as_array(self.include)
         path = f"include.{LOGPROBS}"
         if is_count(self.top_logprobs):
             name = "include" if LOGPROBS in include else ""
-            found.add("logprobs", self.top_logprobs, "top_logprobs", path, name=name)
+            meanings.add("logprobs", self.top_logprobs, "top_logprobs", path, name=name)
         elif LOGPROBS in include:
-            found.add("logprobs", 0, path, name="include")
-        return found
+            meanings.add("logprobs", 0, path, name="include")
+        return meanings
 
 
 LOGPROBS = "message.output_text.logprobs"

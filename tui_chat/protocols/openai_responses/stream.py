@@ -229,11 +229,11 @@ class ReplyParser(ReplyReader):
         if item.get("status") == "failed":
             what = "web search" if kind == "web_search_call" else "search in files"
             self._events.add_search(failure=f"A {what} failed.")
-        for found in map(as_object, (action, *as_array(action.get("sources")))):
-            if url := as_string(found.get("url")):
-                self._events.add_consulted(as_string(found.get("title")), url)
-        for found in map(as_object, as_array(item.get("results"))):
-            name = as_string(found.get("filename")) or as_string(found.get("file_id"))
+        for source in map(as_object, (action, *as_array(action.get("sources")))):
+            if url := as_string(source.get("url")):
+                self._events.add_consulted(as_string(source.get("title")), url)
+        for result in map(as_object, as_array(item.get("results"))):
+            name = as_string(result.get("filename")) or as_string(result.get("file_id"))
             if name:
                 self._events.add_consulted(file=name)
 

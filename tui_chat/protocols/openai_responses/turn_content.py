@@ -292,8 +292,8 @@ def _add_piece(building: _ContentBuilder, piece: LayoutPiece, what: object, capt
     turn, origin = building.turn, building.turn.origin
     if isinstance(what, ReasoningBlock):
         _end_message(building)
-        known = building.thinking
-        if known and (not what.id or known[0][1].id != what.id):
+        thinking = building.thinking
+        if thinking and (not what.id or thinking[0][1].id != what.id):
             _end_thinking(building)
         building.thinking.append((piece, what))
         return

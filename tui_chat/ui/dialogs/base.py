@@ -187,12 +187,12 @@ class PathPrompt(TextPrompt):
     async def action_complete(self) -> None:
         typed = self.query_one(Input)
         value = typed.value
-        found = await to_thread(path_completions, value, Path.cwd(), MOST_FILES)
-        longer = completed(value, found)
+        paths = await to_thread(path_completions, value, Path.cwd(), MOST_FILES)
+        longer = completed(value, paths)
         if typed.value == value and longer != value:
             typed.value = longer
             typed.cursor_position = len(longer)
-        names = [path.rstrip("/").rpartition("/")[2] + "/" * path.endswith("/") for path in found]
+        names = [path.rstrip("/").rpartition("/")[2] + "/" * path.endswith("/") for path in paths]
         more = f"  and {len(names) - MOST_NAMES:,} more" * (len(names) > MOST_NAMES)
         listed = "  ".join(one_line(name, 30) for name in names[:MOST_NAMES]) + more
         hint = self.query_one(".hint", Static)
@@ -327,7 +327,7 @@ class HelpDialog(Dialog[None]):
     @on(Input.Changed)
     def _filter(self, event: Input.Changed) -> None:
         words = event.value.casefold().split()
-        found = False
+        has_match = False
         titles, tables = self.query(".title").results(Static), self.query(".keys").results(Static)
         for (title, keys), heading, table in zip(self._sections, titles, tables, strict=True):
             matching = [
@@ -337,8 +337,8 @@ class HelpDialog(Dialog[None]):
             ]
             heading.display = table.display = bool(matching)
             table.update(_key_table(matching))
-            found = found or bool(matching)
-        self.query_one(".none").display = not found
+            has_match = has_match or bool(matching)
+        self.query_one(".none").display = not has_match
         self.query_one(VerticalScroll).scroll_home(animate=False)
 
     def action_scroll(self, lines: int) -> None:

@@ -134,14 +134,14 @@ class ChoiceDialog(Dialog[str | None]):
         in full goes first: “vllm” means it and not “vllm-8001”; then a label that is.
         """
         wanted = words.casefold().split()
-        found = [
+        matches = [
             choice
             for choice in self.choices
             if all(word in f"{choice.label} {choice.detail}".casefold() for word in wanted)
             and not (choice.is_repeated and self._is_said_by_label(choice, wanted))
         ]
-        found.sort(key=lambda choice: self._rank(choice, words.strip()))
-        return found
+        matches.sort(key=lambda choice: self._rank(choice, words.strip()))
+        return matches
 
     def _rank(self, choice: Choice, typed: str) -> tuple[bool, bool, bool]:
         """Return what sorts a choice by how well it fits the typed words: less is better."""

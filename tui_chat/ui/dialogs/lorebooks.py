@@ -128,10 +128,10 @@ class EntriesDialog(Dialog[None]):
         inputs, book = live.inputs, file.book
         others = (each for each in inputs.lorebooks if each.name != book.name)
         inputs = replace(inputs, lorebooks=(*others, book))
-        found = await to_thread(LoreExplanation, inputs, lore_counter(inputs))
-        outcomes = map(found.outcome, range(len(found.entries)))
+        explanation = await to_thread(LoreExplanation, inputs, lore_counter(inputs))
+        outcomes = map(explanation.outcome, range(len(explanation.entries)))
         self._outcomes = {each.entry: each for each in outcomes if each.book == book.name}
-        uses = (use for use in found.budgets() if use.book == book.name)
+        uses = (use for use in explanation.budgets() if use.book == book.name)
         self._used = "".join(f" · {use.used:,} of {use.limit:,} tokens" for use in uses)
 
     def _list(self, entry_id: str = "") -> None:

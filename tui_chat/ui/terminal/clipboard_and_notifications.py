@@ -99,12 +99,15 @@ def copy_commands(environ: Mapping[str, str], platform: str = sys.platform) -> t
         return (("pbcopy",),)
     if platform == "win32":
         return (_CLIP,)
-    found: list[Command] = [_CLIP] if environ.get("WSL_DISTRO_NAME") else []
+    commands: list[Command] = [_CLIP] if environ.get("WSL_DISTRO_NAME") else []
     if environ.get("WAYLAND_DISPLAY"):
-        found.append(("wl-copy",))
+        commands.append(("wl-copy",))
     if environ.get("DISPLAY"):
-        found += [("xclip", "-selection", "clipboard", "-in"), ("xsel", "--clipboard", "--input")]
-    return tuple(found)
+        commands += [
+            ("xclip", "-selection", "clipboard", "-in"),
+            ("xsel", "--clipboard", "--input"),
+        ]
+    return tuple(commands)
 
 
 def copy_with_command(text: str, environ: Mapping[str, str]) -> bool:

@@ -68,12 +68,12 @@ class TerminalParser(XTermParser):
     def _until_paste(self, data: str) -> Generator[Message, None, str]:
         """Let Textual parse up to the next paste; return the rest."""
         received = self._tail + data
-        found = received.find(PASTE_START)
-        if found < 0:
+        position = received.find(PASTE_START)
+        if position < 0:
             self._tail = _marker_start(received, PASTE_START)
             yield from super().feed(data)
             return ""
-        after = found + len(PASTE_START) - len(self._tail)
+        after = position + len(PASTE_START) - len(self._tail)
         self._tail = ""
         self._pasting = True
         yield from super().feed(data[:after])
@@ -82,12 +82,12 @@ class TerminalParser(XTermParser):
     def _collect_paste(self, data: str) -> Generator[Message, None, str]:
         """Collect the paste up to its end; return the rest."""
         received = self._tail + data
-        found = received.find(PASTE_END)
-        if found < 0:
+        position = received.find(PASTE_END)
+        if position < 0:
             self._tail = _marker_start(received, PASTE_END)
             self._pasted.append(received[: len(received) - len(self._tail)])
             return ""
-        self._pasted.append(received[:found])
+        self._pasted.append(received[:position])
         text = "".join(self._pasted)
         self._pasted.clear()
         self._tail = ""
@@ -96,7 +96,7 @@ class TerminalParser(XTermParser):
             if not isinstance(event, events.Paste):  # its own is empty
                 yield event
         yield events.Paste(text)
-        return received[found + len(PASTE_END) :]
+        return received[position + len(PASTE_END) :]
 
     def _is_burst(self, data: str) -> bool:
         if self._pasting or self._tail or not _TEXT_ONLY.fullmatch(data):

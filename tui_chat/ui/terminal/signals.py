@@ -18,8 +18,8 @@ def ending_signals() -> tuple[signal.Signals, ...]:
     or that this system lacks.
     """
     names = ("SIGTERM", "SIGHUP", "SIGINT")
-    found = (getattr(signal, name) for name in names if hasattr(signal, name))
-    return tuple(each for each in found if signal.getsignal(each) is not signal.SIG_IGN)
+    signals = (getattr(signal, name) for name in names if hasattr(signal, name))
+    return tuple(each for each in signals if signal.getsignal(each) is not signal.SIG_IGN)
 
 
 @contextmanager

@@ -83,10 +83,10 @@ class BranchLayout:
     def __call__(self, index: int) -> MessageLayout:
         """Return a message's layout."""
         entry = self.entries[index]
-        found = self._layouts.get(id(entry))
-        if found is not None and found[0] is entry:
+        cached = self._layouts.get(id(entry))
+        if cached is not None and cached[0] is entry:
             self._layouts.move_to_end(id(entry))
-            return found[1]
+            return cached[1]
         return self._lay_out(index)
 
     def set_entries(self, entries: tuple[Entry, ...]) -> None:
@@ -150,9 +150,9 @@ class BranchLayout:
         heights = self._estimates.heights(self._width, HEADER_HEIGHT)
         if self._layouts:
             for index, entry in enumerate(self.entries):
-                found = self._layouts.get(id(entry))
-                if found is not None and found[0] is entry:
-                    heights[index] = found[1].height
+                cached = self._layouts.get(id(entry))
+                if cached is not None and cached[0] is entry:
+                    heights[index] = cached[1].height
         return heights
 
     # Streaming replies

@@ -186,8 +186,8 @@ class ComposerArea(Area):
         if is_about_paths(event.query):
             self._suggest_paths(event.query)
         else:
-            found = suggest(event.query, self.host.workspace, self.tui.available_themes)
-            self.chat.pane.composer.offer_suggestions(event.query, found)
+            suggestions = suggest(event.query, self.host.workspace, self.tui.available_themes)
+            self.chat.pane.composer.offer_suggestions(event.query, suggestions)
 
     @work(group="paths", exclusive=True, description="suggest paths")
     async def _suggest_paths(self, query: CompletionQuery) -> None:

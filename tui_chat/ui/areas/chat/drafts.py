@@ -239,13 +239,13 @@ class ComposerDrafts:
         """
         from tui_chat.workspace.attachments import read_attachment
 
-        found: list[Attachment] = []
+        attachments: list[Attachment] = []
         for file in files:
             try:
-                found.append(await asyncio.to_thread(read_attachment, Path(file)))
+                attachments.append(await asyncio.to_thread(read_attachment, Path(file)))
             except InputError as error:
                 self._area.show_error(error)
-        self.show_attachments((*found, *typed))
+        self.show_attachments((*attachments, *typed))
 
     # --- submitting ----------------------------------------------------------------------
 

@@ -40,13 +40,13 @@ def formula_plugin(parser: MarkdownIt) -> None:
 def _inline(state: StateInline, silent: bool) -> bool:
     if state.src[state.pos] not in "\\$":
         return False
-    found = _INLINE.match(state.src, state.pos, min(state.posMax, state.pos + INLINE_LENGTH))
-    if found is None:
+    match = _INLINE.match(state.src, state.pos, min(state.posMax, state.pos + INLINE_LENGTH))
+    if match is None:
         return False
     if not silent:
         token = state.push("maths", "", 0)
-        token.content = found.group()
-    state.pos = found.end()
+        token.content = match.group()
+    state.pos = match.end()
     return True
 
 
@@ -55,8 +55,8 @@ def _block(state: StateBlock, first: int, end: int, silent: bool) -> bool:
         return False
     opening = _line(state, first).strip()
     closing = _ENDS.get(opening[:2], "")
-    if found := _BEGIN.match(opening):
-        closing = f"\\end{{{found.group(1)}}}"
+    if match := _BEGIN.match(opening):
+        closing = f"\\end{{{match.group(1)}}}"
     if not closing:
         return False
     last = first

@@ -356,11 +356,11 @@ def _linked(text: str, styles: StyleNames, link: str = "") -> Iterator[TextRun]:
 def _with_addresses(text: str, styles: StyleNames, link: str) -> Iterator[TextRun]:
     at = 0
     if not link and "://" in text:
-        for found in _ADDRESS.finditer(text):
-            if found.start() > at:
-                yield safe_run(text[at : found.start()], *styles)
-            yield safe_run(found.group(), *styles, "link", link=found.group())
-            at = found.end()
+        for match in _ADDRESS.finditer(text):
+            if match.start() > at:
+                yield safe_run(text[at : match.start()], *styles)
+            yield safe_run(match.group(), *styles, "link", link=match.group())
+            at = match.end()
     if at < len(text):
         yield safe_run(text[at:], *styles, link=link)
 

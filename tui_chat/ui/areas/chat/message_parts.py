@@ -138,10 +138,10 @@ class GrowingText:
                 begun = blocks[-1]
                 blocks[-1] = begun._replace(source=f"{begun.source}\n{section.source}")
             elif section.kind == "markdown" and not self._verbatim:
-                found = enumerate(code_in(section))
+                code_blocks = enumerate(code_in(section))
                 blocks += [
                     CodeBlock(part, number, language, without_marks(code))
-                    for number, (language, code) in found
+                    for number, (language, code) in code_blocks
                 ]
         return blocks
 

@@ -114,13 +114,13 @@ class SnippetBlanks:
         here = self._at(start, end)
         if here is not None:
             index = self._blanks.index(here) + step
-            found = self._blanks[index] if 0 <= index < len(self._blanks) else None
+            blank = self._blanks[index] if 0 <= index < len(self._blanks) else None
         elif step > 0:
-            found = next((each for each in self._blanks if each.start >= end), None)
+            blank = next((each for each in self._blanks if each.start >= end), None)
         else:
-            found = next((each for each in reversed(self._blanks) if each.end <= start), None)
-        if found is not None:
-            self._select(found)
+            blank = next((each for each in reversed(self._blanks) if each.end <= start), None)
+        if blank is not None:
+            self._select(blank)
         elif step > 0:
             self._editor.move_cursor(self._location(self._end))
             self.clear()

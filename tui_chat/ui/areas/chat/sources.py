@@ -54,11 +54,11 @@ def without_marks(text: str) -> str:
 def split_marks(text: str, styles: StyleNames) -> Iterator[str | TextRun]:
     """Yield the pieces of a text: strings, and runs for the marks between them."""
     at = 0
-    for found in _MARK.finditer(text):
-        if found.start() > at:
-            yield text[at : found.start()]
-        yield TextRun(f"[{ord(found[1]) - _FIRST}]", (*styles, _STYLE))
-        at = found.end()
+    for match in _MARK.finditer(text):
+        if match.start() > at:
+            yield text[at : match.start()]
+        yield TextRun(f"[{ord(match[1]) - _FIRST}]", (*styles, _STYLE))
+        at = match.end()
     if at < len(text):
         yield text[at:]
 
@@ -107,8 +107,8 @@ def source_lines(references: References, width: int) -> list[TextLine]:
         lines += wrap((TextRun("There were more; the first ones are kept.", ("quiet",)),), width)
     if references.queries:
         words = ", ".join(f"“{query}”" for query in references.queries)
-        found = wrap((safe_run(f"Searched for {words}", "quiet"),), width - 2)
-        lines += indented(found, (), (TextRun("  "),))
+        wrapped = wrap((safe_run(f"Searched for {words}", "quiet"),), width - 2)
+        lines += indented(wrapped, (), (TextRun("  "),))
     return lines
 
 

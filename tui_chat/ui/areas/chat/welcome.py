@@ -93,12 +93,12 @@ def welcome_lines(source: str, width: int) -> list[TextLine]:
 def _runs(line: str, styles: StyleNames = ()) -> list[TextRun]:
     runs: list[TextRun] = []
     at = 0
-    for found in _STYLED.finditer(line):
-        if found.start() > at:
-            runs.append(safe_run(line[at : found.start()], *styles))
-        kind = found.lastgroup or ""
-        runs.append(safe_run(found[kind], *styles, kind))
-        at = found.end()
+    for match in _STYLED.finditer(line):
+        if match.start() > at:
+            runs.append(safe_run(line[at : match.start()], *styles))
+        kind = match.lastgroup or ""
+        runs.append(safe_run(match[kind], *styles, kind))
+        at = match.end()
     if at < len(line):
         runs.append(safe_run(line[at:], *styles))
     return runs

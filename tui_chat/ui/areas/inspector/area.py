@@ -285,11 +285,11 @@ class InspectorArea(Area):
         pane, workspace, entry = self.pane, self.workspace, origin.lore_entry
         if pane is None or entry is None or entry.within is None:
             return False
-        found = workspace.lorebooks.find(entry)
-        if pane.shows(LORE) and found is not None and self.may_write:
-            self._edit_lore(workspace, *found)
+        target = workspace.lorebooks.find(entry)
+        if pane.shows(LORE) and target is not None and self.may_write:
+            self._edit_lore(workspace, *target)
             return True
-        name = found[0].name if found is not None and not found[0].role_id else ""
+        name = target[0].name if target is not None and not target[0].role_id else ""
         file = workspace.library.files("lorebooks").get(name)
         pane.show_lore_entry(entry)
         where = f": {file}" if file is not None else ""

@@ -46,8 +46,8 @@ def is_colorless(widget: Widget) -> bool:
     app = app_of(widget)
     if app.no_color:
         return True
-    given = [app.current_theme.variables.get(f"origin-{kind}") for kind in OriginKind]
-    colors = [Color.parse(color) for color in given if color]
+    variables = [app.current_theme.variables.get(f"origin-{kind}") for kind in OriginKind]
+    colors = [Color.parse(color) for color in variables if color]
     return bool(colors) and all(len(set(color.rgb)) == 1 for color in colors)
 
 
@@ -163,8 +163,8 @@ def _turns_in(node: Tree) -> set[tuple[OriginKind, str]]:
     """Return the turns whose texts are in a message."""
     match node:
         case Str():
-            found = (span.origin.outermost for span in node.text.spans)
-            return {(o.kind, o.id) for o in found if o.kind not in _NOT_TURNS}
+            origins = (span.origin.outermost for span in node.text.spans)
+            return {(o.kind, o.id) for o in origins if o.kind not in _NOT_TURNS}
         case Obj():
             children = [child for _, child in node.items]
         case Arr():

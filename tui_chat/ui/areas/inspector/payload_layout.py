@@ -289,9 +289,9 @@ class PayloadLayout:
         """Fold all containers at a depth, or unfold them if one is folded."""
         if self.root is None:
             return
-        found = list(at_depth(self.root, depth))
-        folded = not any(block.folded for block in found)
-        for block in found:
+        blocks = list(at_depth(self.root, depth))
+        folded = not any(block.folded for block in blocks)
+        for block in blocks:
             block.folded = folded
         self.root.restack(depth)
         self.rows = self.root.rows

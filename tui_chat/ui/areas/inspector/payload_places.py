@@ -48,8 +48,8 @@ def _find_rows(layout: PayloadLayout, words: str) -> Iterator[int]:
             continue
         line = layout.line(spot)
         at = -1
-        for found in drawn.finditer(line.text):
-            now = row + bisect_right(line.breaks, found.start())
+        for match in drawn.finditer(line.text):
+            now = row + bisect_right(line.breaks, match.start())
             if now != at:
                 yield now
             at = now

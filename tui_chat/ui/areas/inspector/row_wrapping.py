@@ -125,10 +125,10 @@ def breaks(text: str, first: int, rest: int, head: int = 0) -> list[int]:
     narrow = text.isascii() or _NARROW.fullmatch(text) is not None
     if narrow and len(text) <= first and "\\n" not in text:
         return []
-    ends = [found.end() for found in _PARAGRAPH_END.finditer(text)] if "\\n" in text else []
+    ends = [match.end() for match in _PARAGRAPH_END.finditer(text)] if "\\n" in text else []
     while ends and len(text) - ends[-1] <= 2:  # the closing quote and comma stay with it
         ends.pop()
-    found: list[int] = []
+    breaks: list[int] = []
     at, room = 0, first
     space_near = _last_space(max(rest // 2, 1), rest).match
     for end in (*ends, len(text)):
@@ -137,12 +137,12 @@ def breaks(text: str, first: int, rest: int, head: int = 0) -> list[int]:
                 cut = row.end()  # nearly every row of prose; the general case is below
             elif (cut := _row_end(text, at, end, room, narrow, head)) >= end:
                 break
-            found.append(cut)
+            breaks.append(cut)
             at, room = cut, rest
         if end < len(text):
-            found.append(end)
+            breaks.append(end)
             at, room = end, rest
-    return found
+    return breaks
 
 
 def _row_end(text: str, at: int, end: int, room: int, narrow: bool, head: int) -> int:

@@ -53,10 +53,10 @@ VIEWS = (
 def views() -> Mapping[str, ViewPath]:
     """Return all views by name, the core's first."""
     added = (view for plugin in extensions.plugins() for view in plugin.views)
-    found: dict[str, ViewPath] = {}
+    paths: dict[str, ViewPath] = {}
     for view in (*VIEWS, *added):
-        found.setdefault(view.name, view)
-    return found
+        paths.setdefault(view.name, view)
+    return paths
 
 
 def load(view: ViewPath, path: str) -> Any:

@@ -58,12 +58,12 @@ class ReportDialog(Dialog[None]):
         text = Text()
         shown = 0
         for level, heading in _HEADINGS.items():
-            found = {words: n for (each, words), n in self._sentences.items() if each is level}
-            if not found:
+            counts = {words: n for (each, words), n in self._sentences.items() if each is level}
+            if not counts:
                 continue
             color = variables.get(_COLORS[level], "").split(" ")[0]
             text.append(f"{heading}\n", style=f"bold {color}" if color[:1] == "#" else "bold")
-            for words, count in list(found.items())[: _MOST_SENTENCES - shown]:
+            for words, count in list(counts.items())[: _MOST_SENTENCES - shown]:
                 times = f"{count:,} × " if count > 1 else ""
                 text.append(f"· {times}{one_line(words, 400)}\n")
                 shown += 1

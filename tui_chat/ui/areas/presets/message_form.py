@@ -105,8 +105,8 @@ class ContentEditor(SafeTextArea):
 
     def _begun(self) -> str | None:
         row, column = self.cursor_location
-        found = _BEGUN.search(self.document[row][:column])
-        return found[1] if found else None
+        match = _BEGUN.search(self.document[row][:column])
+        return match[1] if match else None
 
     def on_blur(self) -> None:
         self.macros.offer(())

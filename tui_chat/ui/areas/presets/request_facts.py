@@ -314,11 +314,11 @@ _counts: dict[str, Memo[PresetMessage, int]] = {}
 
 def _count_for(composed: Composed) -> Callable[[PresetMessage], int]:
     counter = counter_for(composed.model)
-    found = _counts.get(counter.name)
-    if found is None:
+    memo = _counts.get(counter.name)
+    if memo is None:
         count = counter.count
-        found = _counts[counter.name] = Memo(lambda message: count(message.content))
-    counted = found
+        memo = _counts[counter.name] = Memo(lambda message: count(message.content))
+    counted = memo
     if composed.inputs is not None:
         counter = counter.corrected(composed.inputs.correction)
 
@@ -333,7 +333,7 @@ def costs(rows: Sequence[OutlineRow], facts: RequestFacts) -> dict[int, int]:
     what it would cost; nothing for an anchor.
     """
     left = {name: iter(tokens) for name, tokens in facts.sent.items()}
-    found: dict[int, int] = {}
+    tokens_by_row: dict[int, int] = {}
     for row in rows:
         message = row.message
         if message is None or message.is_anchor:
@@ -342,7 +342,7 @@ def costs(rows: Sequence[OutlineRow], facts: RequestFacts) -> dict[int, int]:
         if message.card_field in facts.card and not row.disabled:
             tokens = (tokens or 0) + facts.card[message.card_field]
         if tokens is not None:
-            found[row.index] = tokens
+            tokens_by_row[row.index] = tokens
         elif facts.count is not None and row.disabled:
-            found[row.index] = facts.count(message)
-    return found
+            tokens_by_row[row.index] = facts.count(message)
+    return tokens_by_row

@@ -85,15 +85,15 @@ def joints(rows: Sequence[OutlineRow], joined: Iterable[tuple[str, ...]]) -> dic
     for number, row in enumerate(rows):
         if row.message is not None and not row.disabled:
             numbers.setdefault(row.message.id, number)
-    found: dict[int, str] = {}
+    marks: dict[int, str] = {}
     for ids in joined:
         members = sorted(numbers[each] for each in ids if each in numbers)
         if len(members) < 2:
             continue
         first, last = members[0], members[-1]
-        found |= {number: found.get(number, "┊") for number in range(first + 1, last)}
-        found |= dict.fromkeys(members[1:-1], "├") | {first: "┌", last: "└"}
-    return found
+        marks |= {number: marks.get(number, "┊") for number in range(first + 1, last)}
+        marks |= dict.fromkeys(members[1:-1], "├") | {first: "┌", last: "└"}
+    return marks
 
 
 def row_pieces(

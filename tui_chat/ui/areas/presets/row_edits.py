@@ -162,17 +162,17 @@ def after_delete(outline: Outline, index: int) -> int:
     """Return the list index, after a deletion, of the message next to the deleted one."""
     rows, at = outline.rows, outline.row_of(index)
     near = (*rows[at + 1 :], *reversed(rows[:at]))
-    found = next((row.index for row in near if row.message is not None), -1)
-    return found - (found > index)
+    nearest = next((row.index for row in near if row.message is not None), -1)
+    return nearest - (nearest > index)
 
 
 def with_new(preset: Preset, row: OutlineRow | None, kind: str) -> Preset:
     """Return the preset with a new message or anchor after the one under the cursor."""
     at = row.index + 1 if row is not None and row.index >= 0 else None
-    found: PresetMessageType = next(each for each, _, _ in KINDS if each == kind)
-    if found == "message":
+    message_type: PresetMessageType = next(each for each, _, _ in KINDS if each == kind)
+    if message_type == "message":
         return add_message(preset, place_like(PresetMessage("message", "user"), row), at)
-    return add_message(preset, PresetMessage(found, "user", type=found), at)
+    return add_message(preset, PresetMessage(message_type, "user", type=message_type), at)
 
 
 def placement_sentence(row: OutlineRow, names: Mapping[str, str]) -> str:

@@ -197,13 +197,13 @@ class SettingsForm(EditForm):
 
     def _typed(self) -> dict[str, str]:
         """Return the variables as typed; a name that occurs twice counts once."""
-        found: dict[str, str] = {}
+        values: dict[str, str] = {}
         for line in self._variables:
             name, value = line.typed
-            line.name_field.set_class(name in found, "-invalid")
-            if name and name not in found:
-                found[name] = value
-        return found
+            line.name_field.set_class(name in values, "-invalid")
+            if name and name not in values:
+                values[name] = value
+        return values
 
     @on(Input.Changed)
     def _field_changed(self, event: Input.Changed) -> None:

@@ -160,8 +160,10 @@ def complete_filter(typed: str, known: KnownNames) -> str:
     name, colon, value = last.partition(":")
     space = " " if begun else ""
     if not colon:
-        found = next((each for each in FILTERS if last and each.startswith(last.lower())), None)
-        return typed if found is None else f"{begun}{space}{found}:"
+        filter_name = next(
+            (each for each in FILTERS if last and each.startswith(last.lower())), None
+        )
+        return typed if filter_name is None else f"{begun}{space}{filter_name}:"
     value = value.strip('"').casefold()
     names = known.names(name.lower())
     fitting = [each for each in names if each.casefold().startswith(value)]

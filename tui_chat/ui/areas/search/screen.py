@@ -210,9 +210,11 @@ class SearchScreen(ModalScreen[Hit | None]):
         newest = self._order == "newest" or not self._wanted()[0].text
         order = "Newest first" if newest else "Best first"
         count = len(self._list.hits)
-        found = "" if not count else f" · {count} found" if count < LIMIT else f" · first {LIMIT}"
+        count_text = (
+            "" if not count else f" · {count} found" if count < LIMIT else f" · first {LIMIT}"
+        )
         progress = f" · searching files: {self._progress}" if self._progress else ""
-        self._state.update(Content(order + found + progress))
+        self._state.update(Content(order + count_text + progress))
 
     def show_around(self, hit: Hit, entries: Sequence[Entry]) -> None:
         """Preview the messages around a hit, if the cursor is still on it."""

@@ -96,7 +96,7 @@ def _with_sides(group: SessionGroup, sides: _Sides) -> SessionGroup:
 
 def _by_time(summaries: Summaries, now: float) -> list[SessionGroup]:
     starts, titles = _spans(now)
-    found: dict[int, list[SessionSummary]] = {}
+    by_span: dict[int, list[SessionSummary]] = {}
     span: list[SessionSummary] = []
     first, end = inf, -inf
     for summary in summaries:  # most lie in the span of the previous one
@@ -104,11 +104,11 @@ def _by_time(summaries: Summaries, now: float) -> list[SessionGroup]:
             index = bisect_right(starts, summary.updated)
             first = starts[index - 1] if index else -inf
             end = starts[index] if index < len(starts) else inf
-            span = found.setdefault(index, [])
+            span = by_span.setdefault(index, [])
         span.append(summary)
     return [
-        SessionGroup(f"time:{titles[index]}", titles[index], found[index])
-        for index in sorted(found, reverse=True)
+        SessionGroup(f"time:{titles[index]}", titles[index], by_span[index])
+        for index in sorted(by_span, reverse=True)
     ]
 
 
@@ -162,14 +162,14 @@ def _by_name(
     kind: Grouping,
     nameless: str,
 ) -> list[SessionGroup]:
-    found: defaultdict[str, list[SessionSummary]] = defaultdict(list)
+    by_name: defaultdict[str, list[SessionSummary]] = defaultdict(list)
     for pinned in (True, False):
         for summary in summaries:
             if summary.pinned is pinned:
                 for name in names(summary):
-                    found[name].append(summary)
-    order = sorted(found, key=lambda name: (not name, name.casefold(), name))
-    return [SessionGroup(f"{kind}:{name}", name or nameless, found[name]) for name in order]
+                    by_name[name].append(summary)
+    order = sorted(by_name, key=lambda name: (not name, name.casefold(), name))
+    return [SessionGroup(f"{kind}:{name}", name or nameless, by_name[name]) for name in order]
 
 
 SESSION_LINES = 2
@@ -322,8 +322,8 @@ class GroupLayout:
     def between(self, first: int, last: int) -> list[SessionSummary]:
         """Return the sessions between two rows, both included, in either order."""
         first, last = sorted((first, last))
-        found = (self.item_at(row) for row in range(first, last + 1))
-        return [each for each in found if isinstance(each, SessionSummary)]
+        items = (self.item_at(row) for row in range(first, last + 1))
+        return [each for each in items if isinstance(each, SessionSummary)]
 
     def sessions(self) -> list[SessionSummary]:
         """Return all sessions that are not folded away, from top to bottom."""

@@ -199,12 +199,12 @@ class SessionList(Vertical, OnePassWidget):
         """Return the sessions that the filter finds. Those that were found by their words stay
         while the words stay: one that is opened may get its real title only then.
         """
-        found = self._find(typed)
+        matches = self._find(typed)
         if typed and typed == self._typed and "#" not in typed:
-            found_ids = {summary.session_id for summary in (*found, *self._found)}
-            found = [each for each in self._summaries if each.session_id in found_ids]
-        self._typed, self._found = typed, found
-        return found
+            found_ids = {summary.session_id for summary in (*matches, *self._found)}
+            matches = [each for each in self._summaries if each.session_id in found_ids]
+        self._typed, self._found = typed, matches
+        return matches
 
     @on(SessionRows.SelectionChanged)
     def _show_count(self) -> None:

@@ -107,8 +107,8 @@ class SessionRows(RowList):
     @property
     def under_cursor(self) -> SessionSummary | None:
         """The session under the cursor; None on a folded group."""
-        found = self.layout_now.item_at(self.cursor)
-        return found if isinstance(found, SessionSummary) else None
+        item = self.layout_now.item_at(self.cursor)
+        return item if isinstance(item, SessionSummary) else None
 
     @property
     def targets(self) -> tuple[SessionSummary, ...]:
@@ -116,19 +116,19 @@ class SessionRows(RowList):
         each its folded side conversations.
         """
         if self.chosen:
-            found = {s.session_id: s for g in self.layout_now.groups for s in g.sessions}
-            return self._with_folded(s for s in found.values() if s.session_id in self.chosen)
+            by_id = {s.session_id: s for g in self.layout_now.groups for s in g.sessions}
+            return self._with_folded(s for s in by_id.values() if s.session_id in self.chosen)
         return () if self.under_cursor is None else self._with_folded((self.under_cursor,))
 
     def _with_folded(self, sessions: Iterable[SessionSummary]) -> tuple[SessionSummary, ...]:
         """Return sessions with the side conversations that are folded away below them."""
-        found: dict[str, SessionSummary] = {}
+        by_id: dict[str, SessionSummary] = {}
         for session in sessions:
-            found[session.session_id] = session
+            by_id[session.session_id] = session
             if not self.layout_now.is_unfolded(session.session_id):
                 sides = self.layout_now.sides_of(session.session_id)
-                found |= {side.session_id: side for side in sides}
-        return tuple(found.values())
+                by_id |= {side.session_id: side for side in sides}
+        return tuple(by_id.values())
 
     # Rows and lines
 
@@ -180,9 +180,9 @@ class SessionRows(RowList):
                 self.choose(self.chosen & there)
         self._current, self._now, self.empty_text = current, now, empty
         self._streaming, self._shows_pins = running, shows_pins
-        found = None if kept is None else self.layout_now.row_of(kept)
-        self._awaits_current = not stays and kept is not None and found is None
-        self.cursor = min(self.cursor if found is None else found, max(self.row_count - 1, 0))
+        row = None if kept is None else self.layout_now.row_of(kept)
+        self._awaits_current = not stays and kept is not None and row is None
+        self.cursor = min(self.cursor if row is None else row, max(self.row_count - 1, 0))
         if under is None or kept != under.session_id:
             self.resized()
         else:

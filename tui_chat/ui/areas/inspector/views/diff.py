@@ -106,10 +106,10 @@ class DiffView(RowsView):
         if was is None or now is None:
             return
         begun = perf_counter()
-        found = await asyncio.to_thread(diff_payloads, was, now)
+        difference = await asyncio.to_thread(diff_payloads, was, now)
         if (was, now) == (self._was, self._now) and self.is_attached:
             self._took = perf_counter() - begun
-            self._found = found
+            self._found = difference
             self.rebuild()
 
     def choose(self, row: ViewRow) -> bool:
@@ -126,10 +126,12 @@ class DiffView(RowsView):
         return ViewRows(self._parts(width))
 
     def _parts(self, width: int) -> Iterator[Part]:
-        found = self._found
+        difference = self._found
         summary = ""
-        if found is not None:
-            summary = "the same" if found.is_none else f"-{found.gone:,} +{found.new:,}"
+        if difference is not None:
+            summary = (
+                "the same" if difference.is_none else f"-{difference.gone:,} +{difference.new:,}"
+            )
         name = cut(self._other_name or "nothing yet", width - 22)
         head = (("against ", "muted"), (name, "link"), (" a", "muted"))
         yield line(
@@ -137,40 +139,40 @@ class DiffView(RowsView):
             action=CHOOSE,
             hint="Enter or a: compare with something else.",
         )
-        if found is None:
+        if difference is None:
             yield text_part(self._why or "Comparing…", width, "", "muted")
             return
-        last = len(found.runs) - 1
-        for index, run in enumerate(found.runs):
+        last = len(difference.runs) - 1
+        for index, run in enumerate(difference.runs):
             if run.same:
-                yield from self._equal(found, run, index == 0, index == last, width)
+                yield from self._equal(difference, run, index == 0, index == last, width)
             else:
-                yield from self._other(found, run, width)
+                yield from self._other(difference, run, width)
 
     def _equal(
-        self, found: Difference, run: DiffRun, first: bool, last: bool, width: int
+        self, difference: Difference, run: DiffRun, first: bool, last: bool, width: int
     ) -> Iterator[Part]:
         head, tail = (0 if first else CONTEXT), (0 if last else CONTEXT)
         count = len(run.now)
         if count <= head + tail + 1:
             head, tail = count, 0
-        yield from self._lines(found.now, " ", run.now[:head], None, width)
+        yield from self._lines(difference.now, " ", run.now[:head], None, width)
         folded = count - head - tail
         if folded:
             words = f"  ⋯ {counted(folded, 'equal line')}"
             yield line((words, "bar"))
-        yield from self._lines(found.now, " ", run.now[count - tail :], None, width)
+        yield from self._lines(difference.now, " ", run.now[count - tail :], None, width)
 
-    def _other(self, found: Difference, run: DiffRun, width: int) -> Iterator[Part]:
+    def _other(self, difference: Difference, run: DiffRun, width: int) -> Iterator[Part]:
         pairs = min(len(run.was), len(run.now))
         if pairs and len(run.was) == len(run.now) == 1:
-            yield from self._lines(found.was, "-", run.was, (found.now, run.now), width)
-            yield from self._lines(found.now, "+", run.now, (found.was, run.was), width)
+            yield from self._lines(difference.was, "-", run.was, (difference.now, run.now), width)
+            yield from self._lines(difference.now, "+", run.now, (difference.was, run.was), width)
             return
-        beside = (found.now, run.now) if pairs == len(run.was) == len(run.now) else None
-        yield from self._lines(found.was, "-", run.was, beside, width)
-        beside = (found.was, run.was) if beside else None
-        yield from self._lines(found.now, "+", run.now, beside, width)
+        beside = (difference.now, run.now) if pairs == len(run.was) == len(run.now) else None
+        yield from self._lines(difference.was, "-", run.was, beside, width)
+        beside = (difference.was, run.was) if beside else None
+        yield from self._lines(difference.now, "+", run.now, beside, width)
 
     def _lines(
         self,

@@ -69,10 +69,12 @@ def _in_protocols(
 ) -> Everywhere:
     """Return the reports of a request in its protocol, and then in the others."""
     others = [each for each in Protocol if each is not composed.protocol]
-    found = [(composed.protocol, reports)]
+    reports_by_protocol = [(composed.protocol, reports)]
     if in_protocol is not None:
-        found += [(each, report_settings(in_protocol(composed, each))) for each in others]
-    return found
+        reports_by_protocol += [
+            (each, report_settings(in_protocol(composed, each))) for each in others
+        ]
+    return reports_by_protocol
 
 
 def _is_doubtful(report: SettingReport) -> bool:
@@ -108,12 +110,12 @@ def _unfolded(
     origin = report.origin
     rows = text_rows(f"{report.value}, {report.by}.", width, "  │ ", "muted", origin)
     for protocol, reports in everywhere:
-        found = next((each for each in reports if each.name == report.name), None)
-        if found is None:
+        counterpart = next((each for each in reports if each.name == report.name), None)
+        if counterpart is None:
             continue
-        style = "warning" if _is_doubtful(found) else ""
-        why = " ".join(note.sentence for note in found.notes)
-        told = why if why and not found.sent else f"{found.outcome}  {why}".rstrip()
+        style = "warning" if _is_doubtful(counterpart) else ""
+        why = " ".join(note.sentence for note in counterpart.notes)
+        told = why if why and not counterpart.sent else f"{counterpart.outcome}  {why}".rstrip()
         rows += text_rows(f"{protocol.label}: {told}", width, "  │ ", style, origin)
     return rows
 
