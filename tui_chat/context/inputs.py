@@ -186,14 +186,14 @@ class Inputs:
     @property
     def lore_rules(self) -> LoreRules:
         """How lorebooks are searched: as a setting says, else by the rules of the builder."""
-        rules: LoreRules = self._first("lore") or self.rules.lore
+        rules: LoreRules = self._first("lore") or self.rules.lore.defaults
         count = len(self.lorebooks)
         if rules.tiers and len(rules.tiers) != count:  # books were added or taken away since
             last = rules.tiers[-1:]
             return replace(rules, tiers=(rules.tiers + last * count)[:count])
         role = self.active_role
         own = role.character.book if role is not None and role.character is not None else None
-        if self.rules.card_book_last and own is not None and not rules.tiers and count > 1:
+        if self.rules.lore.card_book_last and own is not None and not rules.tiers and count > 1:
             return replace(rules, tiers=tuple(int(book == own) for book in self.lorebooks))
         return rules
 

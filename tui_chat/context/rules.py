@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from typing import Literal
 
+from tui_chat.context.lorebooks.dialect import CORE_LORE, LoreDialect
 from tui_chat.context.macros.dialect import CORE_DIALECT, MacroDialect
 from tui_chat.errors import InputError
 from tui_chat.extensions import load_part, plugins
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.memo import Memo
 from tui_chat.models.preset import CardField, Preset
-from tui_chat.models.settings import NO_LORE_RULES, LoreRules
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,13 +31,8 @@ class BuilderRules:
     that macro."""
     scripts: tuple[Literal["preset", "card"], ...] = ("preset", "card")
     """Whose scripts change what is sent."""
-    lore_by_place: bool = False
-    """True if lore goes to the places that its entries name."""
-    lore: LoreRules = NO_LORE_RULES
-    """How lorebooks are searched where no setting says so."""
-    card_book_last: bool = False
-    """True if the lorebook of the role's card gets its tokens after those of the session, unless a
-    setting says in which order."""
+    lore: LoreDialect = CORE_LORE
+    """Where lore goes, what is searched for its keys, and how entries activate others."""
     macros: MacroDialect = CORE_DIALECT
     """What the macros look like, which there are, and how they are expanded."""
     continues_user: bool = False

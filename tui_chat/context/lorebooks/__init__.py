@@ -1,5 +1,6 @@
 """Lorebooks: preset content that keywords in the conversation activate.
 
+dialect         how the lorebooks of a preset's builder differ from the core's
 activation      the contributor: which entries are active, and within which budget
 book_index      books prepared for searching: ranked entries, their keys, their messages
 key_search      which keys occur in the texts that are searched for a request

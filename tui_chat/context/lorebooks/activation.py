@@ -17,8 +17,7 @@
 6. They are sent in reverse: the most important one is last, nearest to the newest message.
 7. The placement's sentence names the key that activated an entry and where it occurs.
 
-Where the policies of the preset have `lore_by_place`, entries go to the places that SillyTavern
-names, and its rules for rounds and budgets hold.
+The `LoreDialect` of the preset's builder may have other rules for 1, 3, 5 and 6.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ from tui_chat.context.lorebooks.book_index import (
     resolve_entry,
 )
 from tui_chat.context.lorebooks.conditions import LoreBudget, is_drawn, remaining, session_limit
-from tui_chat.context.lorebooks.key_search import MAX_WIDER, KeySearch, has_blank_key
+from tui_chat.context.lorebooks.key_search import MAX_WIDER, KeySearch
 from tui_chat.context.lorebooks.keys import NumberedEntry
 from tui_chat.context.resolved_message import ResolvedMessage
 from tui_chat.models.envelope import Level, Note
@@ -58,7 +57,7 @@ def activate_lorebooks(inputs: Inputs, count: Counter) -> Contribution:
     messages: list[ResolvedMessage] = []
     places: dict[str, list[ResolvedMessage]] = {}
     for entry, line in search.lines():
-        if inputs.rules.lore_by_place and entry.position:
+        if inputs.rules.lore.has_positions and entry.position:
             is_outlet = entry.position == "outlet"
             place = f"outlet {entry.outlet}" if is_outlet else entry.position
             places.setdefault(place, []).append(line)
@@ -114,10 +113,10 @@ class Activation(KeySearch):
 
     def run(self) -> None:
         """Activate entries, round by round."""
-        levels = sorted(self.index.levels) if self.by_places else []
+        levels = sorted(self.index.levels) if self.dialect.has_recursion_levels else []
         level, state, searched = levels.pop(0) if levels else 0, "first", 0
         rounds = self.index.rounds
-        if self.by_places:
+        if self.dialect.has_recursion_levels:
             rounds = max(book.max_recursion for book in self._inputs.searched_lorebooks) + 1
         rounds = min(rounds, MAX_ROUNDS + 1)
         step = 0
@@ -199,7 +198,7 @@ class Activation(KeySearch):
         self._budget.begin_round()
         for rank in ranks:
             candidate = candidates[rank]
-            if not self.by_places:
+            if not self.dialect.has_recursion_levels:
                 self._done.add(rank)
             entry = candidate.keyed.entry
             if rank not in kept:
@@ -215,8 +214,8 @@ class Activation(KeySearch):
                 continue
             else:
                 rule = "It does not fit into the token budget of lore."
-                if self.by_places and self.lost.get(rank, ("",))[0] != rule:
-                    # SillyTavern searches it, if the search goes on
+                if self.dialect.has_recursion_levels and self.lost.get(rank, ("",))[0] != rule:
+                    # it is searched, if the search goes on
                     self._add_searched(candidate)
             self.lost[rank] = rule, found[rank]
 
@@ -232,7 +231,8 @@ class Activation(KeySearch):
     def _add_searched(self, candidate: RankedEntry) -> None:
         """Have the content of an entry searched in the following rounds."""
         entry = candidate.keyed.entry
-        if (candidate.book.recursive or self.by_places) and not entry.prevent_recursion:
+        is_recursive = candidate.book.recursive or self.dialect.has_recursion_levels
+        if is_recursive and not entry.prevent_recursion:
             if len(self._searched_entries) < MAX_SEARCHED_ENTRIES:
                 self._searched_entries.append(entry)
             else:
@@ -242,7 +242,7 @@ class Activation(KeySearch):
         """Return the ranks that have a matching key or need none."""
         books_index = self.index
         ranks = {*books_index.constants, *self.conditions.sticky_ranks(books_index)}
-        if self.by_places:
+        if self.dialect.searches_sources or self.dialect.takes_blank_keys:
             ranks.update(books_index.with_sources)
         for number in range(len(books_index.books)):
             depth = books_index.scan_depths[number] + self._wider
@@ -261,7 +261,7 @@ class Activation(KeySearch):
         entry, book = candidate.keyed.entry, candidate.book
         if self.conditions.held_back(candidate):
             return False
-        if self.by_places:
+        if self.dialect.has_recursion_levels:
             if self.conditions.is_sticky(candidate):
                 return True
             if state != "recursion":
@@ -281,7 +281,7 @@ class Activation(KeySearch):
             return Cause("constant")
         if self.conditions.is_sticky(candidate):
             return Cause("sticky")
-        depth, is_blank = self.depth(candidate), self.by_places and has_blank_key(keyed.entry)
+        depth, is_blank = self.depth(candidate), self.has_blank_key(keyed.entry)
         if depth <= 0:  # nothing is searched
             holds = is_blank and _secondary_hold(keyed, {}, 0, set())
             return Cause("blank key") if holds else None
@@ -425,7 +425,7 @@ class Activation(KeySearch):
         entry, book = candidate.keyed.entry, candidate.book
         if not (book.recursive and book.max_recursion) or entry.exclude_recursion:
             return "The content of other entries does not activate it."
-        if self.by_places:
+        if self.dialect.has_recursion_levels:
             return "The search ended before its level of recursion."
         rounds = f"{book.max_recursion} round{'s' * (book.max_recursion != 1)}"
         return f"Others activate the entries of its lorebook for {rounds} at most."
@@ -447,7 +447,7 @@ class Activation(KeySearch):
     def lines(self) -> Iterator[tuple[LorebookEntry, ResolvedMessage]]:
         """Yield the activated entries with their messages, the most important last."""
         candidates = self.index.candidates
-        if self.by_places:
+        if self.dialect.is_latest_first:
             latest_first = tuple(reversed(self.activated))
             ranks = sorted(latest_first, key=lambda rank: candidates[rank].keyed.entry.order)
         else:

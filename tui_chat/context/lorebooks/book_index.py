@@ -85,7 +85,7 @@ class BookIndex:
 
 def book_index(inputs: Inputs) -> BookIndex:
     """Return the index of the books, computed once for the same books and names."""
-    rules = inputs.rules.lore_by_place, inputs.rules.macros.syntax
+    rules = inputs.rules.lore.joins_texts, inputs.rules.macros.syntax
     books = inputs.searched_lorebooks
     indexed = [_indexed(book, inputs.user_name, inputs.char_name, *rules) for book in books]
     return _rank_entries(books, indexed, inputs.lore_rules.tiers)

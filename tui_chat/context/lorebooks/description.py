@@ -46,7 +46,7 @@ def describe_place(entry: LorebookEntry, *, by_position: bool = True) -> str:
 
 def describe_sent_place(entry: LorebookEntry, preset: Preset) -> str:
     """Return the place to which an active entry goes with a preset."""
-    by_position = rules_of(preset).lore_by_place
+    by_position = rules_of(preset).lore.has_positions
     if entry.position == "outlet" or (by_position and entry.position in POSITION_WORDS):
         return describe_place(entry)
     if entry.role == "system" and preset.system_placement == "hoist":

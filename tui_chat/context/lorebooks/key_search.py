@@ -1,8 +1,8 @@
 """Which keys of lorebooks occur in the texts that are searched for one request.
 
-1. The newest messages are searched, each with the name of its speaker if the session says so. By
-   SillyTavern's rules they have their scripts applied, and the texts of the card, the profile and
-   the author's note, and the content of entries, are searched with their macros expanded.
+1. The newest messages are searched, each with the name of its speaker if the session says so. In a
+   dialect that searches what is sent they have their scripts applied; the texts of the card, the
+   profile and the author's note, and the content of entries, have their macros expanded.
 2. What occurs in a message is remembered with it: a keystroke searches the draft only, and another
    turn the message that was added.
 3. Keys that may span texts are searched for in all texts of an entry together, newest first, where
@@ -45,16 +45,9 @@ from tui_chat.models.text import GLUE, Origin, OriginKind, Text
 
 MAX_WIDER = 1_000
 """How many more messages are searched until enough entries are active."""
-MAX_DEPTH = 1_000
-"""The most messages that SillyTavern searches."""
 SPOKEN = ("user", "assistant")
 """The roles of the messages that are searched, unless all are."""
 _LORE = Origin(OriginKind.LORE, "lore", "lore")
-
-
-def has_blank_key(entry: LorebookEntry) -> bool:
-    """True if a key is only white space, which SillyTavern finds in every text."""
-    return any(key and not key.strip() for key in entry.keys)
 
 
 class SearchedTexts:
@@ -168,6 +161,7 @@ def history_keys(
     every_role: bool,
     scripts: tuple[TextScript, ...],
     follow: int,
+    marks: bool,
 ) -> HistoryKeys:
     """Search the newest messages; remembered, so that a keystroke searches the draft only.
     `follow` messages follow the last one.
@@ -177,7 +171,7 @@ def history_keys(
     undecided: list[tuple[int, Message]] = []
     spanning = NO_KEYS
     for place, message in enumerate(texts):
-        occurrences = _in_message(index, message, names, scripts, follow + place, every_role)
+        occurrences = _in_message(index, message, names, scripts, follow + place, marks)
         for key in occurrences.found:
             first.setdefault(key, place)
         if occurrences.undecided:
@@ -193,12 +187,12 @@ class KeySearch:
     def __init__(self, inputs: Inputs, books_index: BookIndex) -> None:
         self._inputs = inputs
         self._rules = inputs.lore_rules
-        self.by_places = inputs.rules.lore_by_place
+        self.dialect = inputs.rules.lore
         self.index = books_index
         self.length = len(inputs.history) + inputs.has_draft
         self.conditions = Conditions(inputs, self.length)
         self._texts = SearchedTexts(inputs)
-        self._scripts = inputs.scripts if self.by_places else ()
+        self._scripts = inputs.scripts if self.dialect.searches_sent_texts else ()
         self._follow = inputs.has_draft - (inputs.chat.kind == "continue")
         """How many messages follow the newest one of the history, as scripts count them."""
         self.newest: tuple[Message | None, ...] = ()
@@ -224,7 +218,7 @@ class KeySearch:
         """For each book: its keys that occur in activated entries, and the first entry of each."""
 
     def _content(self, entry: LorebookEntry) -> str:
-        return self._texts.content(entry) if self.by_places else entry.content
+        return self._texts.content(entry) if self.dialect.searches_sent_texts else entry.content
 
     def _keys_in_others(self, number: int) -> dict[int, str]:
         """Return the keys of a book that occur in the author's note and the like."""
@@ -239,7 +233,7 @@ class KeySearch:
         """Yield the author's note and the like: what they are called, and their texts."""
         for message in self._also_searched:
             text = message.content
-            if self.by_places:
+            if self.dialect.searches_sent_texts:
                 text = self._texts.expanded(text, is_card=message.id == "depth_prompt")
             yield message.name, text
 
@@ -257,8 +251,7 @@ class KeySearch:
         depth = self.index.scan_depths[number]
         if self._rules.min_activations:
             depth += MAX_WIDER
-        if self.by_places:
-            depth = min(depth, MAX_DEPTH)
+        depth = self._limited(depth)
         if depth <= 0:
             return {}
         has_draft, draft = self._inputs.has_draft, self._inputs.answered
@@ -268,7 +261,8 @@ class KeySearch:
             first = dict.fromkeys(self._occurring(number, index, draft), 0)
         history = history_keys(
             *(index, self._inputs.history, depth - has_draft, prefixes),
-            *(self.by_places, self._scripts, self._follow),
+            *(self.dialect.searches_every_role, self._scripts, self._follow),
+            self.dialect.joins_texts,
         )
         self._may_span[number] |= history.spanning
         for key, place in history.first.items():
@@ -291,16 +285,17 @@ class KeySearch:
         self, number: int, index: KeyIndex, source: Message | LorebookEntry | None
     ) -> KeyNumbers:
         """Return the keys of a book that occur in a text; None is the draft."""
+        marks = self.dialect.joins_texts
         if source is None:
-            text = searched_text(self._draft_text(), "user", "", self.prefixes, self.by_places)
+            text = searched_text(self._draft_text(), "user", "", self.prefixes, marks)
             return self._decided(number, index, text, index.in_draft(text))
         if isinstance(source, Message):
-            if not (self.prefixes or self._scripts or self.by_places):
+            if not (self.prefixes or self._scripts or marks):
                 known = index.in_message(source)
             else:
                 text = source.content if source is not self._inputs.answered else self._draft_text()
                 names = source.name, self.prefixes
-                text = searched_text(text, source.role, *names, self.by_places)
+                text = searched_text(text, source.role, *names, marks)
                 return self._decided(number, index, text, index.in_named(source, text))
         elif (content := self._content(source)) != source.content:
             return self._in_string(number, index, content)
@@ -338,7 +333,11 @@ class KeySearch:
         """Return how many of the newest texts are searched for the keys of an entry."""
         is_own = candidate.keyed.entry.scan_depth is not None
         depth = candidate.depth if is_own else candidate.depth + self._wider
-        return min(depth, MAX_DEPTH) if self.by_places else depth
+        return self._limited(depth)
+
+    def _limited(self, depth: int) -> int:
+        most = self.dialect.max_depth
+        return depth if most is None else min(depth, most)
 
     def add_round_text(self, entries: Iterable[LorebookEntry]) -> None:
         """Have the content of a round's entries searched together with the other texts."""
@@ -386,7 +385,7 @@ class KeySearch:
         called, and their content.
         """
         for words, text in self.conditions.source_texts(entry):
-            if self.by_places:
+            if self.dialect.searches_sent_texts:
                 text = self._texts.expanded(text, is_card=words != "persona")
             yield words, text
 
@@ -404,7 +403,7 @@ class KeySearch:
             texts.append(draft)
         texts += newest_texts(
             *(inputs.history, max(depth - len(texts), 0), self.prefixes),
-            *(self.by_places, self._scripts, self._follow),
+            *(self.dialect.searches_every_role, self._scripts, self._follow),
         )
         texts += (MARK + text for _, text in self._sources(candidate.keyed.entry) if text)
         texts += (MARK + text for _, text in self._also_texts() if text)
@@ -415,19 +414,20 @@ class KeySearch:
 
     def is_searched(self, message: Message) -> bool:
         """True if a message of the conversation is searched."""
-        return self.by_places or message.role in SPOKEN
+        return self.dialect.searches_every_role or message.role in SPOKEN
 
     def keys_in(self, index: KeyIndex, message: Message) -> KeyNumbers | None:
         """Return the keys that may occur in a message; None if that differs with its depth."""
         if any(s.min_depth is not None or s.max_depth is not None for s in self._scripts):
             return None
-        return _in_message(index, message, self.prefixes, self._scripts, 0, self.by_places).possible
+        marks = self.dialect.joins_texts
+        return _in_message(index, message, self.prefixes, self._scripts, 0, marks).possible
 
     def keys_in_content(self, index: KeyIndex, entry: LorebookEntry) -> KeyNumbers | None:
         """Return the keys that may occur in an entry's content; None if that differs between
         requests.
         """
-        if not self.by_places or self._keeps(entry.content):
+        if not self.dialect.searches_sent_texts or self._keeps(entry.content):
             return index.in_entry(entry).possible
         return self._keys_in_macros(index, entry.content)
 
@@ -439,10 +439,14 @@ class KeySearch:
         text = index.with_names(text)
         return index.in_string(text).possible if self._keeps(text) else None
 
+    def has_blank_key(self, entry: LorebookEntry) -> bool:
+        """True if a key is only white space, and occurs therefore in every text."""
+        return self.dialect.takes_blank_keys and any(key and not key.strip() for key in entry.keys)
+
     def may_be_active(self, candidate: RankedEntry) -> bool:
         """True if an entry may be active whatever the messages of the conversation are."""
         keyed, index = candidate.keyed, candidate.indexed.index
-        if keyed.entry.constant or (self.by_places and has_blank_key(keyed.entry)):
+        if keyed.entry.constant or self.has_blank_key(keyed.entry):
             return True
         if not index.always_possible.isdisjoint(keyed.keys):
             return True

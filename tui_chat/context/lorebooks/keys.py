@@ -9,9 +9,9 @@
    apply. It is searched for in the last `SEARCHED_CHARACTERS` characters of a text. An invalid one
    is taken as plain text, with a note.
 4. A text is searched once, for all keys of a book, and the result is remembered with the message.
-   Each text is searched by itself, and most keys cannot match across two texts. By SillyTavern's
-   rules those that can (see `spans_texts`) are searched for in all texts of an entry together, and
-   by itself a text only tells whether they may occur.
+   Each text is searched by itself, and most keys cannot match across two texts. Where a dialect
+   joins texts, those that can (see `spans_texts`) are searched for in all texts of an entry
+   together, and by itself a text only tells whether they may occur.
 5. A key with other macros is another key in every request, and is searched for in all texts
    together, too.
 6. Patterns with back-references are searched for by backtracking, in at most `step_limit` steps
@@ -95,7 +95,7 @@ class NumberedEntry:
     keys: tuple[int, ...]
     secondary: tuple[int, ...]
     blanks: tuple[bool, ...]
-    """By SillyTavern's rules, for each secondary key without text: whether it occurs in every text,
+    """Where texts are joined, for each secondary key without text: whether it occurs in every text,
     being white space, or in none."""
     in_all_texts: tuple[int, ...]
     """The keys of both kinds that are searched for in all texts together."""

@@ -11,11 +11,12 @@ from dataclasses import fields
 from types import MappingProxyType
 from typing import Any, Literal
 
+from tui_chat.context.lorebooks.dialect import CORE_LORE, LoreDialect
 from tui_chat.context.rules import BuilderRules
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.memo import Memo
 from tui_chat.models.preset import Preset
-from tui_chat.models.settings import NO_LORE_RULES, LoreRules
+from tui_chat.models.settings import LoreRules
 from tui_chat.models.typed_json import InvalidValue, read
 from tui_chat.plugins.sillytavern.context.macro_dialects import macro_dialect
 
@@ -97,10 +98,24 @@ class Policies:
     prompt apart from the messages."""
 
 
-LORE_RULES = LoreRules(names=True, budget_percent=25)
-"""SillyTavern's defaults of the search of lorebooks."""
 OWN_POLICIES = Policies()
 """The rules of tui-chat."""
+
+LORE_RULES = LoreRules(names=True, budget_percent=25)
+"""SillyTavern's defaults of the search of lorebooks."""
+_LORE = LoreDialect(
+    defaults=LORE_RULES,
+    card_book_last=True,
+    has_positions=True,
+    searches_sent_texts=True,
+    searches_every_role=True,
+    joins_texts=True,
+    max_depth=1_000,
+    takes_blank_keys=True,
+    searches_sources=True,
+    has_recursion_levels=True,
+    is_latest_first=True,
+)
 
 
 @Memo
@@ -125,9 +140,7 @@ def rules_of(preset: Preset) -> BuilderRules:
         collapse_newlines=policies.collapse_newlines,
         role_prompt=policies.role_prompt,
         scripts=policies.scripts,
-        lore_by_place=is_joined,
-        lore=LORE_RULES if is_joined else NO_LORE_RULES,
-        card_book_last=is_joined,
+        lore=_LORE if is_joined else CORE_LORE,
         macros=macro_dialect(is_whole=policies.expand_history, is_legacy=policies.legacy_macros),
         continues_user=is_joined,
         continue_prefill=policies.continue_prefill,
