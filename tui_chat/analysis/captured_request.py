@@ -180,13 +180,13 @@ def read_captured(text: str, protocol: Protocol | None = None) -> CapturedReques
             f"No request was found{_fault(text)}.",
             advice="Give a JSON object or a text that contains one, such as a curl command.",
         )
-    found = protocol or detect_request(value)
-    if found is None:
+    detected = protocol or detect_request(value)
+    if detected is None:
         raise InputError(
             "This JSON is not a request of any protocol.",
             advice="A request has “messages”, “input” or “contents”.",
         )
-    return CapturedRequest(body, found, protocol_of(found).decode(body))
+    return CapturedRequest(body, detected, protocol_of(detected).decode(body))
 
 
 def _like(node: Tree, value: Any) -> Tree:
@@ -255,9 +255,9 @@ def _inside(text: str) -> Iterator[dict[str, Any]]:
             except (ValueError, RecursionError):
                 continue
             if isinstance(value, dict):
-                found = cast("dict[str, Any]", value)
-                if detect_request(found) is not None:
-                    yield found
+                request = cast("dict[str, Any]", value)
+                if detect_request(request) is not None:
+                    yield request
 
 
 def _split_system(turns: tuple[Turn, ...]) -> tuple[tuple[Turn, ...], tuple[Turn, ...]]:

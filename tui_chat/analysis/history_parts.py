@@ -111,20 +111,20 @@ def _parts(block: str, base: HistoryPart) -> Iterator[Piece]:
     """Yield the parts of a block of text."""
     at = 0
     unclosed: set[str] = set()
-    for found in _ELEMENTS.finditer(block):
-        name, tag = found["path"] or "", found["file"] or found["name"]
-        if found.start() < at or tag in unclosed or not (name or _is_reminding(tag)):
+    for match in _ELEMENTS.finditer(block):
+        name, tag = match["path"] or "", match["file"] or match["name"]
+        if match.start() < at or tag in unclosed or not (name or _is_reminding(tag)):
             continue
-        end = block.find(f"</{tag}>", found.end())
+        end = block.find(f"</{tag}>", match.end())
         if end < 0:
             unclosed.add(tag)
             continue
         end += len(tag) + 3
-        yield from _files(block[at : found.start()], base)
+        yield from _files(block[at : match.start()], base)
         if name:
-            yield HistoryPart.FILE, name, end - found.start()
+            yield HistoryPart.FILE, name, end - match.start()
         else:
-            yield from _files(block[found.start() : end], HistoryPart.REMINDER)
+            yield from _files(block[match.start() : end], HistoryPart.REMINDER)
         at = end
     yield from _files(block[at:], base)
 

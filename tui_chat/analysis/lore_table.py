@@ -91,8 +91,8 @@ class LoreTable:
 
     def origin(self, entry: int) -> Origin:
         """Return the origin of the content of an entry."""
-        book, found = self.entries[entry]
-        return entry_origin(book.name, found)
+        book, lore_entry = self.entries[entry]
+        return entry_origin(book.name, lore_entry)
 
     def states(self, turn: int) -> bytes | None:
         """Return the `EntryState` of each entry; None if it is not computed yet."""

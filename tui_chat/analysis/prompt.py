@@ -108,14 +108,14 @@ def prompt_of(composed: Composed, counter: Counter, before: Prompt | None = None
 
 def _segments(body: Obj) -> tuple[Tree, ...]:
     values = dict(body.items)
-    found: list[Tree] = []
+    segments: list[Tree] = []
     for key in _ORDER:
         value = values.get(key)
         if isinstance(value, Arr):
-            found += value.items
+            segments += value.items
         elif value is not None:
-            found.append(value)
-    return tuple(found)
+            segments.append(value)
+    return tuple(segments)
 
 
 def _blocks(segment: Tree) -> Sequence[Tree]:

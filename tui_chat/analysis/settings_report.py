@@ -129,12 +129,12 @@ def report_settings(composed: Composed) -> tuple[SettingReport, ...]:
     """Return what became of each setting of a request: first those that somebody set, in the order
     of `Parameters`, then those that the body has besides.
     """
-    found: dict[Origin, list[SentValue]] = {}
+    values_by_origin: dict[Origin, list[SentValue]] = {}
     for pointer, node, origin in _setting_nodes(composed.encoded.tree):
-        found.setdefault(origin, []).append(SentValue(pointer, _compact(plain(node))))
+        values_by_origin.setdefault(origin, []).append(SentValue(pointer, _compact(plain(node))))
     reports: list[SettingReport] = []
     for name, sourced in set_parameters(composed.envelope.parameters):
-        sent = found.pop(sourced.origin, [])
+        sent = values_by_origin.pop(sourced.origin, [])
         value = setting_text(parameter_json(sourced.value))
         if not sent and name == "model" and value and value in composed.encoded.path:
             sent = [SentValue(f"<{composed.encoded.path}>", _compact(value))]
@@ -144,7 +144,7 @@ def report_settings(composed: Composed) -> tuple[SettingReport, ...]:
         report = SettingReport(name, value, sourced.origin, tuple(sent), notes, is_text=is_text)
         reports.append(report)
     named = {each.name for each in reports}
-    for origin, sent in found.items():
+    for origin, sent in values_by_origin.items():
         if origin.id in named:  # a text that a setting puts in front of the messages
             continue
         notes = _notes(composed, origin)
@@ -202,21 +202,21 @@ def inherited_settings(inputs: Inputs) -> dict[str, tuple[str, str]]:
     writes them, each with where it comes from, by name, `model` included.
     """
     below = replace(inputs, settings=SessionSettings())
-    asked = parameters(below)
-    found: dict[str, tuple[str, str]] = {}
-    for name, sourced in set_parameters(asked):
+    resolved = parameters(below)
+    defaults: dict[str, tuple[str, str]] = {}
+    for name, sourced in set_parameters(resolved):
         report = SettingReport(name, setting_text(parameter_json(sourced.value)), sourced.origin)
-        found[name] = report.value, report.source
-    limit = context_limit(below, asked)
-    reserve = reply_reserve(below, asked, limit)
+        defaults[name] = report.value, report.source
+    limit = context_limit(below, resolved)
+    reserve = reply_reserve(below, resolved, limit)
     profile = f"profile {below.profile.name}" if below.profile is not None else "default"
     role = f"role {below.role.name}" if below.role is not None else "default"
     return {
         **({"context_limit": (str(limit), "known for this model")} if limit is not None else {}),
-        "reply_reserve": (str(reserve), "max_tokens" if asked.max_tokens else "default"),
+        "reply_reserve": (str(reserve), "max_tokens" if resolved.max_tokens else "default"),
         "user_name": (below.user_name, profile),
         "char_name": (below.char_name, role),
-        **found,
+        **defaults,
     }
 
 

@@ -39,10 +39,10 @@ class Share:
     @property
     def servers(self) -> dict[str, tuple[ShareItem, ...]]:
         """The items of each MCP server, the largest server first; those of none are under ""."""
-        found: dict[str, tuple[ShareItem, ...]] = {}
+        items_by_server: dict[str, tuple[ShareItem, ...]] = {}
         for item in self.items:
-            found[item.server] = (*found.get(item.server, ()), item)
-        return dict(sorted(found.items(), key=lambda each: -_sum(each[1])))
+            items_by_server[item.server] = (*items_by_server.get(item.server, ()), item)
+        return dict(sorted(items_by_server.items(), key=lambda each: -_sum(each[1])))
 
 
 def _sum(items: Iterable[ShareItem]) -> int:
@@ -120,11 +120,11 @@ class ShareCalculator:
                 largest = tuple(sorted(items, key=lambda item: -item.tokens))
                 yield Share(kind, _sum(largest), len(tools), None, largest)
             for part in (None, *HistoryPart):
-                if found := sums.get((kind, part)):
-                    files = [ShareItem(name, tokens) for name, tokens, _ in found if name]
+                if counts := sums.get((kind, part)):
+                    files = [ShareItem(name, tokens) for name, tokens, _ in counts if name]
                     files.sort(key=lambda item: -item.tokens)
-                    tokens = sum(count for _, count, _ in found)
-                    turns = sum(count for _, _, count in found)
+                    tokens = sum(count for _, count, _ in counts)
+                    turns = sum(count for _, _, count in counts)
                     yield Share(kind, tokens, turns, part, tuple(files))
 
     def _add(self, turns: tuple[Turn, ...], tokens: tuple[int, ...], times: int) -> None:

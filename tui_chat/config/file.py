@@ -113,8 +113,8 @@ def place_of(text: str, path: Sequence[str]) -> tuple[int, int] | None:
     table around it. None if that cannot be told.
     """
     for length in range(len(path), 0, -1):
-        if found := _Lines(text).find(path[:length]):
-            return found
+        if position := _Lines(text).find(path[:length]):
+            return position
     return None
 
 
@@ -177,8 +177,8 @@ class _Lines:
         """Return where a key is written in the lines from `start` to `end`."""
         written = re.compile(rf"(?<![\w-])[\"']?{re.escape(key)}[\"']?\s*[=\].]")
         for number in range(start, end):
-            if found := written.search(self._lines[number]):
-                return number + 1, found.start() + 1
+            if match := written.search(self._lines[number]):
+                return number + 1, match.start() + 1
         return start + 1, 1
 
 

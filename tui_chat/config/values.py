@@ -67,13 +67,13 @@ class Config:
         the model, else the first that does. If none does, it is the current one, or if that is the
         offline provider, the provider that the model's name tells.
         """
-        found = self.endpoint_offering(model, current)
-        if model not in found.models and current.base_url.startswith(LOOPBACK_URL):
+        endpoint = self.endpoint_offering(model, current)
+        if model not in endpoint.models and current.base_url.startswith(LOOPBACK_URL):
             from tui_chat.protocols.registry import detect_protocol
 
             protocol = detect_protocol(model)
-            return self.endpoint_named(standard_endpoint(protocol)) if protocol else found
-        return found
+            return self.endpoint_named(standard_endpoint(protocol)) if protocol else endpoint
+        return endpoint
 
     def tool_named(self, name: str) -> Tool | None:
         """Return a tool; None if it does not exist."""

@@ -110,8 +110,8 @@ def _content(content: JsonObject, what: str) -> bytes:
 
 def _headers(message: JsonObject) -> tuple[tuple[str, str], ...]:
     pairs = (as_object(each) for each in as_array(message.get("headers")))
-    found = ((as_string(pair.get("name")), as_string(pair.get("value"))) for pair in pairs)
-    return tuple((name, value) for name, value in found if name.lower() != "content-encoding")
+    headers = ((as_string(pair.get("name")), as_string(pair.get("value"))) for pair in pairs)
+    return tuple((name, value) for name, value in headers if name.lower() != "content-encoding")
 
 
 def _seconds(milliseconds: object) -> float | None:
@@ -156,7 +156,7 @@ class _CallConversation:
 
 def _read(reader: JsonStream, _: JsonObject) -> Iterator[FoundConversation]:
     conversations: dict[str, _CallConversation] = {}
-    found = 0
+    exchanges = 0
     for key in reader.members():
         if key != "entries" or reader.peek() != "[":
             _skip(reader)
@@ -172,13 +172,13 @@ def _read(reader: JsonStream, _: JsonObject) -> Iterator[FoundConversation]:
                 yield FoundConversation(place, fault=str(error))
                 continue
             if exchange is not None:
-                found += 1
+                exchanges += 1
                 try:
                     _add(conversations, exchange)
                 except InputError as error:
                     yield FoundConversation(f"{place}.request.postData", fault=str(error))
     yield from _results(conversations)
-    if not found:
+    if not exchanges:
         advice = "Save it with contents, from a program that calls a provider itself."
         yield FoundConversation("", fault="has no call of a provider", advice=advice, unknown=True)
 

@@ -194,9 +194,9 @@ class JsonStream:
 
     def take(self, char: str) -> None:
         """Skip the next character, which must be `char`. Raises BadText."""
-        found = self.peek()
-        if found != char:
-            actual = f"“{found}”" if found else "the end"
+        next_char = self.peek()
+        if next_char != char:
+            actual = f"“{next_char}”" if next_char else "the end"
             raise BadText(f"is not JSON: expected “{char}” in line {self.line}, not {actual}")
         self._at += 1
 
@@ -320,11 +320,11 @@ class JsonStream:
                     return at, depth, True, False
                 at, in_string = at + 1, False
             else:
-                found = _STRUCTURE.search(text, at)
-                if found is None:
+                token = _STRUCTURE.search(text, at)
+                if token is None:
                     return len(text), depth, False, False
-                at = found.end()
-                match found.group():
+                at = token.end()
+                match token.group():
                     case '"':
                         in_string = True
                         continue

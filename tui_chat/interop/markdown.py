@@ -114,12 +114,12 @@ def _contained(text: str) -> str:
     lines: list[str] = []
     fence = ""
     for line in text.split("\n"):
-        found = _FENCE.fullmatch(line)
+        match = _FENCE.fullmatch(line)
         if fence:
-            if found and found[1].startswith(fence) and not found[2].strip():
+            if match and match[1].startswith(fence) and not match[2].strip():
                 fence = ""
-        elif found and not (found[1][0] == "`" and "`" in found[2]):
-            fence = found[1]
+        elif match and not (match[1][0] == "`" and "`" in match[2]):
+            fence = match[1]
         else:
             line = _HARMFUL_TAG.sub(r"\\<", line)
         lines.append(line)

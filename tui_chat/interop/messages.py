@@ -64,8 +64,8 @@ def _is_conversation(data: JsonObject) -> bool:
 
 def _read_conversation(data: JsonObject) -> Reading:
     """Return the transcript of an object with `messages`. Raises UnreadableConversation."""
-    found = cast("list[object]", data["messages"])
-    values = [(f".messages[{index}]", value) for index, value in enumerate(found)]
+    messages = cast("list[object]", data["messages"])
+    values = [(f".messages[{index}]", value) for index, value in enumerate(messages)]
     return _read_messages(values, title=as_string(data.get("title"))), []
 
 
@@ -199,13 +199,13 @@ def _parsed(text: str, place: str) -> object:
 def _summary(value: object, place: str) -> Summary | None:
     if value is None:
         return None
-    found = cast("dict[str, object]", value) if isinstance(value, dict) else {}
-    kept, messages = found.get("kept"), found.get("messages")
+    summary = cast("dict[str, object]", value) if isinstance(value, dict) else {}
+    kept, messages = summary.get("kept"), summary.get("messages")
     for number in (kept, messages):
         if not isinstance(number, int) or isinstance(number, bool) or number < 0:
             fault = "must be an object with the numbers `kept` and `messages`"
             raise InputError(f"{place}.summary: {fault}")
-    return Summary(cast("int", kept), cast("int", messages), found.get("enabled") is not False)
+    return Summary(cast("int", kept), cast("int", messages), summary.get("enabled") is not False)
 
 
 _CONTENT_ALTERNATIVES = frozenset({"tool_calls", "function_call", "refusal", "audio"})
@@ -216,38 +216,38 @@ def read_message(value: object, place: str, index: int) -> Message:
     """Parse a message; without an id it gets its number, `index` + 1. Raises InputError."""
     if not isinstance(value, dict):
         raise InputError(f"{place}: a message must be an object, not {type_name(value)}")
-    found = cast("dict[str, Any]", value)
-    role = found.get("role")
+    fields = cast("dict[str, Any]", value)
+    role = fields.get("role")
     if role == "developer":
         role = "system"
     if role not in MESSAGE_ROLES:
         known = ", ".join(MESSAGE_ROLES)
         raise InputError(f"{place}.role must be one of {known}, not {excerpt(role)}")
-    timestamp = found.get("timestamp")
+    timestamp = fields.get("timestamp")
     if timestamp is not None and (
         isinstance(timestamp, bool) or not isinstance(timestamp, int | float)
     ):
         raise InputError(f"{place}.timestamp must be a number, not {type_name(timestamp)}")
-    if "content" not in found and not _CONTENT_ALTERNATIVES & found.keys():
+    if "content" not in fields and not _CONTENT_ALTERNATIVES & fields.keys():
         raise InputError(f"{place}.content is missing; it may be null")
-    content, parts, layout = _content(role, found.get("content"), f"{place}.content")
+    content, parts, layout = _content(role, fields.get("content"), f"{place}.content")
     references = NO_REFERENCES
-    if found.get("references") is not None:
-        references = read_references(found["references"], f"{place}.references")
+    if fields.get("references") is not None:
+        references = read_references(fields["references"], f"{place}.references")
     semantics = MessageSemantics(
-        layout=layout, references=references, summary=_summary(found.get("summary"), place)
+        layout=layout, references=references, summary=_summary(fields.get("summary"), place)
     )
     return Message(
         role=role,
         content=content,
         parts=parts,
         semantics=NO_MESSAGE_SEMANTICS if semantics == NO_MESSAGE_SEMANTICS else semantics,
-        id=_string(found, "id", place) or str(index + 1),
-        tool_calls=tuple(_calls(found.get("tool_calls"), f"{place}.tool_calls")),
-        tool_call_id=_string(found, "tool_call_id", place),
-        name=_string(found, "name", place),
+        id=_string(fields, "id", place) or str(index + 1),
+        tool_calls=tuple(_calls(fields.get("tool_calls"), f"{place}.tool_calls")),
+        tool_call_id=_string(fields, "tool_call_id", place),
+        name=_string(fields, "name", place),
         timestamp=timestamp,
-        pinned=found.get("pinned") is True,
+        pinned=fields.get("pinned") is True,
     )
 
 
@@ -277,12 +277,12 @@ def _part(part: object, place: str) -> str | dict[str, Any]:
     if isinstance(part, str):
         return clean(part)
     if isinstance(part, dict):
-        found = cast("dict[str, Any]", part)
-        if isinstance(text := found.get("text"), str):
+        fields = cast("dict[str, Any]", part)
+        if isinstance(text := fields.get("text"), str):
             return clean(text)
-        if found.get("type") in _MEDIA:
-            return clean_json(found)
-        kind = json.dumps(found.get("type", "unknown"))
+        if fields.get("type") in _MEDIA:
+            return clean_json(fields)
+        kind = json.dumps(fields.get("type", "unknown"))
         known = ", ".join(("text", *_MEDIA))
         raise InputError(f"{place} must be one of {known}, not of type {kind}")
     raise InputError(f"{place} must be a part with text, not {type_name(part)}")
@@ -312,8 +312,8 @@ def _calls(value: object, place: str) -> Iterator[ToolCall]:
         here = f"{place}[{index}]"
         if not isinstance(call, dict):
             raise InputError(f"{here} must be an object, not {type_name(call)}")
-        found = cast("dict[str, Any]", call)
-        function = found.get("function")
+        fields = cast("dict[str, Any]", call)
+        function = fields.get("function")
         if not isinstance(function, dict):
             raise InputError(f"{here}.function must be an object, not {type_name(function)}")
         inner = cast("dict[str, Any]", function)
@@ -321,11 +321,11 @@ def _calls(value: object, place: str) -> Iterator[ToolCall]:
         if not isinstance(arguments, str):  # some writers store them parsed
             arguments = json.dumps(arguments, ensure_ascii=False)
         name = _string(inner, "name", f"{here}.function")
-        yield ToolCall(_string(found, "id", here), name, clean(arguments))
+        yield ToolCall(_string(fields, "id", here), name, clean(arguments))
 
 
-def _string(found: dict[str, Any], key: str, place: str) -> str:
-    value = found.get(key)
+def _string(fields: dict[str, Any], key: str, place: str) -> str:
+    value = fields.get(key)
     if value is None:
         return ""
     if not isinstance(value, str):

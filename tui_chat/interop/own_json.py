@@ -231,12 +231,12 @@ def _request(data: JsonObject, known: set[str], place: str) -> StoredRequest:
     body = _body(data, place)
     record = _read(RequestRecord, {**data, "body": None}, place)
     _check_time(record.created, f"{place}.created")
-    for name, pattern, found in (
+    for name, pattern, text in (
         ("method", _METHOD, record.method),
         ("url", _URL, record.url),
         ("sha256", _SHA256, record.sha256),
     ):
-        if not pattern.fullmatch(found):
+        if not pattern.fullmatch(text):
             raise UnreadableConversation(f"{place}.{name}", "is invalid")
     if body is not None and sha256(body).hexdigest() != record.sha256:
         raise UnreadableConversation(f"{place}.body", "does not match `sha256`")
@@ -311,13 +311,13 @@ def _check_settings(settings: Settings, place: str) -> None:
         raise UnreadableConversation(place, str(error)) from error
 
 
-def _check_id(found: str, place: str) -> None:
-    if not _ID.fullmatch(found):
+def _check_id(id: str, place: str) -> None:
+    if not _ID.fullmatch(id):
         raise UnreadableConversation(place, "must be 1 to 128 letters, digits and “_.:-”")
 
 
-def _check_time(found: float | None, place: str) -> None:
-    if found is not None and not 0 <= found < _LATEST:
+def _check_time(seconds: float | None, place: str) -> None:
+    if seconds is not None and not 0 <= seconds < _LATEST:
         raise UnreadableConversation(place, "must be seconds since 1970")
 
 
@@ -338,10 +338,10 @@ def _check_semantics(semantics: MessageSemantics, place: str) -> None:
         texts.append((f"{place}.wire.extras", semantics.wire.extras))
     for here, text in texts:
         try:
-            found: object = json.loads(text) if text else {}
+            value: object = json.loads(text) if text else {}
         except (ValueError, RecursionError):
-            found = None
-        if not isinstance(found, dict):
+            value = None
+        if not isinstance(value, dict):
             raise UnreadableConversation(here, "must be the text of a JSON object")
 
 
@@ -349,20 +349,20 @@ def read_references(data: object, place: str) -> References:
     """Return what a reply rests on. Raises UnreadableConversation."""
     if not isinstance(data, dict):
         raise UnreadableConversation(place, "must be an object")
-    found = _read(References, clean_json(cast("JsonObject", data)), place)
-    _check_references(found, place)
-    return found
+    references = _read(References, clean_json(cast("JsonObject", data)), place)
+    _check_references(references, place)
+    return references
 
 
 def _check_references(references: References, place: str) -> None:
     """Raise UnreadableConversation for more than is kept of a reply, or for unsafe addresses."""
-    for name, found, most in (
+    for name, values, most in (
         ("sources", references.sources, MOST_SOURCES),
         ("citations", references.citations, MOST_CITATIONS),
         ("queries", references.queries, MOST_SEARCHES),
         ("failures", references.failures, MOST_SEARCHES),
     ):
-        if len(found) > most:
+        if len(values) > most:
             raise UnreadableConversation(f"{place}.{name}", f"must have at most {most}")
     for index, source in enumerate(references.sources):
         if source.url and web_address(source.url) != source.url:

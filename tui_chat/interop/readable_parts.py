@@ -128,11 +128,11 @@ def result_words(text: str) -> str:
 
 def tokens(usages: Iterable[Usage]) -> str:
     """Return the tokens of replies together, as far as their providers reported them."""
-    found = list(usages)
+    reported = list(usages)
     counts = [
-        (sum(each.input or 0 for each in found), "in"),
-        (sum(each.cached or 0 for each in found), "of them cached"),
-        (sum(each.output or 0 for each in found), "out"),
+        (sum(usage.input or 0 for usage in reported), "in"),
+        (sum(usage.cached or 0 for usage in reported), "of them cached"),
+        (sum(usage.output or 0 for usage in reported), "out"),
     ]
     words = [f"{count:,} {what}" for count, what in counts if count]
     return ", ".join(words).replace(" ", " tokens ", 1)
@@ -159,8 +159,8 @@ def searches(references: References) -> list[str]:
     """Return sentences about what the provider searched for, and what failed."""
     queries = ", ".join(f"“{query}”" for query in references.queries)
     cut = ["There were more sources; the first ones are kept."] if references.cut else []
-    found = [*cut, *([f"Searched for {queries}."] if queries else []), *references.failures]
-    return [one_line(sentence, 5000) for sentence in found]
+    sentences = [*cut, *([f"Searched for {queries}."] if queries else []), *references.failures]
+    return [one_line(sentence, 5000) for sentence in sentences]
 
 
 def active_branch(transcript: SessionTranscript) -> tuple[Entry, ...]:
@@ -178,7 +178,7 @@ def active_branch(transcript: SessionTranscript) -> tuple[Entry, ...]:
 
 def siblings(transcript: SessionTranscript) -> dict[str | None, list[Entry]]:
     """Return the children of each entry in their order; under None the first entries."""
-    found: dict[str | None, list[Entry]] = {}
+    children: dict[str | None, list[Entry]] = {}
     for entry in transcript.entries:
-        found.setdefault(entry.parent_id, []).append(entry)
-    return found
+        children.setdefault(entry.parent_id, []).append(entry)
+    return children

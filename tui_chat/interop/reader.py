@@ -173,20 +173,20 @@ def transcript_format(content: bytes) -> str:
     for data in map(as_object, values):
         for path, known in _formats():
             if isinstance(known, ObjectFormat) and known not in messages.FORMATS:
-                found = known.read is not None and known.detect(data)
+                is_detected = known.read is not None and known.detect(data)
             else:
-                found = isinstance(known, StreamedFormat) and any(
+                is_detected = isinstance(known, StreamedFormat) and any(
                     known.detect(key, data) for key in data
                 )
-            if found:
+            if is_detected:
                 return path.name
     return ""
 
 
 def _written_by(
-    path: FormatPath, found: Iterable[FoundConversation]
+    path: FormatPath, conversations: Iterable[FoundConversation]
 ) -> Iterator[FoundConversation]:
-    return (replace(each, program=path.program) for each in found)
+    return (replace(conversation, program=path.program) for conversation in conversations)
 
 
 def _head(pieces: Iterator[bytes], size: int) -> bytes:
@@ -200,14 +200,14 @@ def _head(pieces: Iterator[bytes], size: int) -> bytes:
 
 def _sample(head: bytes, pieces: Iterator[bytes]) -> bytes:
     """Return the first lines of a text: enough to detect a format of JSON lines."""
-    found, size, lines = [head], len(head), head.count(b"\n")
+    read_pieces, size, lines = [head], len(head), head.count(b"\n")
     while lines < _SAMPLE_LINES and size < _SAMPLE_BYTES:
         piece = next(pieces, b"")
         if not piece:
             break
-        found.append(piece)
+        read_pieces.append(piece)
         size, lines = size + len(piece), lines + piece.count(b"\n")
-    return b"".join(found)
+    return b"".join(read_pieces)
 
 
 def _lines_format(sample: bytes) -> tuple[FormatPath, LinesFormat] | None:

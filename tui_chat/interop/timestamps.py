@@ -53,16 +53,16 @@ def _read(text: str) -> float | None:
     try:
         if text.isascii() and text.isdigit():
             return _seconds(int(text))
-        if "@" in text and (found := _HUMANIZED.fullmatch(text)):
-            year, month, day, hour, minute, second, milli = (int(n or 0) for n in found.groups())
+        if "@" in text and (match := _HUMANIZED.fullmatch(text)):
+            year, month, day, hour, minute, second, milli = (int(n or 0) for n in match.groups())
             return _stamp(datetime(year, month, day, hour, minute, second, milli * 1000, UTC))
-        if "," in text and (found := _NAMED_MONTH.fullmatch(text)):
-            month = _MONTHS.index(found[1].lower()) + 1
-            hour = int(found[4])
-            if half := found[6]:
+        if "," in text and (match := _NAMED_MONTH.fullmatch(text)):
+            month = _MONTHS.index(match[1].lower()) + 1
+            hour = int(match[4])
+            if half := match[6]:
                 hour = hour % 12 + (12 if half.lower() == "p" else 0)
             return _stamp(
-                datetime(int(found[3]), month, int(found[2]), hour, int(found[5]), tzinfo=UTC)
+                datetime(int(match[3]), month, int(match[2]), hour, int(match[5]), tzinfo=UTC)
             )
         at = datetime.fromisoformat(text)
         return _stamp(at if at.tzinfo else at.replace(tzinfo=UTC))

@@ -226,9 +226,9 @@ class JsonFile:
         fields: list[object] = []
         extras: list[Mapping[str, Any]] = []
         for index, value in enumerate(as_array(values)):
-            found = object_or_none(value)
-            taken = SortedKeys() if found is None else self.sort_keys(found, (*path, index), keys)
-            fields.append(value if found is None else taken.fields)
+            item = object_or_none(value)
+            taken = SortedKeys() if item is None else self.sort_keys(item, (*path, index), keys)
+            fields.append(value if item is None else taken.fields)
             extras.append(taken.extras)
         return fields, extras
 
@@ -236,13 +236,13 @@ class JsonFile:
         """Return the settings in an object, and its unknown keys. Values that are not accepted
         become findings.
         """
-        found = object_or_none(value)
-        if found is None:
+        table = object_or_none(value)
+        if table is None:
             if value is not None:
                 sentence = f"must be an object of settings, not {describe_value(value)}"
                 self.report(Level.ERROR, "bad-value", sentence, path)
             return Settings(), {}
-        taken = self.sort_keys(found, path, _SETTINGS)
+        taken = self.sort_keys(table, path, _SETTINGS)
         values: dict[str, Any] = {}
         for name, inner in taken.fields.items():
             try:
@@ -315,17 +315,17 @@ class JsonFile:
         wanted = {t.path[:length] for t in reports for length in range(len(t.path) + 1)}
         walk = locate(self.text, wanted)
         lines = LineIndex(self.text)
-        found: list[Finding] = []
+        findings: list[Finding] = []
         for t in reports:
             length = next(n for n in range(len(t.path), -1, -1) if t.path[:n] in walk.spots)
             spot = walk.spots[t.path[:length]]
             place = lines.at(spot.key if t.at_key else spot.start)
-            found.append(Finding(t.level, t.code, t.sentence, format_path(t.path), *place))
+            findings.append(Finding(t.level, t.code, t.sentence, format_path(t.path), *place))
         for path, offset in walk.duplicates[:MAX_FINDINGS]:
             sentence = f"“{path[-1]}” is a duplicate key; this one counts."
             where = (format_path(path), *lines.at(offset))
-            found.append(Finding(Level.WARNING, "doubled-key", sentence, *where))
-        return tuple(sorted(found, key=lambda finding: (finding.line, finding.column)))
+            findings.append(Finding(Level.WARNING, "doubled-key", sentence, *where))
+        return tuple(sorted(findings, key=lambda finding: (finding.line, finding.column)))
 
     def raise_errors(self, source: str) -> None:
         """Raise the first error as an InputError, with its place."""

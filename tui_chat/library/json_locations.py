@@ -79,7 +79,7 @@ class _Open:
 
 def locate(text: str, wanted: Collection[Path] = ()) -> Locations:
     """Scan a text that `decode_json` accepted for the wanted paths and for duplicate keys."""
-    found = Locations()
+    locations = Locations()
     inside: list[_Open] = []
     for token in JSON_TOKEN.finditer(text):
         word, start = token.group(), token.start()
@@ -91,11 +91,11 @@ def locate(text: str, wanted: Collection[Path] = ()) -> Locations:
         elif word in "]}":
             done = inside.pop()
             if done.path in wanted:
-                found.spots[done.path] = ValueSpan(done.key, done.start, token.end())
+                locations.spots[done.path] = ValueSpan(done.key, done.start, token.end())
         elif here is not None and here.awaits_key and here.keys is not None:
             key = clean(json.loads(word))
             if key in here.keys:
-                found.duplicates.append(((*here.path, key), start))
+                locations.duplicates.append(((*here.path, key), start))
             here.keys.add(key)
             here.step, here.key_at, here.awaits_key = key, start, False
         else:
@@ -106,8 +106,8 @@ def locate(text: str, wanted: Collection[Path] = ()) -> Locations:
                 keys: set[str] | None = set() if is_object else None
                 inside.append(_Open(path, key, start, keys, 0, is_object))
             elif path in wanted:
-                found.spots[path] = ValueSpan(key, start, token.end())
-    return found
+                locations.spots[path] = ValueSpan(key, start, token.end())
+    return locations
 
 
 def _next(here: _Open | None) -> None:

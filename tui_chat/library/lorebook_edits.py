@@ -55,18 +55,18 @@ class LorebookFile:
         """Read a file; new entries of one without any have this form. Raises InputError with place
         and fault.
         """
-        found = read_lorebook(text, name)
-        found.file.raise_errors(source)
-        assert found.book is not None  # it had no errors
-        whole = object_or_none(found.file.value)
-        entries = found.file.value
+        parsed = read_lorebook(text, name)
+        parsed.file.raise_errors(source)
+        assert parsed.book is not None  # it had no errors
+        whole = object_or_none(parsed.file.value)
+        entries = parsed.file.value
         if whole is not None:
             entries = next(value for key, value in whole.items() if _is_list(key))
         objects = [object_or_none(each) or {} for each in as_array(entries)]
         is_object = isinstance(entries, dict)
         if objects or is_object:
             form = _form_of(objects, is_object=is_object)
-        return cls(text, source, name, found.book, found.paths, form, whole is None)
+        return cls(text, source, name, parsed.book, parsed.paths, form, whole is None)
 
     def number_of(self, entry: LorebookEntry) -> int:
         """Return the number of an entry. Raises InputError if another program changed it."""
@@ -92,11 +92,11 @@ def new_lorebook(name: str) -> str:
 def change_entry(file: LorebookFile, number: int, after: LorebookEntry) -> LorebookFile:
     """Give an entry other fields. Raises FieldError for one that the file cannot express."""
     before, whole = file.book.entries[number], _value(file)
-    found = _at(whole, file.paths[number])
-    if form := next((each for each in lore_forms() if each.is_entry(found)), None):
-        form.change(found, before, after)
+    raw_entry = _at(whole, file.paths[number])
+    if form := next((each for each in lore_forms() if each.is_entry(raw_entry)), None):
+        form.change(raw_entry, before, after)
     else:
-        _change_fields(found, _fields(before, _ENTRY_FIELDS), _fields(after, _ENTRY_FIELDS))
+        _change_fields(raw_entry, _fields(before, _ENTRY_FIELDS), _fields(after, _ENTRY_FIELDS))
     edited = _with_value(file, whole)
     _require_equal(edited, edited.book.entries[number], after, _ENTRY_FIELDS)
     return edited
@@ -196,8 +196,8 @@ def _written(entry: LorebookEntry) -> dict[str, Any]:
     """Return the fields of a new entry as a file has them: those that are not the usual ones."""
     usual = _fields(LorebookEntry(""), _ENTRY_FIELDS)
     kept = ("id", "keys", "content")
-    found = _fields(entry, _ENTRY_FIELDS).items()
-    return {name: _json(value) for name, value in found if name in kept or value != usual[name]}
+    fields = _fields(entry, _ENTRY_FIELDS).items()
+    return {name: _json(value) for name, value in fields if name in kept or value != usual[name]}
 
 
 def _json(value: Any) -> Any:
@@ -207,7 +207,7 @@ def _json(value: Any) -> Any:
 
 
 def _change_fields(
-    found: dict[str, Any],
+    raw: dict[str, Any],
     before: Mapping[str, Any],
     after: Mapping[str, Any],
     keys: KnownKeys = ENTRY_KEYS,
@@ -216,12 +216,12 @@ def _change_fields(
     for name, value in after.items():
         if value == before[name]:
             continue
-        there = [key for key in found if keys.field_of.get(key) == name]
+        there = [key for key in raw if keys.field_of.get(key) == name]
         for key in there if value is None else there[1:]:
-            del found[key]
+            del raw[key]
         if value is not None:
-            key = there[0] if there else _spelled(name, json.dumps(found))
-            found[key] = _json(value)
+            key = there[0] if there else _spelled(name, json.dumps(raw))
+            raw[key] = _json(value)
 
 
 def _spelled(name: str, text: str) -> str:

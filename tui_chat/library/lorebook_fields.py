@@ -133,34 +133,34 @@ def typed_entry(values: Values, before: LorebookEntry, *, is_foreign: bool) -> L
 
 def _placed(place: str, depth: int | None, target: str | None, is_foreign: bool) -> dict[str, Any]:
     """Return the fields that say a place."""
-    found: dict[str, Any] = dict.fromkeys(("insertion_point", "anchor_point", "anchor_target"))
-    found["position"] = "depth" if is_foreign and place in ("depth", "after") else ""
+    fields: dict[str, Any] = dict.fromkeys(("insertion_point", "anchor_point", "anchor_target"))
+    fields["position"] = "depth" if is_foreign and place in ("depth", "after") else ""
     if is_foreign and place != "outlet":
-        found["outlet"] = ""
+        fields["outlet"] = ""
     match place:
         case "depth":
-            found["insertion_point"] = depth
+            fields["insertion_point"] = depth
         case "after":
-            found["anchor_point"] = "after"
+            fields["anchor_point"] = "after"
         case "before_anchor" | "after_anchor":
-            found |= {"anchor_point": place.removesuffix("_anchor"), "anchor_target": target}
+            fields |= {"anchor_point": place.removesuffix("_anchor"), "anchor_target": target}
         case "":
             pass
         case _:
-            found["position"] = place
+            fields["position"] = place
             if place in ("note_top", "note_bottom"):  # for presets without a note
-                found["insertion_point"] = -NOTE_DEPTH
-    return found
+                fields["insertion_point"] = -NOTE_DEPTH
+    return fields
 
 
 def typed_book(values: Values, before: Lorebook) -> Lorebook:
     """Return a lorebook with other values of its fields. Raises FieldError."""
     shown, known = book_values(before), _known(BOOK_FIELDS)
     changed = {name: value for name, value in values.items() if value != shown[name]}
-    found = typed_values(changed, known, Lorebook)
-    if not found.get("name", before.name):
+    fields = typed_values(changed, known, Lorebook)
+    if not fields.get("name", before.name):
         raise FieldError("name", "A lorebook needs a name.")
-    return replace(before, **found)
+    return replace(before, **fields)
 
 
 def _known(rows: FieldRows) -> Mapping[str, Field]:

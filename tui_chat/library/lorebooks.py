@@ -46,10 +46,10 @@ def load_lorebook(path: Path) -> Lorebook:
 
 def parse_lorebook(text: str, source: str, default_name: str) -> Lorebook:
     """Parse a lorebook; `source` is what errors call the text. Raises InputError."""
-    found = read_lorebook(text, default_name)
-    found.file.raise_errors(source)
-    assert found.book is not None  # it had no errors
-    return found.book
+    parsed = read_lorebook(text, default_name)
+    parsed.file.raise_errors(source)
+    assert parsed.book is not None  # it had no errors
+    return parsed.book
 
 
 def read_lorebook(text: str, default_name: str) -> ParsedLorebook:
@@ -60,8 +60,8 @@ def read_lorebook(text: str, default_name: str) -> ParsedLorebook:
     if file.is_list:
         file.set_path((), "entries")
         whole, extras = dict[str, Any](entries=file.value), {}
-    elif (found := object_or_none(file.value)) is not None:
-        taken = file.sort_keys(found, (), BOOK_KEYS)
+    elif (table := object_or_none(file.value)) is not None:
+        taken = file.sort_keys(table, (), BOOK_KEYS)
         whole, extras = taken.fields, taken.extras
     else:
         sentence = f"must be a list of entries, or an object, not {describe_value(file.value)}"
@@ -95,15 +95,15 @@ def _from_object(
     fields: list[object] = []
     extras: list[Mapping[str, Any]] = []
     for uid, value in entries.items():
-        found = object_or_none(value)
-        if found is None:
+        entry = object_or_none(value)
+        if entry is None:
             sentence = f"must be an object, not {describe_value(value)}"
             file.report(Level.ERROR, "bad-value", sentence, (*at, uid))
             continue
         if form is None:
-            _report_missing(file, found, (*at, uid))
+            _report_missing(file, entry, (*at, uid))
             continue
-        _add_foreign(form, file, uid, found, (*at, uid), fields, extras)
+        _add_foreign(form, file, uid, entry, (*at, uid), fields, extras)
     return fields, extras
 
 
@@ -119,20 +119,20 @@ def _from_list(
     used: set[object] = set()
     forms = lore_forms() if any(not _is_ours(each) for each in entries) else ()
     for index, value in enumerate(entries):
-        found, path = object_or_none(value), (*at, index)
-        if found is None:
+        entry, path = object_or_none(value), (*at, index)
+        if entry is None:
             fields.append(value)
             extras.append({})
-        elif form := next((each for each in forms if each.is_entry(found)), None):
-            uid = found.get("uid")
+        elif form := next((each for each in forms if each.is_entry(entry)), None):
+            uid = entry.get("uid")
             is_id = isinstance(uid, int | str) and not isinstance(uid, bool) and uid not in used
             used.add(uid if is_id else None)
             identity = str(uid) if is_id else None
-            _add_foreign(form, file, identity, found, path, fields, extras)
-        elif not forms and missing_lore_form(found):
-            _report_missing(file, found, path)
+            _add_foreign(form, file, identity, entry, path, fields, extras)
+        elif not forms and missing_lore_form(entry):
+            _report_missing(file, entry, path)
         else:
-            taken = file.sort_keys(found, path, ENTRY_KEYS)
+            taken = file.sort_keys(entry, path, ENTRY_KEYS)
             fields.append(taken.fields)
             extras.append(taken.extras)
     return fields, extras
@@ -147,21 +147,21 @@ def _add_foreign(
     form: LoreForm,
     file: JsonFile,
     identity: str | None,
-    found: Mapping[str, Any],
+    raw_entry: Mapping[str, Any],
     path: JsonPath,
     fields: list[object],
     extras: list[Mapping[str, Any]],
 ) -> None:
     """Add the fields of another program's entry, and report what is not taken over."""
-    entry = form.read(identity, found)
+    entry = form.read(identity, raw_entry)
     for issue in entry.issues:
         file.report(issue.level, issue.code, issue.sentence, (*path, *issue.path))
     fields.append(entry.fields)
     extras.append(entry.extras)
 
 
-def _report_missing(file: JsonFile, found: Mapping[str, Any], path: JsonPath) -> None:
-    plugin = missing_lore_form(found)
+def _report_missing(file: JsonFile, entry: Mapping[str, Any], path: JsonPath) -> None:
+    plugin = missing_lore_form(entry)
     who = f"the plugin “{plugin}”, which is not installed" if plugin else "no plugin that is here"
     sentence = f"is an entry of another program's lorebook, which is read by {who}"
     file.report(Level.ERROR, "bad-value", sentence, path)

@@ -53,44 +53,44 @@ _LORE = Lorebook(
 
 def check_preset(text: str, default_name: str) -> tuple[Finding, ...]:
     """Return the findings about a preset or lorebook, by line."""
-    found = read_preset(text, default_name)
-    if _is_lorebook(found):
+    parsed = read_preset(text, default_name)
+    if _is_lorebook(parsed):
         book = read_lorebook(text, default_name)
         if book.book is not None:
             _check_entries(book, book.book)
         return book.file.findings()
-    if found.preset is not None:
-        _check_messages(found, found.preset)
-        _check_built(found, found.preset)
-    return found.file.findings()
+    if parsed.preset is not None:
+        _check_messages(parsed, parsed.preset)
+        _check_built(parsed, parsed.preset)
+    return parsed.file.findings()
 
 
-def _is_lorebook(found: ParsedPreset) -> bool:
-    whole = object_or_none(found.file.value) or {}
+def _is_lorebook(parsed: ParsedPreset) -> bool:
+    whole = object_or_none(parsed.file.value) or {}
     has_messages = any(PRESET_KEYS.field_of.get(key) == "preset_messages" for key in whole)
     return "entries" in whole and not has_messages
 
 
-def _check_entries(found: ParsedLorebook, book: Lorebook) -> None:
-    places = {entry.id: path for path, entry in zip(found.paths, book.entries, strict=True)}
-    for path, entry in zip(found.paths, book.entries, strict=True):
+def _check_entries(parsed: ParsedLorebook, book: Lorebook) -> None:
+    places = {entry.id: path for path, entry in zip(parsed.paths, book.entries, strict=True)}
+    for path, entry in zip(parsed.paths, book.entries, strict=True):
         if entry.enabled and not entry.content.strip():
             sentence = f"“{entry.name or entry.id}” is empty and is not sent."
-            found.file.report(Level.INFO, "empty-content", sentence, path)
+            parsed.file.report(Level.INFO, "empty-content", sentence, path)
     anywhere = Preset(book.name, system_placement="in_place")  # its preset decides the placement
     sample = replace(_sample(anywhere), lorebooks=(book,))
     for note in build(sample, lambda _: _LETTERS).notes:
         if note.origin is not None and note.origin.kind is OriginKind.LORE:
             path = places.get(note.origin.id.removeprefix(f"{book.name}/"))
             if path is not None and note.code != "unknown-anchor":  # its preset has the anchors
-                found.file.report(note.level, note.code, note.sentence, path)
+                parsed.file.report(note.level, note.code, note.sentence, path)
 
 
-def _check_messages(found: ParsedPreset, preset: Preset) -> None:
+def _check_messages(parsed: ParsedPreset, preset: Preset) -> None:
     ids = Tally(message.id for message in preset.messages if not message.is_anchor)
     for index, message in enumerate(preset.messages):
         for level, code, sentence in _message_lints(message, ids):
-            found.file.report(level, code, sentence, found.path_of(index))
+            parsed.file.report(level, code, sentence, parsed.path_of(index))
 
 
 def _message_lints(message: PresetMessage, ids: Tally[str]) -> Iterator[tuple[Level, str, str]]:
@@ -123,7 +123,7 @@ def _message_lints(message: PresetMessage, ids: Tally[str]) -> Iterator[tuple[Le
         yield Level.WARNING, "tool-role", sentence
 
 
-def _check_built(found: ParsedPreset, preset: Preset) -> None:
+def _check_built(parsed: ParsedPreset, preset: Preset) -> None:
     envelope = build(_sample(preset), lambda _: _LETTERS)
     explained: set[str] = set()
     places = _Places(preset)
@@ -133,9 +133,9 @@ def _check_built(found: ParsedPreset, preset: Preset) -> None:
         about = _preset_origin(note.origin)
         if about is not None and (index := places.of(about, note.code)) is not None:
             explained.add(about.id)
-            found.file.report(note.level, note.code, note.sentence, found.path_of(index))
+            parsed.file.report(note.level, note.code, note.sentence, parsed.path_of(index))
         elif note.origin is None:
-            found.file.report(note.level, note.code, note.sentence, ())
+            parsed.file.report(note.level, note.code, note.sentence, ())
     for turn in envelope.turns:
         explained.update(preset_ids(turn))
     explained.update(envelope.set_variables)
@@ -146,7 +146,7 @@ def _check_built(found: ParsedPreset, preset: Preset) -> None:
             continue  # a card's own prompt can stand for it
         if message.enabled and not message.is_anchor and message.id not in explained:
             sentence = f"“{message.name or message.id}” can never be sent."
-            found.file.report(Level.WARNING, "never-sent", sentence, found.path_of(index))
+            parsed.file.report(Level.WARNING, "never-sent", sentence, parsed.path_of(index))
 
 
 class _Places:

@@ -62,10 +62,10 @@ def load_preset(path: Path) -> Preset:
 
 def parse_preset(text: str, source: str, default_name: str) -> Preset:
     """Parse a preset; `source` is what errors call the text. Raises InputError."""
-    found = read_preset(text, default_name)
-    found.file.raise_errors(source)
-    assert found.preset is not None  # it had no errors
-    return found.preset
+    parsed = read_preset(text, default_name)
+    parsed.file.raise_errors(source)
+    assert parsed.preset is not None  # it had no errors
+    return parsed.preset
 
 
 def read_preset(text: str, default_name: str) -> ParsedPreset:
@@ -85,11 +85,11 @@ def read_preset(text: str, default_name: str) -> ParsedPreset:
     if unknown:
         extras["parameters"] = unknown
     policies = _policies(file, whole, extras)
-    found = file.read_fields(Preset, whole)
-    if found is None or file.failed:
+    fields = file.read_fields(Preset, whole)
+    if fields is None or file.failed:
         return ParsedPreset(None, file, at)
-    found["name"] = found.get("name") or default_name
-    preset = Preset(**found, settings=settings, extras=MappingProxyType(extras))
+    fields["name"] = fields.get("name") or default_name
+    preset = Preset(**fields, settings=settings, extras=MappingProxyType(extras))
     return ParsedPreset(policies.complete(preset) if policies else preset, file, at)
 
 
@@ -118,31 +118,31 @@ def _whole(file: JsonFile) -> tuple[dict[str, Any], dict[str, Any]]:
     if file.is_list:
         file.set_path((), "messages")
         return {"messages": as_array(file.value)}, {}
-    found = object_or_none(file.value)
-    if found is None:
+    table = object_or_none(file.value)
+    if table is None:
         sentence = (
             f"must be a list of preset messages, or an object, not {describe_value(file.value)}"
         )
         file.report(Level.ERROR, "bad-value", sentence, ())
         return {}, {}
-    is_ours = bool(PRESET_KEYS.field_of.keys() & found.keys() - {"name"})
-    if not is_ours and (sentence := _foreign(found)):
+    is_ours = bool(PRESET_KEYS.field_of.keys() & table.keys() - {"name"})
+    if not is_ours and (sentence := _foreign(table)):
         file.report(Level.ERROR, "bad-value", sentence, ())
         return {}, {}
-    own = {key: found[key] for key in preset_keys() if key in found}
-    taken = file.sort_keys({k: found[k] for k in found if k not in own}, (), PRESET_KEYS)
+    own = {key: table[key] for key in preset_keys() if key in table}
+    taken = file.sort_keys({k: table[k] for k in table if k not in own}, (), PRESET_KEYS)
     return taken.fields, taken.extras | own
 
 
-def _foreign(found: Mapping[str, Any]) -> str:
+def _foreign(table: Mapping[str, Any]) -> str:
     """Return what is wrong with another program's preset, as the end of a sentence; empty for any
     other value.
     """
     from tui_chat.library.foreign_files import preset_reader  # few files are another program's
 
-    if (reader := preset_reader(found)) is not None:
+    if (reader := preset_reader(table)) is not None:
         return f"is a {reader.program} preset: import it with `tui-chat presets import`"
-    plugin = next(filter(None, (missing_plugin("preset_files", key) for key in found)), "")
+    plugin = next(filter(None, (missing_plugin("preset_files", key) for key in table)), "")
     return f"is read by the plugin “{plugin}”, which is not installed" if plugin else ""
 
 

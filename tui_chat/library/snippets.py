@@ -68,19 +68,19 @@ def read_snippet(text: str, place: str) -> Snippet:
     pieces: list[str | Blank] = []
     known: dict[str, Blank] = {}
     at = 0
-    for number, found in enumerate(_BLANK.finditer(body), 1):
-        here = f"{place}: line {line + body.count(chr(10), 0, found.start())}"
+    for number, match in enumerate(_BLANK.finditer(body), 1):
+        here = f"{place}: line {line + body.count(chr(10), 0, match.start())}"
         if number > MAX_BLANKS:
             raise InputError(f"{here}: there are more than {MAX_BLANKS} blanks")
-        name, separator, given = found[1].partition("::")
+        name, separator, given = match[1].partition("::")
         name = name.strip()
         if not _NAME.fullmatch(name):
-            fault = f"the blank “{one_line(found[0], 60)}” has no valid name"
+            fault = f"the blank “{one_line(match[0], 60)}” has no valid name"
             raise InputError(f"{here}: {fault}", advice="Letters, digits, spaces, _ and -.")
         choices = tuple(filter(None, (choice.strip() for choice in given.split("|"))))
         blank = known.setdefault(name, Blank(name, choices if separator else ()))
-        pieces += [body[at : found.start()], blank]
-        at = found.end()
+        pieces += [body[at : match.start()], blank]
+        at = match.end()
     rest = body[at:].rstrip("\n")
     if "{{?" in rest or any("{{?" in piece for piece in pieces if isinstance(piece, str)):
         start = body.index("{{?", _unclosed(body))
@@ -96,10 +96,10 @@ def _unclosed(body: str) -> int:
     """Return from where `{{?` is no blank."""
     at = 0
     while (start := body.find("{{?", at)) >= 0:
-        found = _BLANK.match(body, start)
-        if found is None:
+        match = _BLANK.match(body, start)
+        if match is None:
             return start
-        at = found.end()
+        at = match.end()
     return 0
 
 
@@ -112,11 +112,11 @@ def _front_matter(text: str, place: str) -> tuple[str, str, int]:
     for number, line in enumerate(lines[1:], 2):
         if line.rstrip() == "---":
             return description, "\n".join(lines[number:]), number + 1
-        found = _KEY.fullmatch(line.strip())
-        if found is None and line.strip() and not line.startswith((" ", "\t", "#", "-")):
+        match = _KEY.fullmatch(line.strip())
+        if match is None and line.strip() and not line.startswith((" ", "\t", "#", "-")):
             raise InputError(f"{place}: line {number} must be `key: value`, or `---` to end them")
-        if found is not None and found[1] == "description":
-            description = one_line(found[2].strip("\"'"), DESCRIPTION_LENGTH)
+        if match is not None and match[1] == "description":
+            description = one_line(match[2].strip("\"'"), DESCRIPTION_LENGTH)
     raise InputError(f"{place}: line 1: `---` is not closed by a second line `---`")
 
 

@@ -166,14 +166,14 @@ class IncomingResponse:
 
         Raises ReplyCut.
         """
-        found = bytearray()
+        body = bytearray()
         with read_failures(self._silence):
             async with aclosing(self._pieces()) as pieces:
                 async for piece in pieces:
-                    found += piece[: limit + 1 - len(found)]
-                    if len(found) > limit:
-                        return bytes(found[:limit]), False
-        return bytes(found), True
+                    body += piece[: limit + 1 - len(body)]
+                    if len(body) > limit:
+                        return bytes(body[:limit]), False
+        return bytes(body), True
 
     async def _pieces(self) -> AsyncGenerator[bytes]:
         """Yield the decompressed body in pieces of at most `PIECE` bytes, giving other tasks their

@@ -158,8 +158,8 @@ class Credentials:
     def mask_target(self, target: str) -> str:
         """Return a path and query with the values of key parameters masked."""
 
-        def masked(found: re.Match[str]) -> str:
-            start, name, value = found.groups()
+        def masked(match: re.Match[str]) -> str:
+            start, name, value = match.groups()
             return f"{start}{name}={MASK if _is_secret_parameter(name) else value}"
 
         return self.mask_text(_QUERY.sub(masked, target))
@@ -230,5 +230,5 @@ def _secrets(name: str, value: str) -> Iterator[str]:
         yield login.partition(":")[2]
 
 
-def _unless_long(found: re.Match[bytes]) -> bytes:
-    return found.group() if len(found.group()) > _LONGEST_SHOWN_PART else MASK.encode()
+def _unless_long(match: re.Match[bytes]) -> bytes:
+    return match.group() if len(match.group()) > _LONGEST_SHOWN_PART else MASK.encode()

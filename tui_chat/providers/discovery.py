@@ -149,13 +149,13 @@ async def discover_endpoints(
             request_url(each, protocol_of(each.protocol).models_path(each)), []
         ).append(each)
     answers = await asyncio.gather(*(_probe(same[0], client) for same in servers.values()))
-    found = [
+    completed = [
         (local.index(each), _completed(each, answer))
         for same, answer in zip(servers.values(), answers, strict=True)
         if answer is not None
         for each in same
     ]
-    return _distinct([each for _, each in sorted(found, key=lambda pair: pair[0])])
+    return _distinct([each for _, each in sorted(completed, key=lambda pair: pair[0])])
 
 
 def merge_discovered(known: Sequence[Endpoint], found: Sequence[Endpoint]) -> tuple[Endpoint, ...]:
@@ -276,11 +276,11 @@ def _limits(pairs: Iterable[tuple[object, object]]) -> dict[str, int]:
     }
 
 
-def _distinct(found: list[Endpoint]) -> tuple[Endpoint, ...]:
+def _distinct(endpoints: list[Endpoint]) -> tuple[Endpoint, ...]:
     """Return the endpoints under distinct names: a repeated name gets the port appended."""
     taken: set[str] = set()
     named: list[Endpoint] = []
-    for endpoint in found:
+    for endpoint in endpoints:
         name = endpoint.name
         if name in taken:
             name = f"{name}-{urlsplit(endpoint.base_url).port}"

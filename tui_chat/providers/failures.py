@@ -101,11 +101,11 @@ def read_failures(silence: float) -> Generator[None]:
 
 def _is_untrusted(error: BaseException) -> bool:
     """True if a certificate was refused; httpx keeps the cause a few steps away."""
-    found: BaseException | None = error
+    cause: BaseException | None = error
     for _ in range(6):
-        if found is None:
+        if cause is None:
             return False
-        if isinstance(found, ssl.SSLCertVerificationError):
+        if isinstance(cause, ssl.SSLCertVerificationError):
             return True
-        found = found.__cause__ or found.__context__
+        cause = cause.__cause__ or cause.__context__
     return False

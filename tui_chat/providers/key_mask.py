@@ -298,12 +298,12 @@ def _matches(pattern: re.Pattern[AnyStr], text: AnyStr, longest: int) -> Iterato
     """Yield the start and end of each match; `longest` is the maximum length of a match."""
     at, size = 0, len(text)
     while at < size:
-        found = pattern.search(text, at, min(at + _WINDOW + longest, size))
-        if found is None or found.start() >= at + _WINDOW:
+        match = pattern.search(text, at, min(at + _WINDOW + longest, size))
+        if match is None or match.start() >= at + _WINDOW:
             at += _WINDOW
         else:
-            yield found.span()
-            at = found.end()
+            yield match.span()
+            at = match.end()
 
 
 _ESCAPED = '/"\\'

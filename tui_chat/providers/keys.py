@@ -133,14 +133,14 @@ def _keyring_of(verb: str) -> Generator[Any]:
 
 def _from_keyring(service: str, name: str) -> Secret:
     with _keyring_of("read") as keyring:
-        found = Secret(keyring.get_password(service, name) or "")
-    if not found.reveal().strip():
+        secret = Secret(keyring.get_password(service, name) or "")
+    if not secret.reveal().strip():
         raise KeyMissing(
             f"The system's keyring has no entry {service}/{name}.",
             advice=f"Put the key there with {_command_to_set(service, name)}.",
         )
     return _checked(
-        found,
+        secret,
         f"The keyring's entry {service}/{name} contains characters that are invalid in a key.",
         f"Set it again with {_command_to_set(service, name)}.",
     )

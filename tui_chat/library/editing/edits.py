@@ -52,13 +52,13 @@ def heading_title(message: PresetMessage) -> str | None:
 def groups_of(preset: Preset) -> Mapping[int, MessageGroup]:
     """Return the groups of a preset by the list index of their headings."""
     titles = [heading_title(message) for message in preset.messages]
-    found: dict[int, MessageGroup] = {}
+    groups: dict[int, MessageGroup] = {}
     heading: int | None = None
     members: list[int] = []
 
     def close() -> None:
         if heading is not None and members:
-            found[heading] = MessageGroup(titles[heading] or "", heading, tuple(members))
+            groups[heading] = MessageGroup(titles[heading] or "", heading, tuple(members))
 
     for index, message in enumerate(preset.messages):
         title = titles[index]
@@ -73,7 +73,7 @@ def groups_of(preset: Preset) -> Mapping[int, MessageGroup]:
         ):
             members.append(index)
     close()
-    return found
+    return groups
 
 
 def switch_group(preset: Preset, group: MessageGroup, before: frozenset[str]) -> Preset:
@@ -125,11 +125,11 @@ def free_id(preset: Preset, wanted: str) -> str:
     """Return the wanted id, with a number appended if it is taken."""
     taken = {message.id for message in preset.messages}
     wanted = wanted or "message"
-    number, found = 2, wanted
-    while found in taken:
-        found = f"{wanted}-{number}"
+    number, free = 2, wanted
+    while free in taken:
+        free = f"{wanted}-{number}"
         number += 1
-    return found
+    return free
 
 
 def remove_message(preset: Preset, index: int) -> Preset:

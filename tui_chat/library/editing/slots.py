@@ -53,7 +53,7 @@ def slots_for(outline: Outline, message: PresetMessage) -> tuple[Slot, ...]:
     """
     rows = outline.rows
     hoists = outline.preset.system_placement == "hoist"
-    found: dict[tuple[object, ...], Slot] = {}
+    slots_by_place: dict[tuple[object, ...], Slot] = {}
     for number in range(len(rows) + 1):
         slots: list[Slot] = []
         if number:
@@ -62,12 +62,14 @@ def slots_for(outline: Outline, message: PresetMessage) -> tuple[Slot, ...]:
             slots += _in_front_of(number, rows[number], rows)
         for slot in slots:
             place = _place(slot)
-            if place not in found or found[place].neighbor is None:
-                found[place] = slot  # next to a message there is an order to keep
+            if place not in slots_by_place or slots_by_place[place].neighbor is None:
+                slots_by_place[place] = slot  # next to a message there is an order to keep
     if message.is_anchor:
-        return tuple(slot for slot in found.values() if slot.kind == "list")
+        return tuple(slot for slot in slots_by_place.values() if slot.kind == "list")
     among_system = hoists and message.role == "system"
-    return tuple(slot for slot in found.values() if (slot.kind == "system") == among_system)
+    return tuple(
+        slot for slot in slots_by_place.values() if (slot.kind == "system") == among_system
+    )
 
 
 def _place(slot: Slot) -> tuple[object, ...]:

@@ -79,11 +79,11 @@ def repair(connection: sqlite3.Connection) -> list[str]:
     if made:
         done.append(f"Lost sessions that were created again for their messages: {made:,}.")
     joined = 0
-    for found in connection.execute(_NO_PARENT).fetchall():
-        connection.execute(_NEW_PARENT, found)
+    for row in connection.execute(_NO_PARENT).fetchall():
+        connection.execute(_NEW_PARENT, row)
         joined += 1
-    while found := connection.execute(UNREACHED).fetchone():
-        connection.execute("UPDATE messages SET parent_id = NULL WHERE seq = ?", found)
+    while row := connection.execute(UNREACHED).fetchone():
+        connection.execute("UPDATE messages SET parent_id = NULL WHERE seq = ?", row)
         joined += 1
     if joined:
         done.append(f"Messages that lost their parent and got a new one: {joined:,}.")
@@ -107,11 +107,11 @@ def _replace_faulty_values(connection: sqlite3.Connection) -> list[str]:
             "Requests with altered bytes, which were removed; their recipes were kept",
         ),
     ):
-        found = list(find(connection))
-        for wrong in found:
+        faults = list(find(connection))
+        for wrong in faults:
             connection.execute(wrong.without, (wrong.seq,))
-        if found:
-            done.append(f"{sentence}: {len(found):,}.")
+        if faults:
+            done.append(f"{sentence}: {len(faults):,}.")
     return done
 
 
@@ -157,8 +157,8 @@ def _drop_dangling_rows(connection: sqlite3.Connection) -> int:
     number of removed rows.
     """
     dropped = 0
-    while found := connection.execute("PRAGMA foreign_key_check").fetchmany(500):
-        for table, rowid, _, number in found:
+    while rows := connection.execute("PRAGMA foreign_key_check").fetchmany(500):
+        for table, rowid, _, number in rows:
             column = connection.execute(
                 'SELECT "from" FROM pragma_foreign_key_list(?) WHERE id = ?', (table, number)
             ).fetchone()[0]

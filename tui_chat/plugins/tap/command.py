@@ -286,8 +286,8 @@ class _Tap:
         return SessionWriter(store, now=time.time, new_id=new_id, endpoint_name=self._endpoint_name)
 
     def _endpoint_name(self, protocol: Protocol, url: str) -> str:
-        found = self._endpoint(protocol, url)
-        return found.name if found is not None else ""
+        endpoint = self._endpoint(protocol, url)
+        return endpoint.name if endpoint is not None else ""
 
     def _endpoint(self, protocol: Protocol, url: str) -> Endpoint | None:
         """Return the configured endpoint of a protocol at a server."""

@@ -130,8 +130,8 @@ class RecordedExchange:
 
     def response_header(self, name: str) -> str:
         """Return a header of the response, masked; empty if it is absent."""
-        found = (value for key, value in self.response_headers if key.lower() == name)
-        return next(found, "")
+        values = (value for key, value in self.response_headers if key.lower() == name)
+        return next(values, "")
 
     @property
     def url(self) -> str:

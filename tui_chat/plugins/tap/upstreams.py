@@ -275,8 +275,8 @@ def is_loopback(host: str) -> bool:
 def _provider_of(head: RequestHead) -> Protocol:
     """Return a protocol of the provider that any request is meant for, by its path and headers."""
     path = head.target.partition("?")[0]
-    if (found := protocol_of_path(path)) is not None:
-        return found
+    if (protocol := protocol_of_path(path)) is not None:
+        return protocol
     if head.header("anthropic-version") or head.header("x-api-key") or "/messages" in path:
         return Protocol.ANTHROPIC
     if head.header("x-goog-api-key") or path.startswith("/v1beta") or "key=" in head.target:
@@ -300,8 +300,8 @@ def protocol_of_call(
     if method != "POST":
         return None
     path = target.partition("?")[0]
-    if (found := protocol_of_path(path)) is not None:
-        return found
+    if (protocol := protocol_of_path(path)) is not None:
+        return protocol
     conversation = body.get("messages") or body.get("contents") or body.get("input")
     if _OTHER_CALLS.search(path) or not isinstance(conversation, list):
         return None
@@ -310,5 +310,5 @@ def protocol_of_call(
 
 def model_in_path(target: str) -> str:
     """Return the model that a path names, as Gemini's do; empty for none."""
-    found = _PATH_MODEL.search(target.partition("?")[0])
-    return found.group(1) if found else ""
+    match = _PATH_MODEL.search(target.partition("?")[0])
+    return match.group(1) if match else ""

@@ -265,10 +265,10 @@ def _contents(content: JsonObject, kind: str) -> Iterator[tuple[str, Part | None
         if isinstance(part, str):
             yield as_string(part), None
             continue
-        found = as_object(part)
-        if text := as_string(found.get("text")):
+        fields = as_object(part)
+        if text := as_string(fields.get("text")):
             yield text, None
-        for pointing in (found, *map(as_object, (found.get("audio_asset_pointer"),))):
+        for pointing in (fields, *map(as_object, (fields.get("audio_asset_pointer"),))):
             if pointer := as_string(pointing.get("asset_pointer")):
                 named = as_string(pointing.get("content_type"))
                 of = "image" if "image" in named else "audio" if "audio" in named else "file"
@@ -335,11 +335,11 @@ def _with_sources(text: str, facts: JsonObject) -> tuple[str, References]:
     pieces: list[str] = []
     done = length = 0
     marks = "|".join(map(re.escape, sorted(by_mark, key=len, reverse=True)))
-    for found in re.finditer(f"{marks}|{_CITATION.pattern}" if marks else _CITATION, text):
-        reference = by_mark.get(found[0], {})
-        pieces += (text[done : found.start()], as_string(reference.get("alt")))
+    for match in re.finditer(f"{marks}|{_CITATION.pattern}" if marks else _CITATION, text):
+        reference = by_mark.get(match[0], {})
+        pieces += (text[done : match.start()], as_string(reference.get("alt")))
         length += len(pieces[-2]) + len(pieces[-1])
-        done = found.end()
+        done = match.end()
         for number in _add_sources(events, reference):
             events.add_citation(number, length - len(pieces[-1]), length)
     pieces.append(text[done:])

@@ -310,10 +310,10 @@ def _fill_queued(step: Step, attachment: JsonObject) -> None:
 def _hosted_result(block: JsonObject) -> Result:
     """Return the result of a provider's tool: its texts, titles and addresses, or its error."""
     content = block.get("content")
-    found = [as_object(each) for each in as_array(content) or [content]]
+    blocks = [as_object(each) for each in as_array(content) or [content]]
     keys = ("title", "url", "text", "stdout", "stderr", "error_code")
-    lines = ["\n".join(filter(None, (as_string(each.get(key)) for key in keys))) for each in found]
-    failed = any("error_code" in each for each in found)
+    lines = ["\n".join(filter(None, (as_string(each.get(key)) for key in keys))) for each in blocks]
+    failed = any("error_code" in each for each in blocks)
     text = "\n\n".join(filter(None, lines))
     return Result(as_string(block.get("tool_use_id")), text, failed=failed)
 

@@ -85,16 +85,16 @@ class RequestRecords:
             return ()
         for message in self._in_transcript():
             self.blobs.setdefault(_hash(message), message)
-        found: list[StoredRequest] = []
+        requests: list[StoredRequest] = []
         size = 0
         for name, reply in reversed(tuple(replies.items())):
             record = self._record(self.requests.get(name, {}))
             if record is not None:
-                found.append(StoredRequest(reply, record))
+                requests.append(StoredRequest(reply, record))
                 size += len(record.body or b"")
                 if size >= _MOST_BYTES:
                     break
-        return tuple(reversed(found))
+        return tuple(reversed(requests))
 
     def _in_transcript(self) -> Iterator[JsonObject]:
         for content in self.answers.values():

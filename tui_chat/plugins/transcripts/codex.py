@@ -112,19 +112,19 @@ class _RolloutReader:
             return "" if "record_type" in data else "has no type"
         if kind in _TYPES and not isinstance(data.get("payload"), dict):
             return f"must have a payload, as a record of type {kind}"
-        found = as_object(data.get("payload"))
+        payload = as_object(data.get("payload"))
         match kind:
             case "session_meta":
                 if not self.meta:
-                    self.meta = found
+                    self.meta = payload
             case "response_item":
-                self._item(found)
+                self._item(payload)
             case "event_msg":
-                self._event(found)
+                self._event(payload)
             case "turn_context":
-                self.model = as_string(found.get("model")) or self.model
+                self.model = as_string(payload.get("model")) or self.model
             case "compacted":
-                self._compacted(found)
+                self._compacted(payload)
             case _:
                 pass  # a type of a newer version
         return ""
@@ -200,16 +200,16 @@ class _RolloutReader:
         if self.answer is not None and self.answer.results:
             self.answer = None
         answer, item_id = self._current(), as_string(item.get("id"))
-        found = [
+        reasoning = [
             ReasoningBlock(Protocol.OPENAI_RESPONSES, text, id=item_id, kind=kind)
             for kind, key in (("summary", "summary"), ("reasoning_text", "content"))
             for each in as_array(item.get(key))
             if (text := as_string(as_object(each).get("text")))
         ]
         hidden = as_string(item.get("encrypted_content"))
-        if hidden and not found:
-            found = [ReasoningBlock(Protocol.OPENAI_RESPONSES, encrypted=hidden, id=item_id)]
-        answer.reasoning += found
+        if hidden and not reasoning:
+            reasoning = [ReasoningBlock(Protocol.OPENAI_RESPONSES, encrypted=hidden, id=item_id)]
+        answer.reasoning += reasoning
 
     def _call(self, call_id: str, name: str, arguments: str) -> None:
         answer = self._current()
@@ -232,9 +232,9 @@ class _RolloutReader:
             return text, [], bool(code)
         blocks = as_array(output)
         if not blocks:
-            found = as_object(output)
-            text = found.get("content", output)
-            return result_text(text), [], found.get("success") is False
+            fields = as_object(output)
+            text = fields.get("content", output)
+            return result_text(text), [], fields.get("success") is False
         texts = [as_string(as_object(each).get("text")) for each in blocks]
         urls = [as_string(as_object(each).get("image_url")) for each in blocks]
         parts = [part_of_url(url, self.notes) for url in urls if url]
@@ -246,11 +246,11 @@ class _RolloutReader:
         if as_string(block.get("type")) not in _CONTENT:
             self.notes.append(unknown_content(block))
 
-    def _compacted(self, found: JsonObject) -> None:
+    def _compacted(self, payload: JsonObject) -> None:
         self.answer = None
-        text = as_string(found.get("message"))
+        text = as_string(payload.get("message"))
         if not text:  # newer versions keep the summary in the history that replaces the old one
-            replaced = [as_object(each) for each in as_array(found.get("replacement_history"))]
+            replaced = [as_object(each) for each in as_array(payload.get("replacement_history"))]
             contents = as_array(replaced[-1].get("content")) if replaced else []
             text = "\n\n".join(as_string(as_object(each).get("text")) for each in contents)
         if text:
@@ -316,13 +316,13 @@ def _unwrapped(text: str) -> tuple[str, int]:
     if not text.startswith("{"):
         return text, 0
     try:
-        found = as_object(json.loads(text))
+        wrapper = as_object(json.loads(text))
     except (ValueError, RecursionError):
         return text, 0
-    inner = found.get("output")
-    if not isinstance(inner, str) or not found.keys() <= {"output", "metadata"}:
+    inner = wrapper.get("output")
+    if not isinstance(inner, str) or not wrapper.keys() <= {"output", "metadata"}:
         return text, 0
-    return as_string(inner), as_count(as_object(found.get("metadata")).get("exit_code")) or 0
+    return as_string(inner), as_count(as_object(wrapper.get("metadata")).get("exit_code")) or 0
 
 
 def _read(lines: JsonLines, source: ImportSource) -> Iterator[FoundConversation]:

@@ -68,8 +68,8 @@ class ListedFile:
 
     def refresh(self) -> bool:
         """Look at the file again; return True if it is not as it was read. Raises OSError."""
-        found = self.path.stat()
-        self.size, self.modified = found.st_size, found.st_mtime
+        status = self.path.stat()
+        self.size, self.modified = status.st_size, status.st_mtime
         return self.state != self.read_as
 
     def session(self) -> Session:
@@ -106,21 +106,21 @@ def find_files(roots: Iterable[Path]) -> list[ListedFile]:
 
     Links within folders are not followed. Raises InputError for a root that cannot be read.
     """
-    found: dict[Path, ListedFile] = {}
+    files: dict[Path, ListedFile] = {}
     roots = list(roots)
     for root in roots:
         try:
             if not root.is_dir():
                 facts = root.stat()
-                found[root] = _listed(root, "", facts)
+                files[root] = _listed(root, "", facts)
                 continue
             prefix = _program(root) if len(roots) > 1 else ""
             for path, facts in islice(_walk(root), _MOST_FILES):
-                found[path] = _listed(path, _folder(root, path, prefix), facts)
+                files[path] = _listed(path, _folder(root, path, prefix), facts)
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or error
             raise InputError(f"{root} cannot be read: {reason}.") from error
-    return sorted(found.values(), key=lambda file: file.modified, reverse=True)
+    return sorted(files.values(), key=lambda file: file.modified, reverse=True)
 
 
 def _listed(path: Path, folder: str, facts: os.stat_result) -> ListedFile:
@@ -184,8 +184,8 @@ def heading_of(file: ListedFile) -> FileHeading:
             is_whole = len(head) < size
             if not is_whole:
                 head += _tail(opened, head)
-            found = list(islice(read_conversations([head], source=source), 50))
-            first = next((each for each in found if each.transcript is not None), None)
+            conversations = list(islice(read_conversations([head], source=source), 50))
+            first = next((each for each in conversations if each.transcript is not None), None)
             # The first lines may be what the program puts in front of the user's words.
             is_titled = first is not None and (is_whole or size == _HEADS[-1] or _title(first))
             if first is not None and is_titled:
@@ -194,24 +194,24 @@ def heading_of(file: ListedFile) -> FileHeading:
                 return FileHeading(is_known=False)
     if file.size > _LARGEST_WHOLE:
         return FileHeading()
-    found = [each for each in _read(file) if each.transcript is not None]
-    return _heading(found[0]) if found else FileHeading(is_known=False)
+    conversations = [each for each in _read(file) if each.transcript is not None]
+    return _heading(conversations[0]) if conversations else FileHeading(is_known=False)
 
 
-def _title(found: FoundConversation) -> str:
-    return found.transcript.session.title if found.transcript is not None else ""
+def _title(conversation: FoundConversation) -> str:
+    return conversation.transcript.session.title if conversation.transcript is not None else ""
 
 
-def _heading(found: FoundConversation) -> FileHeading:
-    assert found.transcript is not None
-    session = found.transcript.session
+def _heading(conversation: FoundConversation) -> FileHeading:
+    assert conversation.transcript is not None
+    session = conversation.transcript.session
     return FileHeading(
         session.title,
         session.model,
-        found.project,
+        conversation.project,
         session.created,
         session.updated,
-        found.program,
+        conversation.program,
     )
 
 
@@ -219,8 +219,8 @@ def _heading_of_archive(name: str, opened: IO[bytes]) -> FileHeading:
     """Return what the first conversation in an archive says; its title is the archive's name."""
     try:
         for member in islice(archive_members(opened), _MOST_MEMBERS):
-            found = islice(read_conversations([member.read(_HEADS[1])]), 50)
-            first = next((each for each in found if each.transcript is not None), None)
+            conversations = islice(read_conversations([member.read(_HEADS[1])]), 50)
+            first = next((each for each in conversations if each.transcript is not None), None)
             if first is not None:
                 return replace(_heading(first), title=name, model="", created=0.0, updated=0.0)
     except InputError:
@@ -326,20 +326,20 @@ def _read(
         raise InputError(f"{file.path} cannot be read: {reason}.") from error
 
 
-def _take(content: FileContent, file: ListedFile, found: FoundConversation) -> None:
-    if found.transcript is not None:
+def _take(content: FileContent, file: ListedFile, conversation: FoundConversation) -> None:
+    if conversation.transcript is not None:
         is_first = not content.transcripts
-        own_id = found.transcript.session.session_id
+        own_id = conversation.transcript.session.session_id
         session_id = file.session_id if is_first else stable_id(file.session_id, own_id)
-        content.transcripts.append(_renamed(found.transcript, session_id))
-        content.projects.append(found.project)
-        content.programs.append(found.program)
+        content.transcripts.append(_renamed(conversation.transcript, session_id))
+        content.projects.append(conversation.project)
+        content.programs.append(conversation.program)
         content.own_ids.append(own_id)
-        content.started_by.append((found.parent_id, found.call_id))
-        content.subagents |= dict(found.subagents)
-    elif found.fault and len(content.faults) < _MOST_FAULTS:
-        content.faults.append(Fault(found.place, found.fault, found.advice))
-    elif found.fault:
+        content.started_by.append((conversation.parent_id, conversation.call_id))
+        content.subagents |= dict(conversation.subagents)
+    elif conversation.fault and len(content.faults) < _MOST_FAULTS:
+        content.faults.append(Fault(conversation.place, conversation.fault, conversation.advice))
+    elif conversation.fault:
         content.more_faults += 1
 
 

@@ -98,8 +98,8 @@ class _GeminiReader:
 
     def _replace_all(self, values: list[object]) -> None:
         """Replace the active path; what remains the same stays."""
-        found = [as_object(value) for value in values]
-        mine = [each for each in found if as_string(each.get("type")) in _SENDERS]
+        records = [as_object(value) for value in values]
+        mine = [each for each in records if as_string(each.get("type")) in _SENDERS]
         ids = [as_string(each.get("id")) for each in mine]
         pairs = enumerate(zip(self.ids, ids, strict=False))
         self._cut(
@@ -153,13 +153,13 @@ class _GeminiReader:
         self.by_call[call_id] = step
         texts: list[str] = []
         parts: list[Part] = []
-        found = call.get("result")
-        for block in as_array(found) or [found]:
+        result = call.get("result")
+        for block in as_array(result) or [result]:
             more, pictures, answers = self._content(block)
             texts += more + [answer.text for answer in answers]
             parts += [*pictures, *(part for answer in answers for part in answer.parts)]
         failed = as_string(call.get("status")) in ("error", "cancelled")
-        if texts or parts or found is not None:
+        if texts or parts or result is not None:
             at = parse_timestamp(call.get("timestamp"))
             text = "\n\n".join(filter(None, texts))
             step.results.append(Result(call_id, text, failed=failed, parts=parts, at=at))
@@ -181,19 +181,19 @@ class _GeminiReader:
             if isinstance(part, str):
                 texts.append(as_string(part))
                 continue
-            found = as_object(part)
-            if (text := as_string(found.get("text"))) and found.get("thought") is not True:
+            fields = as_object(part)
+            if (text := as_string(fields.get("text"))) and fields.get("thought") is not True:
                 texts.append(text)
-            if code := as_string(as_object(found.get("executableCode")).get("code")):
+            if code := as_string(as_object(fields.get("executableCode")).get("code")):
                 texts.append(f"```\n{code}\n```")
-            if output := as_string(as_object(found.get("codeExecutionResult")).get("output")):
+            if output := as_string(as_object(fields.get("codeExecutionResult")).get("output")):
                 texts.append(f"```\n{output}\n```")
-            inline, link = as_object(found.get("inlineData")), as_object(found.get("fileData"))
+            inline, link = as_object(fields.get("inlineData")), as_object(fields.get("fileData"))
             if inline:
                 parts.append(part_of_base64(inline.get("data"), inline.get("mimeType")))
             if url := as_string(link.get("fileUri")):
                 parts.append(part_of_url(url, self.notes, mime=as_string(link.get("mimeType"))))
-            if answer := as_object(found.get("functionResponse")):
+            if answer := as_object(fields.get("functionResponse")):
                 results.append(self._response(answer))
         return texts, parts, results
 

@@ -142,27 +142,27 @@ class _LogReader:
 def _calls(key: str, content: str) -> Iterator[ToolCall]:
     """Yield the calls that a text holds."""
     at = count = 0
-    while found := _CALL.search(content, at):
-        at = found.end()
-        if found[2]:
+    while match := _CALL.search(content, at):
+        at = match.end()
+        if match[2]:
             end = content.find("\n", at)
             line = content[at : end if end >= 0 else len(content)]
-            yield ToolCall(found[3], found[2], line.strip())
-        elif found[4]:
-            end = content.find(f"</{found[4]}>", at)
+            yield ToolCall(match[3], match[2], line.strip())
+        elif match[4]:
+            end = content.find(f"</{match[4]}>", at)
             body = content[at : end if end >= 0 else len(content)].strip("\n")
             at = len(content) if end < 0 else end
-            words = args[1] if (args := _XML_ARGS.search(found[5])) else ""
+            words = args[1] if (args := _XML_ARGS.search(match[5])) else ""
             given = {**({"args": unescape(words)} if words else {}), "content": unescape(body)}
-            yield ToolCall(f"call_{key[:12]}_{count}", found[4], to_json(given))
+            yield ToolCall(f"call_{key[:12]}_{count}", match[4], to_json(given))
         else:
             end = content.find("\n```", at)
             body = content[at + 1 : end if end >= 0 else len(content)]
             at = len(content) if end < 0 else end + 4
-            if found[1] in _TOOLS:
-                words = found[0].removeprefix(f"```{found[1]}").strip()
+            if match[1] in _TOOLS:
+                words = match[0].removeprefix(f"```{match[1]}").strip()
                 given = {**({"args": words} if words else {}), "content": body}
-                yield ToolCall(f"call_{key[:12]}_{count}", found[1], to_json(given))
+                yield ToolCall(f"call_{key[:12]}_{count}", match[1], to_json(given))
         count += 1
 
 

@@ -67,14 +67,12 @@ class _Log:
     def _row(self, table: str, key: str, value: object, *columns: str) -> tuple[Any, ...] | None:
         if value is None or key not in self._database.columns.get(table, ()):
             return None
-        found = self._database.rows(
-            table, *columns, where=f'"{key}" = ?', values=(value,), order=""
-        )
-        return next(found, None)
+        rows = self._database.rows(table, *columns, where=f'"{key}" = ?', values=(value,), order="")
+        return next(rows, None)
 
     def _fragments(self, ids: list[Any]) -> str:
-        found = (self._row("fragments", "id", fragment, "content") for (fragment,) in ids)
-        return "\n".join(as_string(row[0]) for row in found if row)
+        fragments = (self._row("fragments", "id", fragment, "content") for (fragment,) in ids)
+        return "\n".join(as_string(row[0]) for row in fragments if row)
 
     def _attachment(self, attachment_id: object, notes: list[str]) -> Part | None:
         row = self._row("attachments", "id", attachment_id, "type", "path", "url", "content")
@@ -175,8 +173,8 @@ class _Log:
             )
         prompt = Step(f"{key}/prompt", "user", at=at)
         prompt.texts = [_lines(self._fragments(of["prompt_fragments"]), as_string(row[1]))]
-        found = (self._attachment(each, notes) for (each,) in of["prompt_attachments"])
-        prompt.parts = [part for part in found if part is not None]
+        attachments = (self._attachment(each, notes) for (each,) in of["prompt_attachments"])
+        prompt.parts = [part for part in attachments if part is not None]
         return [first, results, prompt]
 
     # From 0.32
@@ -298,8 +296,8 @@ class _Log:
                 stored = self._database.rows("part_attachments", "attachment_id", **where)
                 ids = [row[0] for row in stored]
                 ids = ids or [as_object(data.get("attachment")).get("id")]
-                found = (self._attachment(each, notes) for each in ids)
-                step.parts += [part for part in found if part is not None]
+                attachments = (self._attachment(each, notes) for each in ids)
+                step.parts += [part for part in attachments if part is not None]
             case _:
                 pass
 
@@ -335,10 +333,10 @@ def _json(text: object) -> JsonObject | None:
     if text is None:
         return {}
     try:
-        found = json.loads(as_string(text))
+        value = json.loads(as_string(text))
     except (ValueError, RecursionError):
         return None
-    return as_object(found)
+    return as_object(value)
 
 
 FORMATS = (database_format(_is_database, _read),)

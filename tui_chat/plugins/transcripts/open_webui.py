@@ -157,20 +157,20 @@ def _item(rounds: Rounds, item: JsonObject, notes: list[str]) -> None:
 def _content(rounds: Rounds, content: str) -> None:
     """Take a text apart at its `<details>` elements of known types."""
     at = 0
-    while found := _DETAILS.search(content, at):
-        opened = content.find(">", found.end())
+    while match := _DETAILS.search(content, at):
+        opened = content.find(">", match.end())
         end = content.find(_END, opened)
         if opened < 0 or end < 0:
             break
-        rounds.text(content[at : found.start()].strip("\n"))
+        rounds.text(content[at : match.start()].strip("\n"))
         body = content[opened + 1 : end]
         body = body[body.find(_SUMMARY_END) + len(_SUMMARY_END) :] if _SUMMARY_END in body else body
-        if found[1] == "reasoning":
+        if match[1] == "reasoning":
             lines = (unescape(line) for line in body.strip("\n").split("\n"))
             text = "\n".join(line.removeprefix(">").removeprefix(" ") for line in lines)
             rounds.reasoning(ReasoningBlock(Protocol.OPENAI_CHAT, text))
         else:
-            _call(rounds, dict(_ATTRIBUTE.findall(content, found.end(), opened)))
+            _call(rounds, dict(_ATTRIBUTE.findall(content, match.end(), opened)))
         at = end + len(_END)
     rest = content[at:]
     rounds.text(rest.removeprefix("\n") if at else rest)

@@ -59,11 +59,11 @@ def _session(
         "part", "id", "message_id", "data", **of_session
     ):
         try:
-            found = _parsed(data)
+            part = _parsed(data)
         except BadLine as error:
             yield FoundConversation(f"{place}, part {as_string(part_id)[:60]}", fault=str(error))
             continue
-        parts.setdefault(as_string(message_id), []).append(found)
+        parts.setdefault(as_string(message_id), []).append(part)
     steps: list[Step] = []
     for message_id, data in database.rows("message", "id", "data", **of_session):
         key = as_string(message_id)
@@ -134,10 +134,10 @@ def _read_export(data: JsonObject) -> Reading:
 
 def _parsed(data: object) -> JsonObject:
     """Return a column of JSON. Raises BadLine."""
-    found = parse_line(data.encode("utf-8", "replace")) if isinstance(data, str) else None
-    if found is None:
+    line = parse_line(data.encode("utf-8", "replace")) if isinstance(data, str) else None
+    if line is None:
         raise BadLine("is not JSON: it is empty")
-    return found
+    return line
 
 
 def _undone(revert: object) -> str:

@@ -316,8 +316,8 @@ class SessionFiles:
         self._next_read = 0.0
 
     async def _find_new(self) -> None:
-        found = await asyncio.to_thread(find_files, self._roots)
-        new = [file for file in found if file.path not in self._paths]
+        files = await asyncio.to_thread(find_files, self._roots)
+        new = [file for file in files if file.path not in self._paths]
         if new:
             self._take(new)
             await self._add(new)

@@ -74,13 +74,16 @@ class FileSubagents:
             started_by = self._started_by.get(each.session_id)
             parent = started_by.session_id if started_by else ""
             below.setdefault(parent if parent in listed else "", []).append(each)
-        found: dict[str, SessionSummary] = {}
+        summaries: dict[str, SessionSummary] = {}
         waiting = below.get("", [])[::-1]
         while waiting:
             each = waiting.pop()
-            found[each.session_id] = each
+            summaries[each.session_id] = each
             waiting += below.get(each.session_id, [])[::-1]
-        return (*found.values(), *(each for key, each in listed.items() if key not in found))
+        return (
+            *summaries.values(),
+            *(each for key, each in listed.items() if key not in summaries),
+        )
 
 
 def session_of(path: Path) -> str:
@@ -103,8 +106,8 @@ def call_of_file(path: Path) -> str:
     there is none.
     """
     try:
-        found = json.loads(read_file(path.with_name(f"{path.stem}.meta.json"), _LARGEST_META))
+        meta = json.loads(read_file(path.with_name(f"{path.stem}.meta.json"), _LARGEST_META))
     except (InputError, ValueError, RecursionError):
         return ""
-    call_id = found.get("toolUseId") if isinstance(found, dict) else None  # type: ignore[reportUnknownMemberType]
+    call_id = meta.get("toolUseId") if isinstance(meta, dict) else None  # type: ignore[reportUnknownMemberType]
     return call_id if isinstance(call_id, str) else ""

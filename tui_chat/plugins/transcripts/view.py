@@ -96,13 +96,13 @@ def known_places(home: Path, environ: Mapping[str, str]) -> list[Path]:
         Path(environ.get("LLM_USER_PATH") or config / "io.datasette.llm") / "logs.db",
         config / "aichat/sessions",
     ]
-    found = [place for place in places if place.exists()]
-    if not found:
+    existing = [place for place in places if place.exists()]
+    if not existing:
         looked = ", ".join(str(place) for place in places)
         raise InputError(
             "No conversations of other programs were found.", advice=f"Looked in {looked}."
         )
-    return found
+    return existing
 
 
 def read_only_config(config: Config, folder: Path) -> Config:
