@@ -9,8 +9,18 @@ from typing import Any
 import pytest
 
 from tests.protocols.requests import ANTHROPIC, CHAT, GEMINI, OLLAMA, RESPONSES, function, user
-from tests.protocols.test_every_note import State, body, captured, claude, functions, notes_of
+from tests.protocols.test_every_note import (
+    ASKED,
+    State,
+    body,
+    captured,
+    claude,
+    functions,
+    notes_of,
+    session,
+)
 from tui_chat.models.endpoint import Protocol
+from tui_chat.models.settings import WebSearch
 
 SCHEMA = {"type": "object", "properties": {"a": {"type": "string"}}}
 
@@ -58,6 +68,14 @@ def strict(value: bool | None) -> State:
     return asked(tools=[{**tool, "function": {**tool["function"], "strict": value}}])
 
 
+def searched(**sites: tuple[str, ...]) -> State:
+    return session(ASKED, web_search=WebSearch(**sites))
+
+
+def limited(**facts: Any) -> State:
+    return {**asked(), "facts": facts}
+
+
 JSON = {"response_format": {"type": "json_object"}}
 GEMINI_JSON = "application/json"
 EFFORT = "The reasoning effort “high” (reasoning_effort) is sent as "
@@ -102,6 +120,15 @@ WALK: list[tuple[Protocol, str, State, State]] = [
      asked(service_tier="auto"), asked(service_tier="flex")),
     (OLLAMA, "service_tier is not sent: Ollama has no such setting.",
      asked(service_tier="flex"), asked()),
+    (ANTHROPIC, "The tool choice (tool_choice) is sent as “auto”: m refuses one that forces a "
+     "call.",
+     {**chosen("required", "f"), "facts": {"forced_tools": False}}, chosen("required", "f")),
+    (ANTHROPIC, "Anthropic accepts one list of sites; those that the web search may not use are "
+     "taken out of those that it may.",
+     searched(allowed_domains=("a.invalid", "b.invalid"), blocked_domains=("b.invalid",)),
+     searched(allowed_domains=("a.invalid",))),
+    (ANTHROPIC, "Anthropic requires a reply limit and none is set: 9,000 tokens, the maximum of m.",
+     limited(max_output=9_000), limited(max_output=8_000)),
     (ANTHROPIC, "temperature is not sent: 1.8 is not within 0 and 1.",
      asked(temperature=1.8), asked(temperature=1)),
     (GEMINI, "Gemini has no “strict” for tools; “strict: true” of “f” is left out.",
