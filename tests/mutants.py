@@ -40,6 +40,7 @@ TESTS = (
     "tests/protocols",
     "tests/test_same_request.py",
     "tests/test_provenance.py",
+    *(("tests/plugins/sillytavern",) if (ROOT / "tests/plugins/sillytavern").is_dir() else ()),
 )
 MIN_SECONDS = 10.0
 """The least time that the tests of a mutant get; a mutant that takes longer is killed too."""
