@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal
 import pytest
 
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.field_types import Accepts, Also, FieldsOf, Key, Range, Valid, accepts
+from tui_chat.models.field_types import Accepts, FieldsOf, Forms, Key, Range, Validator, accepts
 from tui_chat.models.json_values import plain
 from tui_chat.models.typed_json import InvalidValue, read, read_fields
 
@@ -42,12 +42,12 @@ def _form(value: object) -> object:
 @dataclass(frozen=True, slots=True)
 class Outer:
     name: str
-    inner: Annotated[Inner | None, Also(_form)] = None
+    inner: Annotated[Inner | None, Forms(_form)] = None
     many: tuple[Inner, ...] = ()
     texts: Mapping[str, str] = field(default_factory=dict[str, str])
     kind: Literal["", "a", "b"] = ""
     color: Color = Color.RED
-    even: Annotated[int | None, Valid(_even)] = None
+    even: Annotated[int | None, Validator(_even)] = None
     price: Decimal | None = None
     day: Annotated[date | None, Key("from")] = None
     pair: tuple[str, int] = ("", 0)

@@ -16,7 +16,7 @@ from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.endpoint import Endpoint, Retries, Timeouts
 from tui_chat.models.endpoint_checks import model_pattern
 from tui_chat.models.envelope import ToolDefinition
-from tui_chat.models.field_types import FieldsOf, Valid, keys_of
+from tui_chat.models.field_types import FieldsOf, Validator, keys_of
 from tui_chat.models.model_facts import ModelFacts
 from tui_chat.models.prices import Prices
 from tui_chat.models.tool import Tool
@@ -57,7 +57,7 @@ class ConfigFile:
     """The endpoint of new sessions; without it the offline provider."""
     model: str | None = None
     """The model of new sessions; without it the endpoint's first."""
-    title_model: Annotated[str, Valid(_title_model)] = ""
+    title_model: Annotated[str, Validator(_title_model)] = ""
     """The model that writes titles of sessions, as `ENDPOINT/MODEL`; without it none does."""
     theme: str | None = None
     """The name of a color theme; the command palette lists them."""
@@ -66,13 +66,13 @@ class ConfigFile:
     keys: Mapping[str, str] = field(default_factory=dict[str, str])
     """The keys of actions: `new = "Ctrl+N, F9"`; empty for none. F1 lists the actions."""
     endpoints: Mapping[
-        Annotated[str, Valid(_endpoint_name)], Annotated[dict[str, Any], FieldsOf(Endpoint)]
+        Annotated[str, Validator(_endpoint_name)], Annotated[dict[str, Any], FieldsOf(Endpoint)]
     ] = field(default_factory=dict[str, dict[str, Any]])
     """Providers by name. The name of a built-in one changes only what its table sets."""
-    models: tuple[tuple[Annotated[str, Valid(model_pattern)], ModelFacts], ...] = ()
+    models: tuple[tuple[Annotated[str, Validator(model_pattern)], ModelFacts], ...] = ()
     """Facts about models on all endpoints, by name or by how the name begins: `"gpt-5*"`."""
     tools: Mapping[
-        Annotated[str, Valid(_tool_name)],
+        Annotated[str, Validator(_tool_name)],
         Annotated[dict[str, Any], FieldsOf(ToolDefinition, Tool)],
     ] = field(default_factory=dict[str, dict[str, Any]])
     """Tools that models may call, by name."""

@@ -11,7 +11,7 @@ from urllib.parse import parse_qsl, quote, urlencode, urlsplit, urlunsplit
 
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models import endpoint_checks as checks
-from tui_chat.models.field_types import Hidden, Key, Range, Valid
+from tui_chat.models.field_types import Hidden, Key, Range, Validator
 from tui_chat.models.memo import Memo
 from tui_chat.models.model_facts import (
     ModelFacts,
@@ -76,8 +76,8 @@ class Retries:
     """Seconds; if the provider asks for a longer delay, its error is shown at once."""
 
 
-_Facts = tuple[tuple[Annotated[str, Valid(checks.model_pattern)], ModelFacts], ...]
-_Query = Annotated[checks.Pairs, Valid(checks.without_secrets)]
+_Facts = tuple[tuple[Annotated[str, Validator(checks.model_pattern)], ModelFacts], ...]
+_Query = Annotated[checks.Pairs, Validator(checks.without_secrets)]
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True)
@@ -87,16 +87,16 @@ class Endpoint:
     name: Annotated[str, Hidden()]
     protocol: Protocol
     """The protocol of the provider; required for a new endpoint."""
-    base_url: Annotated[str, Valid(checks.base_url)]
+    base_url: Annotated[str, Validator(checks.base_url)]
     """Up to and with the version where the protocol's SDK has it there, without a trailing
     slash: `https://api.openai.com/v1`, `https://api.anthropic.com`,
     `https://generativelanguage.googleapis.com`."""
-    key: Annotated[str, Valid(checks.key_reference)] = ""
+    key: Annotated[str, Validator(checks.key_reference)] = ""
     """A reference, never the key: `env:NAME`, `keyring:SERVICE/NAME`, `command:PROGRAM ...`;
     empty if none is needed."""
-    models: tuple[Annotated[str, Valid(checks.model_name)], ...] = ()
+    models: tuple[Annotated[str, Validator(checks.model_name)], ...] = ()
     """Models to offer; the first is the default."""
-    headers: Annotated[_Query, Valid(checks.sendable)] = ()
+    headers: Annotated[_Query, Validator(checks.sendable)] = ()
     """Extra headers, sent verbatim; they replace ours of the same name. Their values are shown only
     if the name is known to be harmless."""
     facts: _Facts = field(default=())
@@ -115,10 +115,10 @@ class Endpoint:
     max_tokens: Annotated[int | None, Range(1)] = None
     """Reply limit where nobody set one and the protocol demands one (Anthropic); not set: the most
     that the model accepts."""
-    auth: Annotated[str, Valid(checks.auth)] = ""
+    auth: Annotated[str, Validator(checks.auth)] = ""
     """The way the key is sent: `bearer`, `x-api-key`, `x-goog-api-key`, `header:NAME`, `none`;
     empty for the protocol's own way."""
-    api_version: Annotated[str, Valid(checks.api_version)] = ""
+    api_version: Annotated[str, Validator(checks.api_version)] = ""
     """Anthropic's `anthropic-version`, or the version in Gemini's path; empty for the
     protocol's own."""
     provider_keeps: bool = False
@@ -127,7 +127,7 @@ class Endpoint:
     query: _Query = ()
     """Query parameters added to every URL, for gateways that need them. Their values are shown only
     if the name is known to be harmless."""
-    proxy: Annotated[str, Valid(checks.proxy)] = ""
+    proxy: Annotated[str, Validator(checks.proxy)] = ""
     """An HTTP or SOCKS proxy's URL; `env:NAME` where it holds a password; `none` to go directly
     whatever the environment says; empty for what the environment says."""
     settings: Annotated[Settings, Key("parameters")] = NO_SETTINGS

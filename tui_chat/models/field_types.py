@@ -63,7 +63,7 @@ class Range:
 
 
 @dataclass(frozen=True, slots=True)
-class Valid:
+class Validator:
     """A function that returns a value, or a better form of it. Raises ValueError with what is
     wrong, as the end of a sentence: `must be a reference`.
     """
@@ -82,9 +82,9 @@ class OneOf:
 
 
 @dataclass(frozen=True, slots=True)
-class Also:
+class Forms:
     """Other forms that a value may have in JSON: `function` returns the usual one, or the value
-    itself. Raises ValueError as `Valid` does.
+    itself. Raises ValueError as `Validator` does.
     """
 
     function: Callable[[Any], Any]
@@ -172,7 +172,9 @@ def limit_of(kind: Any, limit: type[T]) -> T | None:
 def words_of(kind: Any) -> tuple[str, ...]:
     """Return the words that a type accepts, to offer them."""
     base, limits = split(kind)
-    words = [*(word for limit in limits if isinstance(limit, OneOf | Also) for word in limit.words)]
+    words = [
+        *(word for limit in limits if isinstance(limit, OneOf | Forms) for word in limit.words)
+    ]
     if base is bool:
         words += ["on", "off"]
     elif get_origin(base) is Literal:
@@ -183,7 +185,7 @@ def words_of(kind: Any) -> tuple[str, ...]:
 def accepts(kind: Any) -> str:
     """Return what a type accepts, in words."""
     base, limits = split(kind)
-    form, own = limit_of(kind, Also), limit_of(kind, Accepts)
+    form, own = limit_of(kind, Forms), limit_of(kind, Accepts)
     if own is not None:
         words = own.words
     elif (choice := limit_of(kind, OneOf)) is not None:

@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import Annotated, Any, Literal
 
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.field_types import Accepts, Also, Range, Valid
+from tui_chat.models.field_types import Accepts, Forms, Range, Validator
 from tui_chat.models.generation import GenerationKind
 from tui_chat.models.message import MessageRole
 from tui_chat.models.preset import AnchorPoint
@@ -104,12 +104,12 @@ class LorebookEntry:
     exclude_recursion: bool = False
     """True if the content of other entries does not activate it."""
     delay_until_recursion: Annotated[
-        _Count, Also(_level), Accepts("true, false or a whole number")
+        _Count, Forms(_level), Accepts("true, false or a whole number")
     ] = 0
     """Above 0: only the content of other entries activates it, and such entries one level after
     the other."""
     ignore_budget: bool = False
-    probability: Annotated[float, Range(0, 100), Valid(float)] = 100.0
+    probability: Annotated[float, Range(0, 100), Validator(float)] = 100.0
     """In percent, 0 to 100."""
     position: LorePosition = ""
     """The place by SillyTavern's name, if the preset has it; empty for those said above."""

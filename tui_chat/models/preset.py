@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal
 
 from tui_chat.extensions import preset_keys
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.field_types import Also
+from tui_chat.models.field_types import Forms
 from tui_chat.models.generation import GenerationKind
 from tui_chat.models.message import MessageRole
 from tui_chat.models.settings import NO_SETTINGS, Settings, TextScript
@@ -73,7 +73,7 @@ class PresetMessage:
     """Id of the anchor; None with an `anchor_point` means the history."""
     order: int = 0
     """Sorts messages at one point; equal orders keep the preset's order."""
-    cache_control: Annotated[CacheLifetime | None, Also(_lifetime)] = None
+    cache_control: Annotated[CacheLifetime | None, Forms(_lifetime)] = None
     """A cache mark: a provider that takes marks is asked to keep the prompt up to and with this
     message. On a `chat_history` anchor: up to and with the newest message before which nothing
     moves from one request to the next. None for no mark."""

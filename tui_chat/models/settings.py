@@ -16,7 +16,7 @@ from operator import attrgetter
 from typing import Annotated, Any, Literal, TypeVar, cast
 
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.field_types import Accepts, Also, Hidden, OneOf, Range, Valid
+from tui_chat.models.field_types import Accepts, Forms, Hidden, OneOf, Range, Validator
 
 EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
 """Reasoning efforts, the least first."""
@@ -71,12 +71,12 @@ def _one_line(text: str) -> str:
     return text
 
 
-_Text = Annotated[str, Valid(_at_most(MAX_TEXT))]
-_LongText = Annotated[str, Valid(_at_most(MAX_NOTE))]
-_Word = Annotated[str, Valid(_at_most(MAX_TEXT, least=1))]
-_Words = Annotated[tuple[_Word, ...], Valid(_not_more(MAX_TEXTS))]
+_Text = Annotated[str, Validator(_at_most(MAX_TEXT))]
+_LongText = Annotated[str, Validator(_at_most(MAX_NOTE))]
+_Word = Annotated[str, Validator(_at_most(MAX_TEXT, least=1))]
+_Words = Annotated[tuple[_Word, ...], Validator(_not_more(MAX_TEXTS))]
 _Line = Annotated[
-    str, Valid(_one_line), Accepts(f"text in one line of at most {MAX_TEXT:,} characters")
+    str, Validator(_one_line), Accepts(f"text in one line of at most {MAX_TEXT:,} characters")
 ]
 _Tokens = Accepts("tokens, a whole number")
 _Size = Annotated[int, Range(0, MAX_LORE)]
@@ -110,7 +110,7 @@ class LoreRules:
     """The most searches, the one of the conversation included; 0 for no limit."""
     case_sensitive: bool | None = None
     match_whole_words: bool | None = None
-    tiers: Annotated[tuple[_Size, ...], Valid(_not_more(MAX_VARIABLES))] = ()
+    tiers: Annotated[tuple[_Size, ...], Validator(_not_more(MAX_VARIABLES))] = ()
     """For each book: entries of a lower tier get their tokens first; empty for one tier."""
 
 
@@ -170,7 +170,7 @@ class ResponseFormat:
 
     kind: Annotated[Literal["text", "json", "schema"], Hidden("schema")]
     """`json`: any JSON object. `schema`: JSON after a schema."""
-    schema: Annotated[dict[str, Any] | None, Valid(_schema)] = None
+    schema: Annotated[dict[str, Any] | None, Validator(_schema)] = None
     dialect: Annotated[Literal["json", "gemini"], Hidden()] = "json"
     """See `ToolDefinition.dialect`."""
     name: _Text = ""
@@ -338,19 +338,19 @@ class Settings:
     top_p: Annotated[float | None, Range(0, 1)] = None
     top_k: Annotated[int | None, Range(1, 1_000_000)] = None
     max_tokens: Annotated[int | None, _Tokens, Range(1, 1_000_000_000)] = None
-    stop: Annotated[_Words | None, Also(_one_or_more), Accepts("a text or a list of texts")] = None
+    stop: Annotated[_Words | None, Forms(_one_or_more), Accepts("a text or a list of texts")] = None
     """Empty: none, also where a preset, a role or an endpoint sets some."""
     seed: Annotated[int | None, Range(-(2**63), 2**63 - 1)] = None
     presence_penalty: Annotated[float | None, Range(-2, 2)] = None
     frequency_penalty: Annotated[float | None, Range(-2, 2)] = None
     verbosity: Annotated[str | None, OneOf("low", "medium", "high")] = None
-    response_format: Annotated[ResponseFormat | None, Also(_response_format, ("text", "json"))] = (
+    response_format: Annotated[ResponseFormat | None, Forms(_response_format, ("text", "json"))] = (
         None
     )
-    web_search: Annotated[WebSearch | None, Also(_web_search, ("on", "off"))] = None
+    web_search: Annotated[WebSearch | None, Forms(_web_search, ("on", "off"))] = None
     parallel_tool_calls: Annotated[bool | None, Accepts("on or off (true or false)")] = None
     tool_choice: Annotated[
-        ToolChoice | None, Also(_tool_choice, ("auto", "none", "required"), "a tool's name")
+        ToolChoice | None, Forms(_tool_choice, ("auto", "none", "required"), "a tool's name")
     ] = None
     service_tier: Annotated[
         str | None, OneOf("auto", "default", "flex", "scale", "priority", "fast", "ultrafast")
@@ -359,22 +359,22 @@ class Settings:
     logprobs: Annotated[int | None, Range(0, 20)] = None
     context_limit: Annotated[int | None, _Tokens, Range(1, 1_000_000_000)] = None
     reply_reserve: Annotated[int | None, _Tokens, Range(0, 1_000_000_000)] = None
-    author_note: Annotated[AuthorNote | None, Also(_author_note, also="a text")] = None
+    author_note: Annotated[AuthorNote | None, Forms(_author_note, also="a text")] = None
     user_name: _Line | None = None
     char_name: _Line | None = None
     lore: LoreRules | None = None
     global_variables: Annotated[
         Mapping[_Word, _LongText] | None,
-        Valid(_not_more(MAX_VARIABLES)),
+        Validator(_not_more(MAX_VARIABLES)),
         Accepts("an object of texts by name"),
     ] = None
     character: CharacterTexts | None = None
     injections: Annotated[
-        tuple[Injection, ...] | None, Also(_injections), Valid(_not_more(MAX_INJECTIONS))
+        tuple[Injection, ...] | None, Forms(_injections), Validator(_not_more(MAX_INJECTIONS))
     ] = None
     """Empty: none, also where a preset, a role or an endpoint sets some."""
     scripts: Annotated[
-        tuple[TextScript, ...] | None, Also(_scripts), Valid(_not_more(MAX_INJECTIONS))
+        tuple[TextScript, ...] | None, Forms(_scripts), Validator(_not_more(MAX_INJECTIONS))
     ] = None
     """Scripts that go before those of the preset and the card."""
     reply_start: Annotated[_LongText | None, Accepts("a text")] = None

@@ -42,12 +42,12 @@ from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.field_types import (
     TYPE_WORDS,
     Accepts,
-    Also,
     FieldsOf,
+    Forms,
     Hidden,
     OneOf,
     Range,
-    Valid,
+    Validator,
     accepts,
     allows_none,
     key_of,
@@ -155,11 +155,11 @@ def _reader(kind: Any, mode: _Mode) -> _Reader:
 def _limited(base: Any, limits: tuple[Any, ...], words: str, mode: _Mode) -> _Reader:
     """Return the reader of a type with limits, which hold in the order in which they stand."""
     inner = _reader(base, mode)
-    forms = [limit.function for limit in limits if isinstance(limit, Also)]
+    forms = [limit.function for limit in limits if isinstance(limit, Forms)]
     ranges = [limit for limit in limits if isinstance(limit, Range)]
-    checks = [limit.function for limit in limits if isinstance(limit, Valid)]
+    checks = [limit.function for limit in limits if isinstance(limit, Validator)]
     choices = [limit.words for limit in limits if isinstance(limit, OneOf)]
-    has_words = any(isinstance(limit, Range | OneOf | Accepts | Also) for limit in limits)
+    has_words = any(isinstance(limit, Range | OneOf | Accepts | Forms) for limit in limits)
 
     def read(value: Any) -> Any:
         for function in forms:

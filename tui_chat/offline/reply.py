@@ -32,7 +32,7 @@ _GROUPED_LENGTH = 40_000
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """An error of a request, once; each protocol words and shapes it in its own way."""
+    """An error of a request. Each protocol words and shapes it in its own way."""
 
     kind: Literal[
         "invalid", "too_large", "unknown_model", "not_found", "rate_limited", "failed", "overloaded"
