@@ -18,21 +18,6 @@ import tui_chat
 
 PACKAGE = Path(tui_chat.__file__).parent
 
-REMAINING: Mapping[str, frozenset[str]] = {
-    "ui": frozenset(
-        {
-            # The layout of a branch makes the layouts of its messages, which know their neighbors.
-            *("areas.chat.branch_layout", "areas.chat.message_layout"),
-            # The chat's four inner areas name the one that they are in.
-            *("areas.chat.area", "areas.chat.composer_area", "areas.chat.drafts"),
-            *("areas.chat.message_area", "areas.chat.side_replies", "areas.chat.tool_call_area"),
-            # Actions of plugins are functions of the app.
-            *("app", "plugin_actions"),
-        }
-    ),
-}
-"""Files of a package that may be in circles with each other; none may be added."""
-
 
 def package_names() -> list[str]:
     return sorted(path.parent.name for path in PACKAGE.glob("*/__init__.py"))
@@ -74,30 +59,7 @@ def arrows(package: str) -> dict[str, set[str]]:
 
 @pytest.mark.parametrize("package", package_names())
 def test_no_circle_between_the_files_of_a_package(package: str):
-    remaining = REMAINING.get(package, frozenset())
-    graph = {
-        name: {other for other in others if not {name, other} <= remaining}
-        for name, others in arrows(package).items()
-    }
     try:
-        TopologicalSorter(graph).prepare()
+        TopologicalSorter(arrows(package)).prepare()
     except CycleError as error:
         pytest.fail(" -> ".join(error.args[1]))
-
-
-@pytest.mark.parametrize("package", sorted(REMAINING))
-def test_the_remaining_circles_are_there(package: str):
-    """A file that is in no circle any more is taken off the list."""
-    graph = arrows(package)
-    assert {name for name in graph if is_in_circle(name, graph)} == REMAINING[package]
-
-
-def is_in_circle(name: str, graph: Mapping[str, set[str]]) -> bool:
-    reached: set[str] = set()
-    waiting = list(graph[name])
-    while waiting:
-        other = waiting.pop()
-        if other not in reached:
-            reached.add(other)
-            waiting += graph[other]
-    return name in reached

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
 
+from textual.app import App
 from textual.dom import DOMNode
 
 from tui_chat import extensions
@@ -12,14 +12,11 @@ from tui_chat.errors import InputError
 from tui_chat.extensions import ActionPath, Plugin
 from tui_chat.ui.notifications import show_error
 
-if TYPE_CHECKING:
-    from tui_chat.ui.app import TuiChat
-
 
 class PluginActions(DOMNode):
     """Has a method for each action, which imports it when it is first run."""
 
-    def __init__(self, app: TuiChat) -> None:
+    def __init__(self, app: App[None]) -> None:
         super().__init__()
         self._app = app
         for plugin in extensions.plugins():

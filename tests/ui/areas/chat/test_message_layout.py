@@ -21,7 +21,8 @@ from tui_chat.models.session import Entry, SpeakerNames
 from tui_chat.models.stream_events import ReasoningDelta, Restarted, TextDelta, ToolCallDelta
 from tui_chat.models.usage import Usage
 from tui_chat.ui.areas.chat import sections
-from tui_chat.ui.areas.chat.header_footer import ReplyProgress, header_lines
+from tui_chat.ui.areas.chat.header_footer import header_lines
+from tui_chat.ui.areas.chat.layout_inputs import ReplyProgress
 from tui_chat.ui.areas.chat.markdown import plain_lines, section_lines
 from tui_chat.ui.areas.chat.message_layout import MessageLayout
 from tui_chat.ui.areas.chat.sections import SIZE, Section, SectionSplitter

@@ -1,7 +1,7 @@
 """The area of the conversation and the composer of its next message.
 
 area              ChatArea: shows the session, and has replies generated
-message_area what is done with a message: edit, fork, delete, copy, export
+message_area      what is done with a message: edit, fork, delete, copy, export
 composer_area     what the composer asks for: sending, commands, suggestions, snippets
 tool_question     the question about a waiting tool call; tool_call_area acts on its answer
 drafts            which session the composer's text belongs to, and its way into the store
@@ -12,6 +12,7 @@ Text reaches the screen in this order:
 
 sections          cuts a message into sections that can be laid out one by one
 markdown          lays out a section as lines (text_lines) of named styles
+layout_inputs     what the layout of a message depends on besides the message and the width
 message_layout    puts the parts of one message together
 branch_layout     keeps the layouts of the messages in sight, and estimates the others' heights
 widgets.block_view  knows which lines are on the screen, scrolls, and follows the end

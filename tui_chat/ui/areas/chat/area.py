@@ -47,17 +47,23 @@ class ChatArea(Area):
 
     def __init__(self, context: AreaContext) -> None:
         super().__init__(context, "chat")
-        self.conversation, self.tool_calls = MessageArea(self), ToolCallArea(self)
-        self.attachments, self.composer = AttachmentArea(self), ComposerArea(self)
-        containers = self.conversation, self.tool_calls, self.attachments, self.composer
-        self.pane = ChatPane(context.read_only, PaneContainers(*containers))
-        self.pane.tool_question.clock = context.key_clock
-        self.pane.set_hint_keys(context.key_labels)
-        self.drafts = ComposerDrafts(self)
+        self.pane = pane = ChatPane(context.read_only)
+        pane.tool_question.clock = context.key_clock
+        pane.set_hint_keys(context.key_labels)
+        self.drafts = ComposerDrafts(self, pane)
+        self.compaction = HistoryCompaction(self, pane, self.show_budget)
+        self.side_replies = SideReplies(self, pane, self.show_budget)
+        self.tool_calls = ToolCallArea(context, pane)
+        self.conversation = MessageArea(
+            context, pane, self.drafts, self.side_replies, self.tool_calls
+        )
+        self.attachments = AttachmentArea(context, pane, self.drafts)
+        self.composer = ComposerArea(context, pane, self.drafts)
+        pane.containers = PaneContainers(
+            self.conversation, self.tool_calls, self.attachments, self.composer
+        )
         self._cost_of = ""
         """The id of the session whose cost is shown."""
-        self.compaction = HistoryCompaction(self)
-        self.side_replies = SideReplies(self)
 
     def compose(self) -> ComposeResult:
         yield self.pane

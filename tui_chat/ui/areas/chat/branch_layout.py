@@ -14,51 +14,21 @@ from array import array
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from time import monotonic
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.session import SpeakerNames
 from tui_chat.models.usage import NO_TIMING, Timing
-from tui_chat.ui.areas.chat.code_blocks import WRAPPED, CodeView
+from tui_chat.ui.areas.chat.code_blocks import CodeView
+from tui_chat.ui.areas.chat.layout_inputs import LayoutOptions, Neighbors, ReplyProgress
 
 if TYPE_CHECKING:
     from tui_chat.models.reply import Reply
-    from tui_chat.models.session import Entry
-    from tui_chat.ui.areas.chat.header_footer import ReplyProgress
+    from tui_chat.models.session import Entry, SpeakerNames
     from tui_chat.ui.areas.chat.message_layout import MessageLayout
 
 CACHED_LAYOUTS = 60
 """Messages whose layout is kept while they are out of sight."""
 HEADER_HEIGHT = 2
 """Lines that are added to the estimate of a message's text."""
-
-
-class Neighbors(NamedTuple):
-    """Facts of the messages around a message that its layout depends on."""
-
-    day: str = ""
-    """The day it was written, if the message before it was written on another day."""
-    answered: frozenset[str] = frozenset()
-    """Ids of its tool calls whose results follow it."""
-    is_last: bool = True
-    """True if nothing but results of its calls follows."""
-
-
-NO_NEIGHBORS = Neighbors()
-
-
-@dataclass(slots=True)
-class LayoutOptions:
-    """Options that the layout of all messages depends on besides the width."""
-
-    is_focused: bool = True
-    """True if the transcript has the focus, so that its own keys work."""
-    regenerate: str = ""
-    """The key that regenerates the last reply wherever the focus is; empty if there is none."""
-    code: CodeView = WRAPPED
-    subagents: frozenset[str] = frozenset()
-    """Ids of the calls that started subagents whose sessions can be opened."""
-    speakers: SpeakerNames = SpeakerNames()
 
 
 class BranchLayout:
@@ -195,8 +165,6 @@ class BranchLayout:
     def _progress(self, entry: Entry) -> ReplyProgress | None:
         if entry.status != "streaming":
             return None
-        from tui_chat.ui.areas.chat.header_footer import ReplyProgress
-
         key, now = entry.message.id, monotonic()
         timing, received = self._timings.get(key, (NO_TIMING, now))
         if timing.elapsed is None:

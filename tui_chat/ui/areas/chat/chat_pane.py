@@ -55,9 +55,7 @@ class PaneRow(Vertical, OnePassWidget):
 
 
 class PaneContainers(NamedTuple):
-    """The containers of the pane's parts. An area gives containers that do what the parts ask for;
-    without one, nobody does it.
-    """
+    """The containers of the pane's parts: areas, which do what the parts ask for."""
 
     conversation: Widget
     """That of the transcript and the strip of tokens."""
@@ -89,12 +87,11 @@ class ChatPane(Vertical, OnePassWidget):
     ChatPane > .-composer { height: auto; max-height: 40%; & > Composer { max-height: 100%; } }
     """
 
-    def __init__(self, read_only: str = "", containers: PaneContainers | None = None) -> None:
+    def __init__(self, read_only: str = "") -> None:
         """`read_only` says why nothing can be sent from here; empty if it can."""
         super().__init__()
-        self.containers = containers or PaneContainers(PaneRow(), PaneRow(), PaneRow(), PaneRow())
-        for name, container in self.containers._asdict().items():
-            container.add_class("-" + name.replace("_", "-"))
+        self.containers = PaneContainers(PaneRow(), PaneRow(), PaneRow(), PaneRow())
+        """An area replaces them by areas of its own; without one, nobody does what is asked."""
         self.title_line = TitleLine()
         self.transcript = Transcript()
         self.token_strip = TokenStrip()
@@ -114,6 +111,8 @@ class ChatPane(Vertical, OnePassWidget):
         self._keys: Mapping[str, str] = DEFAULT_KEYS
 
     def compose(self) -> ComposeResult:
+        for name, container in self.containers._asdict().items():
+            container.add_class("-" + name.replace("_", "-"))
         yield self.title_line
         with self.containers.conversation:
             yield self.transcript

@@ -20,8 +20,10 @@ from tui_chat.ui.questions import ask, ask_line, confirm
 from tui_chat.ui.slash_commands import CommandCall, UnknownCommand, parse_command
 
 if TYPE_CHECKING:
-    from tui_chat.ui.areas.chat.area import ChatArea
+    from tui_chat.ui.areas.area import AreaContext
+    from tui_chat.ui.areas.chat.chat_pane import ChatPane
     from tui_chat.ui.areas.chat.completion import CompletionQuery
+    from tui_chat.ui.areas.chat.drafts import ComposerDrafts
     from tui_chat.workspace.workspace import Workspace
 
 
@@ -30,16 +32,16 @@ class AttachmentArea(Area):
 
     WRITING_ACTIONS: ClassVar[frozenset[str]] = frozenset(("attach", "detach"))
 
-    def __init__(self, chat: ChatArea) -> None:
-        super().__init__(chat.context, "attachments")
-        self.chat = chat
+    def __init__(self, context: AreaContext, pane: ChatPane, drafts: ComposerDrafts) -> None:
+        super().__init__(context, "attachments")
+        self._pane, self._drafts = pane, drafts
 
     def action_attach(self, path: str = "") -> None:
         """Attach a file; without a path, start to type one."""
         if path:
             self._attach_file(path)
         else:
-            self.chat.pane.composer.start_path()
+            self._pane.composer.start_path()
 
     @work(group="attach")
     async def _attach_file(self, typed: str) -> None:
@@ -50,26 +52,26 @@ class AttachmentArea(Area):
         except InputError as error:
             self.show_error(error)
             return
-        attached = self.chat.drafts.attachments
+        attached = self._drafts.attachments
         if all(attachment.path != other.path for other in attached):
-            self.chat.drafts.show_attachments((*attached, attachment))
+            self._drafts.show_attachments((*attached, attachment))
             if attachment.is_card:
                 words = "is a character card, attached as it is. /import turns it into a role."
                 self.notify(f"{one_line(attachment.path.name, 60)} {words}", markup=False)
 
     def action_remove(self, index: int) -> None:
         """Remove an attachment."""
-        attached = self.chat.drafts.attachments
-        self.chat.drafts.show_attachments(attached[:index] + attached[index + 1 :])
+        attached = self._drafts.attachments
+        self._drafts.show_attachments(attached[:index] + attached[index + 1 :])
 
     def action_remove_last(self) -> None:
         """Remove the last attachment, if there is one."""
-        if attached := self.chat.drafts.attachments:
-            self.chat.drafts.show_attachments(attached[:-1])
+        if attached := self._drafts.attachments:
+            self._drafts.show_attachments(attached[:-1])
 
     def action_detach(self, name: str = "") -> None:
         """Remove the attachments of the draft that have a name; without one, all."""
-        attached = self.chat.drafts.attachments
+        attached = self._drafts.attachments
         left = tuple(
             each for each in attached if name and name not in (each.path.name, str(each.path))
         )
@@ -78,28 +80,27 @@ class AttachmentArea(Area):
             sentence = f"There is no attachment “{one_line(name, 40)}”."
             self.show_error(InputError(sentence, advice=f"Attached: {names}."))
         elif attached:
-            self.chat.drafts.show_attachments(left)
+            self._drafts.show_attachments(left)
         else:
             self.show_error(InputError("Nothing is attached.", advice="@ attaches a file."))
 
     @work(group="dialog", exclusive=True)
     async def action_view(self, index: int) -> None:
         """Show an attachment of the draft."""
+        from tui_chat.models.media import file_of
         from tui_chat.ui.areas.file_views import view_file
 
-        part = self.chat.drafts.attachments[index].part
-        from tui_chat.models.media import file_of
-
+        part = self._drafts.attachments[index].part
         file = await to_thread(file_of, part, index + 1)
         if file is not None:
             await view_file(self, *file)
 
-    def action_view_part(self) -> None:
+    async def action_view_part(self) -> None:
         """Show the draft's last attachment, else the last message's picture or file."""
-        if attached := self.chat.drafts.attachments:
+        if attached := self._drafts.attachments:
             self.action_view(len(attached) - 1)
         else:
-            self.chat.conversation.action_view()
+            await self.tui.run_action("conversation.view")
 
 
 class ComposerArea(Area):
@@ -109,9 +110,9 @@ class ComposerArea(Area):
         ("edit_draft", "insert_snippet", "save_snippet")
     )
 
-    def __init__(self, chat: ChatArea) -> None:
-        super().__init__(chat.context, "composer")
-        self.chat = chat
+    def __init__(self, context: AreaContext, pane: ChatPane, drafts: ComposerDrafts) -> None:
+        super().__init__(context, "composer")
+        self._pane, self._drafts = pane, drafts
         self._command_error: InputError | None = None
         """The error of the command in the composer."""
 
@@ -120,15 +121,15 @@ class ComposerArea(Area):
         if self._command_error is not None:
             self.tui.post_message(ErrorOutdated(self._command_error))
             self._command_error = None
-        self.chat.drafts.changed()
-        if not self.chat.pane.composer.text:
-            self.chat.pane.tool_question.consider_focus()
+        self._drafts.changed()
+        if not self._pane.composer.text:
+            self._pane.tool_question.consider_focus()
 
     @on(Composer.EnterPressed)
     @work(group="settings")
     async def _use_key_found(self) -> None:
         """Make the provider whose key is there the default, as the first screen offers."""
-        await self.chat.drafts.wait_until_stored()  # Enter may repeat the one that sent a message
+        await self._drafts.wait_until_stored()  # Enter may repeat the one that sent a message
         workspace = await self.host.opened_workspace()
         if workspace.state.entries or not workspace.state.is_offline:
             return
@@ -140,7 +141,7 @@ class ComposerArea(Area):
     def _submitted(self, event: Composer.Submitted) -> None:
         line = parse_command(event.text)
         if isinstance(line, str):
-            self.chat.drafts.submit(line, event.text)
+            self._drafts.submit(line, event.text)
         else:
             self._run_command(line)
 
@@ -151,7 +152,7 @@ class ComposerArea(Area):
         """
         from tui_chat.ui.areas.chat.command_suggestions import command_error
 
-        composer = self.chat.pane.composer
+        composer = self._pane.composer
         if (error := command_error(line)) is not None or isinstance(line, UnknownCommand):
             if parse_command(composer.text) == line:  # else more was typed meanwhile
                 composer.select_all()
@@ -174,7 +175,7 @@ class ComposerArea(Area):
 
         if self.context.read_only or not await to_thread(is_card_at, event.path):
             return
-        composer = self.chat.pane.composer
+        composer = self._pane.composer
         if composer.text == event.text:
             composer.undo()
         await self.tui.run_action(("sessions", "import_file", (str(event.path),)))
@@ -187,20 +188,20 @@ class ComposerArea(Area):
             self._suggest_paths(event.query)
         else:
             suggestions = suggest(event.query, self.host.workspace, self.tui.available_themes)
-            self.chat.pane.composer.offer_suggestions(event.query, suggestions)
+            self._pane.composer.offer_suggestions(event.query, suggestions)
 
     @work(group="paths", exclusive=True, description="suggest paths")
     async def _suggest_paths(self, query: CompletionQuery) -> None:
         from tui_chat.ui.areas.chat.command_suggestions import suggest_paths
 
-        self.chat.pane.composer.offer_suggestions(query, await to_thread(suggest_paths, query))
+        self._pane.composer.offer_suggestions(query, await to_thread(suggest_paths, query))
 
     @work(group="dialog", exclusive=True)
     async def action_edit_draft(self) -> None:
         """Edit the draft in the user's own editor."""
         from tui_chat.ui.terminal.external_programs import edit_in_editor
 
-        composer = self.chat.pane.composer
+        composer = self._pane.composer
         workspace = self.host.workspace
         if workspace is not None and workspace.state.is_temporary:
             why = "$EDITOR would need a file: nothing of a temporary session is written to disk."
@@ -230,7 +231,7 @@ class ComposerArea(Area):
         except InputError as error:
             self.show_error(error)
             return
-        self.chat.pane.composer.insert_snippet(
+        self._pane.composer.insert_snippet(
             (each.name, each.text, each.choices) if isinstance(each, Blank) else each
             for each in pieces
         )
@@ -262,7 +263,7 @@ class ComposerArea(Area):
         from tui_chat.library.library import file_name
 
         workspace = await self.host.opened_workspace()
-        text = self.chat.pane.composer.text
+        text = self._pane.composer.text
         if not text.strip():
             advice = "{{?name}} makes a blank in it."
             self.show_error(InputError("Type the text of the snippet first.", advice=advice))

@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     from tui_chat.models.envelope import Note
     from tui_chat.models.message import Part
     from tui_chat.models.session import Session
-    from tui_chat.ui.areas.chat.area import ChatArea
+    from tui_chat.ui.areas.area import Area
+    from tui_chat.ui.areas.chat.chat_pane import ChatPane
     from tui_chat.workspace.attachments import Attachment
     from tui_chat.workspace.workspace import Workspace
 
@@ -66,9 +67,9 @@ class SessionSwitched(Message):
 class ComposerDrafts:
     """Saves, submits and restores what the composer holds."""
 
-    def __init__(self, area: ChatArea) -> None:
-        self._area = area
-        self._composer = area.pane.composer
+    def __init__(self, area: Area, pane: ChatPane) -> None:
+        self._area, self._pane = area, pane
+        self._composer = pane.composer
         self.attachments: tuple[Attachment, ...] = ()
         """Files that are sent with the draft."""
         self.parts: tuple[Part, ...] = ()
@@ -161,7 +162,7 @@ class ComposerDrafts:
         """Send these files with the draft, and no others."""
         self.attachments = attachments
         self.parts = tuple(attachment.part for attachment in attachments)
-        self._area.pane.show_attachments(tuple(each.label for each in attachments))
+        self._pane.show_attachments(tuple(each.label for each in attachments))
         self.changed()
 
     # --- switching sessions --------------------------------------------------------------
@@ -311,18 +312,18 @@ class ComposerDrafts:
         """Send a draft to its session, unless the user left the session meanwhile or does not
         consent to send it; `stored` is called as soon as it is on disk.
         """
-        pane = self._area.pane
+        activity = self._pane.activity
         if not self._switched.is_set():
             session_id = workspace.state.session_id
             listed = (s for s in workspace.state.sessions if s.session_id == session_id)
             count = next((each.message_count for each in listed), 0)
-            pane.activity.show_status(f"Loading {count:,} messages. Then this is sent.")
+            activity.show_status(f"Loading {count:,} messages. Then this is sent.")
             await self._switched.wait()
-            pane.activity.show_status("")
+            activity.show_status("")
         if self._is_for_active(submission) and not workspace.requests.is_lore_searched:
-            pane.activity.show_status("Searching the lorebooks. Then this is sent.")
+            activity.show_status("Searching the lorebooks. Then this is sent.")
             await workspace.requests.search_lore()
-            pane.activity.show_status("")
+            activity.show_status("")
         if self._is_for_active(submission) and workspace.state.is_branch_loaded:
             composed = workspace.requests.compose(draft, parts=parts)
             if await confirm_send(self._area.tui, composed.errors):

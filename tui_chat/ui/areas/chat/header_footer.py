@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
 
-from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.media import describe, is_damaged, pixels_of
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.session import SpeakerNames
@@ -31,8 +30,8 @@ from tui_chat.ui.areas.chat.text_lines import (
 
 if TYPE_CHECKING:
     from tui_chat.models.message import Part
-    from tui_chat.models.reply import Reply
     from tui_chat.models.session import Entry
+    from tui_chat.ui.areas.chat.layout_inputs import ReplyProgress
 
 REFUSAL_SHOWN = 20_000
 """Characters of a refusal that are laid out; all of them are, each time that it grows."""
@@ -55,16 +54,6 @@ _FILTER_FINISH = {
 NO_SPEAKERS = SpeakerNames()
 _Fact = tuple[int, str]
 """A fact with its weight; the lightest is left out first if there is no room."""
-
-
-@dataclass(frozen=True, slots=True)
-class ReplyProgress:
-    """The progress of a streaming reply."""
-
-    seconds: float
-    """Time since the request."""
-    reply: Reply | None = None
-    timing: Timing = NO_TIMING
 
 
 def count_words(text: str) -> int:

@@ -16,8 +16,11 @@ from tui_chat.ui.questions import ask, ask_line, ask_text, confirm
 
 if TYPE_CHECKING:
     from tui_chat.models.session import Entry
-    from tui_chat.ui.areas.chat.area import ChatArea
-    from tui_chat.ui.areas.chat.transcript import Transcript
+    from tui_chat.ui.areas.area import AreaContext
+    from tui_chat.ui.areas.chat.chat_pane import ChatPane
+    from tui_chat.ui.areas.chat.drafts import ComposerDrafts
+    from tui_chat.ui.areas.chat.side_replies import SideReplies
+    from tui_chat.ui.areas.chat.tool_call_area import ToolCallArea
 
 NO_MESSAGE_YET = "There is no message in this session yet."
 
@@ -32,16 +35,20 @@ class MessageArea(Area):
         )
     )
 
-    def __init__(self, chat: ChatArea) -> None:
-        super().__init__(chat.context, "conversation")
-        self.chat = chat
+    def __init__(
+        self,
+        context: AreaContext,
+        pane: ChatPane,
+        drafts: ComposerDrafts,
+        side_replies: SideReplies,
+        tool_calls: ToolCallArea,
+    ) -> None:
+        super().__init__(context, "conversation")
+        self.transcript = pane.transcript
+        self._pane, self._drafts = pane, drafts
+        self._side_replies, self._tool_calls = side_replies, tool_calls
         self._inspected = ""
         """The id of the message whose request was asked for last."""
-
-    @property
-    def transcript(self) -> Transcript:
-        """The conversation on the screen."""
-        return self.chat.pane.transcript
 
     def _refuse(self, why: str) -> None:
         self.notify(why, markup=False)
@@ -84,7 +91,7 @@ class MessageArea(Area):
         last = workspace.state.entries[-1:]
         by_user = last and last[0].message.role == "user" and entry.message.id == last[0].message.id
         if by_user and may_continue(workspace.state.preset, "user"):
-            await self.chat.side_replies.continue_message(workspace, entry.message.id)
+            await self._side_replies.continue_message(workspace, entry.message.id)
         else:
             await workspace.replies.continue_reply(entry.message.id)
 
@@ -157,7 +164,7 @@ class MessageArea(Area):
 
     async def action_fork_branch(self, title: str = "") -> None:
         """Fork a session from the whole branch; without a title, ask for it."""
-        await self.chat.drafts.wait_until_stored()
+        await self._drafts.wait_until_stored()
         entries = self.transcript.entries
         if not entries:
             self.show_error(InputError(NO_MESSAGE_YET))
@@ -227,13 +234,13 @@ class MessageArea(Area):
 
     async def action_act_on_message(self, action: str) -> None:
         """Show the last message, and run an action on it."""
-        await self.chat.drafts.wait_until_stored()
+        await self._drafts.wait_until_stored()
         self.transcript.action_end()
         await self.tui.run_action(action, self.transcript)
 
     async def action_find(self, words: str = "") -> None:
         """Open the find bar, with words to find."""
-        await self.chat.pane.find(words)
+        await self._pane.find(words)
 
     def action_page(self, direction: int) -> None:
         """Scroll by a screen, wherever the focus is."""
@@ -298,12 +305,12 @@ class MessageArea(Area):
     def action_answer(self) -> None:
         """Enter the result of the waiting tool call by hand."""
         if waiting := self._waiting_call():
-            self.chat.tool_calls.enter_result(*waiting)
+            self._tool_calls.enter_result(*waiting)
 
     def action_run(self) -> None:
         """Focus the question about the waiting tool call."""
         if self._waiting_call():
-            self.chat.pane.focus_tool_question()
+            self._pane.focus_tool_question()
 
     def _waiting_call(self) -> tuple[str, str] | None:
         """Return the ids of the entry and the call that waits; None, after saying so, without."""

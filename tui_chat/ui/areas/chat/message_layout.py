@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING, NamedTuple
 from tui_chat.models.citations import NO_REFERENCES, Source
 from tui_chat.models.message import Message, ToolCall
 from tui_chat.models.usage import NO_TIMING, Timing
-from tui_chat.ui.areas.chat.branch_layout import NO_NEIGHBORS, LayoutOptions, Neighbors
-from tui_chat.ui.areas.chat.header_footer import (
+from tui_chat.ui.areas.chat.header_footer import count_words, footer_lines, header_lines
+from tui_chat.ui.areas.chat.layout_inputs import (
+    NO_NEIGHBORS,
+    LayoutOptions,
+    Neighbors,
     ReplyProgress,
-    count_words,
-    footer_lines,
-    header_lines,
 )
 from tui_chat.ui.areas.chat.markdown import plain_lines
 from tui_chat.ui.areas.chat.message_parts import (

@@ -12,6 +12,7 @@ and summaries.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from textual.timer import Timer
@@ -26,7 +27,8 @@ if TYPE_CHECKING:
     from tui_chat.compose import Composed
     from tui_chat.models.envelope import ChatEnvelope
     from tui_chat.models.generation import GenerationKind
-    from tui_chat.ui.areas.chat.area import ChatArea
+    from tui_chat.ui.areas.area import Area
+    from tui_chat.ui.areas.chat.chat_pane import ChatPane
     from tui_chat.ui.areas.chat.composer import Composer
     from tui_chat.workspace.compaction import CompactionPlan
     from tui_chat.workspace.workspace import Workspace
@@ -38,8 +40,9 @@ REWRITE_SECONDS = 0.1
 class HistoryCompaction:
     """A summary that is being generated or awaits review."""
 
-    def __init__(self, area: ChatArea) -> None:
-        self._area = area
+    def __init__(self, area: Area, pane: ChatPane, show_budget: Callable[[], None]) -> None:
+        """`show_budget` ends the status that was shown meanwhile."""
+        self._area, self._pane, self._show_budget = area, pane, show_budget
         self._writing: Worker[None] | None = None
         self._ready: tuple[CompactionPlan, str] | None = None
         """A summary that waits to be read and accepted."""
@@ -92,20 +95,21 @@ class HistoryCompaction:
 
         def show(text: str) -> None:
             about = f"Summing up {plan.messages:,} messages · {len(text):,} characters"
-            area.pane.activity.show_status(f"{about} · Esc stops")
+            self._pane.activity.show_status(f"{about} · Esc stops")
 
         try:
             show("")
             text = await workspace.compaction.write(plan, show)
         finally:
             self._writing = None
-            area.show_budget()
+            self._show_budget()
         if text:
             self._ready = plan, text
-            if area.pane.composer.text or len(area.tui.screen_stack) > 1:
+            if self._pane.composer.text or len(area.tui.screen_stack) > 1:
                 area.notify("The summary is ready: /compact shows it.", markup=False)
             else:
-                area.action_compact()
+                reading = self._read(workspace, *self._ready)
+                area.run_worker(reading, group="dialog", exclusive=True, description="compact")
 
     async def _read(self, workspace: Workspace, plan: CompactionPlan, text: str) -> None:
         """Show a summary to be edited, and store it; if that fails, it is not lost."""
@@ -130,8 +134,9 @@ def offer(envelope: ChatEnvelope) -> str:
 class SideReplies:
     """Requests replies that are no part of the conversation, and shows them."""
 
-    def __init__(self, area: ChatArea) -> None:
-        self._area = area
+    def __init__(self, area: Area, pane: ChatPane, show_budget: Callable[[], None]) -> None:
+        """`show_budget` ends the status that was shown meanwhile."""
+        self._area, self._pane, self._show_budget = area, pane, show_budget
         self._impersonating: Worker[None] | None = None
 
     @property
@@ -159,18 +164,18 @@ class SideReplies:
         if composed is None:
             return
         status = f"{composed.model} continues your message"
-        self._area.pane.activity.show_status(f"{status} · Esc stops")
+        self._pane.activity.show_status(f"{status} · Esc stops")
 
         def show(text: str) -> None:
             words = f"{status} · {len(text):,} characters · Esc stops"
-            self._area.pane.activity.show_status(words)
+            self._pane.activity.show_status(words)
 
         async def write() -> None:
             try:
                 await workspace.branches.continue_message(entry_id, composed, show)
             finally:
                 self._impersonating = None
-                self._area.show_budget()
+                self._show_budget()
 
         self._impersonating = self._area.run_worker(
             write(), group="side", description="continue your message"
@@ -203,8 +208,8 @@ class SideReplies:
         inserted = await area.tui.push_screen_wait(reply)
         receiving.cancel()
         if inserted:
-            area.pane.composer.insert_text(inserted)
-            area.pane.composer.focus()
+            self._pane.composer.insert_text(inserted)
+            self._pane.composer.focus()
 
     async def _request(
         self,
@@ -227,7 +232,7 @@ class SideReplies:
 
     async def _write(self, workspace: Workspace, composed: Composed) -> None:
         area, session_id = self._area, workspace.state.session_id
-        edit, arrived = ComposerEdit(area.pane.composer), ""
+        edit, arrived = ComposerEdit(self._pane.composer), ""
         timer: Timer | None = None
 
         def write() -> None:
@@ -237,7 +242,7 @@ class SideReplies:
                 self.stop()
                 return
             words = f"{composed.model} writes your message · {len(arrived):,} characters"
-            area.pane.activity.show_status(f"{words} · Esc stops")
+            self._pane.activity.show_status(f"{words} · Esc stops")
 
         def show(text: str) -> None:
             nonlocal arrived, timer
@@ -245,7 +250,7 @@ class SideReplies:
             timer = timer or area.set_timer(REWRITE_SECONDS, write)
 
         text = ""
-        area.pane.activity.show_status(f"{composed.model} writes your message · Esc stops")
+        self._pane.activity.show_status(f"{composed.model} writes your message · Esc stops")
         try:
             text = await workspace.side_requests.generate("impersonate", composed, show)
         finally:
@@ -253,7 +258,7 @@ class SideReplies:
             if timer is not None:
                 timer.stop()
             is_whole = workspace.state.session_id == session_id and edit.write(arrived)
-            area.show_budget()
+            self._show_budget()
         if text and is_whole:
             key = key_name(UNDO_KEYS.partition(",")[0])
             sentence = f"The model wrote this draft, and nothing was sent. {key} undoes it."

@@ -14,7 +14,8 @@ from tui_chat.ui.areas.chat.tool_question import OPTIONS, WaitingCall
 from tui_chat.ui.questions import ask_text
 
 if TYPE_CHECKING:
-    from tui_chat.ui.areas.chat.area import ChatArea
+    from tui_chat.ui.areas.area import AreaContext
+    from tui_chat.ui.areas.chat.chat_pane import ChatPane
     from tui_chat.workspace.state import PendingToolCall
 
 MOST_ARGUMENTS = 2_000
@@ -26,9 +27,9 @@ class ToolCallArea(Area):
 
     WRITING_ACTIONS: ClassVar[frozenset[str]] = frozenset(("answer_tool_call",))
 
-    def __init__(self, chat: ChatArea) -> None:
-        super().__init__(chat.context, "tool-calls")
-        self.chat = chat
+    def __init__(self, context: AreaContext, pane: ChatPane) -> None:
+        super().__init__(context, "tool-calls")
+        self._pane = pane
 
     def show(self) -> None:
         """Ask about the first tool call that waits, and say which ones run."""
@@ -39,7 +40,7 @@ class ToolCallArea(Area):
             waiting = []
         asked = next(iter(waiting), None)
         command = asked.tool.command if asked is not None and asked.tool is not None else ()
-        self.chat.pane.tool_question.show(
+        self._pane.tool_question.show(
             None if asked is None else WaitingCall(asked.entry_id, asked.call, command),
             len(calls) - len(waiting) + 1,
             len(calls),
@@ -50,18 +51,18 @@ class ToolCallArea(Area):
         state = f"{names} {verb} waiting for you · {key}"
         if running:
             state = f"Running {names} · Esc stops"
-        self.chat.pane.activity.tool_state = state if names else ""
+        self._pane.activity.tool_state = state if names else ""
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Offer what answers the call that is asked about."""
         if action in OPTIONS:
-            return self.chat.pane.tool_question.offers(action)
+            return self._pane.tool_question.offers(action)
         return super().check_action(action, parameters)
 
     @property
     def _pending(self) -> PendingToolCall | None:
         """The call that is asked about, while it waits."""
-        question = self.chat.pane.tool_question.call
+        question = self._pane.tool_question.call
         return None if question is None else self._pending_call(question.call.id)
 
     def _pending_call(self, call_id: str) -> PendingToolCall | None:
@@ -138,11 +139,11 @@ class ToolCallArea(Area):
 
     def action_answer_tool_call(self) -> None:
         """Focus the question about the waiting tool call."""
-        if self.chat.pane.tool_question.call is None:
+        if self._pane.tool_question.call is None:
             self.show_error(InputError("No tool call is waiting for a result."))
             return
         self.host.panes.show_conversation()
-        self.chat.pane.focus_tool_question()
+        self._pane.focus_tool_question()
 
     @work(group="tool")
     async def action_ask_before_tools(self) -> None:
