@@ -8,6 +8,8 @@
    that the user can watch the request while typing. No pane lies over the focus: it is hidden when
    the focus moves elsewhere, and shown again when there is room beside the chat. A pane that has
    the focus is visible at any width.
+4. From when the preset editor gets the focus until the chat does, it has the chat's place, with the
+   inspector beside it; below `MEDIUM` columns, F4 shows the one or the other.
 
 The mouse and keys move the borders between the panes. Which panes are open and how wide they are is
 remembered between starts, in a file; where the terminal is too small for that, the chat keeps
@@ -144,6 +146,7 @@ class Panes(Horizontal, OnePassWidget):
         PaneDivider { layer: base; }
         #presets, #inspector { width: 1fr; height: 1fr; }
     }
+    Panes #right.-beside #inspector { border-left: solid $foreground 20%; }
     Panes #right.-both #presets { border-bottom: solid $foreground 20%; height: 1.3fr; }
     """
 
@@ -163,6 +166,8 @@ class Panes(Horizontal, OnePassWidget):
         """True if that pane is hidden because the focus moved elsewhere."""
         self._is_opening = False
         """True until that pane is shown and may take the focus."""
+        self._is_editing = False
+        """True from when the preset editor gets the focus until the chat does."""
         self._covers_transcript = False
         """True if the inspector lies over the transcript, above the composer."""
 
@@ -187,10 +192,8 @@ class Panes(Horizontal, OnePassWidget):
             self._keep_focus_visible(width)
         elif width < MEDIUM:
             self._layout = replace(self._layout, requested=None)  # it would cover the chat
-        narrow, left, right = width < MEDIUM, self.sessions.styles, self._right.styles
-        left.layer = right.layer = "above" if narrow else "base"
-        left.dock, right.dock = ("left", "top") if narrow else ("none", "none")
-        right.height = "100%" if narrow else "1fr"  # of all there is, less its margin
+        narrow, left = width < MEDIUM, self.sessions.styles
+        left.layer, left.dock = ("above", "left") if narrow else ("base", "none")
         self._show_fitting(width)
         dividers = self._left_divider, self._right_divider
         for pane in (self.sessions, self._right, self.presets, self.inspector, *dividers):
@@ -221,7 +224,8 @@ class Panes(Horizontal, OnePassWidget):
             return wanted
         if requested is None:
             return wanted & {"sessions"} if width >= MEDIUM else frozenset[SideArea]()
-        both = requested == "presets" and width >= MEDIUM and self.size.height >= TALL
+        has_room = self._is_editing or self.size.height >= TALL
+        both = requested == "presets" and width >= MEDIUM and has_room
         return frozenset((requested,)) | (wanted & {"inspector"} if both else frozenset[SideArea]())
 
     def _show_fitting(self, width: int) -> None:
@@ -230,14 +234,25 @@ class Panes(Horizontal, OnePassWidget):
         self.presets.display = "presets" in visible
         self.inspector.display = "inspector" in visible
         self._right.display = bool(visible & {"presets", "inspector"})
+        both, covers = {"presets", "inspector"} <= visible, self._covers_chat_with_editor(width)
+        styles = self._right.styles
+        styles.layer = "above" if width < MEDIUM or covers else "base"
+        styles.dock = "top" if width < MEDIUM else "right" if covers else "none"
+        styles.height = "100%" if width < MEDIUM else "1fr"  # of all there is, less its margin
+        styles.layout = "horizontal" if covers else "vertical"
         self._set_widths(width, visible)
-        self._right.set_class({"presets", "inspector"} <= visible, "-both")
-        self._covers_transcript = width < MEDIUM and "inspector" in visible
+        self._right.set_class(both and not covers, "-both")
+        self._right.set_class(both and covers, "-beside")
+        self._covers_transcript = width < MEDIUM and "inspector" in visible and not self._is_editing
         self._update_margin()
         # Keys must not reach what is covered.
         over = visible & {"presets", "inspector"} if width < MEDIUM else set[SideArea]()
         self.chat.can_focus_children = "presets" not in over
         self.chat.pane.transcript.can_focus = not over
+
+    def _covers_chat_with_editor(self, width: int) -> bool:
+        """True if the preset editor has the chat's place, beside the inspector."""
+        return self._is_editing and self.presets.display and width >= MEDIUM
 
     # --- widths ----------------------------------------------------------------------------
 
@@ -245,9 +260,11 @@ class Panes(Horizontal, OnePassWidget):
         """Set the widths of the panes in a terminal of this width; the chat gets the rest."""
         is_narrow, has_left, has_right = width < MEDIUM, "sessions" in visible, self._right.display
         self._left_divider.display = has_left and not is_narrow
-        self._right_divider.display = has_right and not is_narrow
+        covers = self._covers_chat_with_editor(width)
+        self._right_divider.display = has_right and not is_narrow and not covers
         if is_narrow:
             self.sessions.styles.width, self._right.styles.width = 36, "100%"
+            self.chat.styles.width = self.inspector.styles.width = "1fr"
             return
         layout = self._layout
         room = width - MIN_CHAT - (MIN_RIGHT + 1 if has_right else 0)
@@ -257,7 +274,11 @@ class Panes(Horizontal, OnePassWidget):
             width // 2 if width < WIDE else min(max(room - CHAT, DEFAULT_RIGHT), width * 42 // 100)
         )
         self.sessions.styles.width = left
-        self._right.styles.width = min(layout.right or usual, room - MIN_CHAT)
+        right = min(layout.right or usual, room - MIN_CHAT)
+        self._right.styles.width = room + 1 if covers else right
+        # The chat below the editor keeps its width, so that nothing in it is laid out again.
+        self.chat.styles.width = room - right if covers else "1fr"
+        self.inspector.styles.width = right + 1 if covers else "1fr"
 
     @on(PaneDivider.Dragged)
     def _dragged(self, event: PaneDivider.Dragged) -> None:
@@ -292,7 +313,11 @@ class Panes(Horizontal, OnePassWidget):
         """
         is_left = self.sessions.has_focus_within or not self._right_divider.display
         divider = self._left_divider if is_left else self._right_divider
-        if divider.display:
+        covers = self._covers_chat_with_editor(self.size.width)
+        if covers and not self.sessions.has_focus_within and self.inspector.display:
+            self._move_border(self._right_divider, self.inspector.region.x + columns)
+            self._rearrange()
+        elif divider.display:
             self._move_border(divider, divider.region.x + columns)
             self._rearrange()
 
@@ -324,6 +349,9 @@ class Panes(Horizontal, OnePassWidget):
         if self.covers_chat and not self._is_opening and self._covers_focus:
             self._is_behind = True
             self._rearrange()
+        self._set_editing(
+            self.presets.has_focus_within or (self._is_editing and not self.chat.has_focus_within)
+        )
         if self.inspector.has_focus_within:
             return
         self.chat.highlight(None, scroll=False)
@@ -387,9 +415,14 @@ class Panes(Horizontal, OnePassWidget):
 
     def toggle_area(self, area: Area) -> None:
         """Open an area and focus it; if it has the focus, close it and focus the composer."""
+        if area is self.inspector and area.has_focus_within and self._is_editing:
+            self.show_area(self.presets)
+            self.call_after_refresh(self.presets.focus)
+            return
         if area.has_focus_within:
             closed = self._layout.closed | {cast("SideArea", area.id)}
             self._layout = replace(self._layout, closed=closed, requested=None)
+            self._is_editing = False
             self._rearrange()
             self.chat.focus()
             return
@@ -400,10 +433,20 @@ class Panes(Horizontal, OnePassWidget):
         """Make an area visible where it fits, and focus it if it covers the focus."""
         name = cast("SideArea", area.id)
         closed = self._layout.closed - {name}
-        self._layout = replace(self._layout, closed=closed, requested=name)
+        self._is_editing = area is self.presets or (self._is_editing and area is self.inspector)
+        is_beside = self._is_editing and self.size.width >= MEDIUM
+        self._layout = replace(
+            self._layout, closed=closed, requested="presets" if is_beside else name
+        )
         self._is_behind, self._is_opening = False, True
         self._rearrange()
         self.call_after_refresh(self._focus_if_covering)
+
+    def _set_editing(self, is_editing: bool) -> None:
+        """Give the preset editor the chat's place, or give it back."""
+        if is_editing is not self._is_editing:
+            self._is_editing = is_editing
+            self._show_fitting(self.size.width)
 
     def _focus_if_covering(self) -> None:
         self._is_opening = False
@@ -422,6 +465,7 @@ class Panes(Horizontal, OnePassWidget):
     def close_overlay(self) -> bool:
         """Hide an area that covers the conversation; return False if none does."""
         covers = self.covers_chat
+        self._set_editing(False)
         if covers:
             self._forget_requested()
         return covers

@@ -46,9 +46,9 @@ async def test_the_list_mirrors_the_context(tmp_path: Path) -> None:
     async with editing(tmp_path) as (_pilot, pane):
         shown = [" ".join(line.split()) for line in lines(pane) if line]
         assert shown[0].startswith("role “Assistant”")
-        assert shown[1].startswith("[x] sys rule Be brief.")
+        assert shown[1].startswith("[x] system rule Be brief.")
         assert shown[2].startswith("[x] ◆ world")
-        assert shown[3].startswith("[x] usr lore It rains.")
+        assert shown[3].startswith("[x] user lore It rains.")
         assert "after world" in shown[3]
         assert "Chat history" in shown[4]
         assert "depth -4" in shown[line_of(pane, "Note")]
@@ -65,10 +65,10 @@ async def test_space_disables_and_the_request_follows_at_once(tmp_path: Path) ->
         assert "Be brief." in body(pane)
         await press(pilot, "space")
         assert "Be brief." not in body(pane)
-        assert lines(pane)[1].startswith("●[ ] sys rule")
+        assert " ".join(lines(pane)[1].split()).startswith("●[ ] system rule")
         await press(pilot, "u")
         assert "Be brief." in body(pane)
-        assert lines(pane)[1].startswith(" [x] sys rule")
+        assert " ".join(lines(pane)[1].split()).startswith("[x] system rule")
 
 
 STEPS = [
@@ -147,7 +147,7 @@ async def test_notes_appear_under_their_messages_while_typing(tmp_path: Path) ->
         assert "depth -4→oldest" in lines(pane)[note]
         assert "usr One?" in lines(pane)[note + 1]
         await press(pilot, "enter", *" {{nope}}")
-        at = line_of(pane, "sys rule")
+        at = line_of(pane, "system    rule")
         assert "▲ {{nope}}" in lines(pane)[at + 1]
         await press(pilot, *["backspace"] * 9)
         assert "▲" not in lines(pane)[at + 1]
@@ -461,7 +461,7 @@ async def test_a_narrow_row_with_a_note_shows_its_text_and_the_note_is_whole(
 ) -> None:
     rule = {"id": "message", "role": "system", "content": "Be brief.", "insertionPoint": -2}
     app = app_with(tmp_path, [rule, {"id": "history", "type": "chat_history"}])
-    async with app.run_test(size=(160, 45)) as pilot:
+    async with app.run_test(size=(100, 45)) as pilot:
         pane = await edited(pilot)
         assert "Be brief.  i " in lines(pane)[line_of(pane, "sys message")]
         status = pane.query_one("#preset-status", Static)
