@@ -36,6 +36,7 @@ from textual.timer import Timer
 from textual.widget import Widget
 from textual.worker import Worker
 
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.ui.actions import ACTIONS
 from tui_chat.ui.areas.chat.drafts import SessionSwitched
 from tui_chat.ui.areas.sessions.session_rows import SessionRows
@@ -65,13 +66,12 @@ FOCUS_MOVING_ACTIONS = frozenset(
 """Actions, of the app and of panes, that open a dialog or move the focus."""
 
 
+@dataclass
 class KeyMarker(Message):
     """Reaches the app once everything that was posted before it has been handled."""
 
-    def __init__(self, trips: int) -> None:
-        super().__init__()
-        self.trips = trips
-        """The number of times that it is to be posted again."""
+    trips: int
+    """The number of times that it is to be posted again."""
 
 
 class KeyQueue:

@@ -256,12 +256,11 @@ class DialogNotificationLine(NotificationLine):
         super().show_notice(notice, waiting, log_hint)
 
 
+@dataclass
 class ErrorOutdated(Message):
     """An error no longer applies: the app ends its notification."""
 
-    def __init__(self, error: TuiChatError) -> None:
-        super().__init__()
-        self.error = error
+    error: TuiChatError
 
 
 def reading_seconds(message: str, severity: SeverityLevel) -> float:

@@ -107,7 +107,7 @@ async def test_unread_files_are_searched(tmp_path: Path, folder: Path):
     async with app.run_test(size=(140, 40)) as pilot:
         await opened(app, pilot)
         await pilot.press("ctrl+f")
-        await until(pilot, lambda: type(app.screen).__name__ == "WorkspaceSearch")
+        await until(pilot, lambda: type(app.screen).__name__ == "SearchScreen")
         await pilot.press(*"quincunx")
         state = app.screen.query_one(".search--state")
         await until(pilot, lambda: "2 found" in str(state.render()))  # title and message

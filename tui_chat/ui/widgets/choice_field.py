@@ -11,6 +11,8 @@ from textual.content import Content
 from textual.message import Message
 from textual.widget import Widget
 
+from tui_chat.lazy_dataclass import dataclass
+
 
 class ChoiceField(Widget, can_focus=True):
     """One of a few words: all of them side by side, or the chosen one between arrows if folded."""
@@ -28,13 +30,12 @@ class ChoiceField(Widget, can_focus=True):
         Binding("right,down,space", "step(1)", show=False),
     ]
 
+    @dataclass
     class ChoiceMade(Message):
         """The user chose another word."""
 
-        def __init__(self, field: ChoiceField, value: str) -> None:
-            super().__init__()
-            self.field = field
-            self.value = value
+        field: ChoiceField
+        value: str
 
     def __init__(self, choices: tuple[tuple[str, str], ...], *, id: str, folded: bool = False):
         super().__init__(id=id)

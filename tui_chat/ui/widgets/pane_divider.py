@@ -7,6 +7,7 @@ from textual import events
 from textual.message import Message
 from textual.strip import Strip
 
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.ui.widgets.one_pass import OnePassWidget
 
 
@@ -19,13 +20,12 @@ class PaneDivider(OnePassWidget):
     PaneDivider:hover, PaneDivider.-dragged { color: $primary; }
     """
 
+    @dataclass
     class Dragged(Message):
         """The line is to be at another column of the screen."""
 
-        def __init__(self, divider: PaneDivider, column: int) -> None:
-            super().__init__()
-            self.divider = divider
-            self.column = column
+        divider: PaneDivider
+        column: int
 
     class Released(Message):
         """The line was let go, or `is_reset`: is to be where it is by default."""

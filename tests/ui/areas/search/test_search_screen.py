@@ -46,18 +46,13 @@ class Stage(App[None]):
 
     def on_mount(self) -> None:
         known = KnownNames(tag=("work",))
-        self.push_screen(SearchScreen(known, NOW), self.ended.append)
+        screen = SearchScreen(known, NOW, self.asked.append, self.pointed.append)
+        self.push_screen(screen, self.ended.append)
 
     @property
     def search(self) -> SearchScreen:
         assert isinstance(self.screen, SearchScreen)
         return self.screen
-
-    def on_search_screen_query_requested(self, event: SearchScreen.QueryRequested) -> None:
-        self.asked.append(event.query)
-
-    def on_search_screen_preview_requested(self, event: SearchScreen.PreviewRequested) -> None:
-        self.pointed.append(event.hit)
 
     def lines(self) -> list[str]:
         view = self.screen.query_one(HitList)

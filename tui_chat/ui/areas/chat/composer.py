@@ -21,6 +21,7 @@ from textual.message import Message
 from textual.strip import Strip
 from textual.widgets import TextArea
 
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.text import clean
 from tui_chat.paths import dropped_path
 from tui_chat.ui.actions import UNDO_KEYS
@@ -102,31 +103,28 @@ class Composer(SafeTextArea, inherit_bindings=False):
         *_EDITING,
     ]
 
+    @dataclass
     class Submitted(Message):
         """Send the text. The composer keeps it until `clear_text` is called."""
 
-        def __init__(self, text: str) -> None:
-            super().__init__()
-            self.text = text
+        text: str
 
     class EnterPressed(Message):
         """Enter was pressed without any text."""
 
+    @dataclass
     class CompletionRequested(Message):
         """Something is typed that can be completed; answered with `Composer.offer_suggestions`."""
 
-        def __init__(self, query: CompletionQuery) -> None:
-            super().__init__()
-            self.query = query
+        query: CompletionQuery
 
+    @dataclass
     class PathPasted(Message):
         """The user pasted or dropped a text that may be the path of a file."""
 
-        def __init__(self, path: Path, text: str) -> None:
-            super().__init__()
-            self.path = path
-            self.text = text
-            """The whole text of the composer, with the pasted one."""
+        path: Path
+        text: str
+        """The whole text of the composer, with the pasted one."""
 
     class Changed(TextArea.Changed):
         """The text changed. The class has TextArea's name for it, so that TextArea posts it."""

@@ -14,6 +14,8 @@ from textual.containers import Horizontal
 from textual.message import Message
 from textual.widgets import Input, Static
 
+from tui_chat.lazy_dataclass import dataclass
+
 
 class FindBar(Horizontal):
     """Words to find; hidden while there is no search."""
@@ -38,19 +40,17 @@ class FindBar(Horizontal):
         Binding("escape", "cancel", "Stop finding", show=False, priority=True),
     ]
 
+    @dataclass
     class WordsChanged(Message):
         """Find these words; an empty string ends the search."""
 
-        def __init__(self, words: str) -> None:
-            super().__init__()
-            self.words = words
+        words: str
 
+    @dataclass
     class StepRequested(Message):
         """Go to the next hit (1) or the previous one (-1)."""
 
-        def __init__(self, step: int) -> None:
-            super().__init__()
-            self.step = step
+        step: int
 
     class Exited(Message):
         """The user left the bar for the hits, or ended the search."""

@@ -123,13 +123,12 @@ class TokenStrip(Widget):
     }}
     """
 
+    @dataclass
     class TurnChosen(Message):
         """A turn was clicked."""
 
-        def __init__(self, index: int) -> None:
-            super().__init__()
-            self.index = index
-            """The index of its first message."""
+        index: int
+        """The index of its first message."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -27,6 +27,7 @@ from textual.timer import Timer
 from textual.widget import Widget
 from textual.widgets import Static
 
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.sanitize import one_line, sanitize
 from tui_chat.ui.key_clock import KeyClock
 from tui_chat.ui.widgets.typed_app import app_of
@@ -105,12 +106,11 @@ class ToolQuestion(Vertical, can_focus=True):
         Binding("pagedown", "scroll(8)", show=False),
     ]
 
+    @dataclass
     class Left(Message):
         """Give the focus back to the composer, and type this text there."""
 
-        def __init__(self, typed: str = "") -> None:
-            super().__init__()
-            self.typed = typed
+        typed: str = ""
 
     def __init__(self, may_take_focus: Callable[[], bool]) -> None:
         """`may_take_focus` returns True if the focus may leave where it is."""

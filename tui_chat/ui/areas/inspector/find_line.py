@@ -11,6 +11,8 @@ from textual.containers import Horizontal
 from textual.message import Message
 from textual.widgets import Input, Static
 
+from tui_chat.lazy_dataclass import dataclass
+
 
 class FindLine(Horizontal):
     """An input for words; hits are highlighted while the user types."""
@@ -30,26 +32,23 @@ class FindLine(Horizontal):
     }
     """
 
+    @dataclass
     class Typed(Message):
         """The words to find changed."""
 
-        def __init__(self, words: str) -> None:
-            super().__init__()
-            self.words = words
+        words: str
 
+    @dataclass
     class Stepped(Message):
         """The user wants another hit."""
 
-        def __init__(self, step: int) -> None:
-            super().__init__()
-            self.step = step
+        step: int
 
+    @dataclass
     class FindClosed(Message):
         """The line was closed; `kept` if the hits stay highlighted."""
 
-        def __init__(self, kept: bool) -> None:
-            super().__init__()
-            self.kept = kept
+        kept: bool
 
     def compose(self) -> ComposeResult:
         yield Input(placeholder="Find in the body")

@@ -23,6 +23,7 @@ from textual.widgets import Static
 from tui_chat.analysis.unsent_messages import unsent_messages
 from tui_chat.context.turn_sources import split_turns
 from tui_chat.errors import InputError
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.preset import PresetMessage
 from tui_chat.models.sanitize import sanitize
@@ -102,12 +103,11 @@ class InspectorFrame(OnePassWidget):
     active: reactive[Protocol] = reactive(Protocol.OPENAI_CHAT)
     """The protocol shown; set by `show`."""
 
+    @dataclass
     class ViewChanged(Message, namespace="inspector"):
         """Another view is shown, and may need its data."""
 
-        def __init__(self, view: str) -> None:
-            super().__init__()
-            self.view = view
+        view: str
 
     view_shown: reactive[str] = reactive(PAYLOAD)
     """The name of the view shown."""

@@ -13,6 +13,7 @@ from textual.actions import SkipAction
 from textual.binding import Binding, BindingType
 from textual.message import Message
 
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.text import GLUE, Origin
 from tui_chat.ui.areas.inspector.drawn_row import CursorTarget
@@ -54,12 +55,11 @@ class Inspector(InspectorFrame):
         Binding("escape", "live", "Back to live", show=False),
     ]
 
+    @dataclass
     class OriginPointed(Message):
         """The origin under the cursor changed; None for none."""
 
-        def __init__(self, origin: Origin | None) -> None:
-            super().__init__()
-            self.origin = origin
+        origin: Origin | None
 
     def on_descendant_focus(self) -> None:
         """Post the origin under the cursor, although the cursor did not move."""

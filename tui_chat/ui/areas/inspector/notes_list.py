@@ -49,12 +49,11 @@ class NotesList(Vertical, OnePassWidget):
     expanded: reactive[bool] = reactive(False)
     """True if the notes themselves are shown."""
 
+    @dataclass
     class NoteSelected(Message):
         """The user wants to see the place of a note."""
 
-        def __init__(self, note: Note) -> None:
-            super().__init__()
-            self.note = note
+        note: Note
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)

@@ -15,6 +15,7 @@ from textual.message import Message
 from textual.reactive import reactive
 from textual.widget import Widget
 
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import Turn
 from tui_chat.models.json_tree import Arr, Obj, Str, Tree
@@ -86,12 +87,11 @@ class Legend(OnePassWidget):
     current: reactive[OriginKind | None] = reactive[OriginKind | None](None)
     """The kind under the cursor."""
 
+    @dataclass
     class Picked(Message):
         """The user wants the next place of a kind."""
 
-        def __init__(self, kind: OriginKind) -> None:
-            super().__init__()
-            self.kind = kind
+        kind: OriginKind
 
     def render(self) -> Content:
         """Draw the kinds in the order of `OriginKind`, as long as they fit."""

@@ -17,6 +17,7 @@ from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.strip import Strip
 
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.envelope import Level, Note
 from tui_chat.models.payload import Payload
 from tui_chat.models.text import Origin, OriginKind
@@ -100,30 +101,27 @@ class PayloadView(LineView):
     }
     """
 
+    @dataclass
     class TargetChanged(Message):
         """Another piece is under the cursor or the mouse."""
 
-        def __init__(self, under: CursorTarget | None) -> None:
-            super().__init__()
-            self.under = under
+        under: CursorTarget | None
 
     class LaidOut(Message):
         """The body was laid out for another width; until then its size is unknown."""
 
+    @dataclass
     class Marked(Message):
         """The highlighted places or the cursor changed: its number, from 1, and their count."""
 
-        def __init__(self, number: int, count: int) -> None:
-            super().__init__()
-            self.number = number
-            self.count = count
+        number: int
+        count: int
 
+    @dataclass
     class Copied(Message):
         """The body was copied to the clipboard."""
 
-        def __init__(self, text: str) -> None:
-            super().__init__()
-            self.text = text
+        text: str
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__("payload", id=id, classes=classes)

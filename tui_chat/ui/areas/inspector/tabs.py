@@ -10,6 +10,7 @@ from textual.content import Content
 from textual.message import Message
 from textual.reactive import reactive
 
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.endpoint import Protocol
 from tui_chat.protocols.registry import PROTOCOLS
 from tui_chat.ui.areas.inspector.view import PAYLOAD, ViewPath, views
@@ -39,12 +40,11 @@ class ProtocolTabs(OnePassWidget, can_focus=True):
     own: reactive[Protocol | None] = reactive[Protocol | None](None)
     """The protocol of the session's endpoint."""
 
+    @dataclass
     class Chosen(Message):
         """The user wants to see another protocol."""
 
-        def __init__(self, protocol: Protocol) -> None:
-            super().__init__()
-            self.protocol = protocol
+        protocol: Protocol
 
     def render(self) -> Content:
         """Draw the tabs."""
@@ -115,12 +115,11 @@ class ViewTabs(OnePassWidget):
     facts: reactive[frozenset[str]] = reactive(frozenset[str]())
     """The available ones of the facts that views need; a view has no tab if its fact is missing."""
 
+    @dataclass
     class ViewChosen(Message):
         """The user wants to see another view."""
 
-        def __init__(self, view: str) -> None:
-            super().__init__()
-            self.view = view
+        view: str
 
     def render(self) -> Content:
         """Draw the tabs."""

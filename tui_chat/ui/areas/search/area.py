@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Coroutine, Iterable
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from textual import work
 from textual.app import App
 
 from tui_chat.errors import TuiChatError
-from tui_chat.models.search import Query
+from tui_chat.models.search import Hit, Query
 from tui_chat.ui.areas.area import AreaHost
 from tui_chat.ui.areas.search.hit_list import found_words
 from tui_chat.ui.areas.search.query_text import KnownNames
 from tui_chat.ui.areas.search.screen import SearchAnswer, SearchScreen
 
 if TYPE_CHECKING:
+    from tui_chat.models.session import Entry
     from tui_chat.workspace.session_source import SessionSource
     from tui_chat.workspace.workspace import Workspace
 
@@ -31,7 +31,7 @@ async def search(
         writers = await workspace.store.search.writers()
     except TuiChatError:
         writers = ()  # the search itself will report it
-    screen = WorkspaceSearch(workspace, writers, now, typed)
+    screen = WorkspaceSearch(workspace, writers, now, typed).screen
     hit = await app.push_screen_wait(screen)
     if hit is None:
         return screen.typed
@@ -45,22 +45,34 @@ async def search(
     return screen.typed
 
 
-class WorkspaceSearch(SearchScreen):
-    """Searches all sessions of a workspace."""
+class WorkspaceSearch:
+    """Answers a search screen from a workspace."""
 
     def __init__(
         self, workspace: Workspace, writers: Iterable[tuple[str, str]], now: float, typed: str = ""
     ) -> None:
         """`writers` are the endpoints and models that replied to stored messages."""
-        super().__init__(_known_names(workspace, list(writers)), now, typed)
         self._workspace = workspace
+        known = _known_names(workspace, list(writers))
+        self.screen = SearchScreen(known, now, self._request_answer, self._request_preview, typed)
 
-    @work(group="search")
-    async def on_search_screen_query_requested(self, event: SearchScreen.QueryRequested) -> None:
-        if self.is_attached:
-            self.show(await self._answer(event.query))
-        if self._workspace.session_files is not None and event.query.text:
-            self._search_files(self._workspace.session_files, event.query)
+    def _request_answer(self, query: Query) -> None:
+        self._run(self._search(query), "search")
+
+    def _request_preview(self, hit: Hit) -> None:
+        self._run(self._preview(hit), "search-preview", exclusive=True)
+
+    def _run(
+        self, work: Coroutine[None, None, None], group: str, *, exclusive: bool = False
+    ) -> None:
+        self.screen.run_worker(work, group=group, exclusive=exclusive, description=group)
+
+    async def _search(self, query: Query) -> None:
+        if self.screen.is_attached:
+            self.screen.show(await self._answer(query))
+        files = self._workspace.session_files
+        if files is not None and query.text:
+            self._run(self._search_files(files, query), "search-files", exclusive=True)
 
     async def _answer(self, query: Query) -> SearchAnswer:
         try:
@@ -68,43 +80,33 @@ class WorkspaceSearch(SearchScreen):
         except TuiChatError as error:
             return SearchAnswer(query, fault=f"{error}\n{error.advice}".strip())
 
-    @work(group="search-files", exclusive=True, description="search files")
     async def _search_files(self, files: SessionSource, query: Query) -> None:
         """Look through the files that were not read yet, and show what is found meanwhile."""
         read = 0
 
         def progress(done: int, total: int, found: int) -> bool:
             nonlocal read
-            self.show_progress(f"{done:,} of {total:,} files" if done < total else "")
+            self.screen.show_progress(f"{done:,} of {total:,} files" if done < total else "")
             if found > read:
                 read = found
-                self._answer_again(query)
-            return self.is_attached and self.wants(query)
+                self._run(self._answer_again(query), "search-again", exclusive=True)
+            return self.screen.is_attached and self.screen.wants(query)
 
         with suppress(TuiChatError):
             await files.search(query.text, progress)
 
-    @work(group="search-again", exclusive=True, description="search again")
     async def _answer_again(self, query: Query) -> None:
         answer = await self._answer(query)
-        if self.is_attached and self.wants(query):
-            self.show(answer)
+        if self.screen.is_attached and self.screen.wants(query):
+            self.screen.show(answer)
 
-    @work(group="search-preview", exclusive=True)
-    async def on_search_screen_preview_requested(
-        self, event: SearchScreen.PreviewRequested
-    ) -> None:
-        message_id = event.hit.message_id
-        try:
-            entries = (
-                await self._workspace.store.branches.around(message_id)
-                if message_id is not None
-                else ()
-            )
-        except TuiChatError:
-            entries = ()  # the message was deleted meanwhile
-        if self.is_attached:
-            self.show_around(event.hit, entries)
+    async def _preview(self, hit: Hit) -> None:
+        entries: tuple[Entry, ...] = ()
+        if hit.message_id is not None:
+            with suppress(TuiChatError):  # the message was deleted meanwhile
+                entries = await self._workspace.store.branches.around(hit.message_id)
+        if self.screen.is_attached:
+            self.screen.show_around(hit, entries)
 
 
 def _known_names(workspace: Workspace, writers: list[tuple[str, str]]) -> KnownNames:

@@ -2,13 +2,13 @@
 
 1. One query runs at a time. What is typed meanwhile is queried when the answer arrives, and only
    the latest of it; so answers come in the order of their queries.
-2. The screen asks by messages, `QueryRequested` and `PreviewRequested`, and is answered
-   with `show` and `show_around`. It is dismissed with the selected hit, or with None.
+2. The screen calls `request_answer` and `request_preview`, and is answered with `show` and
+   `show_around`. It is dismissed with the selected hit, or with None.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import ClassVar
 
@@ -17,7 +17,6 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
-from textual.message import Message
 from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
@@ -107,22 +106,17 @@ class SearchScreen(ModalScreen[Hit | None]):
         Binding("enter", "take", "Open", show=False, priority=True),
     ]
 
-    class QueryRequested(Message):
-        """Requests an answer to a query, to be given to `show`."""
-
-        def __init__(self, query: Query) -> None:
-            super().__init__()
-            self.query = query
-
-    class PreviewRequested(Message):
-        """Requests the messages around a hit, to be given to `show_around`."""
-
-        def __init__(self, hit: Hit) -> None:
-            super().__init__()
-            self.hit = hit
-
-    def __init__(self, known: KnownNames, now: float, typed: str = "") -> None:
+    def __init__(
+        self,
+        known: KnownNames,
+        now: float,
+        request_answer: Callable[[Query], object],
+        request_preview: Callable[[Hit], object],
+        typed: str = "",
+    ) -> None:
+        """`now` is the time in seconds since the epoch, and `typed` the text to begin with."""
         super().__init__()
+        self._request_answer, self._request_preview = request_answer, request_preview
         self._known = known
         self._now = now
         self._input = Input(typed, placeholder="words, or filters such as from:user after:7d")
@@ -165,36 +159,36 @@ class SearchScreen(ModalScreen[Hit | None]):
 
     @on(Input.Changed)
     def _typed(self) -> None:
-        query, faults = self._wanted()
+        query, faults = self._typed_query()
         self._say(faults)
         if not query.text and not query.narrows:
             self._shown = query
             self._show((), HOW)
         elif self._asked is None and query != self._shown:
             self._asked = query
-            self.post_message(self.QueryRequested(query))
+            self._request_answer(query)
 
-    def _wanted(self) -> tuple[Query, tuple[str, ...]]:
-        typed = parse_query(self._input.value, self._known, self._now, self._order)
-        return replace(typed.query, limit=LIMIT), typed.faults
+    def _typed_query(self) -> tuple[Query, tuple[str, ...]]:
+        parsed = parse_query(self._input.value, self._known, self._now, self._order)
+        return replace(parsed.query, limit=LIMIT), parsed.faults
 
     def wants(self, query: Query) -> bool:
         """True if a query is still the one that is typed."""
-        return self._wanted()[0] == query
+        return self._typed_query()[0] == query
 
     def show_progress(self, progress: str) -> None:
         """Show how far files that were not read yet were searched; empty ends it."""
         self._progress = progress
-        self._say(self._wanted()[1])
+        self._say(self._typed_query()[1])
 
     def show(self, answer: SearchAnswer) -> None:
         """Show the answer to the running query."""
         self._asked = None
-        wanted, _ = self._wanted()
-        if wanted.text or wanted.narrows:  # else the input was cleared meanwhile
+        query, _ = self._typed_query()
+        if query.text or query.narrows:  # else the input was cleared meanwhile
             self._shown = answer.query
             bare = Query(answer.query.text, order=answer.query.order, limit=LIMIT)
-            nothing = NOTHING + ("" if bare == answer.query else FEWER) if wanted.text else NOBODY
+            nothing = NOTHING + ("" if bare == answer.query else FEWER) if query.text else NOBODY
             self._show(answer.hits, answer.fault or nothing)
         self._typed()
 
@@ -207,7 +201,7 @@ class SearchScreen(ModalScreen[Hit | None]):
         if faults:
             self._state.update(one_line(" ".join(faults)))
             return
-        newest = self._order == "newest" or not self._wanted()[0].text
+        newest = self._order == "newest" or not self._typed_query()[0].text
         order = "Newest first" if newest else "Best first"
         count = len(self._list.hits)
         count_text = (
@@ -224,11 +218,11 @@ class SearchScreen(ModalScreen[Hit | None]):
     @on(HitList.HitHighlighted)
     def _moved(self) -> None:
         hit = self._list.hit
-        self._say(self._wanted()[1])
+        self._say(self._typed_query()[1])
         if hit is None:
             self._preview.show(None, ())
         else:
-            self.post_message(self.PreviewRequested(hit))
+            self._request_preview(hit)
 
     # Keys
 

@@ -215,19 +215,17 @@ class RowsView(RowList):
     body.
     """
 
+    @dataclass
     class RowHighlighted(Message):
         """The cursor moved to another row, or its row shows something else."""
 
-        def __init__(self, row: ViewRow | None) -> None:
-            super().__init__()
-            self.row = row
+        row: ViewRow | None
 
+    @dataclass
     class RowSelected(Message):
         """The user wants what a row offers."""
 
-        def __init__(self, row: ViewRow) -> None:
-            super().__init__()
-            self.row = row
+        row: ViewRow
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__("rows", id=id)
