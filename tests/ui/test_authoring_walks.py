@@ -87,7 +87,7 @@ def common(app: TuiChat) -> int:
 
 def shows(inspector: Inspector, words: str) -> Callable[[], bool]:
     """Whether the view in sight has these words on the screen."""
-    return lambda: any(words in row for row in rows_shown(inspector.view_now))
+    return lambda: any(words in row for row in rows_shown(inspector.views.current))
 
 
 @pytest.mark.usefixtures("small")
@@ -141,7 +141,7 @@ async def test_authoring_with_the_mouse_only(tmp_path: Path) -> None:
         app, inspector = await begun(pilot)
         await pilot.click(ViewTabs, offset=(2, 0))
         await until(pilot, lambda: inspector.view_shown == "context")
-        view = inspector.view_now
+        view = inspector.views.current
         assert isinstance(view, ContextView)
         await until(pilot, shows(inspector, "left out to fit"))
         rows = list(rows_shown(view))

@@ -19,7 +19,6 @@ from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.chat.command_suggestions import command_error, suggest
 from tui_chat.ui.areas.chat.completion import CompletionQuery
 from tui_chat.ui.areas.chat.composer import Composer
-from tui_chat.ui.areas.chat.find_bar import FindBar
 from tui_chat.ui.areas.inspector.inspector import Inspector
 from tui_chat.ui.slash_commands import (
     BY_NAME,
@@ -30,6 +29,7 @@ from tui_chat.ui.slash_commands import (
     parse_command,
 )
 from tui_chat.ui.themes import DARK, LIGHT, sorted_theme_names
+from tui_chat.ui.widgets.find_bar import FindBar
 
 
 @pytest.mark.parametrize(

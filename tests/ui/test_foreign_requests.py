@@ -48,7 +48,7 @@ async def test_a_recorded_session_opens_on_the_recorded_request(tmp_path: Path):
         assert inspector.composed.recorded is not None
         inspector.view_shown = "request"
         await settle(pilot)
-        assert "anthropic-version: 2023-06-01" in "\n".join(rows_shown(inspector.view_now))
+        assert "anthropic-version: 2023-06-01" in "\n".join(rows_shown(inspector.views.current))
         app.query_one(Composer).text = "And tomorrow?"
         await until(pilot, lambda: not banner(app))
         assert inspector.composed.recorded is None

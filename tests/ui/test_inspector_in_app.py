@@ -33,7 +33,7 @@ WIDE = (160, 45)
 
 
 def rows_of(inspector: Inspector) -> str:
-    return "\n".join(rows_shown(inspector.view_now))
+    return "\n".join(rows_shown(inspector.views.current))
 
 
 def count_of_history(composed: Composed) -> int:
@@ -229,7 +229,8 @@ async def test_a_captured_request_is_read_converted_and_stored(tmp_path: Path) -
         await pilot.press("e")
         await until(pilot, lambda: inspector.view_shown == "reply")
         await until(
-            pilot, lambda: any("It came back." in row for row in rows_shown(inspector.view_now))
+            pilot,
+            lambda: any("It came back." in row for row in rows_shown(inspector.views.current)),
         )
         await pilot.press("p")
         await settle(pilot)
@@ -282,10 +283,10 @@ async def test_messages_and_payload_places_reveal_each_other(tmp_path: Path) -> 
         transcript.go_to(0)
         app.conversation.action_reveal()
         await settle(pilot)
-        under = inspector.view.under
+        under = inspector.views.payload.under
         assert under is not None
         assert (under.origin.kind, under.origin.id) == (OriginKind.HISTORY, first.id)
-        assert inspector.view.has_focus
+        assert inspector.views.payload.has_focus
         for view in ("p", "c"):
             await pilot.press(view)
             await settle(pilot)
@@ -294,14 +295,14 @@ async def test_messages_and_payload_places_reveal_each_other(tmp_path: Path) -> 
             assert transcript.has_focus
             await pilot.press("w")
             await settle(pilot)
-            assert inspector.view_now.has_focus
+            assert inspector.views.current.has_focus
         await pilot.press("p", "enter")
         await settle(pilot)
         assert transcript.has_focus
         await pilot.press("J")
         await settle(pilot)
-        assert inspector.view.highlights.origin is not None
-        assert inspector.view.highlights.origin.id == workspace.state.entries[1].message.id
+        assert inspector.views.payload.highlights.origin is not None
+        assert inspector.views.payload.highlights.origin.id == workspace.state.entries[1].message.id
         await pilot.press("K")
         await settle(pilot)
         assert transcript.current is not None
@@ -341,7 +342,7 @@ async def test_the_diff_base_can_be_chosen(tmp_path: Path) -> None:
         await asked(pilot)
         await pilot.press(*"Gemini", "enter")
         await settle(pilot)
-        view = inspector.view_now
+        view = inspector.views.current
         assert isinstance(view, RowsView)
         assert "Gemini" in rows_of(inspector)
         assert app.workspace is not None
@@ -377,8 +378,8 @@ async def test_the_edited_preset_is_compared_with_the_saved_one(tmp_path: Path) 
         assert "Be brief." in rows_of(inspector)
         pane.focus()
         await press(pilot, "u")
-        await until(pilot, lambda: rows_shown(inspector.view_now)[0].endswith("the same"))
+        await until(pilot, lambda: rows_shown(inspector.views.current)[0].endswith("the same"))
         await press(pilot, "home", "space")
-        await until(pilot, lambda: "-4 +0" in rows_shown(inspector.view_now)[0])
+        await until(pilot, lambda: "-4 +0" in rows_shown(inspector.views.current)[0])
         await press(pilot, "ctrl+s")
-        await until(pilot, lambda: rows_shown(inspector.view_now)[0].endswith("the same"))
+        await until(pilot, lambda: rows_shown(inspector.views.current)[0].endswith("the same"))

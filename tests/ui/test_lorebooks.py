@@ -133,7 +133,7 @@ def body(inspector: Inspector) -> bytes:
 
 
 def shown(inspector: Inspector) -> str:
-    view = inspector.view_now
+    view = inspector.views.current
     return " ".join(" ".join(rows_shown(view)).split()) if isinstance(view, LoreView) else ""
 
 

@@ -13,11 +13,11 @@ from tests.ui.app_under_test import idle, make_app, opened, say, settle, until
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.chat.completion import SuggestionList
 from tui_chat.ui.areas.chat.composer import Composer
-from tui_chat.ui.areas.chat.find_bar import FindBar
 from tui_chat.ui.areas.chat.transcript import Transcript
 from tui_chat.ui.areas.inspector.inspector import Inspector
 from tui_chat.ui.areas.sessions import SessionList
 from tui_chat.ui.areas.sessions.session_list import SessionFilterInput
+from tui_chat.ui.widgets.find_bar import FindBar
 
 WIDE, MEDIUM, NARROW = (160, 45), (110, 30), (80, 24)
 
@@ -101,7 +101,7 @@ async def test_closing_the_notes_gives_the_focus_back(tmp_path: Path):
             await settle(pilot)
             assert app.focused is not None, key
         assert inspector.view_shown == "reply"
-        assert app.focused is inspector.view_now
+        assert app.focused is inspector.views.current
 
 
 @pytest.mark.parametrize("size", [WIDE, NARROW])

@@ -71,7 +71,7 @@ async def test_a_closed_session_is_released(tmp_path: Path) -> None:
         inspector.view_shown = "payload"
         inspector.focus()
         await pilot.press("K", "Z")
-        inspector.view.find("light")
+        inspector.views.payload.find("light")
         transcript.focus()
         await pilot.press("pageup", "end")
         transcript.find("light")

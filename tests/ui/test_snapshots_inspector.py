@@ -36,7 +36,7 @@ async def test_every_view(album: Album, tmp_path: Path) -> None:
         for view in inspector._view_tabs.views:
             inspector.view_shown = view
             if view == "request":  # the body is measured when typing pauses
-                await until(pilot, lambda: inspector.view_now._body is not None)
+                await until(pilot, lambda: inspector.views.current._body is not None)
             await settle(pilot)
             await album.take(pilot, view)
         inspector.view_shown = "payload"
@@ -81,7 +81,7 @@ async def test_the_entries_of_lorebooks(album: Album, tmp_path: Path) -> None:
         app.panes.show_area(app.inspector)
         inspector.focus()
         inspector.view_shown = "lore"
-        view = inspector.view_now
+        view = inspector.views.current
         assert isinstance(view, LoreView)
         await until(pilot, lambda: view.table is not None and not view.table.missing)
         await settle(pilot)

@@ -14,10 +14,10 @@ from tests.ui.areas.inspector.requests import rows_shown
 from tests.ui.areas.presets.preset_app import SIZE, app_with, edited, press
 from tui_chat.models.text import OriginKind
 from tui_chat.ui.app import TuiChat
-from tui_chat.ui.areas.inspector.find_line import FindLine
 from tui_chat.ui.areas.inspector.inspector import Inspector
 from tui_chat.ui.areas.inspector.views.lore import LoreView
 from tui_chat.ui.areas.presets.pane import PresetPane
+from tui_chat.ui.widgets.find_bar import FindBar
 
 MESSAGES: list[dict[str, object]] = [
     {"id": "rule", "role": "system", "content": "Be brief."},
@@ -69,10 +69,10 @@ async def test_w_goes_to_what_stands_at_an_anchor_or_says_why_nothing_does(tmp_p
             assert told(app) == ["It is not in this request: disabled."]
             app.notifications.clear()
             assert inspector.view_shown == "context"
-            row = inspector.view_now.row_here  # type: ignore[union-attr]
+            row = inspector.views.current.row_here  # type: ignore[union-attr]
             assert row is not None
             assert row.hint == "preset message “off” is not sent: disabled."
-            shown = rows_shown(inspector.view_now)
+            shown = rows_shown(inspector.views.current)
             assert any(each.startswith("Not sent") for each in shown)
 
 
@@ -92,12 +92,12 @@ async def test_w_on_lore_goes_to_its_entry_and_keeps_the_books(tmp_path: Path) -
         inspector = app.query_one(Inspector)
         assert inspector.composed is not None
         lore = [t.origin for t in inspector.composed.envelope.turns if t.origin.lore_entry]
-        inspector.view_now.focus()
+        inspector.views.current.focus()
         inspector.reveal(lore[0])
         await settle(pilot)
         await press(pilot, "w")
-        await until(pilot, lambda: isinstance(inspector.view_now, LoreView))
-        view = inspector.view_now
+        await until(pilot, lambda: isinstance(inspector.views.current, LoreView))
+        view = inspector.views.current
         assert isinstance(view, LoreView)
         await until(pilot, lambda: view.table is not None and view.entry is not None)
         await settle(pilot)
@@ -115,12 +115,12 @@ async def test_the_line_to_find_words_closes_with_its_view(tmp_path: Path) -> No
         app = await opened(pilot)
         inspector = app.query_one(Inspector)
         await press(pilot, "h", "i", "f4", "slash", *"user", "enter")
-        assert app.query_one(FindLine).query_one(Input).value == "user"
+        assert app.query_one(FindBar).query_one(Input).value == "user"
         await press(pilot, "c")
         assert inspector.view_shown == "context"
-        assert not app.query(FindLine)
+        assert not app.query_one(FindBar).display
         await press(pilot, "p", "slash", *"user", "enter", "escape")
-        assert not app.query(FindLine)
+        assert not app.query_one(FindBar).display
         assert inspector.has_focus_within
 
 

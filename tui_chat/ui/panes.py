@@ -365,7 +365,7 @@ class Panes(Horizontal, OnePassWidget):
         around = focused.ancestors if focused is not None else []
         preferred: list[Widget] = [self.chat.pane.composer]
         if self.inspector.pane is not None and self.inspector in around:
-            preferred.insert(0, self.inspector.pane.view_now)
+            preferred.insert(0, self.inspector.pane.views.current)
         elif self.presets.pane is not None and self.presets in around:
             preferred.insert(0, self.presets.pane.rows)
         elif self.sessions in around:

@@ -119,7 +119,7 @@ def check_received(calls: list[dict[str, Any]], received: list[HttpRequest], bas
 
 def shown(app: TuiChat) -> str:
     """Return the text of the inspector's view without white space, which wrapping changes."""
-    view = app.query_one(Inspector).view_now
+    view = app.query_one(Inspector).views.current
     assert isinstance(view, RowsView)
     return "".join("".join(row.text for row in view.rows).split())
 

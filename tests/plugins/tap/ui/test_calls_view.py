@@ -76,8 +76,8 @@ async def test_the_calls_of_a_recorded_session(tmp_path: Path) -> None:
         inspector = app.query_one(Inspector)
         inspector.focus()
         await pilot.press("C")
-        await until(pilot, lambda: LOSS.cause in " ".join(rows_shown(inspector.view_now)))
-        view = inspector.view_now
+        await until(pilot, lambda: LOSS.cause in " ".join(rows_shown(inspector.views.current)))
+        view = inspector.views.current
         assert isinstance(view, CallsView)
         rows = [row.strip() for row in rows_shown(view)]
         table = rows.index("")
@@ -98,7 +98,7 @@ async def test_the_calls_of_a_recorded_session(tmp_path: Path) -> None:
         await until(pilot, lambda: app.workspace.state.session_id == "side")
         await until(pilot, lambda: app.workspace.state.request.viewed is not None)
         assert inspector.view_shown == "request"
-        assert "x.invalid/v1/messages" in "\n".join(rows_shown(inspector.view_now))
+        assert "x.invalid/v1/messages" in "\n".join(rows_shown(inspector.views.current))
 
 
 async def test_the_palette_has_the_calls_of_a_recorded_session(tmp_path: Path) -> None:
@@ -110,7 +110,7 @@ async def test_the_palette_has_the_calls_of_a_recorded_session(tmp_path: Path) -
         await app.workspace.sessions.open_at("main", two)
         await settle(pilot)
         await pilot.press("ctrl+p", *"List the calls", "enter")
-        await until(pilot, lambda: isinstance(app.query_one(Inspector).view_now, CallsView))
-        view = app.query_one(Inspector).view_now
+        await until(pilot, lambda: isinstance(app.query_one(Inspector).views.current, CallsView))
+        view = app.query_one(Inspector).views.current
         await until(pilot, lambda: any("3 calls" in row for row in rows_shown(view)))
         assert view.has_focus

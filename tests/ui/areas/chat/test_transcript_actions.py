@@ -20,11 +20,11 @@ from tui_chat.models.semantics import MessageSemantics, ReasoningBlock
 from tui_chat.models.session import Entry
 from tui_chat.models.stream_events import TextDelta
 from tui_chat.models.usage import Timing, Usage
-from tui_chat.ui.areas.chat.find_bar import FindBar
 from tui_chat.ui.areas.chat.header_footer import token_rate
 from tui_chat.ui.areas.chat.text_lines import indented, safe_run, wrap
 from tui_chat.ui.areas.chat.transcript import Transcript
 from tui_chat.ui.areas.chat.transcript_search import find_spans, word_pattern
+from tui_chat.ui.widgets.find_bar import FindBar
 
 CODE = """Two ways:
 

@@ -214,11 +214,11 @@ class InspectorApp(App[None]):
     def on_mount(self) -> None:
         self.pane.own_protocol = Protocol.OPENAI_CHAT
         self.pane.show(self._first)
-        self.pane.view.focus()
+        self.pane.views.payload.focus()
 
     @property
     def view(self) -> PayloadView:
-        return self.pane.view
+        return self.pane.views.payload
 
     @property
     def origins(self) -> list[Origin]:

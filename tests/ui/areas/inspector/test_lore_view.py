@@ -38,7 +38,7 @@ class LoreApp(InspectorApp):
 
     @property
     def lore(self) -> LoreView:
-        view = self.pane.view_now
+        view = self.pane.views.current
         assert isinstance(view, LoreView)
         return view
 
@@ -47,7 +47,7 @@ async def shown(pilot: Pilot[None], app: LoreApp, *keys: str) -> list[str]:
     """Show the view, press keys, and return the rows that are not blank."""
     if app.pane.view_shown != "lore":
         await pilot.press("L")
-        app.pane.show_lore(app.table)
+        app.pane.change(lore=app.table)
         await pilot.pause()
     if keys:
         await pilot.press(*keys)
@@ -154,9 +154,9 @@ async def test_there_is_no_tab_without_lorebooks() -> None:
         assert app.pane.view_shown == "payload", "it went round once"
         assert "Lore" not in app.pane._view_tabs.render().plain
         await pilot.press("L")
-        app.pane.show_lore(None)
+        app.pane.change(lore=None)
         await pilot.pause()
-        view = app.pane.view_now
+        view = app.pane.views.current
         assert isinstance(view, LoreView)
         assert rows_shown(view)[0].startswith("No lorebook is searched")
 

@@ -41,7 +41,8 @@ from tui_chat.ui.areas.inspector.payload_blocks import SourceIndex
 from tui_chat.ui.areas.inspector.payload_layout import PayloadLayout
 from tui_chat.ui.areas.inspector.payload_places import NotePlaces, find_rows, origin_rows
 from tui_chat.ui.areas.inspector.tabs import ViewTabs
-from tui_chat.ui.areas.inspector.view import ReplyDetails
+from tui_chat.ui.areas.inspector.unsent_origins import is_left_out
+from tui_chat.ui.areas.inspector.view import Baseline, ReplyDetails
 from tui_chat.ui.areas.inspector.views.context import ContextCounts
 from tui_chat.ui.areas.inspector.views.rows_view import RowsView, ViewRows, spread
 
@@ -61,7 +62,7 @@ RAW = RawResponse(
 
 
 def rows_of(app: InspectorApp) -> str:
-    return "\n".join(rows_shown(app.pane.view_now))
+    return "\n".join(rows_shown(app.pane.views.current))
 
 
 async def press(pilot: Pilot[None], *keys: str) -> None:
@@ -75,10 +76,10 @@ async def press(pilot: Pilot[None], *keys: str) -> None:
 async def test_every_view_fits_every_size(size: tuple[int, int], key: str) -> None:
     app = InspectorApp(composed(Protocol.ANTHROPIC))
     async with app.run_test(size=size) as pilot:
-        app.pane.show_reply(ReplyDetails(REPLY, REPLY.message))
-        app.pane.compare_with("the last request", composed(draft="other").payload)
+        app.pane.change(reply=ReplyDetails(REPLY, REPLY.message))
+        app.pane.change(baseline=Baseline("the last request", composed(draft="other").payload))
         await press(pilot, key)
-        view = app.pane.view_now
+        view = app.pane.views.current
         assert view.has_focus
         assert view.size.height >= 3
         for y in range(view.size.height):
@@ -100,7 +101,7 @@ async def test_a_click_on_a_tab_shows_its_view() -> None:
 
 def go_to_row(app: InspectorApp, words: str) -> None:
     """Put the cursor on the first row with some words."""
-    view = app.pane.view_now
+    view = app.pane.views.current
     assert isinstance(view, RowsView)
     view.set_cursor(next(at for at, row in enumerate(view.rows) if words in row.text))
 
@@ -110,8 +111,10 @@ async def test_the_context_view_shows_who_set_a_setting_and_what_became_of_it() 
     role = Role("r", "Ada\x1b[31m", settings=Settings(temperature=0.5, top_k=3))
     request = compose(Inputs(endpoint, Preset("P"), draft="Hi", role=role))
     app = InspectorApp(request)
-    app.pane.in_protocol = lambda composed, protocol: encode(
-        composed.envelope, replace(composed.endpoint, protocol=protocol)
+    app.pane.change(
+        in_protocol=lambda composed, protocol: encode(
+            composed.envelope, replace(composed.endpoint, protocol=protocol)
+        )
     )
     async with app.run_test(size=(100, 40)) as pilot:
         await press(pilot, "c")
@@ -176,7 +179,7 @@ async def test_the_omitted_history_unfolds_with_its_cost() -> None:
     app = InspectorApp(composed())
     async with app.run_test(size=(80, 40)) as pilot:
         await press(pilot, "c")
-        view = app.pane.view_now
+        view = app.pane.views.current
         assert isinstance(view, RowsView)
         at = next(i for i, row in enumerate(view.rows) if "left out" in row.text)
         await pilot.click(view, offset=(4, at))
@@ -220,9 +223,10 @@ async def test_a_recorded_request_says_what_of_it_was_sent(
 async def test_the_difference_marks_what_changed() -> None:
     app = InspectorApp(composed(draft="Say it in winter"))
     async with app.run_test(size=(80, 40)) as pilot:
-        app.pane.compare_with("the last request", composed(draft="Say it in summer").payload)
+        base = composed(draft="Say it in summer").payload
+        app.pane.change(baseline=Baseline("the last request", base))
         await press(pilot, "d")
-        view = app.pane.view_now
+        view = app.pane.views.current
         assert isinstance(view, RowsView)
         rows = [row for row in view.rows if row.text[:1] in "+-" and row.text.strip()]
         assert [row.text.split('"')[3] for row in rows] == ["Say it in summer", "Say it in winter"]
@@ -234,7 +238,7 @@ async def test_the_difference_marks_what_changed() -> None:
 async def test_the_reply_view_shows_usage_and_calls() -> None:
     app = InspectorApp(composed())
     async with app.run_test(size=(80, 40)) as pilot:
-        app.pane.show_reply(ReplyDetails(REPLY, REPLY.message, RAW))
+        app.pane.change(reply=ReplyDetails(REPLY, REPLY.message, RAW))
         await press(pilot, "e")
         text = rows_of(app)
         for words in ("end_turn", "input 1,200 (1,000 cached)", "Under the pines.", "look"):
@@ -247,7 +251,7 @@ async def test_the_reply_view_shows_usage_and_calls() -> None:
         assert "0.25s data: {}" in text
         assert "1.50s data: [1]" in text
         assert "          data: [2]" in text
-        app.pane.show_reply(ReplyDetails(replace(REPLY, model="", endpoint=""), REPLY.message))
+        app.pane.change(reply=ReplyDetails(replace(REPLY, model="", endpoint=""), REPLY.message))
         await pilot.pause()
         assert "complete  by a model that is not known" in rows_of(app)
 
@@ -306,13 +310,14 @@ async def test_context_and_payload_show_the_same_place() -> None:
     async with app.run_test(size=(60, 40)) as pilot:
         await press(pilot, "g", "down", "down", "c")
         go_to_row(app, "Style")
-        view = app.pane.view_now
+        view = app.pane.views.current
         assert isinstance(view, RowsView)
         for step in range(3):
             await press(pilot, "down")
             row = view.row_here
             assert row is not None
-            if row.origin is None or app.pane.is_left_out(row.origin):
+            assert app.pane.composed is not None
+            if row.origin is None or is_left_out(app.pane.composed, row.origin):
                 continue
             await press(pilot, "p")
             assert app.view.under is not None, step

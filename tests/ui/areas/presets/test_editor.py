@@ -310,20 +310,20 @@ async def test_rows_and_request_highlight_each_other(tmp_path: Path) -> None:
         inspector = pane.app.query_one(Inspector)
 
         def lit() -> str:
-            under = inspector.view.under
+            under = inspector.views.payload.under
             return under.origin.id if under is not None else ""
 
         await until(pilot, lambda: lit() == "rule")
         # Where one goes on typing, the draft is followed again.
         await press(pilot, "escape", "H")
         assert pane.app.query_one(Composer).has_focus
-        assert inspector.view.under is not None
-        assert inspector.view.under.origin.kind is OriginKind.DRAFT
-        assert inspector.view.highlights.origin is None
+        assert inspector.views.payload.under is not None
+        assert inspector.views.payload.under.origin.kind is OriginKind.DRAFT
+        assert inspector.views.payload.highlights.origin is None
         await press(pilot, "f3")
         assert lit() == "rule"
         await press(pilot, "end", "w")
-        assert inspector.view.has_focus
+        assert inspector.views.payload.has_focus
         assert lit() == "note"
         await press(pilot, "w")
         assert pane.rows.has_focus
@@ -335,8 +335,10 @@ async def test_rows_and_request_highlight_each_other(tmp_path: Path) -> None:
         # What is not sent has its place where the reason is.
         await press(pilot, "home", "down", "space", "w")
         assert inspector.view_shown == "context"
-        await until(pilot, lambda: any("world" in row for row in rows_shown(inspector.view_now)))
-        [gone] = [row for row in rows_shown(inspector.view_now) if "world" in row]
+        await until(
+            pilot, lambda: any("world" in row for row in rows_shown(inspector.views.current))
+        )
+        [gone] = [row for row in rows_shown(inspector.views.current) if "world" in row]
         assert gone.endswith("disabled")
         await press(pilot, "w")
         assert pane.rows.has_focus

@@ -33,7 +33,7 @@ from tui_chat.ui.widgets.one_pass import OnePassWidget
 if TYPE_CHECKING:
     from tui_chat.models.reply import Reply
     from tui_chat.models.session import Entry
-    from tui_chat.ui.areas.chat.find_bar import FindBar
+    from tui_chat.ui.widgets.find_bar import FindBar
 
 
 class ReadOnlyLine(Static):
@@ -208,9 +208,9 @@ class ChatPane(Vertical, OnePassWidget):
     async def find(self, words: str = "") -> None:
         """Open the find bar; without words it has the last ones."""
         if self.find_bar is None:
-            from tui_chat.ui.areas.chat.find_bar import FindBar
+            from tui_chat.ui.widgets.find_bar import FindBar
 
-            self.find_bar = FindBar()
+            self.find_bar = FindBar("words in this conversation")
             await self.mount(self.find_bar, after=self.containers.conversation)
         self.find_bar.open(words)
 

@@ -1,8 +1,9 @@
 """The inspector: the exact request body, live while the user types, and other views of the request.
 
 area            InspectorArea: the live request, or another one in its place
-inspector       Inspector: what keys and clicks do
-frame           InspectorFrame: the parts of the pane, and which view is shown
+inspector       Inspector: the parts of the pane, and what keys and clicks do
+view_stack      ViewStack: the views, of which one is visible
+unsent_origins  why nothing of an origin is in a request
 payload_view    PayloadView: the body as a line view, and what keys and clicks do in it
 payload_cursor  the row and piece under the cursor
 payload_layout  which row shows what, for a width
@@ -14,5 +15,5 @@ row_wrapping    where a line breaks; numbers and texts, shortened to fit
 views           the other views: context, request, diff, reply, budget, lore
 view            the table of views, and what a view is given
 tabs            the lines of protocols and views
-summary  origins  notes_list  find_line   the lines around the view
+summary  origins  notes_list   the lines around the view
 """

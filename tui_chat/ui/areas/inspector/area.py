@@ -21,6 +21,7 @@ from tui_chat.ui.areas.inspector.view import (
     PAYLOAD,
     REPLY,
     REQUEST,
+    Baseline,
     ReplyDetails,
     load,
     views,
@@ -74,7 +75,7 @@ class InspectorArea(Area):
         if self.pane is None:
             self.pane = Inspector()
             if not self.context.read_only:
-                self.pane.lore_folder = str(self.context.config.config_dir / "lorebooks")
+                self.pane.change(lore_folder=str(self.context.config.config_dir / "lorebooks"))
             await self.mount(self.pane)
 
     def handle(self, event: WorkspaceEvent) -> None:
@@ -116,7 +117,7 @@ class InspectorArea(Area):
         pane.mark_recorded(bool(state.session and state.session.client))
         pane.own_protocol = viewed.composed.protocol if viewed else state.endpoint.protocol
         pane.show_banner(self._banner(request), is_past=viewed is not None)
-        pane.in_protocol = workspace.requests.in_protocol
+        pane.change(in_protocol=workspace.requests.in_protocol)
         pane.show(composed)
         if is_other_session:
             self.host.panes.repost_cursor()  # there was nothing to highlight before
@@ -124,7 +125,7 @@ class InspectorArea(Area):
             return
         if state.entries is not self._pinned_in:
             self._pinned_in = state.entries
-            pane.keep_pinned([e.message.id for e in state.entries if e.message.pinned])
+            pane.change(pinned=[e.message.id for e in state.entries if e.message.pinned])
         forecasts, endpoint = workspace.forecasts, composed.endpoint.name
         forecasts.follow_sent()
         if viewed is None and forecasts.should_recall(endpoint):
@@ -133,7 +134,7 @@ class InspectorArea(Area):
         self._show_reply(pane, workspace)
         if pane.shows(DIFF):
             base = workspace.live_request.comparison()
-            pane.compare_with(base.name, base.payload, base.reason)
+            pane.change(baseline=Baseline(base.name, base.payload, base.reason))
         if pane.shows(LORE):
             self._explain_lore(pane, composed)
         self._load_view(pane, workspace)
@@ -161,19 +162,19 @@ class InspectorArea(Area):
         inputs = composed.inputs
         if inputs is None or not inputs.lorebooks:
             self._lore = None
-            pane.show_lore(None)
+            pane.change(lore=None)
             return
         await sleep(LORE_PAUSE)
         table = self._lore = LoreTable(inputs, self._lore)
-        pane.show_lore(table)
+        pane.change(lore=table)
         shown = monotonic()
         while pane.shows(LORE) and table.compute_next():
             now = monotonic()
             if now - shown > LORE_SHOWN_AFTER:
-                pane.show_lore(table)
+                pane.change(lore=table)
                 shown = now
             await sleep(LORE_REST)
-        pane.show_lore(table)
+        pane.change(lore=table)
 
     def _load_view(self, pane: Inspector, workspace: Workspace) -> None:
         """Load what the visible view shows beside the request, if it does."""
@@ -186,7 +187,7 @@ class InspectorArea(Area):
         with workspace.reporting():
             loaded = await load(view, view.load)(workspace)
             if pane.view_shown == view.name and workspace.state.session_id == session_id:
-                pane.show_loaded(loaded)
+                pane.change(loaded=loaded)
 
     @work(group="inspect", exclusive=True)
     async def action_show_reply(self, session_id: str, message_id: str) -> None:
@@ -222,7 +223,7 @@ class InspectorArea(Area):
         if entry is None:
             entry = last_reply(state.entries)
         if entry is None:
-            pane.show_reply(None)
+            pane.change(reply=None)
             return
         message, partial = entry.message, state.partial
         if partial is not None and partial.entry_id == message.id:
@@ -232,7 +233,7 @@ class InspectorArea(Area):
         if forecast is not None and entry.status != "streaming":
             comparison = forecast_versus_usage(forecast, entry.usage.cached, entry.usage.input)
         response, reason = self._response(pane, workspace, entry)
-        pane.show_reply(ReplyDetails(entry, message, response, reason, comparison))
+        pane.change(reply=ReplyDetails(entry, message, response, reason, comparison))
 
     def _response(
         self, pane: Inspector, workspace: Workspace, entry: Entry
@@ -257,7 +258,7 @@ class InspectorArea(Area):
     def highlight(self, origin: Origin | None, *, scroll: bool) -> None:
         """Show in the request what the cursor of another area is on."""
         if self.pane is not None and (scroll or self.pane.is_on_screen):
-            self.pane.point(origin)
+            self.pane.views.point(origin)
 
     def reveal_places(self, origin: Origin) -> None:
         """Go to all places in the request that came from an origin."""
@@ -267,9 +268,14 @@ class InspectorArea(Area):
         self.host.panes.show_area(self)
 
         def reveal() -> None:
+            from tui_chat.ui.areas.inspector.unsent_origins import filling_of, why_unsent
+
             pane.focus()
-            if not pane.reveal(pane.filling_of(origin)):
-                self.notify(pane.why_unsent(origin), severity="warning", markup=False)
+            composed = pane.composed
+            if composed is None:
+                pane.reveal(origin)
+            elif not pane.reveal(filling_of(composed, origin)):
+                self.notify(why_unsent(composed, origin), severity="warning", markup=False)
 
         self.call_after_refresh(reveal)
 

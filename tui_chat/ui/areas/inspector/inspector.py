@@ -1,39 +1,87 @@
 """The inspector: the exact request, live, before it is sent.
 
-This module is what keys and clicks do; what the inspector shows is in `frame`. What concerns the
-session runs actions of the areas.
+1. Only the visible view is updated; the others catch up when they are chosen.
+2. A banner says so if the request is not the live one that Enter would send, but one that was
+   sent or pasted, or a what-if.
+3. What concerns the session runs actions of the areas.
 """
 
 from __future__ import annotations
 
-from typing import ClassVar
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from textual import events
 from textual.actions import SkipAction
+from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
+from textual.content import Content
 from textual.message import Message
+from textual.reactive import reactive
+from textual.timer import Timer
+from textual.widgets import Static
 
+from tui_chat.errors import InputError
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.endpoint import Protocol
+from tui_chat.models.sanitize import sanitize
 from tui_chat.models.text import GLUE, Origin
 from tui_chat.ui.areas.inspector.drawn_row import CursorTarget
-from tui_chat.ui.areas.inspector.find_line import FindLine
-from tui_chat.ui.areas.inspector.frame import InspectorFrame
 from tui_chat.ui.areas.inspector.notes_list import SYMBOLS, NotesList
-from tui_chat.ui.areas.inspector.origins import Legend, placement_rule
+from tui_chat.ui.areas.inspector.origins import Legend, OriginStatus, placement_rule
 from tui_chat.ui.areas.inspector.payload_view import PayloadView
-from tui_chat.ui.areas.inspector.row_wrapping import size_in_words
-from tui_chat.ui.areas.inspector.summary import ForecastLine
+from tui_chat.ui.areas.inspector.summary import ForecastLine, RequestSummary
 from tui_chat.ui.areas.inspector.tabs import ProtocolTabs, ViewTabs
-from tui_chat.ui.areas.inspector.view import FindRequested, reveal_origin, views
+from tui_chat.ui.areas.inspector.unsent_origins import is_left_out
+from tui_chat.ui.areas.inspector.view import (
+    CONTEXT,
+    LORE,
+    PAYLOAD,
+    Baseline,
+    FindRequested,
+    InspectorState,
+    reveal_origin,
+    views,
+)
+from tui_chat.ui.areas.inspector.view_stack import ViewStack
+from tui_chat.ui.areas.inspector.views.request import SETTLED, copy_request
 from tui_chat.ui.areas.inspector.views.rows_view import RowsView
+from tui_chat.ui.widgets.find_bar import FindBar
+from tui_chat.ui.widgets.one_pass import OnePassWidget
 
-_CLIPBOARD_LIMIT = 100_000
-"""Bytes above which some terminals ignore a copy to the clipboard."""
+if TYPE_CHECKING:
+    from tui_chat.analysis import Forecast
+    from tui_chat.compose import Composed
+
+_MANY = 1_000
+"""Turns from which encoding the body takes too long for a keystroke."""
 
 
-class Inspector(InspectorFrame):
-    """The frame with keys and clicks."""
+class Inspector(OnePassWidget):
+    """Tabs, summary, view, status, legend and notes of a request."""
+
+    DEFAULT_CSS = """
+    Inspector {
+        layout: vertical;
+        background: $background;
+        color: $foreground;
+        #inspector-banner {
+            display: none;
+            height: auto;
+            max-height: 2;
+            padding: 0 1;
+            background: $warning-muted;
+            color: $text-warning;
+            &.-shown { display: block; }
+        }
+        & > .-away { display: none; }
+        &.-empty OriginStatus, &.-empty Legend, &.-empty RequestSummary,
+        &.-empty NotesList, &.-empty ForecastLine { display: none; }
+        &.-tiny Legend, &.-small ForecastLine { display: none; }
+        &.-tiny ForecastLine.-long { height: 1; }
+        &.-low ViewTabs { display: none; }
+    }
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = [
         *(
@@ -61,6 +109,243 @@ class Inspector(InspectorFrame):
 
         origin: Origin | None
 
+    class ViewChanged(Message):
+        """Another view is shown, and may need its data."""
+
+    own_protocol: reactive[Protocol | None] = reactive[Protocol | None](None)
+    """The protocol of the session's endpoint, which Enter sends; its tab has a dot."""
+    active: reactive[Protocol] = reactive(Protocol.OPENAI_CHAT)
+    """The protocol shown; set by `show`."""
+
+    view_shown: reactive[str] = reactive(PAYLOAD)
+    """The name of the view shown."""
+
+    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
+        super().__init__(id=id, classes=f"-empty {classes or ''}")
+        self._state = InspectorState()
+        self._stale = True
+        """True if the request of the state is not drawn yet."""
+        self._tabs = ProtocolTabs()
+        self._view_tabs = ViewTabs()
+        self._banner = Static(id="inspector-banner")
+        self._banner_words = ""
+        self._size_timer: Timer | None = None
+        """Runs while the size of a long body waits for a pause in typing."""
+        self._summary = RequestSummary()
+        self.views = ViewStack()
+        self._find_bar = FindBar("words in the request")
+        self._forecast = ForecastLine()
+        self._status = OriginStatus()
+        self._legend = Legend()
+        self._notes = NotesList()
+
+    def compose(self) -> ComposeResult:
+        """Put the views in the middle, lines around them."""
+        yield self._tabs
+        yield self._view_tabs
+        yield self._banner
+        yield self._summary
+        yield self.views
+        yield self._find_bar
+        yield self._forecast
+        yield self._status
+        yield self._legend
+        yield self._notes
+
+    def focus(self, scroll_visible: bool = True) -> Self:
+        """Focus the view shown."""
+        self.views.current.focus(scroll_visible)
+        return self
+
+    @property
+    def is_banner_up(self) -> bool:
+        """True if the request shown is not the live one."""
+        return bool(self._banner_words)
+
+    @property
+    def composed(self) -> Composed | None:
+        """The request shown; None for none yet."""
+        return self._state.composed
+
+    def shows(self, view: str) -> bool:
+        """Return True if a view is visible."""
+        return self.view_shown == view and self.is_attached and self.is_on_screen
+
+    # What to show
+
+    def show(self, composed: Composed | None) -> None:
+        """Show a request. While the inspector is hidden this costs nothing."""
+        self._state = replace(self._state, composed=composed, is_live=not self.is_banner_up)
+        for widget in (self, self.views):
+            widget.set_class(composed is None, "-empty")
+        if composed is not None:
+            self.active = composed.protocol
+        self._stale = True
+        inputs = composed.inputs if composed is not None else None
+        self._mark("lorebooks", inputs is not None and bool(inputs.lorebooks))
+        if self.is_on_screen:
+            self._draw()
+
+    def _mark(self, fact: str, is_there: bool) -> None:
+        """Note whether there is something that a view needs to have a tab."""
+        facts = self._view_tabs.facts
+        self._view_tabs.facts = facts | {fact} if is_there else facts - {fact}
+
+    def change(self, **changes: Any) -> None:
+        """Change fields of the `InspectorState` beside the request; the visible view draws those
+        that it uses.
+        """
+        self._state = replace(self._state, **changes)
+        view = self.views.current
+        if not view.uses.isdisjoint(changes):
+            view.show_state(self._state)
+
+    def show_nothing(self, why: str) -> None:
+        """Show in place of a request why there is none, as markup."""
+        self.views.show_why_empty(why)
+        self.show(None)
+
+    def forget(self) -> None:
+        """Drop the data of a conversation that was left.
+
+        Visible data is replaced by the next request; hidden data would stay until its view is
+        chosen.
+        """
+        self.close_find()
+        self._state = replace(self._state, baseline=Baseline(), reply=None, lore=None, loaded=None)
+        self.views.forget()
+
+    def mark_recorded(self, is_recorded: bool) -> None:
+        """Note whether another program's calls were recorded in the session."""
+        self._mark("recording", is_recorded)
+
+    def show_forecast(self, forecast: Forecast | None) -> None:
+        """Show a cache forecast."""
+        self._forecast.forecast = forecast
+
+    def show_banner(self, words: str, *, is_past: bool = False) -> None:
+        """Say what is shown if it is not the live request; empty for the live one.
+
+        `is_past` is True for a request that was sent.
+        """
+        self._summary.own_words = "it was" if is_past else "Enter sends"
+        if words != self._banner_words:  # an update asks for a layout
+            self._banner_words = words
+            self._banner.update(Content(sanitize(words, "exact")))
+            self._banner.set_class(bool(words), "-shown")
+
+    def reveal(self, origin: Origin) -> int:
+        """Go to the text of an origin, highlight all its places, and return their number.
+
+        Without any, show the context, at the line that says why.
+        """
+        if self.view_shown == CONTEXT:
+            return int(self.views.current.reveal(origin))
+        if self.composed is None or not is_left_out(self.composed, origin):
+            self.view_shown = PAYLOAD
+            if count := self.views.payload.reveal(origin):
+                return count
+        self.view_shown = CONTEXT
+        self.views.current.reveal(origin)
+        return 0
+
+    def close_find(self) -> None:
+        """Close the line to find words, and highlight them no longer."""
+        self._find_bar.close()
+        self.views.end_find()
+
+    def show_lore_entry(self, origin: Origin) -> None:
+        """Show the lore view with the cursor on an entry."""
+        self.view_shown = LORE
+        self.views.current.reveal(origin)
+        self.views.current.focus()
+
+    # Updating
+
+    def _draw(self) -> None:
+        self._stale = False
+        composed = self.composed
+        if composed is None:
+            self.views.payload.show(None)
+            self._notes.show(())
+            return
+        self.views.current.show_state(self._state)
+        recorded = composed.recorded
+        is_exact = recorded is None or not (recorded.is_masked or recorded.missing)
+        self._notes.show(composed.notes, is_exact=is_exact)
+        self._show_size()
+
+    def _show_size(self) -> None:
+        """Show the body's size and kinds of origin, once they are known."""
+        composed = self.composed
+        if composed is None:
+            return
+        layout = self.views.payload.layout_now
+        if layout is not None and layout.payload is composed.payload:
+            self._summary.show(composed, layout.size, self.own_protocol)
+            self._legend.kinds = layout.kinds()
+        elif self.view_shown == PAYLOAD or len(composed.envelope.turns) > _MANY:
+            self._summary.show(composed, None, self.own_protocol)
+            if self._size_timer is not None:
+                self._size_timer.stop()
+            self._size_timer = self.set_timer(SETTLED, self._show_encoded_size)
+        else:
+            self._show_encoded_size()
+
+    def _show_encoded_size(self) -> None:
+        """Show the size of a body that is not laid out, for a long one when typing has paused."""
+        composed = self.composed
+        if composed is not None and self.view_shown != PAYLOAD and self.is_attached:
+            self._summary.show(composed, len(composed.payload.body), self.own_protocol)
+
+    def watch_view_shown(self) -> None:
+        """Show the view."""
+        had_focus = self.has_focus_within
+        try:
+            self.views.select(self.view_shown)
+        except InputError as error:  # another person's plugin
+            self.notify(str(error), severity="error", markup=False)
+            self.view_shown = PAYLOAD
+            return
+        self._view_tabs.active = self.view_shown
+        self.close_find()  # its words and count are those of the view before
+        self._legend.set_class(self.view_shown != PAYLOAD, "-away")
+        view = self.views.current
+        if had_focus:
+            view.focus()
+        if self.composed is not None and not self._stale:
+            self._draw()
+        if isinstance(view, RowsView):
+            view.post_highlighted_again()
+        self.post_message(self.ViewChanged())
+
+    def watch_own_protocol(self) -> None:
+        """Update the dot."""
+        self._tabs.own = self.own_protocol
+        if not self._stale:
+            self._show_size()
+
+    def watch_active(self) -> None:
+        """Update the tab."""
+        self._tabs.active = self.active
+
+    def on_show(self) -> None:
+        """Catch up with the requests composed while it was hidden."""
+        if self._stale:
+            self._draw()
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Give the view its room: in a low pane the lines around it shrink."""
+        height = event.size.height
+        self.set_class(height < 18, "-tiny")
+        self.set_class(height < 14, "-small")
+        self.set_class(height < 10, "-low")
+        self._summary.lines = 1 if height < 14 else 2 if height < 22 else 3
+        self._status.lines = 1 if height < 14 else 2 if height < 30 else 3
+        self._notes.make_room(height >= 22)
+
+    # Keys and clicks
+
     def on_descendant_focus(self) -> None:
         """Post the origin under the cursor, although the cursor did not move."""
         under = self._status.under
@@ -78,22 +363,22 @@ class Inspector(InspectorFrame):
         order = self._view_tabs.views
         self._show_view(order[(order.index(self.view_shown) + step) % len(order)])
 
-    def _show_view(self, view: str) -> None:
+    def _show_view(self, name: str) -> None:
         """Show a view. The cursor stays on the same origin, if both views have places."""
-        before = self.view_now
-        self.view_shown = view
-        now = self.view_now
-        if now is not before and before.has_places and now.has_places:
-            origin = before.origin_at_cursor
-            if origin is None or not self.is_left_out(origin):
-                now.show_place(origin)
+        before = self.views.current
+        self.view_shown = name
+        view = self.views.current
+        if view is not before and before.has_places and view.has_places:
+            origin, composed = before.origin_at_cursor, self.composed
+            if origin is None or composed is None or not is_left_out(composed, origin):
+                view.show_place(origin)
 
     async def action_source(self) -> None:
         if self._notes.has_focus_within:
             origin = note.origin if (note := self._notes.current) is not None else None
             await reveal_origin(self, origin or GLUE)
         else:
-            await self.view_now.action_open()
+            await self.views.current.action_open()
 
     @property
     def origin_under_cursor(self) -> Origin | None:
@@ -104,7 +389,7 @@ class Inspector(InspectorFrame):
         """Close the line to find words, else go back to the live request; if that is shown, leave
         Esc to the app.
         """
-        if self._find is not None:
+        if self._find_bar.display:
             self.close_find()
             return
         if not self.is_banner_up:
@@ -112,12 +397,7 @@ class Inspector(InspectorFrame):
         await self.run_action("inspector.return_to_live")
 
     def action_copy(self, form: str) -> None:
-        from tui_chat.analysis.http_text import as_curl, as_http
-
-        if self.composed is not None:
-            text = as_curl(self.composed) if form == "curl" else as_http(self.composed)
-            self.app.copy_to_clipboard(text)  # pyright: ignore[reportUnknownMemberType]  # Textual's App is generic
-            self._notify_copied("the request as curl" if form == "curl" else "the request", text)
+        copy_request(self, self.composed, form)
 
     async def on_click(self, event: events.Click) -> None:
         if event.widget is self._banner:
@@ -130,13 +410,6 @@ class Inspector(InspectorFrame):
         self._status.under = None if origin is None else CursorTarget(origin, origin, "", 0)
         self._status.rule = row.hint if row is not None else ""
         self.post_message(self.OriginPointed(origin))
-
-    async def on_rows_view_row_selected(self, event: RowsView.RowSelected) -> None:
-        event.stop()
-        if event.row.action:
-            await self.run_action(event.row.action)
-        elif event.row.origin is not None:
-            await reveal_origin(self, event.row.origin)
 
     def on_forecast_line_pressed(self, event: ForecastLine.Pressed) -> None:
         event.stop()
@@ -165,7 +438,7 @@ class Inspector(InspectorFrame):
         event.stop()
         under = event.under
         self._status.under = under
-        note, composed = self._view.note_here, self.composed
+        note, composed = self.views.payload.note_here, self.composed
         sentences = [f"{SYMBOLS[note.level]} {note.sentence}"] if note is not None else []
         if under is not None and composed is not None:
             turns, tree = composed.envelope.turns, composed.payload.tree
@@ -175,60 +448,39 @@ class Inspector(InspectorFrame):
         self._legend.current = under.origin.kind if under is not None else None
         self.post_message(self.OriginPointed(under.origin if under is not None else None))
 
-    def on_payload_view_copied(self, event: PayloadView.Copied) -> None:
+    def on_inspector_find_requested(self, event: FindRequested) -> None:
         event.stop()
-        self._notify_copied("the body", event.text)
+        self._find_bar.open()
 
-    def _notify_copied(self, what: str, text: str) -> None:
-        size = len(text.encode())
-        sentence = f"Copied {what}: {size_in_words(size)}."
-        if size > _CLIPBOARD_LIMIT:
-            sentence += " Some terminals refuse so much."
-        self.notify(sentence, severity="warning" if size > _CLIPBOARD_LIMIT else "information")
-
-    async def on_inspector_find_requested(self, event: FindRequested) -> None:
+    def on_find_bar_words_changed(self, event: FindBar.WordsChanged) -> None:
         event.stop()
-        await self._open_find()
+        count = self.views.searched.find(event.words)
+        if self.views.current is not self.views.payload:
+            self._find_bar.show(min(count, 1), count, bool(event.words))
 
-    async def _open_find(self) -> None:
-        find = self._find
-        if find is None:
-            find = self._find = FindLine()
-            await self.mount(find, after=self._body)
-        if self._find is find:  # the next key can close it
-            find.ask()
-
-    def on_find_line_typed(self, event: FindLine.Typed) -> None:
+    def on_find_bar_step_requested(self, event: FindBar.StepRequested) -> None:
         event.stop()
-        count = self._searched_view.find(event.words)
-        if self._find is not None and self.view_now is not self._view:
-            self._find.show_count(min(count, 1), count)
+        self.views.searched.action_hit(event.step)
 
-    def on_find_line_stepped(self, event: FindLine.Stepped) -> None:
+    def on_find_bar_exited(self, event: FindBar.Exited) -> None:
+        """Go back to the view; hits stay highlighted if the bar stays."""
         event.stop()
-        self._searched_view.action_hit(event.step)
-
-    def on_find_line_find_closed(self, event: FindLine.FindClosed) -> None:
-        """Go back to the body; hits stay highlighted if they are kept."""
-        event.stop()
-        self._searched_view.focus()
-        if not event.kept:
-            self.close_find()
+        self.views.searched.focus()
 
     def on_payload_view_marked(self, event: PayloadView.Marked) -> None:
         event.stop()
-        if self._find is not None and self._find.is_mounted and self.view_now is self._view:
-            self._find.show_count(event.number, event.count)
+        if self._find_bar.display and self.views.current is self.views.payload:
+            self._find_bar.show(event.number, event.count, True)
         elif event.count:
             self._status.places = f"place {event.number:,} of {event.count:,} · n N"
 
     def on_legend_picked(self, event: Legend.Picked) -> None:
         event.stop()
-        self._view.jump(event.kind)
+        self.views.payload.jump(event.kind)
 
     def on_notes_list_note_selected(self, event: NotesList.NoteSelected) -> None:
         event.stop()
         origin = event.note.origin
         if origin is None or not self.reveal(origin):
             self.notify("This note has no position in the body. Press w to go to its source.")
-        self.view_now.focus()
+        self.views.current.focus()

@@ -33,7 +33,7 @@ from tui_chat.ui.areas.inspector.payload_places import (
     row_of_kind,
 )
 from tui_chat.ui.areas.inspector.row_painter import GUTTER, Highlights, RowLook, paint_row
-from tui_chat.ui.areas.inspector.view import FindRequested, InspectorState, reveal_origin
+from tui_chat.ui.areas.inspector.view import FindRequested, InspectorState, copy_text, reveal_origin
 from tui_chat.ui.widgets.line_view import LineView
 
 LONG_BODY = 4_000
@@ -116,12 +116,6 @@ class PayloadView(LineView):
 
         number: int
         count: int
-
-    @dataclass
-    class Copied(Message):
-        """The body was copied to the clipboard."""
-
-        text: str
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__("payload", id=id, classes=classes)
@@ -582,6 +576,4 @@ class PayloadView(LineView):
     def action_copy(self) -> None:
         """Copy the exact body to the clipboard."""
         if self.payload is not None:
-            body = self.payload.body.decode()
-            self.app.copy_to_clipboard(body)  # pyright: ignore[reportUnknownMemberType]  # Textual's App is generic
-            self.post_message(self.Copied(body))
+            copy_text(self, self.payload.body.decode(), "the body")

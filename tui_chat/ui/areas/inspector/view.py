@@ -10,7 +10,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from textual.message import Message
 
@@ -22,14 +22,18 @@ from tui_chat.models.message import Message as ChatMessage
 from tui_chat.models.request import RawResponse
 from tui_chat.models.session import Entry
 from tui_chat.models.text import Origin
+from tui_chat.ui.areas.inspector.row_wrapping import size_in_words
+from tui_chat.ui.widgets.typed_app import app_of
 
 if TYPE_CHECKING:
-    from textual.app import App
     from textual.widget import Widget
 
     from tui_chat.analysis.lore_table import LoreTable
     from tui_chat.compose import Composed
     from tui_chat.models.payload import Payload
+
+_CLIPBOARD_LIMIT = 100_000
+"""Bytes above which some terminals ignore a copy to the clipboard."""
 
 InProtocol: TypeAlias = "Callable[[Composed, Protocol], Composed]"
 """Returns a request in another protocol."""
@@ -124,5 +128,14 @@ class FindRequested(Message, namespace="inspector"):
 
 async def reveal_origin(widget: Widget, origin: Origin) -> None:
     """Go to where a piece of the request came from, in whichever area has it."""
-    app = cast("App[None]", widget.app)  # pyright: ignore[reportUnknownMemberType]  Textual types it App[Unknown]
-    await app.run_action(("panes", "reveal_origin", (origin,)))
+    await app_of(widget).run_action(("panes", "reveal_origin", (origin,)))
+
+
+def copy_text(widget: Widget, text: str, what: str) -> None:
+    """Copy something of the request to the clipboard, and say so."""
+    app_of(widget).copy_to_clipboard(text)
+    size = len(text.encode())
+    sentence = f"Copied {what}: {size_in_words(size)}."
+    if size > _CLIPBOARD_LIMIT:
+        sentence += " Some terminals refuse so much."
+    widget.notify(sentence, severity="warning" if size > _CLIPBOARD_LIMIT else "information")

@@ -9,14 +9,15 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import Binding, BindingType
+from textual.widget import Widget
 
+from tui_chat.analysis.http_text import as_curl, as_http
 from tui_chat.ui.areas.inspector.row_wrapping import size_in_words
-from tui_chat.ui.areas.inspector.view import InspectorState
+from tui_chat.ui.areas.inspector.view import InspectorState, copy_text
 from tui_chat.ui.areas.inspector.views.rows_view import (
     BLANK,
     Part,
     RowsView,
-    ViewRow,
     ViewRows,
     line,
     text_part,
@@ -30,13 +31,12 @@ SETTLED = 0.25
 """Seconds without a keystroke after which the body is encoded for its size and digest."""
 
 COPY_CURL, COPY_HTTP = "copy('curl')", "copy('http')"
-"""Actions of the inspector."""
 
 
 class RequestView(RowsView):
     """Method, URL, headers with the key masked, size of the body, and what can be copied."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("y", "copy_curl", "Copy as curl", show=False)]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("y", COPY_CURL, "Copy as curl", show=False)]
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -63,8 +63,8 @@ class RequestView(RowsView):
             self._body = len(composed.body), sha256(composed.body).hexdigest()
             self.rebuild()
 
-    def action_copy_curl(self) -> None:
-        self.post_message(self.RowSelected(ViewRow((), action=COPY_CURL)))
+    def action_copy(self, form: str) -> None:
+        copy_request(self, self._composed, form)
 
     def build(self, width: int) -> ViewRows:
         """Lay out the request's lines."""
@@ -96,6 +96,14 @@ class RequestView(RowsView):
             line(("  Y ", "strong"), ("Copy as HTTP", "link"), action=COPY_HTTP, hint=_HTTP),
         ]
         return ViewRows(parts)
+
+
+def copy_request(widget: Widget, composed: Composed | None, form: str) -> None:
+    """Copy a request as `curl` or `http`; nothing happens without one."""
+    if composed is not None and form == "curl":
+        copy_text(widget, as_curl(composed), "the request as curl")
+    elif composed is not None:
+        copy_text(widget, as_http(composed), "the request")
 
 
 def _remark(words: str) -> list[Part]:

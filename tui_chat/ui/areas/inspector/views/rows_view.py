@@ -37,7 +37,7 @@ class ViewRow:
     origin: Origin | None = None
     """The origin of what it shows."""
     action: str = ""
-    """The action of Enter or a click: something that its view knows, or an action of the inspector.
+    """The action of Enter or a click: something that its view knows, or the name of an action.
     Without one they go to the origin.
     """
     hint: str = ""
@@ -221,12 +221,6 @@ class RowsView(RowList):
 
         row: ViewRow | None
 
-    @dataclass
-    class RowSelected(Message):
-        """The user wants what a row offers."""
-
-        row: ViewRow
-
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__("rows", id=id)
         self.rows = ViewRows()
@@ -357,7 +351,14 @@ class RowsView(RowList):
 
     def action_choose(self) -> None:
         if (row := self.row_here) is not None and not self.choose(row):
-            self.post_message(self.RowSelected(row))
+            self.call_later(self._follow, row)
+
+    async def _follow(self, row: ViewRow) -> None:
+        """Run the action of a row, else go to its origin."""
+        if row.action:
+            await self.run_action(row.action)
+        elif row.origin is not None:
+            await reveal_origin(self, row.origin)
 
     def row_clicked(self, row: int, event: events.Click) -> None:
         """Put the cursor on a row; do what it offers, on a double click if that is elsewhere."""

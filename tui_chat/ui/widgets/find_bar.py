@@ -1,13 +1,10 @@
-"""The find bar: words to find in the conversation, and the number of hits.
-
-It is apart from `find` because it is loaded when words are first searched for.
-"""
+"""The find bar: words to find in the conversation or the request, and the number of hits."""
 
 from __future__ import annotations
 
 from typing import ClassVar
 
-from textual import on
+from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
@@ -55,9 +52,9 @@ class FindBar(Horizontal):
     class Exited(Message):
         """The user left the bar for the hits, or ended the search."""
 
-    def __init__(self) -> None:
+    def __init__(self, placeholder: str) -> None:
         super().__init__()
-        self._input = Input(placeholder="words in this conversation", compact=True)
+        self._input = Input(placeholder=placeholder, compact=True)
         self._count = Static("", classes="find--count", markup=False)
 
     def compose(self) -> ComposeResult:
@@ -90,6 +87,10 @@ class FindBar(Horizontal):
     def _words_changed(self, event: Input.Changed) -> None:
         event.stop()
         self.post_message(self.WordsChanged(event.value))
+
+    def on_click(self, event: events.Click) -> None:
+        if event.widget is self._count:
+            self.action_step(1)
 
     def action_step(self, step: int) -> None:
         self.post_message(self.StepRequested(step))
