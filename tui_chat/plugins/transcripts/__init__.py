@@ -10,6 +10,7 @@ chatgpt, claude, open_webui, librechat
 claude_code, codex, gemini_cli, opencode, gptme, aichat, llm
                      what programs in a terminal keep
 steps                messages of answers with tool calls and their results
+content              texts, files, calls and counts in JSON of many shapes
 foreign_database     SQLite databases of other programs, opened for reading only
 
 docs/formats.md says what is imported from each format.

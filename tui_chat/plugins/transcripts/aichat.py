@@ -21,15 +21,9 @@ import yaml
 from tui_chat.interop.formats import ImportSource, TextFormat
 from tui_chat.interop.transcript_builder import FoundConversation, TranscriptBuilder
 from tui_chat.models.json_text import as_array, as_object, as_string, to_json
-from tui_chat.models.message import MESSAGE_ROLES, ToolCall
-from tui_chat.plugins.transcripts.steps import (
-    Result,
-    Step,
-    add_steps,
-    call_arguments,
-    part_of_url,
-    result_text,
-)
+from tui_chat.models.message import MESSAGE_ROLES
+from tui_chat.plugins.transcripts.content import pictures_of, result_text, texts_of
+from tui_chat.plugins.transcripts.steps import Result, Step, add_steps, chain, found_conversation
 
 _LARGEST = 64 * 2**20
 _DEEPEST = 50
@@ -74,16 +68,13 @@ def _read(pieces: Iterable[bytes], source: ImportSource) -> Iterator[FoundConver
                 continue
             has_summary = key == "messages" and index == 0 and "compressed_messages" in data
             step.is_summary = has_summary and step.role == "system"
-            step.parent = steps[-1] if steps else None
             step.model = as_string(data.get("model")) if step.role == "assistant" else ""
             steps.append(step)
     yield from faults
+    chain(steps)
     ends = add_steps(tree, steps)
-    transcript = tree.transcript(title=title, head_id=ends.get(steps[-1]) if steps else None)
-    if transcript.entries:
-        yield FoundConversation("", transcript, notes=tuple(tree.notes))
-    else:
-        yield FoundConversation("", ignored=True)
+    transcript = tree.transcript(title=title, head_id=ends.get(steps[-1] if steps else None))
+    yield found_conversation("", transcript, tree.notes)
 
 
 def _step(key: str, value: object, notes: list[str]) -> Step | None:
@@ -97,18 +88,15 @@ def _step(key: str, value: object, notes: list[str]) -> Step | None:
     content = message.get("content")
     if isinstance(content, str):
         step.texts.append(as_string(content))
-    for block in map(as_object, as_array(content)):
-        step.texts.append(as_string(block.get("text")))
-        if url := as_string(as_object(block.get("image_url")).get("url")):
-            step.parts.append(part_of_url(url, notes))
+    step.texts += texts_of(content)
+    step.parts += pictures_of(content, notes)
     tools = as_object(content)
     step.texts += [as_string(tools.get("text"))] if tools else []
-    for index, each in enumerate(map(as_object, as_array(tools.get("tool_results")))):
-        call = as_object(each.get("call"))
-        call_id = as_string(call.get("id")) or f"{key}/{index}"
-        name, given = as_string(call.get("name")) or "tool", call_arguments(call.get("arguments"))
-        step.calls.append(ToolCall(call_id, name, given))
-        step.results.append(Result(call_id, result_text(each.get("output"))))
+    for result in map(as_object, as_array(tools.get("tool_results"))):
+        call = as_object(result.get("call"))
+        call_id, name = as_string(call.get("id")), as_string(call.get("name"))
+        call_id = step.call(call_id, name, call.get("arguments"))
+        step.results.append(Result(call_id, result_text(result.get("output"))))
     return step
 
 

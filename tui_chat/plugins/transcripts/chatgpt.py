@@ -4,7 +4,8 @@
    siblings, and `current_node` is the end of the active branch.
 2. A node without a message or without content for a reader (the empty system message at the root,
    a recap of the thinking time) is skipped; its children follow its parent.
-3. `thoughts` are a separate node there, and the reasoning of the following reply here.
+3. `thoughts` are a separate node there, and the reasoning of the following reply here; thoughts
+   without one are a message of their own.
 4. An assistant's message with a `recipient` other than `all` is a tool call; the tool's message
    after it is the result.
 5. Images and files are stored beside the export under internal names. They become parts with that
@@ -15,7 +16,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from dataclasses import field
@@ -31,9 +31,11 @@ from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.citations import NO_REFERENCES, References
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.json_text import JsonObject, as_array, as_count, as_object, as_string, to_json
-from tui_chat.models.message import MESSAGE_ROLES, Message, MessageRole, Part, ToolCall
-from tui_chat.models.semantics import NO_MESSAGE_SEMANTICS, MessageSemantics, ReasoningBlock
+from tui_chat.models.message import MESSAGE_ROLES, Part
+from tui_chat.models.semantics import ReasoningBlock
 from tui_chat.models.session import EntryStatus
+from tui_chat.plugins.transcripts.content import joined, parsed
+from tui_chat.plugins.transcripts.steps import Result, Step, add_steps
 from tui_chat.protocols.common.reply_events import ReplyEvents
 
 MISSING_FILE = "An image or file beside the export was not imported; a placeholder stands for it."
@@ -60,10 +62,12 @@ def _read_conversation(data: JsonObject) -> Reading:
     if as_string(data.get("gizmo_id")):
         tree.notes.append(CUSTOM_GPT)
     model = as_string(data.get("default_model_slug"))
-    ends = _ConversationReader(tree, nodes, model).read()
+    reader = _ConversationReader(nodes, model, tree.notes)
+    steps_of = reader.read()
+    ends = add_steps(tree, reader.steps)
     transcript = tree.transcript(
         title=title,
-        head_id=ends.get(as_string(data.get("current_node"))),
+        head_id=ends.get(steps_of.get(as_string(data.get("current_node")))),
         created=created,
         updated=parse_timestamp(data.get("update_time")),
         archived=data.get("is_archived") is True,
@@ -80,8 +84,7 @@ FORMATS = (ObjectFormat(_is_conversation, _read_conversation),)
 class _Predecessor:
     """What precedes a node on its branch."""
 
-    entry_id: str | None = None
-    """The last message."""
+    step: Step | None = None
     reasoning: tuple[ReasoningBlock, ...] = ()
     """Thoughts without their reply so far."""
     thought_in: str = ""
@@ -92,16 +95,17 @@ class _Predecessor:
 
 @dataclass(slots=True)
 class _ConversationReader:
-    tree: TranscriptBuilder
     nodes: JsonObject
     model: str
-    ends: dict[str, str] = field(default_factory=dict[str, str])
-    """The message of each node, or the last one before it."""
+    notes: list[str]
+    steps: list[Step] = field(default_factory=list[Step])
 
-    def read(self) -> dict[str, str]:
+    def read(self) -> dict[str, Step]:
+        """Make the steps of all nodes; return that of each node, or the last one before it."""
         children = self._children()
         if self.nodes and not children.get(None):
             raise UnreadableConversation(".mapping", "has no first message")
+        steps_of: dict[str, Step] = {}
         waiting = [(key, _Predecessor()) for key in reversed(children.get(None, []))]
         seen = 0
         while waiting:
@@ -111,11 +115,11 @@ class _ConversationReader:
             below = children.get(key, [])
             if not below and after.reasoning:
                 after = self._add_thoughts(after)
-            if after.entry_id is not None:
-                self.ends[key] = after.entry_id
+            if after.step is not None:
+                steps_of[key] = after.step
             waiting += [(child, after) for child in reversed(below)]
-        self.tree.notes += [DETACHED] * (len(self.nodes) - seen)
-        return self.ends
+        self.notes += [DETACHED] * (len(self.nodes) - seen)
+        return steps_of
 
     def _children(self) -> dict[str | None, list[str]]:
         """Return the children of each node, in their parent's order."""
@@ -126,8 +130,8 @@ class _ConversationReader:
         for parent, keys in children.items():
             if parent is not None and len(keys) > 1:
                 named = as_array(as_object(self.nodes[parent]).get("children"))
-                place = {key: at for at, key in enumerate(named) if isinstance(key, str)}
-                keys.sort(key=lambda key, place=place: place.get(key, len(place)))
+                order = {key: index for index, key in enumerate(named) if isinstance(key, str)}
+                keys.sort(key=lambda key, order=order: order.get(key, len(order)))
         return children
 
     def _node(self, key: str, node: JsonObject, before: _Predecessor) -> _Predecessor:
@@ -135,7 +139,7 @@ class _ConversationReader:
         data = as_object(node.get("message"))
         if not data:
             if node.get("message") is not None or not isinstance(self.nodes[key], dict):
-                self.tree.notes.append(INVALID)
+                self.notes.append(INVALID)
             return before
         role = as_string(as_object(data.get("author")).get("role"))
         content, facts = as_object(data.get("content")), as_object(data.get("metadata"))
@@ -143,82 +147,59 @@ class _ConversationReader:
         recipient = as_string(data.get("recipient"))
         if kind == "thoughts" and role == "assistant":
             blocks = (*before.reasoning, *_thoughts(content))
-            return _Predecessor(before.entry_id, blocks, key, before.call_id)
+            return _Predecessor(before.step, blocks, key, before.call_id)
         if kind == "reasoning_recap":
             return before
         instructions = _instructions(content, facts)
         hidden = facts.get("is_visually_hidden_from_conversation") is True
         if (hidden and not instructions) or kind == "model_editable_context":
             if any(text for text, _ in _contents(content, kind)):
-                self.tree.notes.append(HIDDEN)
+                self.notes.append(HIDDEN)
             return before
         if role not in MESSAGE_ROLES:
-            self.tree.notes.append(UNKNOWN)
+            self.notes.append(UNKNOWN)
             return before
+        step = Step(key, role, timestamp=parse_timestamp(data.get("create_time")))
+        references = NO_REFERENCES
         if instructions:
-            sender: MessageRole = "system"
-            text, parts, references = instructions, (), NO_REFERENCES
+            step.role, text = "system", instructions
         else:
-            sender = role
-            text, parts, references = self._content(content, kind, facts)
+            text, step.parts, references = self._content(content, kind, facts)
         if kind == "code" and recipient in ("", "all"):
             text = _fenced(content, text)
-        semantics = NO_MESSAGE_SEMANTICS
-        if sender == "assistant" and (before.reasoning or references != NO_REFERENCES):
-            semantics = MessageSemantics(before.reasoning, references=references)
-        return self._message(key, data, facts, sender, recipient, text, parts, semantics, before)
-
-    def _message(
-        self,
-        key: str,
-        data: JsonObject,
-        facts: JsonObject,
-        role: MessageRole,
-        recipient: str,
-        text: str,
-        parts: tuple[Part, ...],
-        semantics: MessageSemantics,
-        before: _Predecessor,
-    ) -> _Predecessor:
-        calls: tuple[ToolCall, ...] = ()
-        if role == "assistant" and recipient not in ("", "all"):
-            calls = (ToolCall(f"call_{key}", recipient, _arguments(text)),)
-            text = ""
-        elif not (text or parts) and role != "tool":
+        call_id = ""
+        if step.role == "assistant" and recipient not in ("", "all"):
+            call_id = step.call(f"call_{key}", recipient, _arguments(text))
+        elif text or step.parts or step.role == "tool":
+            step.texts = [text]
+        else:
             return before  # the empty system message, or a reply that failed
-        if role != "assistant" and before.reasoning:
+        if step.role == "assistant":
+            step.reasoning, step.references = list(before.reasoning), references
+            step.finish = as_string(as_object(facts.get("finish_details")).get("type"))
+            step.status = _status(data, step.finish)
+            step.model = as_string(facts.get("model_slug")) or self.model
+        elif before.reasoning:
             before = self._add_thoughts(before)
-        entry_id, at = self.tree.id_of(key), parse_timestamp(data.get("create_time"))
-        if role == "tool":
+        if step.role == "tool":
+            call_id = before.call_id
             name = as_string(as_object(data.get("author")).get("name"))
-            message = Message(
-                role, text, entry_id, (), before.call_id, name, timestamp=at, parts=parts
-            )
-            self.tree.add(message, before.entry_id)
-            return _Predecessor(entry_id, call_id=before.call_id)
-        message = Message(
-            role, text, entry_id, calls, timestamp=at, semantics=semantics, parts=parts
-        )
-        if role != "assistant":
-            self.tree.add(message, before.entry_id)
-            return _Predecessor(entry_id)
-        finish = as_string(as_object(facts.get("finish_details")).get("type"))
-        model = as_string(facts.get("model_slug")) or self.model
-        self.tree.add(message, before.entry_id, _status(data, finish), model, finish)
-        return _Predecessor(entry_id, call_id=calls[0].id if calls else "")
+            result = Result(call_id, text, name, False, step.parts, step.timestamp, key)
+            step.results, step.texts, step.parts = [result], [], []
+        step.parent = before.step
+        self.steps.append(step)
+        return _Predecessor(step, call_id=call_id)
 
     def _add_thoughts(self, before: _Predecessor) -> _Predecessor:
         """Add thoughts without a reply as a message."""
-        message = Message(
-            "assistant",
-            id=self.tree.id_of(before.thought_in),
-            semantics=MessageSemantics(reasoning=before.reasoning),
-        )
-        return _Predecessor(self.tree.add(message, before.entry_id, "stopped"))
+        step = Step(before.thought_in, "assistant", before.step, status="stopped")
+        step.reasoning = list(before.reasoning)
+        self.steps.append(step)
+        return _Predecessor(step)
 
     def _content(
         self, content: JsonObject, kind: str, facts: JsonObject
-    ) -> tuple[str, tuple[Part, ...], References]:
+    ) -> tuple[str, list[Part], References]:
         """Return the text of a message, its images and files, and what it rests on."""
         texts: list[str] = []
         parts: list[Part] = []
@@ -229,12 +210,12 @@ class _ConversationReader:
                 parts.append(part)
         if "attachments" in facts:
             parts += _attached(facts, " ".join(part.file_id for part in parts))
-        self.tree.notes += [MISSING_FILE] * len(parts)
+        self.notes += [MISSING_FILE] * len(parts)
         text = "\n".join(texts)
         if not text and not parts and kind not in _KNOWN:
-            self.tree.notes.append(UNKNOWN)
+            self.notes.append(UNKNOWN)
         text, references = _with_sources(text, facts)
-        return text, tuple(parts), references
+        return text, parts, references
 
 
 _KNOWN = ("", "text", "multimodal_text", "code", "execution_output")
@@ -279,7 +260,7 @@ def _thoughts(content: JsonObject) -> Iterator[ReasoningBlock]:
     for thought in map(as_object, as_array(content.get("thoughts"))):
         summary = as_string(thought.get("summary"))
         text = as_string(thought.get("content"))
-        if whole := "\n\n".join(filter(None, (f"**{summary}**" if summary else "", text))):
+        if whole := joined((f"**{summary}**" if summary else "", text)):
             yield ReasoningBlock(Protocol.OPENAI_RESPONSES, whole, kind="summary")
 
 
@@ -295,17 +276,12 @@ def _instructions(content: JsonObject, facts: JsonObject) -> str:
         as_string(content.get("user_profile")) or as_string(stored.get("about_user_message")),
         as_string(content.get("user_instructions")) or as_string(stored.get("about_model_message")),
     )
-    return "\n\n".join(filter(None, texts))
+    return joined(texts)
 
 
 def _arguments(text: str) -> str:
     """Return the text of a tool call as a JSON object, which protocols require."""
-    try:
-        if isinstance(json.loads(text), dict):
-            return text
-    except (ValueError, RecursionError):
-        pass
-    return to_json({"input": text})
+    return text if isinstance(parsed(text), dict) else to_json({"input": text})
 
 
 def _fenced(content: JsonObject, text: str) -> str:

@@ -12,7 +12,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import field
 
 from tui_chat.interop.formats import ObjectFormat, Reading
 from tui_chat.interop.timestamps import parse_timestamp
@@ -21,18 +20,18 @@ from tui_chat.interop.transcript_builder import (
     UnreadableConversation,
     references_of,
 )
-from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.citations import NO_REFERENCES
-from tui_chat.models.endpoint import Protocol
-from tui_chat.models.json_text import JsonObject, as_array, as_count, as_object, as_string, to_json
-from tui_chat.models.message import Message, Part, ToolCall
-from tui_chat.models.semantics import NO_MESSAGE_SEMANTICS, MessageSemantics, ReasoningBlock
-from tui_chat.models.session import EntryStatus
+from tui_chat.models.json_text import JsonObject, as_array, as_count, as_object, as_string
+from tui_chat.models.message import Part
+from tui_chat.plugins.transcripts.content import (
+    MISSING_FILE,
+    anthropic_reasoning,
+    joined,
+    texts_of,
+)
+from tui_chat.plugins.transcripts.steps import Result, Step, add_steps, chain
 from tui_chat.protocols.common.reply_events import ReplyEvents
 
-MISSING_FILE = "An image or file is not in the export; a placeholder stands for it."
 UNKNOWN = "A block of an unknown type was skipped."
-DETACHED = "A message outside the tree was skipped."
 
 _SILENT_BLOCKS = ("token_budget", "flag")
 """Types of blocks without content for a reader."""
@@ -55,22 +54,30 @@ def _read_conversation(data: JsonObject) -> Reading:
     tree = TranscriptBuilder(
         "claude", *([name] if name else ["", title, as_string(data.get("created_at"))])
     )
-    messages = [as_object(each) for each in as_array(data.get("chat_messages"))]
-    for index, each in enumerate(messages):
-        if as_string(each.get("sender")) not in ("human", "assistant"):
+    messages = [as_object(message) for message in as_array(data.get("chat_messages"))]
+    for index, message in enumerate(messages):
+        if as_string(message.get("sender")) not in ("human", "assistant"):
             raise UnreadableConversation(
                 f".chat_messages[{index}].sender", "must be human or assistant"
             )
-    keys = [as_string(each.get("uuid")) or str(index) for index, each in enumerate(messages)]
-    ends: dict[str, str | None] = {}
     model = as_string(data.get("model"))
-    for key, parent, message in _in_order(keys, messages, tree):
-        before = ends.get(parent) if parent is not None else None
-        ends[key] = _MessageReader(tree, key, message, model, before).read()
-    shown = as_string(data.get("current_leaf_message_uuid"))
+    replies: dict[str, list[Step]] = {}
+    parents: dict[str, str] = {}
+    for index, message in enumerate(messages):
+        key = as_string(message.get("uuid")) or str(index)
+        replies[key] = _MessageReader(key, message, model, tree.notes).read()
+        parents[key] = as_string(message.get("parent_message_uuid"))
+    steps = [step for reply in replies.values() for step in reply]
+    chain(steps)
+    if not replies.keys().isdisjoint(parents.values()):
+        for key, parent in parents.items():
+            replies[key][0].parent = replies[parent][-1] if parent in replies else None
+    ends = add_steps(tree, steps)
+    active = replies.get(as_string(data.get("current_leaf_message_uuid")))
+    head_id = ends.get(active[-1]) if active else None
     transcript = tree.transcript(
         title=title,
-        head_id=ends.get(shown) or (ends.get(keys[-1]) if keys else None),
+        head_id=head_id or (ends.get(steps[-1]) if steps else None),
         created=parse_timestamp(data.get("created_at")),
         updated=parse_timestamp(data.get("updated_at")),
         pinned=data.get("is_starred") is True,
@@ -85,102 +92,87 @@ FORMATS = (
 )
 
 
-def _in_order(
-    keys: list[str], messages: list[JsonObject], tree: TranscriptBuilder
-) -> Iterator[tuple[str, str | None, JsonObject]]:
-    """Yield key, parent's key and message, parents first."""
-    by_key = dict(zip(keys, messages, strict=True))
-    parents = [as_string(each.get("parent_message_uuid")) for each in messages]
-    if not any(parent in by_key for parent in parents):
-        yield from zip(keys, [None, *keys], messages, strict=False)
-        return
-    children: dict[str | None, list[str]] = {}
-    for key, parent in dict(zip(keys, parents, strict=True)).items():
-        children.setdefault(parent if parent in by_key else None, []).append(key)
-    waiting: list[tuple[str, str | None]] = [
-        (key, None) for key in reversed(children.get(None, []))
-    ]
-    seen = 0
-    while waiting:
-        key, parent = waiting.pop()
-        seen += 1
-        yield key, parent, by_key[key]
-        waiting += [(child, key) for child in reversed(children.get(key, []))]
-    tree.notes += [DETACHED] * (len(messages) - seen)
-
-
-@dataclass(slots=True)
 class _MessageReader:
-    """Reads one message of the export, which becomes one or several."""
+    """Reads one message of the export, which becomes a step for each round of tool use."""
 
-    tree: TranscriptBuilder
-    key: str
-    data: JsonObject
-    model: str
-    before: str | None
-    """The last message added before."""
-    added: int = 0
-    text: str = ""
-    joined: bool = True
-    """True if the next text continues the last one."""
-    reasoning: list[ReasoningBlock] = field(default_factory=list[ReasoningBlock])
-    calls: list[ToolCall] = field(default_factory=list[ToolCall])
-    parts: list[Part] = field(default_factory=list[Part])
-    references: ReplyEvents = field(default_factory=ReplyEvents)
+    def __init__(self, key: str, data: JsonObject, model: str, notes: list[str]) -> None:
+        self._key = key
+        self._data = data
+        self._model = model
+        self._notes = notes
+        self._steps: list[Step] = []
+        self._messages = 0
+        """The number of messages so far, results among them."""
+        self._continues = True
+        """True if the next text continues the last one: citations split a text into blocks."""
+        self._references = ReplyEvents()
+        self._step = self._begin()
 
-    def read(self) -> str | None:
-        """Add the message; return the last message added, or the one before if there was none."""
-        self.parts += self._attached()
-        for block in map(as_object, as_array(self.data.get("content"))):
+    def read(self) -> list[Step]:
+        """Return its steps."""
+        self._step.parts += self._attached()
+        for block in map(as_object, as_array(self._data.get("content"))):
             self._block(block)
-        if not (self.added or self.text):
-            self.text = as_string(self.data.get("text"))
-        self._end_round()
-        return self.before
+        if not any(step.results or any(step.texts) for step in self._steps):
+            self._step.texts = [as_string(self._data.get("text"))]
+        self._end()
+        return self._steps
+
+    def _begin(self) -> Step:
+        key = f"{self._key}/{self._messages}" if self._messages else self._key
+        step = Step(key, "user", timestamp=parse_timestamp(self._data.get("created_at")))
+        if as_string(self._data.get("sender")) == "assistant":
+            step.role, step.model = "assistant", self._model
+            if as_string(self._data.get("stop_reason")) == "user_canceled":
+                step.status = "stopped"
+        self._steps.append(step)
+        self._continues = True
+        self._references = ReplyEvents()
+        return step
+
+    def _end(self) -> None:
+        """Complete the message of the step, which its results follow."""
+        self._messages += self._step.has_message
+        self._step.references = references_of(self._references, joined(self._step.texts))
 
     def _block(self, block: JsonObject) -> None:
-        match as_string(block.get("type")):
+        kind = as_string(block.get("type"))
+        step = self._step
+        if step.results and kind != "tool_result":
+            step = self._step = self._begin()
+        match kind:
             case "text" | "voice_note":
                 self._text(as_string(block.get("text")), as_array(block.get("citations")))
-            case "thinking":
-                text, signature = (
-                    as_string(block.get("thinking")),
-                    as_string(block.get("signature")),
-                )
-                self.reasoning.append(ReasoningBlock(Protocol.ANTHROPIC, text, signature))
-            case "redacted_thinking":
-                data = as_string(block.get("data"))
-                self.reasoning.append(ReasoningBlock(Protocol.ANTHROPIC, encrypted=data))
+            case "thinking" | "redacted_thinking":
+                step.reasoning.append(anthropic_reasoning(block))
             case "tool_use":
-                tool_input = block.get("input")
-                arguments = tool_input if isinstance(tool_input, str) else to_json(tool_input or {})
-                call_id = (
-                    as_string(block.get("id")) or f"call_{self.key}_{self.added}_{len(self.calls)}"
-                )
-                self.calls.append(ToolCall(call_id, as_string(block.get("name")), arguments))
-                self.joined = False
+                call_id = as_string(block.get("id"))
+                call_id = call_id or f"call_{self._key}_{self._messages}_{len(step.calls)}"
+                step.call(call_id, as_string(block.get("name")), block.get("input"))
+                self._continues = False
             case "tool_result":
                 self._result(block)
             case kind if kind not in _SILENT_BLOCKS:
-                self.tree.notes.append(UNKNOWN)
+                self._notes.append(UNKNOWN)
             case _:
                 pass
 
     def _text(self, text: str, citations: list[object]) -> None:
-        # Citations split a text into blocks.
-        between = "" if self.joined or not self.text or not text else "\n\n"
-        self.text += between
+        texts = self._step.texts
+        if not self._continues or not texts:
+            texts.append("")
+        before = len(joined([*texts[:-1], "…"])) - 1 + len(texts[-1])
         for citation in map(as_object, citations):
-            self._cite(citation, len(self.text), len(text))
-        self.text += text
-        self.joined = True
+            self._cite(citation, before, len(text))
+        texts[-1] += text
+        self._continues = True
 
     def _cite(self, citation: JsonObject, base: int, length: int) -> None:
         """Add a citation of the text of `length` at `base`, or of a place within it."""
-        of = [citation, as_object(citation.get("details"))]
-        of += map(as_object, as_array(citation.get("sources"))[:1])
+        facts = [citation, as_object(citation.get("details"))]
+        facts += map(as_object, as_array(citation.get("sources"))[:1])
         title, url = (
-            next(filter(None, (as_string(each.get(key)) for each in of)), "")
+            next(filter(None, (as_string(fact.get(key)) for fact in facts)), "")
             for key in ("title", "url")
         )
         if not title and not url:
@@ -188,77 +180,42 @@ class _MessageReader:
         start, end = as_count(citation.get("start_index")), as_count(citation.get("end_index"))
         if start is None or end is None or not start <= end <= length:
             start, end = 0, length
-        number = self.references.add_source(title, url)
-        self.references.add_citation(number, base + start, base + end)
+        number = self._references.add_source(title, url)
+        self._references.add_citation(number, base + start, base + end)
 
     def _result(self, block: JsonObject) -> None:
-        calls = self.calls
-        self._end_round()
+        step = self._step
         call_id = as_string(block.get("tool_use_id"))
-        if not call_id and calls:
-            call_id = calls[0].id
+        if not step.results:
+            self._end()
+            call_id = call_id or (step.calls[0].id if step.calls else "")
         content = block.get("content")
-        texts = [as_string(as_object(each).get("text")) for each in as_array(content)]
-        failed = True if block.get("is_error") is True else None
-        text = content if isinstance(content, str) else "\n".join(filter(None, texts))
-        self._add(
-            Message(
-                "tool",
-                as_string(text),
-                self._next_id(),
-                tool_call_id=call_id,
-                name=as_string(block.get("name")),
-                timestamp=parse_timestamp(self.data.get("created_at")),
-                semantics=MessageSemantics(failed=True) if failed else NO_MESSAGE_SEMANTICS,
+        text = "\n".join(filter(None, texts_of(content)))
+        key = f"{self._key}/{self._messages}" if self._messages else self._key
+        self._messages += 1
+        step.results.append(
+            Result(
+                call_id,
+                as_string(content) if isinstance(content, str) else text,
+                as_string(block.get("name")),
+                failed=block.get("is_error") is True,
+                timestamp=step.timestamp,
+                key=key,
             )
         )
 
-    def _end_round(self) -> None:
-        """Add the blocks so far as a message, if there are any."""
-        if not (self.text or self.reasoning or self.calls or self.parts):
-            return
-        reply = as_string(self.data.get("sender")) == "assistant"
-        semantics = NO_MESSAGE_SEMANTICS
-        references = references_of(self.references, self.text)
-        if self.reasoning or references != NO_REFERENCES:
-            semantics = MessageSemantics(tuple(self.reasoning), references=references)
-        stopped = reply and as_string(self.data.get("stop_reason")) == "user_canceled"
-        self._add(
-            Message(
-                "assistant" if reply else "user",
-                self.text,
-                self._next_id(),
-                tool_calls=tuple(self.calls),
-                timestamp=parse_timestamp(self.data.get("created_at")),
-                semantics=semantics,
-                parts=tuple(self.parts),
-            ),
-            status="stopped" if stopped else "complete",
-            model=self.model if reply else "",
-        )
-        self.text, self.joined = "", True
-        self.reasoning, self.calls, self.parts = [], [], []
-        self.references = ReplyEvents()
-
-    def _add(self, message: Message, *, status: EntryStatus = "complete", model: str = "") -> None:
-        self.before = self.tree.add(message, self.before, status, model)
-        self.added += 1
-
-    def _next_id(self) -> str:
-        return self.tree.id_of(f"{self.key}/{self.added}" if self.added else self.key)
-
     def _attached(self) -> Iterator[Part]:
-        for each in map(as_object, as_array(self.data.get("attachments"))):
-            name, text = as_string(each.get("file_name")), as_string(each.get("extracted_content"))
-            if text:
+        for attachment in map(as_object, as_array(self._data.get("attachments"))):
+            name = as_string(attachment.get("file_name"))
+            if text := as_string(attachment.get("extracted_content")):
                 yield Part("file", "text/plain", text=text, name=name)
             elif name:
-                self.tree.notes.append(MISSING_FILE)
-                yield Part("file", file_id=as_string(each.get("id")) or name, name=name)
-        files = as_array(self.data.get("files_v2")) or as_array(self.data.get("files"))
-        for each in map(as_object, files):
-            name = as_string(each.get("file_name"))
-            if file_id := as_string(each.get("file_uuid")) or name:
-                self.tree.notes.append(MISSING_FILE)
-                kind = "image" if as_string(each.get("file_kind")) == "image" else "file"
+                self._notes.append(MISSING_FILE)
+                yield Part("file", file_id=as_string(attachment.get("id")) or name, name=name)
+        files = as_array(self._data.get("files_v2")) or as_array(self._data.get("files"))
+        for file in map(as_object, files):
+            name = as_string(file.get("file_name"))
+            if file_id := as_string(file.get("file_uuid")) or name:
+                self._notes.append(MISSING_FILE)
+                kind = "image" if as_string(file.get("file_kind")) == "image" else "file"
                 yield Part(kind, file_id=file_id, name=name)

@@ -16,7 +16,6 @@ The format is internal to the program; this was read from files of its versions 
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import field, replace
@@ -29,25 +28,30 @@ from tui_chat.interop.json_stream import JsonLines
 from tui_chat.interop.timestamps import parse_timestamp
 from tui_chat.interop.transcript_builder import FoundConversation, TranscriptBuilder, stable_id
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.endpoint import Protocol
 from tui_chat.models.json_text import JsonObject, as_array, as_count, as_object, as_string, to_json
-from tui_chat.models.message import Part, ToolCall
-from tui_chat.models.semantics import ReasoningBlock
+from tui_chat.models.message import Part
 from tui_chat.models.transcript import SessionTranscript
 from tui_chat.models.usage import Usage
 from tui_chat.plugins.transcripts.claude_code_requests import RequestRecords
+from tui_chat.plugins.transcripts.content import (
+    anthropic_reasoning,
+    cut_elements,
+    joined,
+    parsed,
+    part_of_base64,
+    texts_of,
+    total,
+    unknown_content,
+)
 from tui_chat.plugins.transcripts.steps import (
+    SUBAGENT,
     Result,
     Step,
     add_steps,
-    call_arguments,
-    cut_elements,
-    part_of_base64,
-    unknown_content,
+    found_conversation,
+    read_records,
 )
 
-_SUBAGENT = "subagent"
-"""The tag of a subagent's session."""
 _TYPES = frozenset({
     "user", "assistant", "system", "attachment", "summary", "custom-title", "ai-title",
     "last-prompt", "queue-operation", "mode", "permission-mode", "file-history-snapshot",
@@ -60,7 +64,6 @@ _INSERTED = re.compile(
     r"system-reminder|ide_|user-prompt-submit-hook)|\[Request interrupted by user)"
 )
 """How a text begins that the program put in."""
-_NAME = re.compile(r"[\w.-]{1,200}")
 _INTERRUPTED = "[Request interrupted by user"
 _LARGEST_META = 2**16
 _MOST_SUBAGENTS = 1_000
@@ -86,6 +89,12 @@ class _Conversation:
     by_message: dict[str, Step] = field(default_factory=dict[str, Step])
     by_call: dict[str, Step] = field(default_factory=dict[str, Step])
     agent: str = ""
+
+    def connect(self) -> None:
+        """Give each step its parent. One that is not in the file is replaced by the step before."""
+        for step in self.steps:
+            if named := self.parents.get(step, ""):
+                step.parent = self.by_uuid.get(named, self.previous.get(step))
 
 
 @dataclass(slots=True)
@@ -132,8 +141,8 @@ class _SessionReader:
             case "ai-title":
                 self.titles[kind] = as_string(data.get("aiTitle"))
             case "summary":
-                found = as_string(data.get("leafUuid")), as_string(data.get("summary"))
-                self.summaries.append(found)
+                summary = as_string(data.get("leafUuid")), as_string(data.get("summary"))
+                self.summaries.append(summary)
             case "last-prompt":
                 self.leaf, self.after_leaf = as_string(data.get("leafUuid")), False
             case _:
@@ -158,7 +167,7 @@ class _SessionReader:
         step = Step(
             uuid,
             "assistant" if role == "assistant" else "user",
-            at=parse_timestamp(data.get("timestamp")),
+            timestamp=parse_timestamp(data.get("timestamp")),
         )
         if talk.steps:
             talk.previous[step] = talk.steps[-1]
@@ -208,17 +217,11 @@ class _SessionReader:
             match as_string(block.get("type")):
                 case "text":
                     step.texts.append(as_string(block.get("text")))
-                case "thinking":
-                    text, sign = as_string(block.get("thinking")), as_string(block.get("signature"))
-                    step.reasoning.append(ReasoningBlock(Protocol.ANTHROPIC, text, sign))
-                case "redacted_thinking":
-                    hidden = as_string(block.get("data"))
-                    step.reasoning.append(ReasoningBlock(Protocol.ANTHROPIC, encrypted=hidden))
+                case "thinking" | "redacted_thinking":
+                    step.reasoning.append(anthropic_reasoning(block))
                 case "tool_use" | "server_tool_use":
-                    call_id = as_string(block.get("id")) or f"{uuid}/{len(step.calls)}"
-                    name, given = as_string(block.get("name")), call_arguments(block.get("input"))
-                    step.calls.append(ToolCall(call_id, name, given))
-                    talk.by_call[call_id] = step
+                    call_id, name = as_string(block.get("id")), as_string(block.get("name"))
+                    talk.by_call[step.call(call_id, name, block.get("input"))] = step
                 case kind if kind.endswith("_tool_result"):  # of a tool that the provider runs
                     step.results.append(_hosted_result(block))
                 case _:
@@ -226,14 +229,14 @@ class _SessionReader:
 
     def _user(self, talk: _Conversation, data: JsonObject, message: JsonObject, uuid: str) -> None:
         blocks = list(_blocks(message.get("content")))
-        at = parse_timestamp(data.get("timestamp"))
+        timestamp = parse_timestamp(data.get("timestamp"))
         owner: Step | None = None
         others: list[JsonObject] = []
         for block in blocks:
             if as_string(block.get("type")) != "tool_result":
                 others.append(block)
                 continue
-            result = _result(block, at)
+            result = _result(block, timestamp)
             self._note_unknown(_blocks(block.get("content")))
             owner = talk.by_call.get(result.call_id)
             if owner is None:
@@ -247,7 +250,7 @@ class _SessionReader:
         self._note_unknown(others)
         is_summary = data.get("isCompactSummary") is True
         if is_summary:
-            texts = [as_string(block.get("text")) for block in others]
+            texts = texts_of(others)
         elif data.get("isMeta") is True:
             texts, parts = [], []
         if _was_interrupted(others) and talk.steps and talk.steps[-1].role == "assistant":
@@ -267,21 +270,27 @@ class _SessionReader:
             if as_string(block.get("type")) not in ("text", "image", "document")
         )
 
-    def with_requests(
-        self, transcript: SessionTranscript, tree: TranscriptBuilder
+    def transcript(
+        self, talk: _Conversation, tree: TranscriptBuilder, title: str = ""
     ) -> SessionTranscript:
-        """Return a transcript with the requests of its replies."""
+        """Return the transcript of a conversation, with the requests of its replies. The last
+        message is that of the branch that the program would show.
+        """
+        talk.connect()
+        ends = add_steps(tree, talk.steps)
+        last = talk.steps[-1] if talk.steps else None
+        if talk is self.main and not self.after_leaf:
+            last = talk.by_uuid.get(self.leaf, last)
+        is_main = talk is self.main
+        transcript = tree.transcript(
+            title=self.title() if is_main else title,
+            head_id=ends.get(last),
+            tags=() if is_main else (SUBAGENT,),
+        )
         ids = {entry.message.id for entry in transcript.entries}
         replies = {name: tree.id_of(step.key) for name, step in self.answered.items()}
-        known = {name: reply for name, reply in replies.items() if reply in ids}
-        return replace(transcript, requests=self.requests.rebuilt(known))
-
-    def head(self, ends: dict[Step, str]) -> str | None:
-        """Return the last message of the branch that the program would show."""
-        leaf = self.main.by_uuid.get(self.leaf)
-        if leaf is None or self.after_leaf:
-            leaf = self.main.steps[-1] if self.main.steps else None
-        return ends.get(leaf) if leaf is not None else None
+        stored = {name: reply for name, reply in replies.items() if reply in ids}
+        return replace(transcript, requests=self.requests.rebuilt(stored))
 
     def title(self) -> str:
         """Return the user's title, else the program's; empty if there is none for this file."""
@@ -296,8 +305,8 @@ def _blocks(content: object) -> Iterator[JsonObject]:
     if isinstance(content, str):
         yield {"type": "text", "text": content}
     else:
-        for each in as_array(content):
-            yield {"type": "text", "text": each} if isinstance(each, str) else as_object(each)
+        for item in as_array(content):
+            yield {"type": "text", "text": item} if isinstance(item, str) else as_object(item)
 
 
 def _fill_queued(step: Step, attachment: JsonObject) -> None:
@@ -310,21 +319,19 @@ def _fill_queued(step: Step, attachment: JsonObject) -> None:
 def _hosted_result(block: JsonObject) -> Result:
     """Return the result of a provider's tool: its texts, titles and addresses, or its error."""
     content = block.get("content")
-    blocks = [as_object(each) for each in as_array(content) or [content]]
+    blocks = [as_object(item) for item in as_array(content) or [content]]
     keys = ("title", "url", "text", "stdout", "stderr", "error_code")
-    lines = ["\n".join(filter(None, (as_string(each.get(key)) for key in keys))) for each in blocks]
-    failed = any("error_code" in each for each in blocks)
-    text = "\n\n".join(filter(None, lines))
-    return Result(as_string(block.get("tool_use_id")), text, failed=failed)
+    lines = ["\n".join(filter(None, (as_string(item.get(key)) for key in keys))) for item in blocks]
+    failed = any("error_code" in item for item in blocks)
+    return Result(as_string(block.get("tool_use_id")), joined(lines), failed=failed)
 
 
 def _is_placeholder(content: object) -> bool:
-    texts = [as_string(block.get("text")) for block in _blocks(content)]
-    return texts == ["No response requested."]
+    return texts_of(list(_blocks(content))) == ["No response requested."]
 
 
 def _was_interrupted(blocks: Sequence[JsonObject]) -> bool:
-    return any(as_string(block.get("text")).startswith(_INTERRUPTED) for block in blocks)
+    return any(text.startswith(_INTERRUPTED) for text in texts_of(blocks))
 
 
 def _own_content(blocks: Sequence[JsonObject]) -> tuple[list[str], list[Part]]:
@@ -353,65 +360,49 @@ def _part(block: JsonObject) -> Part | None:
     return part_of_base64(source.get("data"), source.get("media_type"), name)
 
 
-def _result(block: JsonObject, at: float | None) -> Result:
+def _result(block: JsonObject, timestamp: float | None) -> Result:
     content = list(_blocks(block.get("content")))
-    texts = [as_string(each.get("text")) for each in content]
     return Result(
         as_string(block.get("tool_use_id")),
-        "\n\n".join(filter(None, texts)),
+        joined(texts_of(content)),
         failed=block.get("is_error") is True,
-        parts=[part for each in content if (part := _part(each))],
-        at=at,
+        parts=[part for item in content if (part := _part(item))],
+        timestamp=timestamp,
     )
 
 
 def _usage(counts: JsonObject) -> Usage:
     """Return the usage in Anthropic's counts, which list the cache apart from the input."""
-    fresh = as_count(counts.get("input_tokens"))
     cached = as_count(counts.get("cache_read_input_tokens"))
     written = as_count(counts.get("cache_creation_input_tokens"))
-    apart = (cached or 0) + (written or 0)
-    total = None if fresh is None else fresh + apart
-    output = as_count(counts.get("output_tokens"))
-    return Usage(total, output, cached, written)
-
-
-def _connect(talk: _Conversation) -> None:
-    """Give each step its parent. One that is not in the file is replaced by the step before."""
-    for step in talk.steps:
-        named = talk.parents.get(step, "")
-        if named:
-            step.parent = talk.by_uuid.get(named, talk.previous.get(step))
+    fresh, output = as_count(counts.get("input_tokens")), as_count(counts.get("output_tokens"))
+    return Usage(total(fresh, cached, written), output, cached, written)
 
 
 def _read_lines(lines: JsonLines, source: ImportSource) -> Iterator[FoundConversation]:
     reader = _SessionReader()
-    for _, record in lines:
-        if fault := reader.take(record):
-            lines.fault(fault)
-    yield from lines.faults()
+    yield from read_records(lines, reader.take)
     yield from _conversations(reader, source)
 
 
 def _conversations(reader: _SessionReader, source: ImportSource) -> Iterator[FoundConversation]:
     if not reader.main.steps and len(reader.sides) == 1:  # a subagent's own file
         (side,) = reader.sides.values()
-        title = as_string(_meta(source.path).get("description")) if source.path else ""
+        title = as_string(subagent_facts(source.path).get("description")) if source.path else ""
         yield _subagent(reader, side, title)
         return
     tree = TranscriptBuilder("claude-code", reader.session or source.name)
-    _connect(reader.main)
-    ends = add_steps(tree, reader.main.steps)
-    transcript = tree.transcript(title=reader.title(), head_id=reader.head(ends))
-    transcript = reader.with_requests(transcript, tree)
-    notes = (*reader.notes, *tree.notes)
-    if transcript.entries:
-        beside = tuple(reader.subagents.items())
-        yield FoundConversation("", transcript, notes=notes, project=reader.cwd, subagents=beside)
-    elif not reader.sides:
-        yield FoundConversation("", ignored=True)
+    conversation = found_conversation(
+        "",
+        reader.transcript(reader.main, tree),
+        reader.notes,
+        project=reader.cwd,
+        subagents=reader.subagents,
+    )
+    if not conversation.ignored or not reader.sides:
+        yield conversation
     calls = {
-        as_string(_arguments(call).get("prompt")): call.id
+        as_string(as_object(parsed(call.arguments)).get("prompt")): call.id
         for step in reader.main.steps
         for call in step.calls
         if call.name in ("Agent", "Task")
@@ -424,27 +415,17 @@ def _conversations(reader: _SessionReader, source: ImportSource) -> Iterator[Fou
         yield from _subagent_files(source, source.path, reader.session, tree.session_id)
 
 
-def _arguments(call: ToolCall) -> JsonObject:
-    try:
-        return as_object(json.loads(call.arguments))
-    except (ValueError, RecursionError):
-        return {}
-
-
 def _subagent(
     reader: _SessionReader, side: _Conversation, title: str, parent: str = "", call_id: str = ""
 ) -> FoundConversation:
-    _connect(side)
-    tree = TranscriptBuilder("claude-code", reader.session, side.agent)
-    ends = add_steps(tree, side.steps)
-    transcript = tree.transcript(title=title, head_id=ends.get(side.steps[-1]), tags=(_SUBAGENT,))
-    transcript = reader.with_requests(transcript, tree)
-    parent = parent or stable_id("claude-code", reader.session)
-    place = f"subagent {side.agent}"
-    if not transcript.entries:
-        return FoundConversation(place, ignored=True)
-    return FoundConversation(
-        place, transcript, parent_id=parent, call_id=call_id, project=reader.cwd
+    return found_conversation(
+        f"subagent {side.agent}",
+        reader.transcript(
+            side, TranscriptBuilder("claude-code", reader.session, side.agent), title
+        ),
+        parent_id=parent or stable_id("claude-code", reader.session),
+        call_id=call_id,
+        project=reader.cwd,
     )
 
 
@@ -461,28 +442,24 @@ def _subagent_files(
         if file in source.companions or file.is_symlink():
             continue
         try:
-            lines = JsonLines(source.pieces(file))
             reader = _SessionReader()
-            for _, record in lines:
-                if fault := reader.take(record):
-                    lines.fault(fault)
+            yield from read_records(JsonLines(source.pieces(file)), reader.take, place)
         except InputError as error:
             yield FoundConversation(place, fault=str(error))
             continue
-        yield from lines.faults(place)
-        meta = _meta(file)
+        meta = subagent_facts(file)
         title, call_id = as_string(meta.get("description")), as_string(meta.get("toolUseId"))
         for side in reader.sides.values():
             reader.session = session or reader.session
             yield _subagent(reader, side, title, parent, call_id)
 
 
-def _meta(file: Path) -> JsonObject:
+def subagent_facts(file: Path) -> JsonObject:
     """Return what is known about a subagent beside its file."""
     try:
         data = read_file(file.with_name(f"{file.stem}.meta.json"), _LARGEST_META)
-        return as_object(json.loads(data))
-    except (InputError, ValueError, RecursionError):
+        return as_object(parsed(data.decode()))
+    except (InputError, ValueError):
         return {}
 
 
@@ -497,11 +474,8 @@ def _read_export(data: JsonObject) -> Reading:
     for record in records:
         if fault := reader.take(as_object(record)):
             reader.notes.append(f"A damaged record was skipped: it {fault}.")
-    _connect(reader.main)
     tree = TranscriptBuilder("claude-code", reader.session or to_json(records[:1]))
-    ends = add_steps(tree, reader.main.steps)
-    transcript = tree.transcript(title=reader.title(), head_id=reader.head(ends))
-    return transcript, reader.notes
+    return reader.transcript(reader.main, tree), reader.notes
 
 
 FORMATS = (

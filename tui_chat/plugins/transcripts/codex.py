@@ -13,7 +13,6 @@ The format is internal to the program; this was read from files of its versions 
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from dataclasses import field
@@ -21,21 +20,28 @@ from dataclasses import field
 from tui_chat.interop.formats import ImportSource, LinesFormat
 from tui_chat.interop.json_stream import JsonLines
 from tui_chat.interop.timestamps import parse_timestamp
-from tui_chat.interop.transcript_builder import FoundConversation, TranscriptBuilder
+from tui_chat.interop.transcript_builder import FoundConversation, TranscriptBuilder, stable_id
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.json_text import JsonObject, as_array, as_count, as_object, as_string, to_json
-from tui_chat.models.message import Part, ToolCall
+from tui_chat.models.message import Part
 from tui_chat.models.semantics import ReasoningBlock
 from tui_chat.models.usage import Usage
+from tui_chat.plugins.transcripts.content import (
+    joined,
+    parsed,
+    pictures_of,
+    result_text,
+    texts_of,
+    unknown_content,
+)
 from tui_chat.plugins.transcripts.steps import (
+    SUBAGENT,
     Result,
     Step,
     add_steps,
-    call_arguments,
-    part_of_url,
-    result_text,
-    unknown_content,
+    found_conversation,
+    read_records,
 )
 
 _TYPES = frozenset({"session_meta", "response_item", "event_msg", "turn_context", "compacted"})
@@ -60,6 +66,12 @@ _HOSTED = {
     "tool_search_call": "tool_search",
 }
 """Calls that the provider runs, and their names here."""
+_ARGUMENTS = {
+    "function_call": "arguments",
+    "custom_tool_call": "input",
+    "local_shell_call": "action",
+}
+"""The keys of the arguments of calls."""
 _CONTENT = frozenset({"input_text", "output_text", "text", "input_image"})
 """Types of content that are read, of messages and of outputs."""
 
@@ -72,7 +84,7 @@ def _is_record(data: JsonObject) -> bool:
 
 def _is_bare_item(data: JsonObject) -> bool:
     """Return True for an item of the oldest files, which have no payload around it."""
-    kinds = {as_string(as_object(each).get("type")) for each in as_array(data.get("content"))}
+    kinds = {as_string(as_object(block).get("type")) for block in as_array(data.get("content"))}
     if as_string(data.get("type")) == "message":
         return not kinds.isdisjoint({"input_text", "output_text"})
     return as_string(data.get("type")) in _ITEMS and ("call_id" in data or "summary" in data)
@@ -92,7 +104,7 @@ class _RolloutReader:
     """The user's messages of the active path."""
     by_call: dict[str, Step] = field(default_factory=dict[str, Step])
     notes: list[str] = field(default_factory=list[str])
-    at: float | None = None
+    timestamp: float | None = None
     has_events: bool = False
     """True if user messages are repeated as events."""
     maybe_inserted: list[Step] = field(default_factory=list[Step])
@@ -101,7 +113,7 @@ class _RolloutReader:
     def take(self, data: JsonObject) -> str:
         """Take in a record; return why it cannot be used, empty if it can."""
         kind = data.get("type")
-        self.at = parse_timestamp(data.get("timestamp")) or self.at
+        self.timestamp = parse_timestamp(data.get("timestamp")) or self.timestamp
         if _is_bare_item(data):
             self._item(data)
             return ""
@@ -130,9 +142,8 @@ class _RolloutReader:
         return ""
 
     def _add(self, role: str) -> Step:
-        step = Step(
-            str(len(self.steps)), "user" if role == "user" else "assistant", self.before, at=self.at
-        )
+        key, sender = str(len(self.steps)), "user" if role == "user" else "assistant"
+        step = Step(key, sender, self.before, timestamp=self.timestamp)
         self.steps.append(step)
         self.before = step
         return step
@@ -151,28 +162,20 @@ class _RolloutReader:
             case "reasoning":
                 self._reasoning(item)
             case "function_call" | "custom_tool_call" | "local_shell_call" as kind:
-                given = item.get({"function_call": "arguments", "custom_tool_call": "input"}.get(
-                    kind, "action"))  # fmt: skip
                 name = as_string(item.get("name")) or "shell"
-                self._call(as_string(item.get("call_id")), name, call_arguments(given))
+                self._call(as_string(item.get("call_id")), name, item.get(_ARGUMENTS[kind]))
             case "function_call_output" | "custom_tool_call_output":
                 self._output(item)
             case kind if kind in _HOSTED:
-                self._call("", _HOSTED[kind], to_json(as_object(item.get("action"))))
+                self._call("", _HOSTED[kind], as_object(item.get("action")))
             case _:
                 pass
 
     def _message(self, item: JsonObject) -> None:
         role = as_string(item.get("role"))
-        texts: list[str] = []
-        parts: list[Part] = []
-        for block in map(as_object, as_array(item.get("content"))):
-            if text := as_string(block.get("text")):
-                texts.append(text)
-            elif url := as_string(block.get("image_url")):
-                parts.append(part_of_url(url, self.notes))
-            elif role in ("user", "assistant"):
-                self._note_unknown(block)
+        if role in ("user", "assistant"):
+            self._note_unknown(item.get("content"))
+        texts = list(filter(None, texts_of(item.get("content"))))
         if role == "assistant":
             answer = self._current()
             if answer.calls or answer.results:
@@ -180,9 +183,9 @@ class _RolloutReader:
                 answer = self._current()
             answer.texts += texts
         elif role == "user":
-            self._user(item, texts, parts)
+            self._user(item, texts)
 
-    def _user(self, item: JsonObject, texts: list[str], parts: list[Part]) -> None:
+    def _user(self, item: JsonObject, texts: list[str]) -> None:
         mark = as_object(item.get("internal_chat_message_metadata_passthrough"))
         kinds = as_array(mark.get("content_item_kinds"))
         own = [kind for kind in kinds if isinstance(kind, str) and kind.startswith("user.")]
@@ -191,7 +194,8 @@ class _RolloutReader:
         self.answer = None
         step = self._add("user")
         own_texts = (_own_words(text) for text in texts if not _IMAGE_TAG.fullmatch(text))
-        step.texts, step.parts = list(own_texts), parts
+        step.texts = list(own_texts)
+        step.parts = pictures_of(item.get("content"), self.notes)
         self.turns.append(step)
         if not kinds:
             self.maybe_inserted.append(step)
@@ -203,19 +207,18 @@ class _RolloutReader:
         reasoning = [
             ReasoningBlock(Protocol.OPENAI_RESPONSES, text, id=item_id, kind=kind)
             for kind, key in (("summary", "summary"), ("reasoning_text", "content"))
-            for each in as_array(item.get(key))
-            if (text := as_string(as_object(each).get("text")))
+            for text in texts_of(item.get(key))
+            if text
         ]
         hidden = as_string(item.get("encrypted_content"))
         if hidden and not reasoning:
             reasoning = [ReasoningBlock(Protocol.OPENAI_RESPONSES, encrypted=hidden, id=item_id)]
         answer.reasoning += reasoning
 
-    def _call(self, call_id: str, name: str, arguments: str) -> None:
+    def _call(self, call_id: str, name: str, arguments: object) -> None:
         answer = self._current()
         call_id = call_id or f"call_{answer.key}_{len(answer.calls)}"
-        answer.calls.append(ToolCall(call_id, name, arguments))
-        self.by_call[call_id] = answer
+        self.by_call[answer.call(call_id, name, arguments)] = answer
 
     def _output(self, item: JsonObject) -> None:
         call_id = as_string(item.get("call_id"))
@@ -224,7 +227,7 @@ class _RolloutReader:
         if owner is None:
             self.answer = None
             owner = self._add("assistant")
-        owner.results.append(Result(call_id, text, failed=failed, parts=parts, at=self.at))
+        owner.results.append(Result(call_id, text, "", failed, parts, self.timestamp))
 
     def _output_content(self, output: object) -> tuple[str, list[Part], bool]:
         if isinstance(output, str):
@@ -235,24 +238,20 @@ class _RolloutReader:
             fields = as_object(output)
             text = fields.get("content", output)
             return result_text(text), [], fields.get("success") is False
-        texts = [as_string(as_object(each).get("text")) for each in blocks]
-        urls = [as_string(as_object(each).get("image_url")) for each in blocks]
-        parts = [part_of_url(url, self.notes) for url in urls if url]
-        for block in map(as_object, blocks):
-            self._note_unknown(block)
-        return "\n\n".join(filter(None, texts)), parts, False
+        self._note_unknown(output)
+        return joined(texts_of(output)), pictures_of(output, self.notes), False
 
-    def _note_unknown(self, block: JsonObject) -> None:
-        if as_string(block.get("type")) not in _CONTENT:
-            self.notes.append(unknown_content(block))
+    def _note_unknown(self, blocks: object) -> None:
+        for block in map(as_object, as_array(blocks)):
+            if as_string(block.get("type")) not in _CONTENT:
+                self.notes.append(unknown_content(block))
 
     def _compacted(self, payload: JsonObject) -> None:
         self.answer = None
         text = as_string(payload.get("message"))
         if not text:  # newer versions keep the summary in the history that replaces the old one
-            replaced = [as_object(each) for each in as_array(payload.get("replacement_history"))]
-            contents = as_array(replaced[-1].get("content")) if replaced else []
-            text = "\n\n".join(as_string(as_object(each).get("text")) for each in contents)
+            history = as_array(payload.get("replacement_history"))
+            text = joined(texts_of(as_object(history[-1]).get("content"))) if history else ""
         if text:
             step = self._add("user")
             step.texts, step.is_summary = [text], True
@@ -315,10 +314,7 @@ def _unwrapped(text: str) -> tuple[str, int]:
     """Return the output in the JSON that older versions put around it, and the exit code."""
     if not text.startswith("{"):
         return text, 0
-    try:
-        wrapper = as_object(json.loads(text))
-    except (ValueError, RecursionError):
-        return text, 0
+    wrapper = as_object(parsed(text))
     inner = wrapper.get("output")
     if not isinstance(inner, str) or not wrapper.keys() <= {"output", "metadata"}:
         return text, 0
@@ -327,10 +323,7 @@ def _unwrapped(text: str) -> tuple[str, int]:
 
 def _read(lines: JsonLines, source: ImportSource) -> Iterator[FoundConversation]:
     reader = _RolloutReader()
-    for _, record in lines:
-        if fault := reader.take(record):
-            lines.fault(fault)
-    yield from lines.faults()
+    yield from read_records(lines, reader.take)
     reader.drop_inserted()
     name = as_string(reader.meta.get("id")) or source.name
     tree = TranscriptBuilder("codex", name or to_json([s.texts for s in reader.steps[:2]]))
@@ -339,18 +332,18 @@ def _read(lines: JsonLines, source: ImportSource) -> Iterator[FoundConversation]
     parent = as_string(as_object(origin.get("thread_spawn")).get("parent_thread_id"))
     transcript = tree.transcript(
         title=reader.title,
-        head_id=ends.get(reader.before) if reader.before is not None else None,
+        head_id=ends.get(reader.before),
         created=parse_timestamp(reader.meta.get("timestamp")),
         model=reader.model,
-        tags=("subagent",) if origin else (),
+        tags=(SUBAGENT,) if origin else (),
     )
-    if not transcript.entries:
-        yield FoundConversation("", ignored=True)
-        return
-    parent_id = TranscriptBuilder("codex", parent).session_id if parent else ""
-    notes = (*reader.notes, *tree.notes)
-    project = as_string(reader.meta.get("cwd"))
-    yield FoundConversation("", transcript, notes=notes, parent_id=parent_id, project=project)
+    yield found_conversation(
+        "",
+        transcript,
+        reader.notes,
+        parent_id=stable_id("codex", parent) if parent else "",
+        project=as_string(reader.meta.get("cwd")),
+    )
 
 
 FORMATS = (LinesFormat(_is_record, _read),)

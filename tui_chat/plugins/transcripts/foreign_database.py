@@ -17,7 +17,9 @@ from typing import Any
 
 from tui_chat.errors import InputError
 from tui_chat.interop.formats import DatabaseFormat, ImportSource
+from tui_chat.interop.json_stream import BadLine, parse_line
 from tui_chat.interop.transcript_builder import FoundConversation
+from tui_chat.models.json_text import JsonObject
 
 MAGIC = b"SQLite format 3\0"
 _LARGEST_VALUE = 64 * 2**20
@@ -91,6 +93,14 @@ def _text(data: bytes) -> str:
 
 def _reason(error: Exception) -> str:
     return "it takes too long" if "interrupt" in str(error) else str(error)
+
+
+def json_column(value: object) -> JsonObject:
+    """Return the object in a column of JSON. Raises BadLine."""
+    line = parse_line(value.encode("utf-8", "replace")) if isinstance(value, str) else None
+    if line is None:
+        raise BadLine("is not JSON: it is empty")
+    return line
 
 
 @contextmanager

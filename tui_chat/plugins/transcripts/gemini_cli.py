@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import field
+from itertools import takewhile
 
 from tui_chat.interop.formats import ImportSource, LinesFormat, ObjectFormat, Reading
 from tui_chat.interop.json_stream import JsonLines
@@ -22,17 +23,23 @@ from tui_chat.interop.transcript_builder import FoundConversation, TranscriptBui
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.json_text import JsonObject, as_array, as_count, as_object, as_string, to_json
-from tui_chat.models.message import Part, ToolCall
+from tui_chat.models.message import Part
 from tui_chat.models.semantics import ReasoningBlock
 from tui_chat.models.usage import Usage
-from tui_chat.plugins.transcripts.steps import (
-    Result,
-    Step,
-    add_steps,
-    call_arguments,
+from tui_chat.plugins.transcripts.content import (
+    joined,
     part_of_base64,
     part_of_url,
     result_text,
+    total,
+)
+from tui_chat.plugins.transcripts.steps import (
+    SUBAGENT,
+    Result,
+    Step,
+    add_steps,
+    found_conversation,
+    read_records,
 )
 
 _PROGRAM = "gemini-cli"
@@ -99,13 +106,11 @@ class _GeminiReader:
     def _replace_all(self, values: list[object]) -> None:
         """Replace the active path; what remains the same stays."""
         records = [as_object(value) for value in values]
-        mine = [each for each in records if as_string(each.get("type")) in _SENDERS]
-        ids = [as_string(each.get("id")) for each in mine]
-        pairs = enumerate(zip(self.ids, ids, strict=False))
-        self._cut(
-            next((at for at, (old, new) in pairs if old != new), min(len(ids), len(self.ids)))
-        )
-        for data in mine:
+        messages = [record for record in records if as_string(record.get("type")) in _SENDERS]
+        ids = [as_string(message.get("id")) for message in messages]
+        equal = takewhile(lambda pair: pair[0] == pair[1], zip(self.ids, ids, strict=False))
+        self._cut(len(list(equal)))
+        for data in messages:
             if as_string(data.get("id")):
                 self._message(data, as_string(data.get("type")))
 
@@ -123,7 +128,7 @@ class _GeminiReader:
             self.places[key] = len(self.path)
             self.path.append(step)
             self.ids.append(key)
-        step.at = parse_timestamp(data.get("timestamp"))
+        step.timestamp = parse_timestamp(data.get("timestamp"))
         step.texts, step.parts, results = self._content(data.get("content"))
         if kind == "user":
             self._answer_calls(step, results)
@@ -143,13 +148,12 @@ class _GeminiReader:
         ]
         step.usage = _usage(as_object(data.get("tokens")))
         step.calls, step.results = [], []
-        for index, call in enumerate(map(as_object, as_array(data.get("toolCalls")))):
-            self._call(step, call, index)
+        for call in map(as_object, as_array(data.get("toolCalls"))):
+            self._call(step, call)
 
-    def _call(self, step: Step, call: JsonObject, index: int) -> None:
-        name = as_string(call.get("name")) or "tool"
-        call_id = as_string(call.get("id")) or f"{step.key}/{index}"
-        step.calls.append(ToolCall(call_id, name, call_arguments(call.get("args"))))
+    def _call(self, step: Step, call: JsonObject) -> None:
+        call_id, name = as_string(call.get("id")), as_string(call.get("name"))
+        call_id = step.call(call_id, name, call.get("args"))
         self.by_call[call_id] = step
         texts: list[str] = []
         parts: list[Part] = []
@@ -160,9 +164,8 @@ class _GeminiReader:
             parts += [*pictures, *(part for answer in answers for part in answer.parts)]
         failed = as_string(call.get("status")) in ("error", "cancelled")
         if texts or parts or result is not None:
-            at = parse_timestamp(call.get("timestamp"))
-            text = "\n\n".join(filter(None, texts))
-            step.results.append(Result(call_id, text, failed=failed, parts=parts, at=at))
+            timestamp = parse_timestamp(call.get("timestamp"))
+            step.results.append(Result(call_id, joined(texts), "", failed, parts, timestamp))
 
     def _answer_calls(self, step: Step, results: list[Result]) -> None:
         """Attach the results of a user record that are not in the record of their calls."""
@@ -170,7 +173,7 @@ class _GeminiReader:
             owner = self.by_call.get(result.call_id)
             if owner is None:
                 step.results.append(result)
-            elif all(known.call_id != result.call_id for known in owner.results):
+            elif all(known_result.call_id != result.call_id for known_result in owner.results):
                 owner.results.append(result)
 
     def _content(self, content: object) -> tuple[list[str], list[Part], list[Result]]:
@@ -218,15 +221,15 @@ class _GeminiReader:
         session = as_string(self.head.get("sessionId")) or name
         tree = TranscriptBuilder(_PROGRAM, session or to_json([s.key for s in self.steps[:2]]))
         ends = add_steps(tree, self.steps)
-        is_subagent = as_string(self.head.get("kind")) == "subagent"
+        is_subagent = as_string(self.head.get("kind")) == SUBAGENT
         transcript = tree.transcript(
             title=as_string(self.head.get("summary")),
-            head_id=ends.get(self.path[-1]) if self.path else None,
+            head_id=ends.get(self.path[-1] if self.path else None),
             created=parse_timestamp(self.head.get("startTime")),
             updated=parse_timestamp(self.head.get("lastUpdated")),
-            tags=("subagent",) if is_subagent else (),
+            tags=(SUBAGENT,) if is_subagent else (),
         )
-        return transcript, [*self.notes, *tree.notes]
+        return transcript, self.notes
 
 
 def _thought(thought: JsonObject) -> str:
@@ -235,37 +238,26 @@ def _thought(thought: JsonObject) -> str:
 
 
 def _usage(counts: JsonObject) -> Usage:
-    thoughts = as_count(counts.get("thoughts"))
-    output = as_count(counts.get("output"))
-    return Usage(
-        as_count(counts.get("input")),
-        None if output is None else output + (thoughts or 0),
-        as_count(counts.get("cached")),
-        reasoning=thoughts,
-    )
+    thoughts, output = as_count(counts.get("thoughts")), as_count(counts.get("output"))
+    cached = as_count(counts.get("cached"))
+    return Usage(as_count(counts.get("input")), total(output, thoughts), cached, reasoning=thoughts)
 
 
 def _read_lines(lines: JsonLines, source: ImportSource) -> Iterator[FoundConversation]:
     reader = _GeminiReader()
-    for _, record in lines:
-        if fault := reader.take(record):
-            lines.fault(fault)
-    yield from lines.faults()
+    yield from read_records(lines, reader.take)
     transcript, notes = reader.reading(source.name)
-    if transcript.entries:
-        parent = ""
-        if "subagent" in transcript.session.tags and source.path is not None:
-            parent = stable_id(_PROGRAM, source.path.parent.name)
-        yield FoundConversation("", transcript, notes=tuple(notes), parent_id=parent)
-    else:
-        yield FoundConversation("", ignored=True)
+    parent_id = ""
+    if SUBAGENT in transcript.session.tags and source.path is not None:
+        parent_id = stable_id(_PROGRAM, source.path.parent.name)
+    yield found_conversation("", transcript, notes, parent_id=parent_id)
 
 
 def _read_session(data: JsonObject) -> Reading:
     reader = _GeminiReader()
     reader.take({key: value for key, value in data.items() if key not in ("messages", "type")})
-    for each in as_array(data.get("messages")):
-        if fault := reader.take(as_object(each)):
+    for message in as_array(data.get("messages")):
+        if fault := reader.take(as_object(message)):
             reader.notes.append(f"A damaged message was skipped: it {fault}.")
     return reader.reading("")
 

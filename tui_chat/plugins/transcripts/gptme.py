@@ -29,11 +29,11 @@ from tui_chat.interop.transcript_builder import FoundConversation, TranscriptBui
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.json_text import JsonObject, as_array, as_count, as_object, as_string, to_json
-from tui_chat.models.media import kind_of
 from tui_chat.models.message import Part, ToolCall
 from tui_chat.models.semantics import ReasoningBlock
 from tui_chat.models.usage import Usage
-from tui_chat.plugins.transcripts.steps import MISSING_FILE, Result, Step, add_steps, cut_elements
+from tui_chat.plugins.transcripts.content import cut_elements, part_of_url
+from tui_chat.plugins.transcripts.steps import Result, Step, add_steps, found_conversation
 
 _ROLES = ("system", "user", "assistant")
 _TOOLS = frozenset({
@@ -101,7 +101,7 @@ class _LogReader:
         self, step: Step, data: JsonObject, content: str, waiting: list[ToolCall], *, begun: bool
     ) -> None:
         """Set the content of a step; `waiting` has the calls without a result."""
-        role, step.at = as_string(data.get("role")), parse_timestamp(data.get("timestamp"))
+        role, step.timestamp = as_string(data.get("role")), parse_timestamp(data.get("timestamp"))
         parts = [self._file(as_string(file)) for file in as_array(data.get("files"))]
         call_id = as_string(data.get("call_id"))
         if role == "system" and begun:
@@ -112,7 +112,7 @@ class _LogReader:
                     waiting.remove(call)
                 name = call.name if call else ""
                 own_id = call.id if call else call_id
-                step.results.append(Result(own_id, content, name, parts=parts, at=step.at))
+                step.results.append(Result(own_id, content, name, False, parts, step.timestamp))
                 return
             if data.get("hide") is True:
                 return
@@ -133,36 +133,34 @@ class _LogReader:
         step.texts = [content]
 
     def _file(self, name: str) -> Part:
-        self.notes.append(MISSING_FILE)
         mime = "image/png" if name.lower().endswith(_IMAGES) else ""
-        short = name.replace("\\", "/").rpartition("/")[2]
-        return Part(kind_of(mime), file_id=name[:500] or "file", name=short[:200])
+        return part_of_url(name or "file", self.notes, mime=mime)
 
 
 def _calls(key: str, content: str) -> Iterator[ToolCall]:
     """Yield the calls that a text holds."""
-    at = count = 0
-    while match := _CALL.search(content, at):
-        at = match.end()
+    offset = count = 0
+    while match := _CALL.search(content, offset):
+        offset = match.end()
         if match[2]:
-            end = content.find("\n", at)
-            line = content[at : end if end >= 0 else len(content)]
+            end = content.find("\n", offset)
+            line = content[offset : end if end >= 0 else len(content)]
             yield ToolCall(match[3], match[2], line.strip())
         elif match[4]:
-            end = content.find(f"</{match[4]}>", at)
-            body = content[at : end if end >= 0 else len(content)].strip("\n")
-            at = len(content) if end < 0 else end
+            end = content.find(f"</{match[4]}>", offset)
+            body = content[offset : end if end >= 0 else len(content)].strip("\n")
+            offset = len(content) if end < 0 else end
             words = args[1] if (args := _XML_ARGS.search(match[5])) else ""
-            given = {**({"args": unescape(words)} if words else {}), "content": unescape(body)}
-            yield ToolCall(f"call_{key[:12]}_{count}", match[4], to_json(given))
+            arguments = {**({"args": unescape(words)} if words else {}), "content": unescape(body)}
+            yield ToolCall(f"call_{key[:12]}_{count}", match[4], to_json(arguments))
         else:
-            end = content.find("\n```", at)
-            body = content[at + 1 : end if end >= 0 else len(content)]
-            at = len(content) if end < 0 else end + 4
+            end = content.find("\n```", offset)
+            body = content[offset + 1 : end if end >= 0 else len(content)]
+            offset = len(content) if end < 0 else end + 4
             if match[1] in _TOOLS:
                 words = match[0].removeprefix(f"```{match[1]}").strip()
-                given = {**({"args": words} if words else {}), "content": body}
-                yield ToolCall(f"call_{key[:12]}_{count}", match[1], to_json(given))
+                arguments = {**({"args": words} if words else {}), "content": body}
+                yield ToolCall(f"call_{key[:12]}_{count}", match[1], to_json(arguments))
         count += 1
 
 
@@ -188,14 +186,10 @@ def _read(lines: JsonLines, source: ImportSource) -> Iterator[FoundConversation]
     ends = add_steps(tree, reader.steps)
     transcript = tree.transcript(
         title=as_string(config.get("name")),
-        head_id=ends.get(last) if last is not None else None,
+        head_id=ends.get(last),
         model=as_string(config.get("model")),
     )
-    notes = (*reader.notes, *tree.notes)
-    if transcript.entries:
-        yield FoundConversation("", transcript, notes=notes)
-    else:
-        yield FoundConversation("", ignored=True)
+    yield found_conversation("", transcript, reader.notes)
 
 
 def _branches(

@@ -15,18 +15,11 @@ from tui_chat.interop.timestamps import parse_timestamp
 from tui_chat.interop.transcript_builder import TranscriptBuilder
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.json_text import JsonObject, as_array, as_object, as_string, to_json
-from tui_chat.models.media import kind_of, known_mime
+from tui_chat.models.media import known_mime
 from tui_chat.models.message import Part
 from tui_chat.models.semantics import ReasoningBlock
-from tui_chat.plugins.transcripts.steps import (
-    MISSING_FILE,
-    Result,
-    Rounds,
-    Step,
-    add_steps,
-    result_text,
-    unknown_content,
-)
+from tui_chat.plugins.transcripts.content import missing_part, result_text, unknown_content
+from tui_chat.plugins.transcripts.steps import Result, Rounds, Step, add_steps
 
 INVALID = "An invalid message was skipped."
 
@@ -35,7 +28,7 @@ def _is_conversation(data: JsonObject) -> bool:
     messages = _messages(data)
     if "conversationId" not in data or messages is None:
         return False
-    return "exportAt" in data or any("messageId" in as_object(each) for each in messages[:1])
+    return "exportAt" in data or any("messageId" in as_object(message) for message in messages[:1])
 
 
 def _messages(data: JsonObject) -> list[object] | None:
@@ -63,10 +56,9 @@ def _read_conversation(data: JsonObject) -> Reading:
         parent = rounds.get(parents[key])
         steps[0].parent = parent[-1] if parent else None
     ends = add_steps(tree, [step for steps in rounds.values() for step in steps])
-    last = _last_leaf(rounds, parents)
     transcript = tree.transcript(
         title="" if title == "New Chat" else title,
-        head_id=ends.get(last) if last is not None else None,
+        head_id=ends.get(_last_leaf(rounds, parents)),
         model=as_string(options.get("model")),
         system=as_string(options.get("promptPrefix")) or as_string(options.get("system")),
     )
@@ -75,31 +67,30 @@ def _read_conversation(data: JsonObject) -> Reading:
 
 def _flat(values: list[object]) -> list[tuple[str, JsonObject]]:
     """Return all messages with the id of the one that each is nested in, parents first."""
-    found: list[tuple[str, JsonObject]] = []
+    messages: list[tuple[str, JsonObject]] = []
     waiting = [("", value) for value in reversed(values)]
     while waiting:
         parent, value = waiting.pop()
         message = as_object(value)
-        found.append((parent, message))
+        messages.append((parent, message))
         key = as_string(message.get("messageId"))
         waiting += [(key, child) for child in reversed(as_array(message.get("children")))]
-    return found
+    return messages
 
 
 def _last_leaf(rounds: dict[str, list[Step]], parents: dict[str, str]) -> Step | None:
     """Return the end of the branch that is shown: the newest leaf, by time, else by place."""
     inner = set(parents.values())
     leaves = [steps[-1] for key, steps in rounds.items() if key not in inner]
-    if not leaves:
-        return None
-    return max(enumerate(leaves), key=lambda each: (each[1].at or 0.0, each[0]))[1]
+    # `max` takes the first of equal ones.
+    return max(reversed(leaves), key=lambda step: step.timestamp or 0.0, default=None)
 
 
 def _steps(key: str, message: JsonObject, notes: list[str]) -> list[Step]:
     own = message.get("isCreatedByUser")
     is_user = own is True or (own is None and as_string(message.get("sender")).lower() == "user")
     step = Step(key, "user" if is_user else "assistant")
-    step.at = parse_timestamp(message.get("createdAt"))
+    step.timestamp = parse_timestamp(message.get("createdAt"))
     rounds = Rounds(step)
     if not is_user:
         step.model = as_string(message.get("model"))
@@ -110,11 +101,10 @@ def _steps(key: str, message: JsonObject, notes: list[str]) -> list[Step]:
             step.status = "interrupted"
     for part in map(as_object, as_array(message.get("content"))):
         _part(rounds, part, notes)
-    if not any(each.has_message for each in rounds.steps):
+    if not any(step.has_message for step in rounds.steps):
         rounds.text(as_string(message.get("text")))
     for file in map(as_object, as_array(message.get("files"))):
-        notes.append(MISSING_FILE)
-        step.parts.append(_file(file))
+        step.parts.append(_file(file, notes))
     return rounds.steps
 
 
@@ -136,8 +126,7 @@ def _part(rounds: Rounds, part: JsonObject, notes: list[str]) -> None:
             if call.get("output") is not None:
                 rounds.result(Result(call_id, result_text(call["output"])))
         case "image_file" | "image_url":
-            notes.append(MISSING_FILE)
-            rounds.steps[-1].parts.append(_file(as_object(value), "image/png"))
+            rounds.steps[-1].parts.append(_file(as_object(value), notes, "image/png"))
         case "error":
             last = rounds.steps[-1]
             last.status, last.error = "failed", text or "The reply failed."
@@ -147,11 +136,10 @@ def _part(rounds: Rounds, part: JsonObject, notes: list[str]) -> None:
             notes.append(unknown_content(part))
 
 
-def _file(file: JsonObject, mime: str = "") -> Part:
+def _file(file: JsonObject, notes: list[str], mime: str = "") -> Part:
     mime = known_mime(as_string(file.get("type"))) or mime
     path = as_string(file.get("filepath")) or as_string(file.get("file_id")) or "file"
-    name = as_string(file.get("filename")) or path.rpartition("/")[2]
-    return Part(kind_of(mime), mime, file_id=path[:500], name=name[:200])
+    return missing_part(notes, path, as_string(file.get("filename")), mime)
 
 
 FORMATS = (ObjectFormat(_is_conversation, _read_conversation),)

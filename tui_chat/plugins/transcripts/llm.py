@@ -14,29 +14,26 @@ kinds.
 
 from __future__ import annotations
 
-import json
 from base64 import b64encode
 from collections.abc import Iterator
 from typing import Any
 
 from tui_chat.interop.formats import ImportSource
+from tui_chat.interop.json_stream import BadLine
 from tui_chat.interop.timestamps import parse_timestamp
 from tui_chat.interop.transcript_builder import FoundConversation, TranscriptBuilder
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.json_text import JsonObject, as_count, as_object, as_string
-from tui_chat.models.message import Part, ToolCall
+from tui_chat.models.message import Part
 from tui_chat.models.semantics import ReasoningBlock
 from tui_chat.models.usage import Usage
-from tui_chat.plugins.transcripts.foreign_database import ForeignDatabase, database_format
-from tui_chat.plugins.transcripts.steps import (
-    Result,
-    Step,
-    add_steps,
-    call_arguments,
-    part_of_base64,
-    part_of_url,
-    result_text,
+from tui_chat.plugins.transcripts.content import part_of_base64, part_of_url, result_text
+from tui_chat.plugins.transcripts.foreign_database import (
+    ForeignDatabase,
+    database_format,
+    json_column,
 )
+from tui_chat.plugins.transcripts.steps import Result, Step, add_steps, chain, found_conversation
 
 _PROGRAM = "llm"
 
@@ -59,10 +56,10 @@ class _Log:
 
     def _by(self, table: str, *columns: str, order: str = "rowid") -> dict[str, list[Any]]:
         """Return the rows of a table by their first column."""
-        found: dict[str, list[Any]] = {}
+        rows: dict[str, list[Any]] = {}
         for key, *values in self._database.rows(table, *columns, order=order):
-            found.setdefault(as_string(key), []).append(values)
-        return found
+            rows.setdefault(as_string(key), []).append(values)
+        return rows
 
     def _row(self, table: str, key: str, value: object, *columns: str) -> tuple[Any, ...] | None:
         if value is None or key not in self._database.columns.get(table, ()):
@@ -74,6 +71,9 @@ class _Log:
         fragments = (self._row("fragments", "id", fragment, "content") for (fragment,) in ids)
         return "\n".join(as_string(row[0]) for row in fragments if row)
 
+    def _attachments(self, ids: list[Any], notes: list[str]) -> list[Part]:
+        return [part for key in ids if (part := self._attachment(key, notes)) is not None]
+
     def _attachment(self, attachment_id: object, notes: list[str]) -> Part | None:
         row = self._row("attachments", "id", attachment_id, "type", "path", "url", "content")
         if row is None:
@@ -81,8 +81,8 @@ class _Log:
         mime, path, url, content = row
         if isinstance(content, bytes) and content:
             return part_of_base64(b64encode(content).decode(), mime)
-        where = as_string(url) or as_string(path)
-        return part_of_url(where, notes, mime=as_string(mime)) if where else None
+        address = as_string(url) or as_string(path)
+        return part_of_url(address, notes, mime=as_string(mime)) if address else None
 
     # To 0.31
 
@@ -110,8 +110,8 @@ class _Log:
             )
         }
         order = {
-            as_string(key): (at, as_string(name))
-            for at, (key, name) in enumerate(self._database.rows("conversations", "id", "name"))
+            as_string(key): (index, as_string(name))
+            for index, (key, name) in enumerate(self._database.rows("conversations", "id", "name"))
         }
         for key in sorted(groups, key=lambda key: order.get(key, (len(order), ""))[0]):
             yield self._old(key, order.get(key, (0, ""))[1], groups[key], attached)
@@ -135,19 +135,12 @@ class _Log:
                 continue
             new = _lines(self._fragments(of["system_fragments"]), as_string(row[2]))
             system = new if new and new != system else system
-            found = [
-                self._prompt(response, row, of, tree.notes, new if system is new else ""),
-                _answer(response, row, of),
-            ]
-            for step in (step for group in found for step in group):
-                step.parent = steps[-1] if steps else None
-                steps.append(step)
+            steps += self._prompt(response, row, of, tree.notes, new if system is new else "")
+            steps.append(_answer(response, row, of))
+        chain(steps)
         ends = add_steps(tree, steps)
-        head = ends.get(steps[-1]) if steps else None
-        transcript = tree.transcript(title=title, head_id=head)
-        if not transcript.entries:
-            return FoundConversation(place, ignored=True)
-        return FoundConversation(place, transcript, notes=tuple(tree.notes))
+        transcript = tree.transcript(title=title, head_id=ends.get(steps[-1] if steps else None))
+        return found_conversation(place, transcript, tree.notes)
 
     def _prompt(
         self,
@@ -158,8 +151,8 @@ class _Log:
         system: str,
     ) -> list[Step]:
         """Return the steps before an answer: a new system prompt, tool results, the prompt."""
-        at = parse_timestamp(row[4])
-        first = Step(f"{key}/system", "system", texts=[system] if system else [], at=at)
+        sent = parse_timestamp(row[4])
+        first = Step(f"{key}/system", "system", texts=[system] if system else [], timestamp=sent)
         results = Step(f"{key}/results", "user")
         for name, output, call_id, exception in of["tool_results"]:
             results.results.append(
@@ -168,13 +161,12 @@ class _Log:
                     result_text(output) or as_string(exception),
                     as_string(name),
                     failed=bool(exception),
-                    at=at,
+                    timestamp=sent,
                 )
             )
-        prompt = Step(f"{key}/prompt", "user", at=at)
+        prompt = Step(f"{key}/prompt", "user", timestamp=sent)
         prompt.texts = [_lines(self._fragments(of["prompt_fragments"]), as_string(row[1]))]
-        attachments = (self._attachment(each, notes) for (each,) in of["prompt_attachments"])
-        prompt.parts = [part for part in attachments if part is not None]
+        prompt.parts = self._attachments([row[0] for row in of["prompt_attachments"]], notes)
         return [first, results, prompt]
 
     # From 0.32
@@ -212,16 +204,16 @@ class _Log:
         head: Step | None = None
         of_tip = {as_string(turn[0]): turn for turn in turns}
         for tip in tips:
-            chain: list[tuple[str, str, str]] = []
-            at, seen = tip, set[str]()
-            while at and at not in last and at not in seen:
-                seen.add(at)
-                row = self._row("messages", "hash", at, "parent_hash", "role")
+            path: list[tuple[str, str, str]] = []
+            message, seen = tip, set[str]()
+            while message and message not in last and message not in seen:
+                seen.add(message)
+                row = self._row("messages", "hash", message, "parent_hash", "role")
                 if row is None:
                     break
-                chain.append((at, as_string(row[0]), as_string(row[1])))
-                at = as_string(row[0])
-            for message, parent, role in reversed(chain):
+                path.append((message, as_string(row[0]), as_string(row[1])))
+                message = as_string(row[0])
+            for message, parent, role in reversed(path):
                 for step in self._message(message, role, place, tree.notes, of_tip.get(message)):
                     if isinstance(step, FoundConversation):
                         yield step
@@ -232,9 +224,7 @@ class _Log:
             if head is None or tip in of_tip:
                 head = last.get(tip, head)
         ends = add_steps(tree, steps)
-        transcript = tree.transcript(
-            title=title, head_id=ends.get(head) if head is not None else None
-        )
+        transcript = tree.transcript(title=title, head_id=ends.get(head))
         if transcript.entries:
             yield FoundConversation(place, transcript, notes=tuple(tree.notes))
 
@@ -245,18 +235,19 @@ class _Log:
         if role == "system" or role == "assistant":
             step.role = role
         if turn is not None:
-            _, at, model, resolved, given, made = turn
-            step.at = parse_timestamp(at)
+            _, sent, model, resolved, input_tokens, output_tokens = turn
+            step.timestamp = parse_timestamp(sent)
             if role == "assistant":
                 step.model = as_string(resolved) or as_string(model)
-                step.usage = Usage(as_count(given), as_count(made))
+                step.usage = Usage(as_count(input_tokens), as_count(output_tokens))
         for part_id, kind, name, text, payload in self._database.rows(
             "parts", "id", "type", "tool_name", "text", "payload",
             where='"message_hash" = ?', values=(key,), order='"position"',
         ):  # fmt: skip
-            data = _json(payload)
-            if data is None:
-                yield FoundConversation(f"{place}, part {part_id}", fault="is not JSON")
+            try:
+                data = as_object(None) if payload is None else json_column(payload)
+            except BadLine as error:
+                yield FoundConversation(f"{place}, part {part_id}", fault=str(error))
                 continue
             self._part(step, results, part_id, as_string(kind), as_string(name), text, data, notes)
         yield results
@@ -282,37 +273,33 @@ class _Log:
                     "part_fragments", "fragment_id", **where)]  # fmt: skip
                 step.texts.append(_lines(self._fragments(ids), as_string(text)))
             case "reasoning":
-                if told := as_string(text):
-                    step.reasoning.append(ReasoningBlock(Protocol.OPENAI_CHAT, told))
+                if thoughts := as_string(text):
+                    step.reasoning.append(ReasoningBlock(Protocol.OPENAI_CHAT, thoughts))
             case "tool_call":
-                call_id = call_id or f"{step.key}/{len(step.calls)}"
-                given = call_arguments(data.get("arguments"))
-                step.calls.append(ToolCall(call_id, name, given))
+                step.call(call_id, name, data.get("arguments"))
             case "tool_result":
                 failure = as_string(data.get("exception"))
-                told = result_text(data.get("output")) or as_string(text) or failure
-                results.results.append(Result(call_id, told, name, failed=bool(failure)))
+                output = result_text(data.get("output")) or as_string(text) or failure
+                results.results.append(Result(call_id, output, name, failed=bool(failure)))
             case "attachment":
                 stored = self._database.rows("part_attachments", "attachment_id", **where)
                 ids = [row[0] for row in stored]
                 ids = ids or [as_object(data.get("attachment")).get("id")]
-                attachments = (self._attachment(each, notes) for each in ids)
-                step.parts += [part for part in attachments if part is not None]
+                step.parts += self._attachments(ids, notes)
             case _:
                 pass
 
 
-def _answer(key: str, row: tuple[Any, ...], of: dict[str, list[Any]]) -> list[Step]:
-    model, _, _, text, at, given, made, resolved, reasoning = row
-    step = Step(key, "assistant", texts=[as_string(text)], at=parse_timestamp(at))
+def _answer(key: str, row: tuple[Any, ...], of: dict[str, list[Any]]) -> Step:
+    model, _, _, text, sent, input_tokens, output_tokens, resolved, reasoning = row
+    step = Step(key, "assistant", texts=[as_string(text)], timestamp=parse_timestamp(sent))
     step.model = as_string(resolved) or as_string(model)
-    step.usage = Usage(as_count(given), as_count(made))
-    if told := as_string(reasoning):
-        step.reasoning.append(ReasoningBlock(Protocol.OPENAI_CHAT, told))
-    for index, (name, arguments, call_id) in enumerate(of["tool_calls"]):
-        call_id = as_string(call_id) or f"{key}/{index}"
-        step.calls.append(ToolCall(call_id, as_string(name), call_arguments(arguments)))
-    return [step]
+    step.usage = Usage(as_count(input_tokens), as_count(output_tokens))
+    if thoughts := as_string(reasoning):
+        step.reasoning.append(ReasoningBlock(Protocol.OPENAI_CHAT, thoughts))
+    for name, arguments, call_id in of["tool_calls"]:
+        step.call(as_string(call_id), as_string(name), arguments)
+    return step
 
 
 def _first_thread(key: str, rows: dict[str, tuple[Any, ...]]) -> str:
@@ -326,17 +313,6 @@ def _first_thread(key: str, rows: dict[str, tuple[Any, ...]]) -> str:
 
 def _lines(*texts: str) -> str:
     return "\n".join(filter(None, texts))
-
-
-def _json(text: object) -> JsonObject | None:
-    """Return a column of JSON; None if it is none."""
-    if text is None:
-        return {}
-    try:
-        value = json.loads(as_string(text))
-    except (ValueError, RecursionError):
-        return None
-    return as_object(value)
 
 
 FORMATS = (database_format(_is_database, _read),)

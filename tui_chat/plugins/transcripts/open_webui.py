@@ -11,7 +11,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from html import unescape
 
@@ -23,16 +22,17 @@ from tui_chat.models.json_text import JsonObject, as_array, as_count, as_object,
 from tui_chat.models.message import MESSAGE_ROLES, Part
 from tui_chat.models.semantics import ReasoningBlock
 from tui_chat.models.usage import Usage
-from tui_chat.plugins.transcripts.steps import (
-    MISSING_FILE,
-    Result,
-    Rounds,
-    Step,
-    add_steps,
+from tui_chat.plugins.transcripts.content import (
+    joined,
+    missing_part,
+    parsed,
     part_of_url,
+    pictures_of,
     result_text,
+    texts_of,
     unknown_content,
 )
+from tui_chat.plugins.transcripts.steps import Result, Rounds, Step, add_steps
 
 INVALID = "An invalid message was skipped."
 _DETAILS = re.compile('<details type="(reasoning|tool_calls)"')
@@ -68,40 +68,38 @@ def _read_chat(data: JsonObject) -> Reading:
         parent = rounds.get(as_string(as_object(stored[key]).get("parentId")))
         steps[0].parent = parent[-1] if parent else None
     ends = add_steps(tree, [step for steps in rounds.values() for step in steps])
-    shown = rounds.get(as_string(history.get("currentId"))) or next(reversed(rounds.values()), None)
-    params = as_object(chat.get("params"))
+    last = next(reversed(rounds.values()), None)
+    active = rounds.get(as_string(history.get("currentId")), last)
+    params, tags = as_object(chat.get("params")), as_array(as_object(data.get("meta")).get("tags"))
     transcript = tree.transcript(
         title=title,
-        head_id=ends.get(shown[-1]) if shown else None,
+        head_id=ends.get(active[-1] if active else None),
         created=parse_timestamp(data.get("created_at")),
         updated=parse_timestamp(data.get("updated_at")),
         pinned=data.get("pinned") is True,
         archived=data.get("archived") is True,
-        model=next((as_string(each) for each in as_array(chat.get("models"))), ""),
-        tags=tuple(
-            tag for each in as_array(as_object(data.get("meta")).get("tags"))[:50]
-            if (tag := as_string(each)[:60].strip())
-        ),
+        model=next(map(as_string, as_array(chat.get("models"))), ""),
+        tags=tuple(filter(None, (tag[:60].strip() for tag in map(as_string, tags[:50])))),
         system=as_string(chat.get("system")) or as_string(params.get("system")),
-    )  # fmt: skip
+    )
     return transcript, tree.notes
 
 
 def _listed(values: list[object]) -> dict[str, object]:
     """Return the messages of a plain list by id; each follows the one before if it names none."""
-    found: dict[str, object] = {}
+    messages: dict[str, object] = {}
     before = ""
     for index, value in enumerate(values):
         message = as_object(value)
         key = as_string(message.get("id")) or str(index)
-        found[key] = {"parentId": before, **message}
+        messages[key] = {"parentId": before, **message}
         before = key
-    return found
+    return messages
 
 
 def _steps(key: str, message: JsonObject, notes: list[str]) -> list[Step]:
     role = as_string(message.get("role"))
-    step = Step(key, "user", at=parse_timestamp(message.get("timestamp")))
+    step = Step(key, "user", timestamp=parse_timestamp(message.get("timestamp")))
     rounds = Rounds(step)
     if role == "system" or role == "assistant" or role == "tool":
         step.role = role
@@ -120,49 +118,42 @@ def _steps(key: str, message: JsonObject, notes: list[str]) -> list[Step]:
     elif isinstance(content := message.get("content"), str):
         _content(rounds, as_string(content))
     else:
-        for block in map(as_object, as_array(content)):
-            rounds.text(as_string(block.get("text")))
-            if url := as_string(as_object(block.get("image_url")).get("url")):
-                step.parts.append(part_of_url(url, notes))
+        for text in texts_of(content):
+            rounds.text(text)
+        step.parts += pictures_of(content, notes)
     step.parts += [_file(as_object(file), notes) for file in as_array(message.get("files"))]
     return rounds.steps
 
 
 def _item(rounds: Rounds, item: JsonObject, notes: list[str]) -> None:
-    contents = [as_object(each) for each in as_array(item.get("content"))]
-    text = "\n\n".join(filter(None, (as_string(each.get("text")) for each in contents)))
+    text = joined(texts_of(item.get("content")))
     match as_string(item.get("type")):
         case "message":
             rounds.text(text)
         case "reasoning":
-            summary = [as_object(each) for each in as_array(item.get("summary"))]
-            text = text or "\n\n".join(as_string(each.get("text")) for each in summary)
-            if text:
+            if text := text or joined(texts_of(item.get("summary"))):
                 rounds.reasoning(ReasoningBlock(Protocol.OPENAI_CHAT, text))
         case "function_call":
             call_id = as_string(item.get("call_id")) or as_string(item.get("id"))
             rounds.call(call_id, as_string(item.get("name")), item.get("arguments"))
         case "function_call_output":
             output = item.get("output")
-            blocks = [as_object(each) for each in as_array(output)]
-            texts = [as_string(each.get("text")) for each in blocks]
-            urls = [as_string(each.get("image_url")) for each in blocks]
-            told = "\n\n".join(filter(None, texts)) if blocks else result_text(output)
-            parts = [part_of_url(url, notes) for url in urls if url]
-            rounds.result(Result(as_string(item.get("call_id")), told, parts=parts))
+            text = joined(texts_of(output)) if as_array(output) else result_text(output)
+            parts = pictures_of(output, notes)
+            rounds.result(Result(as_string(item.get("call_id")), text, parts=parts))
         case _:
             notes.append(unknown_content(item))
 
 
 def _content(rounds: Rounds, content: str) -> None:
     """Take a text apart at its `<details>` elements of known types."""
-    at = 0
-    while match := _DETAILS.search(content, at):
+    offset = 0
+    while match := _DETAILS.search(content, offset):
         opened = content.find(">", match.end())
         end = content.find(_END, opened)
         if opened < 0 or end < 0:
             break
-        rounds.text(content[at : match.start()].strip("\n"))
+        rounds.text(content[offset : match.start()].strip("\n"))
         body = content[opened + 1 : end]
         body = body[body.find(_SUMMARY_END) + len(_SUMMARY_END) :] if _SUMMARY_END in body else body
         if match[1] == "reasoning":
@@ -171,14 +162,14 @@ def _content(rounds: Rounds, content: str) -> None:
             rounds.reasoning(ReasoningBlock(Protocol.OPENAI_CHAT, text))
         else:
             _call(rounds, dict(_ATTRIBUTE.findall(content, match.end(), opened)))
-        at = end + len(_END)
-    rest = content[at:]
-    rounds.text(rest.removeprefix("\n") if at else rest)
+        offset = end + len(_END)
+    rest = content[offset:]
+    rounds.text(rest.removeprefix("\n") if offset else rest)
 
 
 def _call(rounds: Rounds, attributes: dict[str, str]) -> None:
-    given, result = (_unquoted(attributes.get(name, "")) for name in ("arguments", "result"))
-    call_id = rounds.call(attributes.get("id", ""), attributes.get("name", ""), given or "{}")
+    arguments, result = (_unquoted(attributes.get(name, "")) for name in ("arguments", "result"))
+    call_id = rounds.call(attributes.get("id", ""), attributes.get("name", ""), arguments or "{}")
     if "result" in attributes:
         rounds.result(Result(call_id, result))
 
@@ -186,10 +177,7 @@ def _call(rounds: Rounds, attributes: dict[str, str]) -> None:
 def _unquoted(text: str) -> str:
     """Return the text of an escaped attribute, which may be JSON text within a JSON string."""
     text = unescape(text)
-    try:
-        inner = json.loads(text)
-    except (ValueError, RecursionError):
-        return text
+    inner = parsed(text)
     return as_string(inner) if isinstance(inner, str) else text
 
 
@@ -201,8 +189,7 @@ def _file(file: JsonObject, notes: list[str]) -> Part:
     url = as_string(file.get("url")) or as_string(file.get("id")) or name
     if as_string(file.get("type")) == "image":
         return part_of_url(url, notes, name=name)
-    notes.append(MISSING_FILE)
-    return Part("file", file_id=url[:500] or "file", name=name)
+    return missing_part(notes, url, name)
 
 
 def _usage(counts: JsonObject) -> Usage:

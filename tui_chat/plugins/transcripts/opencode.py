@@ -12,25 +12,31 @@ The tables are internal to the program; this was read from files of its version 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import takewhile
 from typing import Any
 
 from tui_chat.interop.formats import ImportSource, ObjectFormat, Reading
-from tui_chat.interop.json_stream import BadLine, parse_line
+from tui_chat.interop.json_stream import BadLine
 from tui_chat.interop.timestamps import parse_timestamp
 from tui_chat.interop.transcript_builder import FoundConversation, TranscriptBuilder, stable_id
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.json_text import JsonObject, as_array, as_count, as_object, as_string
-from tui_chat.models.message import Part, ToolCall
+from tui_chat.models.message import Part
 from tui_chat.models.semantics import ReasoningBlock
 from tui_chat.models.usage import Usage
-from tui_chat.plugins.transcripts.foreign_database import ForeignDatabase, database_format
+from tui_chat.plugins.transcripts.content import part_of_url, result_text, total
+from tui_chat.plugins.transcripts.foreign_database import (
+    ForeignDatabase,
+    database_format,
+    json_column,
+)
 from tui_chat.plugins.transcripts.steps import (
+    SUBAGENT,
     Result,
     Step,
     add_steps,
-    call_arguments,
-    part_of_url,
-    result_text,
+    chain,
+    found_conversation,
 )
 
 _PROGRAM = "opencode"
@@ -59,7 +65,7 @@ def _session(
         "part", "id", "message_id", "data", **of_session
     ):
         try:
-            part = _parsed(data)
+            part = json_column(data)
         except BadLine as error:
             yield FoundConversation(f"{place}, part {as_string(part_id)[:60]}", fault=str(error))
             continue
@@ -68,7 +74,7 @@ def _session(
     for message_id, data in database.rows("message", "id", "data", **of_session):
         key = as_string(message_id)
         try:
-            step = _step(key, _parsed(data), parts.pop(key, []), tree.notes)
+            step = _step(key, json_column(data), parts.pop(key, []), tree.notes)
         except BadLine as error:
             yield FoundConversation(f"{place}, message {key[:60]}", fault=str(error))
             continue
@@ -80,26 +86,19 @@ def _session(
         head_id=_connect(tree, steps, _undone(revert)),
         created=parse_timestamp(created),
         updated=parse_timestamp(updated),
-        tags=("subagent",) if parent else (),
+        tags=(SUBAGENT,) if parent else (),
     )
-    if not transcript.entries:
-        yield FoundConversation(place, ignored=True)
-        return
     parent_id = stable_id(_PROGRAM, as_string(parent)) if parent else ""
-    notes, project = tuple(tree.notes), as_string(folder)
-    yield FoundConversation(place, transcript, notes=notes, parent_id=parent_id, project=project)
+    yield found_conversation(
+        place, transcript, tree.notes, parent_id=parent_id, project=as_string(folder)
+    )
 
 
 def _connect(tree: TranscriptBuilder, steps: Sequence[Step], undone: str) -> str | None:
     """Add steps that follow each other; return the last message before the one that was undone."""
-    head: Step | None = None
-    is_undone = False
-    for before, step in zip((None, *steps), steps, strict=False):
-        step.parent = before
-        is_undone = is_undone or (bool(undone) and step.key == undone)
-        head = head if is_undone else step
-    ends = add_steps(tree, steps)
-    return ends.get(head) if head is not None else None
+    chain(steps)
+    kept = list(takewhile(lambda step: not undone or step.key != undone, steps))
+    return add_steps(tree, steps).get(kept[-1] if kept else None)
 
 
 def _is_export(data: JsonObject) -> bool:
@@ -113,10 +112,10 @@ def _read_export(data: JsonObject) -> Reading:
     info, messages = as_object(data.get("info")), as_array(data.get("messages"))
     tree = TranscriptBuilder(_PROGRAM, as_string(info.get("id")))
     steps: list[Step] = []
-    for at, message in enumerate(map(as_object, messages)):
+    for index, message in enumerate(map(as_object, messages)):
         facts = as_object(message.get("info"))
         parts = [as_object(part) for part in as_array(message.get("parts"))]
-        key = as_string(facts.get("id")) or f"#{at}"
+        key = as_string(facts.get("id")) or f"#{index}"
         if not facts:
             tree.notes.append("A damaged message was kept without its sender and time.")
             facts = {"role": "assistant"}
@@ -127,22 +126,14 @@ def _read_export(data: JsonObject) -> Reading:
         head_id=_connect(tree, steps, as_string(as_object(info.get("revert")).get("messageID"))),
         created=parse_timestamp(times.get("created")),
         updated=parse_timestamp(times.get("updated")),
-        tags=("subagent",) if as_string(info.get("parentID")) else (),
+        tags=(SUBAGENT,) if as_string(info.get("parentID")) else (),
     )
     return transcript, tree.notes
 
 
-def _parsed(data: object) -> JsonObject:
-    """Return a column of JSON. Raises BadLine."""
-    line = parse_line(data.encode("utf-8", "replace")) if isinstance(data, str) else None
-    if line is None:
-        raise BadLine("is not JSON: it is empty")
-    return line
-
-
 def _undone(revert: object) -> str:
     try:
-        return as_string(_parsed(revert).get("messageID"))
+        return as_string(json_column(revert).get("messageID"))
     except BadLine:
         return ""
 
@@ -150,15 +141,16 @@ def _undone(revert: object) -> str:
 def _step(key: str, data: JsonObject, parts: list[JsonObject], notes: list[str]) -> Step:
     times = as_object(data.get("time"))
     is_user = as_string(data.get("role")) == "user"
-    step = Step(key, "user" if is_user else "assistant", at=parse_timestamp(times.get("created")))
+    step = Step(key, "user" if is_user else "assistant")
+    step.timestamp = parse_timestamp(times.get("created"))
     if not is_user:
         step.model = as_string(data.get("modelID"))
         step.finish = as_string(data.get("finish"))
         step.usage = _usage(as_object(data.get("tokens")))
         if error := as_object(data.get("error")):
             name = as_string(error.get("name"))
-            told = as_string(as_object(error.get("data")).get("message"))
-            step.status, step.error = "failed", told or name or "The reply failed."
+            sentence = as_string(as_object(error.get("data")).get("message"))
+            step.status, step.error = "failed", sentence or name or "The reply failed."
     step.is_summary = data.get("summary") is True
     for part in parts:
         _part(step, part, notes)
@@ -176,19 +168,16 @@ def _part(step: Step, part: JsonObject, notes: list[str]) -> None:
                 step.reasoning.append(ReasoningBlock(Protocol.OPENAI_CHAT, text))
         case "tool":
             state = as_object(part.get("state"))
-            call_id = as_string(part.get("callID")) or f"{step.key}/{len(step.calls)}"
-            name = as_string(part.get("tool")) or "tool"
-            step.calls.append(ToolCall(call_id, name, call_arguments(state.get("input"))))
+            call_id, name = as_string(part.get("callID")), as_string(part.get("tool"))
+            call_id = step.call(call_id, name, state.get("input"))
             failed = as_string(state.get("status")) == "error"
             output = state.get("error") if failed else state.get("output")
             if output is not None:
                 ended = parse_timestamp(as_object(state.get("time")).get("end"))
-                files = [
-                    _file(as_object(each), notes) for each in as_array(state.get("attachments"))
-                ]
-                parts = [file for file in files if file is not None]
+                files = map(as_object, as_array(state.get("attachments")))
+                parts = [picture for file in files if (picture := _file(file, notes))]
                 text = result_text(output)
-                step.results.append(Result(call_id, text, failed=failed, parts=parts, at=ended))
+                step.results.append(Result(call_id, text, "", failed, parts, ended))
         case "file":
             if file := _file(part, notes):
                 step.parts.append(file)
@@ -208,13 +197,8 @@ def _usage(counts: JsonObject) -> Usage:
     cached, written = as_count(cache.get("read")), as_count(cache.get("write"))
     fresh, output = as_count(counts.get("input")), as_count(counts.get("output"))
     reasoning = as_count(counts.get("reasoning"))
-    apart = (cached or 0) + (written or 0)
     return Usage(
-        None if fresh is None else fresh + apart,
-        None if output is None else output + (reasoning or 0),
-        cached,
-        written,
-        reasoning,
+        total(fresh, cached, written), total(output, reasoning), cached, written, reasoning
     )
 
 

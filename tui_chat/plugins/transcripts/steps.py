@@ -10,19 +10,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
+from itertools import pairwise
 
-from tui_chat.interop.transcript_builder import TranscriptBuilder
+from tui_chat.interop.json_stream import JsonLines
+from tui_chat.interop.transcript_builder import FoundConversation, TranscriptBuilder
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.json_text import JsonObject, as_string, to_json
-from tui_chat.models.media import (
-    detect_mime_of_base64,
-    is_link,
-    kind_of,
-    known_mime,
-    standard_base64,
-)
+from tui_chat.models.citations import NO_REFERENCES, References
+from tui_chat.models.json_text import JsonObject
 from tui_chat.models.message import Message, MessageRole, Part, ToolCall
 from tui_chat.models.semantics import (
     NO_MESSAGE_SEMANTICS,
@@ -31,16 +27,12 @@ from tui_chat.models.semantics import (
     Summary,
 )
 from tui_chat.models.session import EntryStatus
+from tui_chat.models.transcript import SessionTranscript
 from tui_chat.models.usage import NO_USAGE, Usage
+from tui_chat.plugins.transcripts.content import call_arguments, joined
 
-MISSING_FILE = "An image or file is not in the export; a placeholder stands for it."
-"""The note of a part whose bytes are elsewhere."""
-
-
-def unknown_content(block: JsonObject) -> str:
-    """Return the note of a block of content whose type is not known."""
-    kind = as_string(block.get("type"))[:40]
-    return f"Content of the unknown type “{kind}” was left out."
+SUBAGENT = "subagent"
+"""The tag of a subagent's session."""
 
 
 @dataclass(slots=True, eq=False)
@@ -53,8 +45,10 @@ class Result:
     """The tool, if the call is unknown."""
     failed: bool = False
     parts: list[Part] = field(default_factory=list[Part])
-    at: float | None = None
+    timestamp: float | None = None
     """Seconds since the epoch, UTC."""
+    key: str = ""
+    """Its id in the source; by default that of its step and its number there."""
 
 
 @dataclass(slots=True, eq=False)
@@ -71,7 +65,7 @@ class Step:
     calls: list[ToolCall] = field(default_factory=list[ToolCall])
     results: list[Result] = field(default_factory=list[Result])
     parts: list[Part] = field(default_factory=list[Part])
-    at: float | None = None
+    timestamp: float | None = None
     """Seconds since the epoch, UTC."""
     model: str = ""
     usage: Usage = NO_USAGE
@@ -81,11 +75,18 @@ class Step:
     is_summary: bool = False
     """True if it stands for what precedes it since a compaction."""
     name: str = ""
+    references: References = NO_REFERENCES
 
     @property
     def has_message(self) -> bool:
         """True if it becomes a message of its own, besides the results."""
         return bool(self.parts or self.calls or self.reasoning or any(self.texts))
+
+    def call(self, call_id: str, name: str, arguments: object) -> str:
+        """Add a call; return its id, which is made from the key if it has none."""
+        call_id = call_id or f"{self.key}/{len(self.calls)}"
+        self.calls.append(ToolCall(call_id, name or "tool", call_arguments(arguments)))
+        return call_id
 
 
 class Rounds:
@@ -107,8 +108,7 @@ class Rounds:
     def call(self, call_id: str, name: str, arguments: object) -> str:
         """Add a call; return its id."""
         step = self.steps[-1]
-        call_id = call_id or f"{step.key}/call/{len(step.calls)}"
-        step.calls.append(ToolCall(call_id, name or "tool", call_arguments(arguments)))
+        call_id = step.call(call_id or f"{step.key}/call/{len(step.calls)}", name, arguments)
         self._owners[call_id] = step
         return call_id
 
@@ -124,7 +124,7 @@ class Rounds:
                 f"{first.key}/{len(self.steps)}",
                 first.role,
                 last,
-                at=first.at,
+                timestamp=first.timestamp,
                 model=first.model,
                 status=first.status,
                 error=first.error,
@@ -135,17 +135,23 @@ class Rounds:
         return last
 
 
-def add_steps(tree: TranscriptBuilder, steps: Sequence[Step]) -> dict[Step, str]:
+def chain(steps: Sequence[Step]) -> None:
+    """Give each step the one before it as its parent."""
+    for parent, step in pairwise(steps):
+        step.parent = parent
+
+
+def add_steps(tree: TranscriptBuilder, steps: Sequence[Step]) -> Mapping[Step | None, str]:
     """Add steps to a transcript, parents first; return the last message of each step or, if it has
     none, of what precedes it.
 
     A step whose parent is not among them, or that is its own ancestor, becomes a first message.
     """
-    known = set(steps)
+    own_steps = set(steps)
     children: dict[Step | None, list[Step]] = {}
     for step in steps:
-        children.setdefault(step.parent if step.parent in known else None, []).append(step)
-    ends: dict[Step, str] = {}
+        children.setdefault(step.parent if step.parent in own_steps else None, []).append(step)
+    ends: dict[Step | None, str] = {}
     seen = set[Step]()
     waiting: list[tuple[Step, str | None, int]] = []
     for root in (*children.get(None, []), *steps):  # the rest is in a circle
@@ -169,16 +175,18 @@ def _add(tree: TranscriptBuilder, step: Step, before: str | None, preceding: int
     """
     if step.has_message:
         semantics = NO_MESSAGE_SEMANTICS
-        if step.reasoning or step.is_summary:
+        if step.reasoning or step.is_summary or step.references != NO_REFERENCES:
             summary = Summary(0, preceding) if step.is_summary else None
-            semantics = MessageSemantics(tuple(step.reasoning), summary=summary)
+            semantics = MessageSemantics(
+                tuple(step.reasoning), summary=summary, references=step.references
+            )
         message = Message(
             step.role,
-            "\n\n".join(filter(None, step.texts)),
+            joined(step.texts),
             tree.id_of(step.key),
             tool_calls=tuple(step.calls),
             name=step.name,
-            timestamp=step.at,
+            timestamp=step.timestamp,
             semantics=semantics,
             parts=tuple(step.parts),
         )
@@ -192,19 +200,19 @@ def _add(tree: TranscriptBuilder, step: Step, before: str | None, preceding: int
             error=step.error,
         )
     names = {call.id: call.name for call in step.calls}
-    place = {call.id: at for at, call in enumerate(step.calls)}
+    order = {call.id: index for index, call in enumerate(step.calls)}
     # Ids follow the order of the records, which stays the same while a file grows.
     numbered = sorted(
-        enumerate(step.results), key=lambda each: place.get(each[1].call_id, len(place))
+        enumerate(step.results), key=lambda item: order.get(item[1].call_id, len(order))
     )
     for index, result in numbered:
         message = Message(
             "tool",
             result.text,
-            tree.id_of(f"{step.key}/result/{index}"),
+            tree.id_of(result.key or f"{step.key}/result/{index}"),
             tool_call_id=result.call_id,
             name=names.get(result.call_id, result.name),
-            timestamp=result.at,
+            timestamp=result.timestamp,
             semantics=MessageSemantics(failed=True) if result.failed else NO_MESSAGE_SEMANTICS,
             parts=tuple(result.parts),
         )
@@ -212,56 +220,37 @@ def _add(tree: TranscriptBuilder, step: Step, before: str | None, preceding: int
     return before
 
 
-def call_arguments(value: object) -> str:
-    """Return the arguments of a call: text as it is, anything else as JSON."""
-    return as_string(value) if isinstance(value, str) else to_json(value if value else {})
-
-
-def result_text(value: object) -> str:
-    """Return a tool's output as text: text as it is, anything else as JSON; none is empty."""
-    if value is None:
-        return ""
-    return as_string(value) if isinstance(value, str) else to_json(value)
-
-
-def part_of_base64(data: object, mime: object, name: str = "") -> Part:
-    """Return a picture, sound or file given as base64; damaged if it is not base64."""
-    content = standard_base64(as_string(data))
-    known = known_mime(as_string(mime)) or (detect_mime_of_base64(content) if content else "")
-    return Part(kind_of(known), known, data=content, name=name)
-
-
-def part_of_url(url: str, notes: list[str], *, name: str = "", mime: str = "image/png") -> Part:
-    """Return a picture or file given by a data URL, an address, or the name of a file that is not
-    at hand, which adds a note. `mime` is the type if the URL says none.
+def read_records(
+    lines: JsonLines, take: Callable[[JsonObject], str], place: str = ""
+) -> Iterator[FoundConversation]:
+    """Give all records to `take`, which returns why one cannot be used, empty if it can; then yield
+    the faults of the file.
     """
-    head, comma, data = url.partition(";base64,")
-    if comma and head.startswith("data:"):
-        return part_of_base64(data, head.removeprefix("data:"), name)
-    if is_link(url):
-        return Part(kind_of(mime), url=url, name=name)
-    notes.append(MISSING_FILE)
-    short = url[:500]
-    return Part(
-        kind_of(mime), file_id=short, name=name or short.replace("\\", "/").rpartition("/")[2]
+    for _, record in lines:
+        if fault := take(record):
+            lines.fault(fault)
+    yield from lines.faults(place)
+
+
+def found_conversation(
+    place: str,
+    transcript: SessionTranscript,
+    notes: Iterable[str] = (),
+    *,
+    parent_id: str = "",
+    call_id: str = "",
+    project: str = "",
+    subagents: Mapping[str, str] | None = None,
+) -> FoundConversation:
+    """Return a conversation that was read; ignored if it has no message."""
+    if not transcript.entries:
+        return FoundConversation(place, ignored=True)
+    return FoundConversation(
+        place,
+        transcript,
+        notes=tuple(notes),
+        parent_id=parent_id,
+        call_id=call_id,
+        project=project,
+        subagents=tuple((subagents or {}).items()),
     )
-
-
-def cut_elements(text: str, *names: str) -> tuple[str, list[str]]:
-    """Return a text without its elements of these names (`<name>…</name>`), and their contents."""
-    found: list[str] = []
-    for name in names:
-        opening, closing = f"<{name}>", f"</{name}>"
-        kept: list[str] = []
-        at = 0
-        while (start := text.find(opening, at)) >= 0:
-            end = text.find(closing, start)
-            if end < 0:
-                break
-            kept.append(text[at:start])
-            found.append(text[start + len(opening) : end].strip())
-            at = end + len(closing)
-            while at < len(text) and text[at].isspace():
-                at += 1
-        text = "".join((*kept, text[at:])) if kept else text
-    return text, found

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable
 from pathlib import Path
 
-from tui_chat.errors import InputError
-from tui_chat.files import read_file
 from tui_chat.interop.transcript_builder import stable_id
+from tui_chat.models.json_text import as_string
 from tui_chat.models.session import SessionSummary
+from tui_chat.plugins.transcripts.claude_code import subagent_facts
 from tui_chat.workspace.session_source import StartingCall
 
 FOLDER = "subagents"
 """The folder beside a session of Claude Code that its subagents' files are in."""
-_LARGEST_META = 2**16
 _AGENT = re.compile(r"[\w.-]{1,200}")
 
 
@@ -105,9 +103,4 @@ def call_of_file(path: Path) -> str:
     """Return the call that started the subagent of a file, by the description beside it; empty if
     there is none.
     """
-    try:
-        meta = json.loads(read_file(path.with_name(f"{path.stem}.meta.json"), _LARGEST_META))
-    except (InputError, ValueError, RecursionError):
-        return ""
-    call_id = meta.get("toolUseId") if isinstance(meta, dict) else None  # type: ignore[reportUnknownMemberType]
-    return call_id if isinstance(call_id, str) else ""
+    return as_string(subagent_facts(path).get("toolUseId"))
