@@ -86,7 +86,7 @@ class ListedFile:
 
 @dataclass(frozen=True, slots=True)
 class FileHeading:
-    """What the beginning and end of a file say of it."""
+    """The facts of a conversation that the beginning and end of its file state."""
 
     title: str = ""
     model: str = ""
@@ -133,13 +133,13 @@ def _walk(folder: Path) -> Iterator[tuple[Path, os.stat_result]]:
         here = waiting.pop()
         try:
             with os.scandir(here) as entries:
-                found = list(entries)
+                files = list(entries)
         except OSError:
             if here == folder:
                 raise
             continue
-        names = {entry.name for entry in found}
-        for entry in found:
+        names = {entry.name for entry in files}
+        for entry in files:
             try:
                 if entry.is_dir(follow_symlinks=False):
                     # A log of gptme and its copies are one conversation.
@@ -185,7 +185,7 @@ def heading_of(file: ListedFile) -> FileHeading:
             if not is_whole:
                 head += _tail(opened, head)
             conversations = list(islice(read_conversations([head], source=source), 50))
-            first = next((each for each in conversations if each.transcript is not None), None)
+            first = next(filter(_is_read, conversations), None)
             # The first lines may be what the program puts in front of the user's words.
             is_titled = first is not None and (is_whole or size == _HEADS[-1] or _title(first))
             if first is not None and is_titled:
@@ -194,8 +194,12 @@ def heading_of(file: ListedFile) -> FileHeading:
                 return FileHeading(is_known=False)
     if file.size > _LARGEST_WHOLE:
         return FileHeading()
-    conversations = [each for each in _read(file) if each.transcript is not None]
+    conversations = list(filter(_is_read, _read(file)))
     return _heading(conversations[0]) if conversations else FileHeading(is_known=False)
+
+
+def _is_read(conversation: FoundConversation) -> bool:
+    return conversation.transcript is not None
 
 
 def _title(conversation: FoundConversation) -> str:
@@ -220,7 +224,7 @@ def _heading_of_archive(name: str, opened: IO[bytes]) -> FileHeading:
     try:
         for member in islice(archive_members(opened), _MOST_MEMBERS):
             conversations = islice(read_conversations([member.read(_HEADS[1])]), 50)
-            first = next((each for each in conversations if each.transcript is not None), None)
+            first = next(filter(_is_read, conversations), None)
             if first is not None:
                 return replace(_heading(first), title=name, model="", created=0.0, updated=0.0)
     except InputError:
@@ -255,7 +259,7 @@ def _has_files(folder: Path) -> bool:
 
 def require_transcript(file: ListedFile, content: FileContent) -> None:
     """Raise InputError if there is no conversation in what was read."""
-    if not content.transcripts:
+    if not content.sessions:
         fault = content.faults[0] if content.faults else Fault("", "has no message")
         sentence = located(fault.place, fault.sentence)
         raise InputError(
@@ -272,25 +276,25 @@ def _tail(opened: IO[bytes], head: bytes) -> bytes:
     return (b"\n" if cut else b"") + lines
 
 
+@dataclass(frozen=True, slots=True)
+class ListedSession:
+    """A conversation of a file, with the ids that it has in the list."""
+
+    transcript: SessionTranscript
+    own_id: str
+    """The id of the session as the importer gives it."""
+    source: FoundConversation
+    """The conversation as it was read; `parent_id` there is an id of the importer's, too."""
+
+
 @dataclass(slots=True)
 class FileContent:
-    """What was found in a file."""
+    """The conversations and faults of a file."""
 
-    transcripts: list[SessionTranscript]
+    sessions: list[ListedSession] = field(default_factory=list[ListedSession])
     """The first has the id of the file's session."""
-    projects: list[str]
-    """The project of each, as far as it is known."""
-    programs: list[str]
-    """The program that wrote each."""
-    faults: list[Fault]
+    faults: list[Fault] = field(default_factory=list[Fault])
     more_faults: int = 0
-    own_ids: list[str] = field(default_factory=list[str])
-    """The id of each as the importer gives it."""
-    started_by: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
-    """Of each the importer's id of the session that it is a subagent of, and the call that started
-    it; empty if there is none."""
-    subagents: dict[str, str] = field(default_factory=dict[str, str])
-    """By the calls that started them, the ids of subagents whose files are beside this one."""
 
 
 def read_listed(
@@ -300,9 +304,9 @@ def read_listed(
 
     `progress` is called with the bytes that were read so far.
     """
-    content = FileContent([], [], [], [])
-    for each in _read(file, others, progress):
-        _take(content, file, each)
+    content = FileContent()
+    for conversation in _read(file, others, progress):
+        _take(content, file, conversation)
     return content
 
 
@@ -328,15 +332,10 @@ def _read(
 
 def _take(content: FileContent, file: ListedFile, conversation: FoundConversation) -> None:
     if conversation.transcript is not None:
-        is_first = not content.transcripts
         own_id = conversation.transcript.session.session_id
-        session_id = file.session_id if is_first else stable_id(file.session_id, own_id)
-        content.transcripts.append(_renamed(conversation.transcript, session_id))
-        content.projects.append(conversation.project)
-        content.programs.append(conversation.program)
-        content.own_ids.append(own_id)
-        content.started_by.append((conversation.parent_id, conversation.call_id))
-        content.subagents |= dict(conversation.subagents)
+        session_id = stable_id(file.session_id, own_id) if content.sessions else file.session_id
+        transcript = _renamed(conversation.transcript, session_id)
+        content.sessions.append(ListedSession(transcript, own_id, conversation))
     elif conversation.fault and len(content.faults) < _MOST_FAULTS:
         content.faults.append(Fault(conversation.place, conversation.fault, conversation.advice))
     elif conversation.fault:
@@ -366,9 +365,9 @@ def _renamed(transcript: SessionTranscript, session_id: str) -> SessionTranscrip
         head_id=None if head_id is None else renamed(head_id),
     )
     recorded = tuple(
-        replace(each, message_id=renamed(each.message_id))
-        for each in transcript.requests
-        if each.request.is_recorded
+        replace(stored, message_id=renamed(stored.message_id))
+        for stored in transcript.requests
+        if stored.request.is_recorded
     )
     return replace(transcript, session=session, entries=entries, requests=recorded, revisions=())
 
@@ -391,8 +390,8 @@ def holds_words(file: ListedFile, words: tuple[tuple[bytes, ...], ...]) -> bool:
     with open_file(file.path) as opened:
         is_archive = opened.read(len(ZIP_SIGNATURE)) == ZIP_SIGNATURE
         opened.seek(0)
-        for each in archive_members(opened) if is_archive else [opened]:
-            while missing and (piece := each.read(_PIECE)):
+        for member in archive_members(opened) if is_archive else [opened]:
+            while missing and (piece := member.read(_PIECE)):
                 text = before + piece.lower()
                 missing -= {n for n in missing if any(spelling in text for spelling in words[n])}
                 before = text[-overlap:]

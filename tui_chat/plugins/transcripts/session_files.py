@@ -217,8 +217,8 @@ class SessionFiles:
 
     async def _store(self, file: ListedFile, content: FileContent) -> None:
         store = self._workspace.store
-        for transcript in content.transcripts:
-            for changed in self._changed(transcript):
+        for session in content.sessions:
+            for changed in self._changed(session.transcript):
                 status = "interrupted" if changed.status == "streaming" else changed.status
                 await store.replies.finish(
                     changed.message.id,
@@ -229,20 +229,18 @@ class SessionFiles:
                     finish=changed.finish,
                     seconds=changed.seconds,
                 )
-            await store.transcripts.add(transcript)
-        first = content.transcripts[0]
+            await store.transcripts.add(session.transcript)
+        first = content.sessions[0].transcript
         self._known_session = file.session_id
         self._known = {entry.message.id: _hash(entry) for entry in first.entries}
         changes: dict[str, SessionChanges] = {}
-        for transcript, program, project in zip(
-            content.transcripts, content.programs, content.projects, strict=True
-        ):
-            session = transcript.session
+        for listed in content.sessions:
+            session, source = listed.transcript.session, listed.source
             changes[session.session_id] = {
                 "title": session.title or file.path.name,
                 "model": session.model,
-                "folder": _project(project) or file.folder or program,
-                "tags": _tags(session.tags, program),
+                "folder": _project(source.project) or file.folder or source.program,
+                "tags": _tags(session.tags, source.program),
                 **self._own_time(session.created, session.updated),
             }
         await store.sessions.update_many(changes)
@@ -253,14 +251,17 @@ class SessionFiles:
 
     async def _note_subagents(self, file: ListedFile, content: FileContent) -> None:
         """Note the subagents that a file tells of, and the calls that started those beside it."""
-        sessions = [transcript.session.session_id for transcript in content.transcripts]
-        self._own_ids |= dict(zip(content.own_ids, sessions, strict=True))
-        told = zip(sessions, content.started_by, strict=True)
-        self._started_by |= {session_id: by for session_id, by in told if by[0]}
+        calls_of_agents: dict[str, str] = {}
+        for listed in content.sessions:
+            session_id, source = listed.transcript.session.session_id, listed.source
+            self._own_ids[listed.own_id] = session_id
+            if source.parent_id:
+                self._started_by[session_id] = source.parent_id, source.call_id
+            calls_of_agents |= dict(source.subagents)
         for session_id, (parent, call_id) in self._started_by.items():
             if parent in self._own_ids:
                 self.subagents.add(session_id, self._own_ids[parent], call_id)
-        for call_id, agent in content.subagents.items():
+        for call_id, agent in calls_of_agents.items():
             for place in subagent_files(file.path, agent):
                 if place in self._paths:
                     self.subagents.add(session_of(place), file.session_id, call_id)
@@ -268,9 +269,9 @@ class SessionFiles:
         beside = self.subagents.without_call(file.session_id)
         if started_by is not None and not started_by.call_id:
             beside.append(file.session_id)
-        paths = {each: self._files[each].path for each in beside if each in self._files}
+        paths = {child: self._files[child].path for child in beside if child in self._files}
         calls = await asyncio.to_thread(
-            lambda: {each: call_of_file(path) for each, path in paths.items()}
+            lambda: {child: call_of_file(path) for child, path in paths.items()}
         )
         for session_id, call_id in calls.items():
             parent = self.subagents.started_by(session_id)
@@ -336,9 +337,9 @@ class SessionFiles:
         waiting = [file for file in self._files.values() if file.read_as is None]
         if not words or not waiting:
             return
-        found = 0
+        read = 0
         for done, file in enumerate(waiting):
-            if done % 20 == 0 and not progress(done, len(waiting), found):
+            if done % 20 == 0 and not progress(done, len(waiting), read):
                 break
             try:
                 if not await asyncio.to_thread(holds_words, file, words):
@@ -346,10 +347,10 @@ class SessionFiles:
                 await self.read(file.session_id)
             except (OSError, InputError):
                 continue
-            found += 1
-            if found == MOST_FOUND:
+            read += 1
+            if read == MOST_FOUND:
                 break
-        progress(len(waiting), len(waiting), found)
+        progress(len(waiting), len(waiting), read)
 
 
 def _headings(files: Sequence[ListedFile]) -> list[FileHeading]:

@@ -1,4 +1,4 @@
-"""Which of the listed sessions are of subagents, and the calls that started them."""
+"""The listed sessions that are of subagents, and the calls that started them."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ class FileSubagents:
 
     def calls_of(self, session_id: str) -> dict[str, str]:
         """Return the sessions of subagents by the ids of the session's calls that started them."""
-        found = self._of_session.get(session_id, {})
-        return {call_id: child for child, call_id in found.items() if call_id}
+        children = self._of_session.get(session_id, {})
+        return {call_id: child for child, call_id in children.items() if call_id}
 
     def without_call(self, session_id: str) -> list[str]:
         """Return the subagents of a session whose calls are not known."""
@@ -66,22 +66,19 @@ class FileSubagents:
         return self._nested[1]
 
     def _sorted(self, sessions: Iterable[SessionSummary]) -> tuple[SessionSummary, ...]:
-        listed = {each.session_id: each for each in sessions}
+        listed = {summary.session_id: summary for summary in sessions}
         below: dict[str, list[SessionSummary]] = {}
-        for each in listed.values():
-            started_by = self._started_by.get(each.session_id)
+        for summary in listed.values():
+            started_by = self._started_by.get(summary.session_id)
             parent = started_by.session_id if started_by else ""
-            below.setdefault(parent if parent in listed else "", []).append(each)
+            below.setdefault(parent if parent in listed else "", []).append(summary)
         summaries: dict[str, SessionSummary] = {}
         waiting = below.get("", [])[::-1]
         while waiting:
-            each = waiting.pop()
-            summaries[each.session_id] = each
-            waiting += below.get(each.session_id, [])[::-1]
-        return (
-            *summaries.values(),
-            *(each for key, each in listed.items() if key not in summaries),
-        )
+            summary = waiting.pop()
+            summaries[summary.session_id] = summary
+            waiting += below.get(summary.session_id, [])[::-1]
+        return tuple((summaries | listed).values())  # those in a circle last
 
 
 def session_of(path: Path) -> str:

@@ -108,7 +108,9 @@ def known_places(home: Path, environ: Mapping[str, str]) -> list[Path]:
 def read_only_config(config: Config, folder: Path) -> Config:
     """Return a configuration with this data folder, without network."""
     # The built-in ones: the user's file may redefine their names.
-    offline = tuple(each for each in Config().endpoints if each.name.startswith(OFFLINE))
+    offline = tuple(
+        endpoint for endpoint in Config().endpoints if endpoint.name.startswith(OFFLINE)
+    )
     config = replace(config, data_dir=folder, endpoints=offline, endpoint=OFFLINE, model="")
     return replace(config, named=("", ""))
 
