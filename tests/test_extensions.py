@@ -16,7 +16,7 @@ from tui_chat.errors import InputError
 from tui_chat.extensions import CommandPath, Plugin
 
 MANIFEST = """
-from tui_chat.extensions import CommandPath, Plugin
+from tui_chat.extensions import CommandPath, ExportPath, Plugin
 PLUGIN = Plugin(
     name="greeter",
     summary="Greets.",
@@ -25,6 +25,7 @@ PLUGIN = Plugin(
         CommandPath("db greet", "greeter.command:greet", "Print a greeting."),
         CommandPath("broken", "greeter.missing:command", "Cannot be imported."),
     ),
+    exports=(ExportPath("cards", "greeter.command:cards", ".txt", "Greeting cards"),),
 )
 """
 COMMAND = """
@@ -34,6 +35,8 @@ import click
 def greet(name):
     "Print a greeting."
     click.echo(f"Hello, {name}!")
+def cards(transcript, zone):
+    yield f"Hello, {transcript.session.title}!"
 """
 
 
@@ -76,6 +79,16 @@ def test_a_plugin_can_add_a_command_to_a_group(installed: Path):
     assert (done.stdout, done.returncode) == ("Hello, Ines!\n", 0)
     assert "greet" in run(installed, "db", "--help").stdout
     assert "No such command 'greet'" in run(installed, "db", "greet", "x", enabled="[]").stderr
+
+
+def test_an_enabled_plugin_brings_a_format_of_exports(installed: Path):
+    messages = installed / "messages.json"
+    messages.write_text('[{"role": "user", "content": "Ines"}]')
+    assert run(installed, "import", str(messages)).returncode == 0
+    done = run(installed, "export", "--format", "cards")
+    assert (done.stdout, done.returncode) == ("Hello, Ines!", 0)
+    assert "|cards]" in run(installed, "export", "--help").stdout
+    assert "is not one of" in run(installed, "export", "--format", "cards", enabled="[]").stderr
 
 
 def test_a_plugin_that_is_not_enabled_is_not_imported(installed: Path):

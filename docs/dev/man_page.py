@@ -67,6 +67,10 @@ def command(context: click.Context) -> Iterator[str]:
         yield f".SS {escaped(context.command_path.removeprefix(PROGRAM + ' '))}"
         yield f".B {escaped(context.command_path)}\n{escaped(usage)}"
     yield from paragraphs(found.help or "")
+    formatter = context.make_formatter()
+    found.format_epilog(context, formatter)
+    if epilog := formatter.getvalue():
+        yield from paragraphs(epilog)
     for parameter in found.get_params(context):
         record = parameter.get_help_record(context)
         if isinstance(parameter, click.Option) and record is not None and "--help" not in record[0]:

@@ -32,7 +32,7 @@ BUDGETS: dict[str, tuple[int, str]] = {
     "plugins/salvage": (1_050, "reads pages of SQLite files that SQLite refuses"),
     "plugins/sillytavern": (6_650, "SillyTavern's files, its builder, macro dialect and commands"),
     "plugins/tap": (4_000, "the proxy, byte for byte, its recorder, and what it says about calls"),
-    "plugins/transcripts": (4_850, "readers of eleven programs, and the viewer of folders"),
+    "plugins/transcripts": (4_800, "readers of eleven programs, and the viewer of folders"),
     "plugins/web": (700, "the server that guards the app in a browser, and its driver"),
     "protocols": (12_300, "five protocols, both ways, streamed, without loss"),
     "providers": (2_100, "HTTP out: retries, keys, discovery, recording of replies"),

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import tui_chat
 from tests.interop.exports import lines
 from tests.interop.reading import only, read, said
+from tui_chat import extensions
 from tui_chat.interop.messages import message_lines, read_history
 from tui_chat.interop.reader import known_formats, read_conversations
 
+DOCS = Path(tui_chat.__file__).parents[1] / "docs"
 USER, REPLY = {"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello"}
 PLAIN = [("user", "Hi"), ("assistant", "Hello")]
 
@@ -133,3 +137,10 @@ def test_any_bytes_are_read_or_reported(data: bytes):
 def test_almost_valid_files_never_raise(value: object):
     for found in read(value):
         assert found.transcript is not None or found.fault or found.ignored
+
+
+@pytest.mark.parametrize("page", ["importing.md", "formats.md"])
+def test_the_documentation_names_the_formats_of_built_in_plugins(page: str):
+    text = (DOCS / page).read_text(encoding="utf-8")
+    paths = [path for plugin in extensions.built_in_plugins() for path in plugin.formats]
+    assert [path.name for path in paths if (path.program or path.name) not in text] == []

@@ -7,6 +7,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import click
+
 from tui_chat import extensions, paths
 from tui_chat.errors import TuiChatError
 from tui_chat.lazy_dataclass import dataclass
@@ -66,3 +68,9 @@ class CommonOptions:
         """
         with suppress(TuiChatError):
             self.config()
+
+
+def enable_plugins(context: click.Context) -> None:
+    """Enable the plugins that the configuration names, before the command has its options."""
+    folders = context.find_root().params
+    CommonOptions(folders.get("data_dir"), folders.get("config_dir")).enable_plugins()

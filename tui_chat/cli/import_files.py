@@ -7,27 +7,34 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, BinaryIO, cast
+from typing import BinaryIO, cast
 
 import click
 
 from tui_chat.cli.app import library_in, open_store, synchronous
-from tui_chat.cli.common_options import CommonOptions
+from tui_chat.cli.common_options import CommonOptions, enable_plugins
 from tui_chat.cli.names import find, find_role
 from tui_chat.cli.options import INPUT, json_option, profile_option, role_option
 from tui_chat.cli.output import counted, write_error, write_json, write_line, write_progress
 from tui_chat.errors import InputError, located
 from tui_chat.files import STANDARD_INPUT, copy_standard_input, input_name, open_for_replacement
+from tui_chat.interop.reader import format_names
 from tui_chat.models.sanitize import one_line
 from tui_chat.workspace.chat_participants import ChatParticipants, profile_files
 from tui_chat.workspace.import_report import Report, skipped_names
 from tui_chat.workspace.importer import FILE_KINDS, import_files
 
-if TYPE_CHECKING:
-    pass
+
+class _ImportCommand(click.Command):
+    """The command, whose help lists the formats of the core and of plugins."""
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        enable_plugins(ctx)
+        self.epilog = f"Formats: {', '.join(format_names())}."
+        super().format_epilog(ctx, formatter)
 
 
-@click.command("import")
+@click.command("import", cls=_ImportCommand)
 @click.argument("files", nargs=-1, required=True, metavar="FILE...", type=INPUT)
 @role_option("The role of the character in SillyTavern's chats; by default the role with its name.")
 @profile_option(
@@ -48,12 +55,9 @@ async def import_command(
 ) -> None:
     """Import conversations and character cards from files.
 
-    Formats: sessions of Claude Code, Codex, Gemini CLI, opencode, gptme, aichat and llm; exports of
-    ChatGPT and Claude (the archive, its unpacked folder, or the conversations.json in it), Open
-    WebUI and LibreChat; SillyTavern's chats, HAR files, tui-chat's own JSON, and JSON or JSON lines
-    of messages. They are detected by content. `-` is the standard input; for a folder, every such
-    file in it is imported. Messages that are already stored are not added again. Exits with 2 if
-    something could not be read; the rest is imported.
+    The format is detected by content. `-` is the standard input; of a folder, and of the archive
+    that ChatGPT or Claude exports, every such file in it is imported. Messages that are already
+    stored are not added again. Exits with 2 if something could not be read; the rest is imported.
 
     \b
     Examples:

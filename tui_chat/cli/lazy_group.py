@@ -14,7 +14,7 @@ from click.exceptions import NoSuchCommand
 from click.shell_completion import CompletionItem
 
 from tui_chat import extensions
-from tui_chat.cli.common_options import CommonOptions
+from tui_chat.cli.common_options import enable_plugins
 from tui_chat.extensions import CommandPath, Plugin
 
 
@@ -42,7 +42,7 @@ class LazyGroup(click.Group):
 
     def summaries(self, ctx: click.Context) -> Mapping[str, str]:
         """Return the names of all commands, sorted, and a line about each."""
-        _enable_plugins(ctx)
+        enable_plugins(ctx)
         summaries = {name: entry.summary for name, entry in self.table.items()}
         for name, (_, entry) in self._plugin_commands().items():
             summaries[name] = entry.summary
@@ -59,7 +59,7 @@ class LazyGroup(click.Group):
         if entry := self.table.get(cmd_name):
             return extensions.load(entry.path)
         if cmd_name not in self._plugin_commands():
-            _enable_plugins(ctx)
+            enable_plugins(ctx)
         if added := self._plugin_commands().get(cmd_name):
             plugin, entry = added
             return extensions.load_part(plugin, entry.path)
@@ -94,8 +94,3 @@ class LazyGroup(click.Group):
             if name.startswith(incomplete)
         ]
         return [*commands, *click.Command.shell_complete(self, ctx, incomplete)]
-
-
-def _enable_plugins(context: click.Context) -> None:
-    folders = context.find_root().params
-    CommonOptions(folders.get("data_dir"), folders.get("config_dir")).enable_plugins()

@@ -76,13 +76,17 @@ _OTHER_FILES: tuple[tuple[tuple[str, ...], str, str], ...] = (
 """Files that hold no conversation: containers that all of them have, what they are, advice."""
 
 
+def format_names() -> tuple[str, ...]:
+    """Return what all formats are called, those of plugins too."""
+    brought = (path for plugin in extensions.plugins() for path in plugin.formats)
+    return tuple(dict.fromkeys(path.name for path in (*_FIRST, *brought, *_LAST)))
+
+
 def known_formats() -> str:
     """Return the advice for a file of no known format: all formats, those that a plugin would bring
     that is not here, and the plugins that cannot be loaded.
     """
-    brought = (path for plugin in extensions.plugins() for path in plugin.formats)
-    names = (path.name for path in (*_FIRST, *brought, *_LAST))
-    sentences = [f"Known formats: {', '.join(dict.fromkeys(names))}."]
+    sentences = [f"Known formats: {', '.join(format_names())}."]
     for plugin, missing in extensions.missing_plugins("formats"):
         sentences.append(
             f"The plugin “{plugin}”, which is not installed, reads {', '.join(missing)}."
