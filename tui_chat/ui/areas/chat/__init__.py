@@ -17,5 +17,6 @@ message_layout    puts the parts of one message together
 branch_layout     keeps the layouts of the messages in sight, and estimates the others' heights
 widgets.block_view  knows which lines are on the screen, scrolls, and follows the end
 line_painter      paints them in the theme's colors and in which styles
-transcript        draws, follows a streaming reply, and handles keys and clicks
+transcript        draws, follows a streaming reply, and handles keys (transcript_keys) and clicks
+branch_change     what changed when another branch is shown
 """

@@ -12,11 +12,12 @@ from __future__ import annotations
 
 from array import array
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from time import monotonic
 from typing import TYPE_CHECKING
 
 from tui_chat.models.usage import NO_TIMING, Timing
+from tui_chat.ui.areas.chat.branch_change import common_beginning
 from tui_chat.ui.areas.chat.code_blocks import CodeView
 from tui_chat.ui.areas.chat.layout_inputs import LayoutOptions, Neighbors, ReplyProgress
 
@@ -246,27 +247,3 @@ class HeightEstimates:
         """Return the lines of each text at a width, with extra lines for each."""
         pairs = zip(self._lines, self._characters, strict=True)
         return [extra + lines + characters // width for lines, characters in pairs]
-
-
-def common_beginning(old: Sequence[Entry], new: Sequence[Entry]) -> int:
-    """Count the entries with which both branches begin."""
-    for index, (before, now) in enumerate(zip(old, new, strict=False)):
-        if before is not now:
-            return index
-    return min(len(old), len(new))
-
-
-def is_other_version(old: tuple[Entry, ...], new: tuple[Entry, ...], at: int) -> bool:
-    """Return True if a message is the first that differs, and is shown in another version."""
-    if at >= min(len(old), len(new)):
-        return False
-    was, now = old[at], new[at]
-    return was.message.id != now.message.id and now.siblings > 1 and was.sibling != now.sibling
-
-
-def added_above(old: tuple[Entry, ...], new: tuple[Entry, ...]) -> int:
-    """Return how many entries were added above the old ones; 0 if the old are not the new end."""
-    above = len(new) - len(old)
-    ends = ((old[0], new[above]), (old[-1], new[-1])) if old and above > 0 else ()
-    same = all(was.message.id == now.message.id != "" for was, now in ends)
-    return above if ends and same else 0

@@ -11,13 +11,12 @@ concern the conversation run actions of `MessageArea`, which asks for the entry 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from time import monotonic
 from typing import TYPE_CHECKING, ClassVar
 
 from rich.style import Style
 from textual import events
 from textual.actions import SkipAction
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.message import Message
 from textual.strip import Strip
 from textual.timer import Timer
@@ -26,17 +25,16 @@ from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.usage import NO_TIMING, Timing
 from tui_chat.ui.areas.chat import line_painter as painting
 from tui_chat.ui.areas.chat import selection as selecting
-from tui_chat.ui.areas.chat.branch_layout import (
-    BranchLayout,
-    added_above,
-    common_beginning,
-    is_other_version,
-)
+from tui_chat.ui.areas.chat.branch_change import branch_change
+from tui_chat.ui.areas.chat.branch_layout import BranchLayout
 from tui_chat.ui.areas.chat.code_blocks import CodeView
+from tui_chat.ui.areas.chat.message_items import MessageItems
+from tui_chat.ui.areas.chat.reply_redraw import ReplyRedraw
 from tui_chat.ui.areas.chat.text_lines import ClickAction, TextLine
+from tui_chat.ui.areas.chat.transcript_keys import TRANSCRIPT_KEYS
 from tui_chat.ui.areas.chat.transcript_search import TranscriptSearch
 from tui_chat.ui.areas.chat.welcome import welcome_lines
-from tui_chat.ui.widgets.block_view import START, BlockView, LinePosition
+from tui_chat.ui.widgets.block_view import BlockView, LinePosition
 from tui_chat.ui.widgets.typed_app import app_of
 
 if TYPE_CHECKING:
@@ -44,19 +42,11 @@ if TYPE_CHECKING:
 
     from tui_chat.models.reply import Reply
     from tui_chat.models.session import Entry, SpeakerNames
-    from tui_chat.ui.areas.chat.transcript_search import Hit
 
-REDRAW_INTERVAL = 1 / 30
-"""Minimum seconds between two redraws of a growing reply; three times its cost, if that is more."""
 CODE_STEP = 16
 """Cells that a key scrolls lines of code by."""
 EMPTY_TEXT_WIDTH = 64
 """Maximum cells of a line of the first screen."""
-
-
-def _key(keys: str, action: str, title: str, label: str = "") -> Binding:
-    """Return the binding of an action; with a label, the footer shows it."""
-    return Binding(keys, action, label or title, show=bool(label), tooltip=title)
 
 
 class Transcript(BlockView[TextLine]):
@@ -65,50 +55,7 @@ class Transcript(BlockView[TextLine]):
     ALLOW_SELECT = False  # Textual selects rows of the screen; `MouseSelection` knows messages
     DEFAULT_CSS = painting.CSS
     COMPONENT_CLASSES = painting.COMPONENT_CLASSES
-    BINDINGS: ClassVar[list[BindingType]] = [
-        _key("y", "copy", "Copy the message or the selection", "Copy"),
-        _key("c", "copy_code", "Copy a code block of this message; again, the next"),
-        _key("r", "conversation.retry", "Regenerate this reply", "Regenerate"),
-        _key("e", "conversation.edit", "Edit this message, as another version", "Edit"),
-        _key("f", "conversation.fork", "Fork session from here", "Fork"),
-        _key("d,delete", "conversation.delete", "Delete this message and what follows", "Delete"),
-        _key("C", "conversation.continue", "Continue this reply", "Continue"),
-        _key("b", "conversation.branches", "Compare the branches", "Branches"),
-        _key("left", "conversation.sibling(-1)", "Previous version"),
-        _key("right", "conversation.sibling(1)", "Next version"),
-        _key("enter", "unfold", "Unfold reasoning, calls, long text"),
-        _key("slash", "conversation.find", "Find"),
-        _key("up", "move(-1)", "Up"),
-        _key("down", "move(1)", "Down"),
-        _key("pageup", "page(-1)", "Page up"),
-        _key("pagedown", "page(1)", "Page down"),
-        _key("home,g", "begin", "Beginning"),
-        _key("end,G", "end", "End"),
-        _key("k,ctrl+up,alt+up,left_square_bracket", "message(-1)", "Previous message"),
-        _key("j,ctrl+down,alt+down,right_square_bracket", "message(1)", "Next message"),
-        _key("K,left_curly_bracket", "question(-1)", "Previous question"),
-        _key("J,right_curly_bracket", "question(1)", "Next question"),
-        _key("t", "conversation.contents", "Table of contents"),
-        _key("n", "hit(1)", "Next hit"),
-        _key("N", "hit(-1)", "Previous hit"),
-        _key("escape", "leave", "Stop finding"),
-        _key("space", "switch", "Unfold; a summary: switch on or off"),
-        _key("W", "wrap_code", "Wrap long lines of code, or cut them"),
-        _key("less_than_sign,shift+left", "scroll_code(-1)", "Scroll cut code left"),
-        _key("greater_than_sign,shift+right", "scroll_code(1)", "Scroll cut code right"),
-        _key("Y", "copy_all", "Copy the conversation"),
-        _key("E", "conversation.export", "Export a part from or up to here"),
-        _key("o", "conversation.open_link", "Open a link of this message; again, the next"),
-        _key("v", "conversation.view", "View a picture or file of this message; again, the next"),
-        _key("s", "conversation.save", "Save a picture or file of this message; again, the next"),
-        _key("S", "conversation.subagent", "Open the subagent of this call, or go back"),
-        _key("u", "conversation.undo", "Undo the deletion"),
-        _key("p", "conversation.pin", "Pin message (always included)"),
-        _key("i", "conversation.inspect", "Show the request that made the reply"),
-        _key("w", "conversation.reveal", "Show where this message is in the request"),
-        _key("a", "conversation.answer", "Enter a tool call's result by hand"),
-        _key("x", "conversation.run", "Answer the waiting tool call"),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = [*TRANSCRIPT_KEYS]
 
     @dataclass
     class CursorMoved(Message):
@@ -141,7 +88,7 @@ class Transcript(BlockView[TextLine]):
         super().__init__(self._layouts, "transcript", id=id, classes=classes)
         self.cursor: int | None = None
         """Index of the message that keys act on; None if it follows from what is on the screen."""
-        self._search = TranscriptSearch(self._layouts)
+        self._search = TranscriptSearch(self._layouts, self._refold, self._show_line)
         self._mouse = selecting.MouseSelection(self, self._viewport, self._layouts, self.scroll_by)
         self._session_id: str | None = None
         self._highlighted = ""
@@ -151,19 +98,8 @@ class Transcript(BlockView[TextLine]):
         self._has_unseen_text = False
         self._empty_text = ""
         self._empty_lines: list[TextLine] = []
-        self._last_used: dict[str, tuple[str, int]] = {}
-        """Entry and index of the code block, link and attachment that were used last."""
-        self._find_start = START
-        """The start of the search; typing finds the first hit from there."""
-        self._is_found_elsewhere = False
-        """True if the words were searched for elsewhere, and lead to a message here."""
-        self._unfolded_by_search: tuple[int, str] | None = None
-        """Message and key of what the typed words unfolded; the next letter may fold it again."""
-        self._is_stale = False
-        """True if a reply grew that is not drawn yet."""
-        self._drawn_at = 0.0
-        self._draw_cost = 0.0
-        self._redraw_timer: Timer | None = None
+        self._items = MessageItems(self._all_lines)
+        self._redraw = ReplyRedraw(self, self._draw_grown)
         self._clock: Timer | None = None
         self._layouts.set_focused(False)
 
@@ -195,36 +131,30 @@ class Transcript(BlockView[TextLine]):
         old = self.entries
         if entries is old:
             return
-        same = common_beginning(old, entries)
-        above = added_above(old, entries)
-        same_first = bool(old and entries) and old[0].message.id == entries[0].message.id != ""
-        is_other = not (same_session or same > 0 or above > 0 or same_first)
-        if is_other:
+        change = branch_change(old, entries, same_session=same_session)
+        if change.replaces_entries:
+            self.screen.clear_selection()
+        keep = None if self._viewport.follows else self._viewport.top
+        if change.is_other_session:
             self.cursor, self._has_unseen_text = None, False
             keep = None
-        else:
-            keep = None if self._viewport.follows else self._viewport.top
-        if same < min(len(old), len(entries)):
-            self.screen.clear_selection()
-        added = entries[len(old) + above :]
-        user_spoke = any(entry.message.role == "user" for entry in added)
-        if above and keep is not None:
-            keep = keep._replace(block=keep.block + above)
-        if above and self.cursor is not None:
-            self.cursor += above
-        if keep and (keep.block >= len(entries) or user_spoke):
-            keep = None
-        if user_spoke or (self.cursor is not None and self.cursor >= len(entries)):
-            self.cursor = None
-        self._has_unseen_text = self._has_unseen_text or (keep is not None and bool(added))
+        if keep is not None:
+            keep = keep._replace(block=keep.block + change.above)
+            if keep.block >= len(entries) or change.user_spoke:
+                keep = None
+        if self.cursor is not None:
+            self.cursor += change.above
+            if self.cursor >= len(entries) or change.user_spoke:
+                self.cursor = None
+        self._has_unseen_text = self._has_unseen_text or (keep is not None and bool(change.added))
         self._layouts.set_entries(entries)
         self._search.entries_changed()
         self._viewport.load(self._layouts.heights(), keep=keep)
-        if is_other and entries and entries[-1].message.role == "assistant":
+        if change.is_other_session and entries and entries[-1].message.role == "assistant":
             self._reveal(len(entries) - 1)
-        elif not is_other and is_other_version(old, entries, same):
+        elif not change.is_other_session and change.is_other_version:
             self._has_unseen_text = False
-            self._reveal(same)
+            self._reveal(change.same)
         self.lay_out()
         self._run_clock()
 
@@ -241,33 +171,19 @@ class Transcript(BlockView[TextLine]):
 
     def stream(self, entry_id: str, reply: Reply, timing: Timing = NO_TIMING) -> None:
         """Show a streaming entry's reply as far as it came; redraws some 30 times a second."""
-        if not self._layouts.set_reply(entry_id, reply, timing):
-            return
-        self._is_stale = True
-        if self._redraw_timer is None:
-            interval = max(REDRAW_INTERVAL, 3 * self._draw_cost)
-            wait = interval - (monotonic() - self._drawn_at)
-            if wait <= 0:
-                self.flush()
-            else:
-                self._redraw_timer = self.set_timer(wait, self.flush)
+        if self._layouts.set_reply(entry_id, reply, timing):
+            self._redraw.request()
 
     def flush(self) -> None:
         """Draw the replies that `stream` received since the last redraw."""
-        if self._redraw_timer is not None:
-            self._redraw_timer.stop()
-            self._redraw_timer = None
-        if not self._is_stale:
-            return
-        self._is_stale = False
-        began = monotonic()
+        self._redraw.flush()
+
+    def _draw_grown(self) -> None:
         for index in self._layouts.grow():
             self._viewport.update_height(index)
         if not self._viewport.follows:
             self._has_unseen_text = True
         self.lay_out()
-        self._drawn_at = monotonic()
-        self._draw_cost = self._drawn_at - began
 
     def _run_clock(self) -> None:
         if self._layouts.streaming():
@@ -446,12 +362,10 @@ class Transcript(BlockView[TextLine]):
         index = next((i for i, e in enumerate(self.entries) if e.message.id == message_id), None)
         if index is None:
             return False
-        self._search.find(words)
-        self._is_found_elsewhere = bool(words)
         self.go_to(index)
-        if words and (hit := self._search.first_in(index)):
-            self._show_hit(hit)
+        self._search.find_in(index, words)
         self.post_find_status()
+        self.refresh_changed()
         return True
 
     # The cursor
@@ -527,24 +441,12 @@ class Transcript(BlockView[TextLine]):
 
     def find(self, words: str) -> None:
         """Find words from where the search began; an empty string ends the search."""
-        self._is_found_elsewhere = False
-        if not self._search.is_on:
-            self._find_start = self._viewport.top
-        if self._unfolded_by_search and self._unfolded_by_search[0] < len(self.entries):
-            message, key = self._unfolded_by_search
-            self._layouts.unfolded.discard(key)
-            self._refold(message)
-        self._unfolded_by_search = None
-        self._search.find((words,))
-        if self.entries and (hit := self._search.first_from(self._find_start)):
-            self._show_hit(hit)
+        self._search.find_from(self._viewport.top, words)
         self.post_find_status()
         self.refresh_changed()
 
     def action_hit(self, direction: int) -> None:
-        if hit := self._search.step(direction):
-            self._show_hit(hit)
-            self._unfolded_by_search = None
+        if self._search.go(direction):
             self.post_find_status()
         else:
             self._refuse("Nothing was found. / searches this conversation.")
@@ -554,7 +456,7 @@ class Transcript(BlockView[TextLine]):
         visit ends with the search.
         """
         if self._search.is_on:
-            if self._is_found_elsewhere:
+            if self._search.is_from_elsewhere:
                 self.post_message(self.SearchLeft())
             self.find("")
         elif self.text_selection:
@@ -562,14 +464,8 @@ class Transcript(BlockView[TextLine]):
         else:
             raise SkipAction
 
-    def _show_hit(self, hit: Hit) -> None:
-        """Show a hit; if it is folded, unfold it."""
-        position = hit[0]
-        if key := self._search.fold_at(position):
-            self._unfolded_by_search = position.block, key
-            self._layouts.unfolded.add(key)
-            self._refold(position.block)
-            position = (self._search.next_in_message(position) or hit)[0]
+    def _show_line(self, position: LinePosition) -> None:
+        """Bring a line into sight, and move the cursor to its message."""
         self._viewport.show(position)
         self.cursor = position.block
         self.scrolled()
@@ -602,7 +498,8 @@ class Transcript(BlockView[TextLine]):
         if current is None or not (blocks := self._layouts(current).code_blocks):
             self._refuse("There is no code block in this message.")
             return
-        self._copy_code(current, self._next_index("code", current, len(blocks)))
+        message_id = self.entries[current].message.id
+        self._copy_code(current, self._items.next_index("code", message_id, len(blocks)))
 
     def action_copy_all(self) -> None:
         if self.entries:
@@ -617,42 +514,20 @@ class Transcript(BlockView[TextLine]):
     def next_link(self) -> str:
         """Return the address of the next link of the current message; empty if it has none."""
         current = self.current_index
-        parts = self._all_lines(current) if current is not None else []
-        runs = (run for lines in parts for line in lines for run in line.runs)
-        urls = list(dict.fromkeys(run.link for run in runs if run.link))
-        return (
-            urls[self._next_index("link", current, len(urls))]
-            if urls and current is not None
-            else ""
-        )
+        return "" if current is None else self._items.next_link(self.entries, current)
 
     def next_part(self) -> int | None:
         """Return the index of the next picture, sound or file among the parts of the current
         message; None if it has none.
         """
-        current = self.current_index
-        parts = self.entries[current].message.parts if current is not None else ()
-        with_content = [index for index, part in enumerate(parts) if part.data or part.text]
-        if current is None or not with_content:
-            return None
-        return with_content[self._next_index("part", current, len(with_content))]
-
-    def _next_index(self, kind: str, message: int, count: int) -> int:
-        """Return the index after the last one used in a message; the first in another message."""
-        entry_id = self.entries[message].message.id
-        last_id, last = self._last_used.get(kind, ("", -1))
-        index = (last + 1) % count if last_id == entry_id else 0
-        self._last_used[kind] = entry_id, index
-        return index
+        return None if self.current is None else self._items.next_part(self.current)
 
     def _copy_code(self, message: int, index: int) -> None:
         blocks = self._layouts(message).code_blocks
         block = blocks[index]
-        self._last_used["code"] = self.entries[message].message.id, index
+        self._items.take("code", self.entries[message].message.id, index)
         what = f"code block {index + 1} of {len(blocks)}" if len(blocks) > 1 else "code block"
-        self._viewport.show(LinePosition(message, block.part, 0))
-        self.cursor = message
-        self.scrolled()
+        self._show_line(LinePosition(message, block.part, 0))
         self._copy(block.source, what)
 
     # Folding
@@ -730,16 +605,14 @@ class Transcript(BlockView[TextLine]):
                 for index, block in enumerate(self._layouts(position.block).code_blocks):
                     if (block.part, str(block.number)) == (position.part, action.key):
                         self._copy_code(position.block, index)
-            case "older":
-                await self._run("sibling", -1)
-            case "newer":
-                await self._run("sibling", 1)
-            case "retry":
-                await self._run("retry")
             case "view":
                 await self._run("view", int(action.key))
             case "subagent":
                 await self._run("subagent", action.key)
+            case "older" | "newer":
+                await self._run("sibling", -1 if action.name == "older" else 1)
+            case "retry":
+                await self._run("retry")
             case "answer":
                 await self._run("run")
 

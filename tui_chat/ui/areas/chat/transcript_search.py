@@ -6,18 +6,20 @@
 3. Reasoning and tool calls are searched too. Folded text is found at the line that unfolds it.
 4. The two searches may still differ, because Markdown hides its marks. If a message has the words
    and none of its lines does, its first line stands for them.
+5. A hit in what is folded unfolds it. What typed words unfolded is folded again with the next
+   letter.
 """
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from tui_chat.models.semantics import NO_MESSAGE_SEMANTICS
-from tui_chat.ui.widgets.block_view import LinePosition
+from tui_chat.ui.widgets.block_view import START, LinePosition
 
 if TYPE_CHECKING:
     from tui_chat.models.message import Message
@@ -40,10 +42,22 @@ Spans = dict[int, list[tuple[int, int]]]
 class TranscriptSearch:
     """The hits in a branch and the current one; only messages that have hits are laid out."""
 
-    def __init__(self, layouts: BranchLayout) -> None:
+    def __init__(
+        self,
+        layouts: BranchLayout,
+        refold: Callable[[int], None],
+        show_line: Callable[[LinePosition], None],
+    ) -> None:
+        """`refold` lays a message out again after its folds changed; `show_line` goes to a line."""
         self.current: Hit | None = None
         """The hit that is shown."""
-        self._layouts = layouts
+        self.is_from_elsewhere = False
+        """True if the words were searched for elsewhere, and led to a message here."""
+        self._layouts, self._refold, self._show_line = layouts, refold, show_line
+        self._start = START
+        """The start of the search; typing finds the first hit from there."""
+        self._unfolded: tuple[int, str] | None = None
+        """Message and key of what the typed words unfolded."""
         self._pattern: re.Pattern[str] | None = None
         self._counts: list[int] = []
         self._counts_before: list[int] = []
@@ -75,6 +89,47 @@ class TranscriptSearch:
         self.current = None
         self.lines_changed()
         self.entries_changed()
+
+    def find_from(self, top: LinePosition, words: str) -> None:
+        """Search for words as they are typed, from the line where the search began, which is `top`
+        if it begins now; empty words end it.
+        """
+        self.is_from_elsewhere = False
+        if not self.is_on:
+            self._start = top
+        if self._unfolded and self._unfolded[0] < len(self._layouts.entries):
+            message, key = self._unfolded
+            self._layouts.unfolded.discard(key)
+            self._refold(message)
+        self._unfolded = None
+        self.find((words,))
+        if self._layouts.entries and (hit := self.first_from(self._start)):
+            self._show(hit)
+
+    def find_in(self, message: int, words: Sequence[str]) -> None:
+        """Search for words that led to a message from elsewhere; none end the search."""
+        self.find(words)
+        self.is_from_elsewhere = bool(words)
+        if words and (hit := self.first_in(message)):
+            self._show(hit)
+
+    def go(self, direction: int) -> bool:
+        """Show the next hit (1) or the previous one (-1); return False if there is none."""
+        hit = self.step(direction)
+        if hit is not None:
+            self._show(hit)
+            self._unfolded = None
+        return hit is not None
+
+    def _show(self, hit: Hit) -> None:
+        """Show a hit; if it is folded, unfold it."""
+        position = hit[0]
+        if key := self.fold_at(position):
+            self._unfolded = position.block, key
+            self._layouts.unfolded.add(key)
+            self._refold(position.block)
+            position = (self.next_in_message(position) or hit)[0]
+        self._show_line(position)
 
     def entries_changed(self) -> None:
         """Count again in another branch."""
