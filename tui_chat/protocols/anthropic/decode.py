@@ -38,13 +38,10 @@ from tui_chat.protocols.common.decoding import (
     sourced,
     take_cache_mark,
     take_marks,
+    take_role,
+    turns_with_results,
 )
-from tui_chat.protocols.common.request_fields import (
-    Fields,
-    excerpt,
-    load_request,
-    take_if_reversible,
-)
+from tui_chat.protocols.common.request_fields import Fields, load_request, take_if_reversible
 from tui_chat.protocols.common.settings import read_scalars
 
 _ANTHROPIC = Protocol.ANTHROPIC
@@ -98,47 +95,18 @@ def _system(request: Fields) -> Iterator[Turn]:
 
 def _turns(message: Fields, number: int) -> Iterator[Turn]:
     """Yield the turns of a message."""
-    word = message.remaining.pop("role", None)
-    role = _ROLES.get(word) if isinstance(word, str) else None
-    if role is None:
-        raise InputError(
-            f"{message.path('role')} must be one of {', '.join(_ROLES)}, not {excerpt(word)}."
-        )
+    _, role = take_role(message, _ROLES)
     had_content = "content" in message.remaining
     content = blocks_of(message, "content")
-    first = True
-
-    def begin(role: MessageRole) -> TurnBuilder:
-        nonlocal first, number
-        builder = TurnBuilder(_ANTHROPIC, role, number)
-        builder.shape = "parts"
-        builder.joined = not first
-        builder.extras = message.remaining_json() if first else ""
-        first = False
-        number += 1
-        return builder
-
+    builder = TurnBuilder(_ANTHROPIC, role, number)
+    builder.shape, builder.extras = "parts", message.remaining_json()
     if content is None or isinstance(content, str):
-        builder = begin(role)
         builder.shape = "string" if content is not None else "null" if had_content else "absent"
         if content:
             builder.add_text(content)
         yield builder.build()
         return
-    builder: TurnBuilder | None = None
-    for block in content:
-        if is_result(block) and role == "user":
-            if builder is not None:
-                yield builder.build()
-                builder = None
-            result = begin("tool")
-            read_result(block, result)
-            yield result.build()
-        else:
-            builder = builder or begin(role)
-            read_block(block, builder)
-    if builder is not None or first:
-        yield (builder or begin(role)).build()
+    yield from turns_with_results(builder, content, is_result, read_result, read_block)
 
 
 def _parameters(request: Fields) -> Parameters:

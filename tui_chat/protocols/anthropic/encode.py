@@ -18,7 +18,7 @@ from typing import Any, cast
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.envelope import ChatEnvelope, Level, Note, Sourced, ToolDefinition
 from tui_chat.models.json_tree import Arr, Lit, Obj, Tree, tree_of
-from tui_chat.models.model_facts import NEWEST_CLAUDE_OUTPUT, ModelFacts, is_newer_claude
+from tui_chat.models.model_facts import NEWEST_CLAUDE_OUTPUT, is_newer_claude
 from tui_chat.models.semantics import UNSET, HostedTool
 from tui_chat.models.settings import ResponseFormat, ToolChoice
 from tui_chat.models.text import Origin
@@ -36,7 +36,6 @@ from tui_chat.protocols.anthropic.tools import (
     write_hosted,
 )
 from tui_chat.protocols.base import Encoded
-from tui_chat.protocols.common.cache_marks import limit_cache_marks
 from tui_chat.protocols.common.encoding import (
     Items,
     captured_origin,
@@ -45,41 +44,16 @@ from tui_chat.protocols.common.encoding import (
     setting_value,
     tool_origin,
 )
-from tui_chat.protocols.common.loss_notes import (
-    default_note,
-    envelope_notes,
-    missing_notes,
-    setting_changed_note,
-    setting_note,
-    with_key,
-)
+from tui_chat.protocols.common.loss_notes import default_note, with_key
+from tui_chat.protocols.common.request_encoder import RequestEncoder, merged_items, with_hosted
 from tui_chat.protocols.common.schemas import (
     closed_schema,
     json_schema,
     object_schema,
     schema_only_format,
-    wanted_format,
 )
-from tui_chat.protocols.common.settings import (
-    extra_items,
-    is_same_model,
-    namespace_items,
-    override,
-    reply_limit,
-    stop_sequences,
-    tier_items,
-    usable_tool_choice,
-    write_scalars,
-)
-from tui_chat.protocols.common.tool_pairing import PairingRules, pair_tools
-from tui_chat.protocols.common.tools import (
-    NAMES_128,
-    sent_hosted_tools,
-    sent_tools,
-    tool_left_out,
-    with_hosted,
-    with_native_tools,
-)
+from tui_chat.protocols.common.tool_pairing import PairingRules
+from tui_chat.protocols.common.tools import NAMES_128
 
 VERSION = "2026-10-21"
 """The `anthropic-version` that the official SDK (2.x) sends."""
@@ -101,42 +75,26 @@ _PLENTY = 1_000_000
 
 def encode(envelope: ChatEnvelope, endpoint: Endpoint) -> Encoded:
     """Encode an envelope; see the module's rules."""
-    captured = envelope.semantics.source is _ANTHROPIC
+    request = RequestEncoder(envelope, endpoint)
     # Only presets, and requests of other protocols, have cache marks that Anthropic might refuse.
-    doubtful = envelope.cache_marks or envelope.semantics.source not in (None, _ANTHROPIC)
-    turns, marked = envelope.turns, list[Note]()
-    if doubtful:
-        turns, marked = limit_cache_marks(turns, _ANTHROPIC)
-    paired = pair_tools(
-        turns,
-        _CAPTURED_RULES if captured else _RULES,
-        [tool.name for tool in envelope.tools or ()],
-        envelope.semantics.tools.alias_map,
-    )
-    notes = [*marked, *paired.notes, *envelope_notes(envelope, _ANTHROPIC)]
-    system, messages, message_notes = encode_messages(envelope, paired.turns, endpoint)
-    notes += message_notes
-    model = envelope.parameters.model
-    body: Items = [("model", setting_value(model))] if model.value or not captured else []
-    limit = reply_limit(envelope, endpoint, notes)
-    if limit is None and not captured:
-        limit = _default_limit(envelope, endpoint, notes)
+    doubtful = bool(envelope.cache_marks) or request.is_converted
+    rules = _CAPTURED_RULES if request.captured else _RULES
+    turns = request.paired_turns(rules, limits_marks=doubtful)
+    system, messages, message_notes = encode_messages(envelope, turns, endpoint)
+    request.notes += message_notes
+    body = request.model_items()
+    limit = request.reply_limit()
+    if limit is None and not request.captured:
+        limit = _default_limit(request)
     if limit is not None:
         body.append(("max_tokens", setting_value(limit)))
     if system is not None:
         body.append(("system", system))
     body.append(("messages", Arr(messages)))
-    body += _tools(envelope, endpoint, paired.aliases, notes)
-    body += _settings(envelope, endpoint, notes, limit.value if limit is not None else _PLENTY)
-    if captured:
-        body = override(body, extra_items(envelope, _ANTHROPIC))
-    return Encoded(
-        "/v1/messages",
-        Obj(tuple(body)),
-        headers=version_header(endpoint),
-        notes=tuple(notes),
-        aliases=tuple(paired.aliases.items()),
-    )
+    body += _tools(request)
+    body += _settings(request, limit.value if limit is not None else _PLENTY)
+    body = request.with_extras(body)
+    return request.encoded("/v1/messages", Obj(tuple(body)), headers=version_header(endpoint))
 
 
 def version_header(endpoint: Endpoint) -> tuple[tuple[str, str], ...]:
@@ -144,15 +102,14 @@ def version_header(endpoint: Endpoint) -> tuple[tuple[str, str], ...]:
     return (("anthropic-version", endpoint.api_version or VERSION),)
 
 
-def _default_limit(envelope: ChatEnvelope, endpoint: Endpoint, notes: list[Note]) -> Sourced[int]:
+def _default_limit(request: RequestEncoder) -> Sourced[int]:
     """Return the reply limit where nobody set one: the endpoint's, else the most that the model
     accepts, as far as the input leaves room for it. Anthropic answers 400 where input and limit
     are together above the context, and cuts the reply where the limit is low.
     """
-    if endpoint.max_tokens is not None:
-        return Sourced(endpoint.max_tokens, _ENDPOINT_LIMIT)
-    model = envelope.parameters.model.value
-    facts = endpoint.facts_of(model)
+    if request.endpoint.max_tokens is not None:
+        return Sourced(request.endpoint.max_tokens, _ENDPOINT_LIMIT)
+    model, facts = request.model, request.facts
     if facts.max_output is not None:
         limit, why = facts.max_output, f"the maximum of {model}"
     elif is_newer_claude(model):
@@ -160,7 +117,7 @@ def _default_limit(envelope: ChatEnvelope, endpoint: Endpoint, notes: list[Note]
         why = "the maximum of the newest known Claude models"
     else:
         limit, why = _UNKNOWN_LIMIT, f"since the maximum of {model} is unknown"
-    budget = envelope.budget
+    budget = request.envelope.budget
     if budget is not None and facts.context_limit is not None:
         # Tokens are counted by estimate: one in a hundred is kept free.
         room = facts.context_limit - budget.total - facts.context_limit // 100
@@ -169,62 +126,47 @@ def _default_limit(envelope: ChatEnvelope, endpoint: Endpoint, notes: list[Note]
         if room < limit:
             limit, why = room, "all that the context leaves free"
     sentence = f"Anthropic requires a reply limit and none is set: {limit:,} tokens, {why}."
-    notes.append(default_note(_DEFAULT_LIMIT, sentence))
+    request.notes.append(default_note(_DEFAULT_LIMIT, sentence))
     return Sourced(limit, _DEFAULT_LIMIT)
 
 
-def _tools(
-    envelope: ChatEnvelope, endpoint: Endpoint, aliases: dict[str, str], notes: list[Note]
-) -> Items:
+def _tools(request: RequestEncoder) -> Items:
     """Return the tools and the choice among them."""
-    captured = envelope.semantics.source is _ANTHROPIC
-    functions = sent_tools(envelope, _ANTHROPIC, aliases, notes)
-    native = envelope.semantics.tools.native
-    encoded = with_native_tools([_tool(tool, captured) for tool in functions], native, _ANTHROPIC)
-    encoded = with_hosted(encoded, _hosted(envelope, [tool.name for tool in functions], notes))
-    items: Items = []
-    if encoded or (envelope.tools is not None and (captured or envelope.semantics.source is None)):
-        items.append(("tools", Arr(encoded)))
-    if captured and envelope.semantics.namespace(AnthropicSettings).tool_choice is not UNSET:
-        return items  # the namespace has it
-    choice = usable_tool_choice(
-        envelope, _ANTHROPIC, [tool.name for tool in functions], aliases, notes
-    )
-    parallel = envelope.parameters.parallel_tool_calls
-    if not captured and parallel is not None and parallel.value:
-        notes += missing_notes(_ANTHROPIC, envelope.parameters, "parallel_tool_calls")
+    functions = request.functions()
+    encoded = request.with_native_tools([_tool(tool, request.captured) for tool in functions])
+    encoded = with_hosted(encoded, _hosted(request, [tool.name for tool in functions]))
+    items = request.tools_items(encoded)
+    if request.has_own_choice:
+        return items
+    choice = request.tool_choice(functions)
+    parallel = request.parameters.parallel_tool_calls
+    if not request.captured and parallel is not None and parallel.value:
+        request.note_missing("parallel_tool_calls")
         parallel = None
-    if choice is None and parallel is not None and not parallel.value and encoded:
+    is_single = parallel is not None and not parallel.value
+    if choice is None and parallel is not None and is_single and encoded:
         choice = Sourced(ToolChoice("auto"), parallel.origin)
-    if (
-        parallel is not None
-        and not parallel.value
-        and (choice is None or choice.value.mode == "none")
-    ):
-        why = "no tool may be called"
-        notes.append(setting_note(parallel, "parallel_tool_calls", why, Level.INFO))
-    facts = endpoint.facts_of(envelope.parameters.model.value)
-    may_force = facts.forced_tools is not False or is_same_model(envelope, _ANTHROPIC)
+    if parallel is not None and is_single and (choice is None or choice.value.mode == "none"):
+        request.leave_out(parallel, "parallel_tool_calls", "no tool may be called", Level.INFO)
+    may_force = request.facts.forced_tools is not False or request.unchanged
     if choice is not None and choice.value.mode == "required" and not may_force:
-        name = with_key("The tool choice", choice.origin)
-        sentence = f"{name} is sent as “auto”: {envelope.parameters.model.value} refuses one that "
-        sentence += "forces a call."
-        notes.append(setting_changed_note(choice, sentence))
+        sentence = f"{with_key('The tool choice', choice.origin)} is sent as “auto”: "
+        sentence += f"{request.model} refuses one that forces a call."
+        request.note_change(choice, sentence)
         choice = Sourced(ToolChoice("auto"), choice.origin)
-    if choice is not None:
-        if choice.value.names and (choice.value.mode != "required" or len(choice.value.names) > 1):
-            why = "Anthropic accepts one tool name, of a tool that must be called"
-            if choice.value.mode == "required":
-                why = "Anthropic accepts one tool name at most"
-            names = ", ".join(choice.value.names)
-            why += "; the model may choose any tool"
-            notes.append(setting_note(choice, f"tool_choice {names}", why))
-        meaning = (choice.value, parallel.value if parallel is not None else None)
-        written = cast("Obj", tree_of(write_choice(meaning), choice.origin))
-        if parallel is not None:
-            written = _with_origin(written, "disable_parallel_tool_use", parallel.origin)
-        items.append(("tool_choice", written))
-    return items
+    if choice is None:
+        return items
+    if choice.value.names and (choice.value.mode != "required" or len(choice.value.names) > 1):
+        why = "Anthropic accepts one tool name, of a tool that must be called"
+        if choice.value.mode == "required":
+            why = "Anthropic accepts one tool name at most"
+        name = f"tool_choice {', '.join(choice.value.names)}"
+        request.leave_out(choice, name, f"{why}; the model may choose any tool")
+    meaning = (choice.value, parallel.value if parallel is not None else None)
+    written = cast("Obj", tree_of(write_choice(meaning), choice.origin))
+    if parallel is not None:
+        written = _with_origin(written, "disable_parallel_tool_use", parallel.origin)
+    return [*items, ("tool_choice", written)]
 
 
 def _with_origin(tree: Obj, key: str, origin: Origin) -> Obj:
@@ -249,26 +191,25 @@ def _tool(tool: ToolDefinition, captured: bool) -> Tree:
 
 
 def _hosted(
-    envelope: ChatEnvelope, functions: Collection[str], notes: list[Note]
+    request: RequestEncoder, functions: Collection[str]
 ) -> list[tuple[Sourced[HostedTool], Tree]]:
     """Return the tools that Anthropic runs, unless a function has the same name."""
     kinds = ("web_search", "web_fetch", "code_execution")
     written: list[tuple[Sourced[HostedTool], Tree]] = []
-    for tool in sent_hosted_tools(envelope, _ANTHROPIC, kinds, SEARCH_OPTIONS, notes):
+    for tool in request.hosted_tools(kinds, SEARCH_OPTIONS):
         search = tool.value.search
         if tool.value.kind in functions:
-            why = "a function has its name"
-            notes.append(tool_left_out(tool.value, why, tool.origin))
+            request.leave_tool_out(tool, "a function has its name")
             continue
         if search.allowed_domains and search.blocked_domains:
             sites = [site for site in search.allowed_domains if site not in search.blocked_domains]
             if not sites:
                 why = "every site that it may search is one that it may not"
-                notes.append(tool_left_out(tool.value, why, tool.origin))
+                request.leave_tool_out(tool, why)
                 continue
             sentence = "Anthropic accepts one list of sites; those that the web search may not use "
             sentence += "are taken out of those that it may."
-            notes.append(setting_changed_note(tool, sentence, Level.INFO))
+            request.note_change(tool, sentence, Level.INFO)
             search = replace(search, allowed_domains=tuple(sites), blocked_domains=())
             tool = Sourced(replace(tool.value, search=search), tool.origin)
         written.append((tool, tree_of(write_hosted(tool.value), tool.origin)))
@@ -278,21 +219,17 @@ def _hosted(
 _TIERS = {"auto": "auto", "default": "standard_only"}
 
 
-def _settings(envelope: ChatEnvelope, endpoint: Endpoint, notes: list[Note], limit: int) -> Items:
-    parameters, namespace = envelope.parameters, envelope.semantics.namespace(AnthropicSettings)
-    captured = envelope.semantics.source is _ANTHROPIC
-    unchanged = is_same_model(envelope, _ANTHROPIC)
-    facts = endpoint.facts_of(parameters.model.value)
-    stop = parameters.stop
-    if not captured:
-        stop = stop_sequences(stop, _PLENTY, notes, blank=False)
-    items = write_scalars(SCALARS, envelope, endpoint, notes, stop=stop)
-    missing = ("seed", "presence_penalty", "frequency_penalty", "verbosity", "logprobs", "replies")
-    notes += missing_notes(_ANTHROPIC, parameters, *missing, "store")
+def _settings(request: RequestEncoder, limit: int) -> Items:
+    parameters, captured, facts = request.parameters, request.captured, request.facts
+    items = request.scalars(SCALARS, stop=request.stop_sequences(_PLENTY, blank=False))
+    request.note_missing(
+        *("seed", "presence_penalty", "frequency_penalty", "verbosity", "logprobs", "replies"),
+        "store",
+    )
     choice = parameters.tool_choice
     forced = choice is not None and choice.value.mode == "required"
     thinking, mapped = Thinking(), not captured
-    if not unchanged:
+    if not request.unchanged:
         thinking_notes: list[Note] = []
         thinking = write_thinking(
             parameters,
@@ -304,60 +241,57 @@ def _settings(envelope: ChatEnvelope, endpoint: Endpoint, notes: list[Note], lim
         )
         # In its own protocol a request stays as it is where the model accepts that.
         mapped = mapped or any(note.level is not Level.INFO for note in thinking_notes)
-        notes += thinking_notes if mapped else []
+        request.notes += thinking_notes if mapped else []
     if mapped and thinking.thinking is not None:
         items.append(("thinking", thinking.thinking))
     config: Items = []
     if mapped and thinking.effort is not None:
         config.append(("effort", thinking.effort))
-    form = parameters.response_format
-    if not captured:
-        form = _format(form, parameters.model.value, facts, notes)
-    if form is not None:
+    if (form := _format(request)) is not None:
         config.append(("format", tree_of(write_format(form.value), form.origin)))
     if config:
         items.append(("output_config", Obj(tuple(config))))
     if not captured and parameters.user_id is not None:
         user = Obj((("user_id", setting_value(parameters.user_id)),))
         items.append(("metadata", user))
-    items += tier_items(envelope, _ANTHROPIC, "service_tier", _TIERS, notes)
+    items += request.tier_items("service_tier", _TIERS)
     if parameters.stream:
         items.append(("stream", Lit(True, _STREAM)))
-    if captured:
-        skip = ["output_config"] + ["stream"] * parameters.stream + ["thinking"] * mapped
-        items = override(items, namespace_items(namespace, skip))
-        rest = namespace.output_config
-        if mapped and isinstance(rest, dict):
-            rest = {k: v for k, v in cast("dict[str, Any]", rest).items() if k != "effort"} or UNSET
-        if rest is not UNSET:
-            items = _with_config(items, tree_of(rest, captured_origin("output_config")))
+    if not captured:
+        return items
+    skip = ["output_config"] + ["stream"] * parameters.stream + ["thinking"] * mapped
+    items = request.with_namespace(items, skip)
+    rest = request.envelope.semantics.namespace(AnthropicSettings).output_config
+    if mapped and isinstance(rest, dict):
+        rest = {k: v for k, v in cast("dict[str, Any]", rest).items() if k != "effort"} or UNSET
+    if rest is not UNSET:
+        items = _with_config(items, tree_of(rest, captured_origin("output_config")))
     return items
 
 
 def _with_config(items: Items, rest: Tree) -> Items:
-    functions = dict(items).get("output_config")
-    if isinstance(functions, Obj) and isinstance(rest, Obj):
-        rest = Obj((*functions.items, *rest.items), functions.origin)
-    return override(items, iter([("output_config", rest)]))
+    unified = dict(items).get("output_config")
+    if isinstance(unified, Obj) and isinstance(rest, Obj):
+        rest = Obj((*unified.items, *rest.items), unified.origin)
+    return merged_items(items, [("output_config", rest)])
 
 
-def _format(
-    form: Sourced[ResponseFormat] | None, model: str, facts: ModelFacts, notes: list[Note]
-) -> Sourced[ResponseFormat] | None:
+def _format(request: RequestEncoder) -> Sourced[ResponseFormat] | None:
     """Return the reply's form as Anthropic takes it: a schema whose objects are closed."""
-    form = wanted_format(form, notes)
-    if form is None:
-        return None
-    if form.value.kind == "json" or not form.value.schema:
+    form = request.parameters.response_format
+    if form is None or request.captured:
+        return form
+    if form.value.kind == "json" or (form.value.kind == "schema" and not form.value.schema):
         why = "Anthropic supports JSON with a schema only"
-        notes.append(setting_note(form, "the response format", why))
+        request.leave_out(form, "the response format", why)
         return None
-    if facts.response_schema is False:
-        notes.append(setting_note(form, "the response format", f"{model} does not support it"))
+    if form.value.kind == "schema" and request.facts.response_schema is False:
+        request.leave_out(form, "the response format", f"{request.model} does not support it")
         return None
-    form = schema_only_format(form, _ANTHROPIC, notes)
+    if (form := schema_only_format(request)) is None:
+        return None
     schema, changed = closed_schema(json_schema(form.value.schema or {}, form.value.dialect))
     if changed:
         sentence = "The reply's schema is sent with “additionalProperties: false” for every object."
-        notes.append(setting_changed_note(form, sentence))
+        request.note_change(form, sentence)
     return Sourced(replace(form.value, schema=schema, dialect="json"), form.origin)

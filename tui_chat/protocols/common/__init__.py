@@ -7,10 +7,11 @@ decoding          the envelope of a captured request: turns, tools, settings
 Requests
 content_order     a turn's content in the order in which it is sent
 encoding          the smallest parts of a tree
-settings          limits, sampling, stop sequences, tool choice: what a protocol accepts of them
+request_encoder   the request that is being encoded: what all encoders ask of it, and its notes
+settings          the tables of settings that are one value under one key
 reasoning_effort  how much a model is to think
 schemas           JSON Schemas of tools and replies, the format of a reply
-tools             names of functions, the protocol's own tools, those that the provider runs
+tools             names of functions, and the parts of tools that several protocols have
 tool_pairing      tool calls and results in the order that a protocol requires
 cache_marks       marks up to which a prompt is cached
 loss_notes        notes on what a protocol cannot express

@@ -7,10 +7,11 @@ blocks.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, TypeVar, cast
 
+from tui_chat.errors import InputError
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import (
     ChatEnvelope,
@@ -22,7 +23,7 @@ from tui_chat.models.envelope import (
     ToolDefinition,
     Turn,
 )
-from tui_chat.models.json_text import to_json
+from tui_chat.models.json_text import to_json, type_name
 from tui_chat.models.message import MessageRole, Part, ToolCall
 from tui_chat.models.semantics import (
     ContentKind,
@@ -40,6 +41,7 @@ from tui_chat.models.semantics import (
     WireForm,
 )
 from tui_chat.models.text import Origin, OriginKind, Text
+from tui_chat.protocols.common.encoding import captured_origin
 from tui_chat.protocols.common.request_fields import Fields, excerpt
 
 T = TypeVar("T")
@@ -78,6 +80,27 @@ class TurnBuilder:
         self.role_word = ""
         self.slot = ""
         self.extras = ""
+
+    def read_content(
+        self, holder: Fields, key: str, read_part: Callable[[Fields, TurnBuilder], None]
+    ) -> None:
+        """Take a content: a text, a list of parts, null or none. Raises InputError for others."""
+        content = holder.remaining.get(key)
+        if isinstance(content, list):
+            self.shape = "parts"
+            for part in holder.take_list(key):
+                read_part(part, self)
+            return
+        self.shape = "null" if key in holder.remaining else "absent"
+        holder.remaining.pop(key, None)
+        if isinstance(content, str):
+            self.shape = "string"
+            if content:
+                self.add_text(content)
+        elif content is not None:
+            place = holder.path(key)
+            sentence = f"{place} must be a text or a list of parts, not {type_name(content)}."
+            raise InputError(sentence)
 
     def add_text(self, text: str, **marks: Any) -> None:
         """Add a block of text."""
@@ -155,6 +178,50 @@ class TurnBuilder:
         return Layout(self.protocol, tuple(self.pieces))
 
 
+def turns_with_results(
+    first: TurnBuilder,
+    parts: Iterable[Fields],
+    is_result: Callable[[Fields], bool],
+    read_result: Callable[[Fields, TurnBuilder], None],
+    read_part: Callable[[Fields, TurnBuilder], None],
+) -> Iterator[Turn]:
+    """Yield the turns of a message whose tool results are turns of their own. Each is marked as
+    joined to the one before it; `first` has what belongs to the message as a whole.
+    """
+    role, count = first.role, 0
+    rest: TurnBuilder | None = None
+
+    def begin(role: MessageRole) -> TurnBuilder:
+        nonlocal count
+        builder = first if not count else TurnBuilder(first.protocol, role, first.number + count)
+        builder.role, builder.shape, builder.joined = role, first.shape, count > 0
+        count += 1
+        return builder
+
+    for part in parts:
+        if is_result(part) and role == "user":
+            if rest is not None:
+                yield rest.build()
+                rest = None
+            result = begin("tool")
+            read_result(part, result)
+            yield result.build()
+        else:
+            rest = rest or begin(role)
+            read_part(part, rest)
+    if rest is not None or not count:
+        yield (rest or begin(role)).build()
+
+
+def take_role(message: Fields, roles: Mapping[str, MessageRole]) -> tuple[str, MessageRole]:
+    """Take the role of a message: the word for it, and its meaning. Raises InputError."""
+    word = message.remaining.pop("role", None)
+    if not isinstance(word, str) or word not in roles:
+        words = ", ".join(roles)
+        raise InputError(f"{message.path('role')} must be one of {words}, not {excerpt(word)}.")
+    return word, roles[word]
+
+
 _CACHE_MARKS = {
     "cache_control": [{"type": "ephemeral", **ttl} for ttl in ({}, {"ttl": "5m"}, {"ttl": "1h"})],
     "prompt_cache_breakpoint": [
@@ -186,14 +253,12 @@ def sourced(name: str, value: T | None) -> Sourced[T] | None:
     """Return a setting as the captured request gave it; None if it did not."""
     if value is None:
         return None
-    origin = Origin(OriginKind.SETTING, name, f"{name}, from the captured request")
-    return Sourced(value, origin)
+    return Sourced(value, captured_origin(name))
 
 
 def captured_model(name: str) -> Sourced[str]:
     """Return the model as a setting; an unknown one is empty."""
-    origin = Origin(OriginKind.SETTING, "model", "model, from the captured request")
-    return Sourced(name, origin)
+    return Sourced(name, captured_origin("model"))
 
 
 def read_settings(kind: type[S], left: dict[str, Any]) -> S:

@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Any, cast
 
 from tui_chat.models.endpoint import Protocol
-from tui_chat.models.envelope import Level, Note, Sourced, Turn
+from tui_chat.models.envelope import ChatEnvelope, Level, Note, Sourced, Turn
 from tui_chat.models.json_tree import Obj, Str, Tree, tree_of
 from tui_chat.models.message import ToolCall
 from tui_chat.models.semantics import WireForm
@@ -59,6 +59,14 @@ def default_origin(name: str, why: str) -> Origin:
 def captured_origin(name: str) -> Origin:
     """Return the origin of a setting that is passed on from a captured request."""
     return Origin(OriginKind.SETTING, name, f"{name}, from the captured request")
+
+
+def is_same_model(envelope: ChatEnvelope, protocol: Protocol) -> bool:
+    """Return True if a request was captured from this protocol and its model was not replaced:
+    then it is sent as it was, whatever is known of the model.
+    """
+    is_captured_model = envelope.parameters.model.origin == captured_origin("model")
+    return envelope.semantics.source is protocol and is_captured_model
 
 
 def tool_origin(name: str) -> Origin:

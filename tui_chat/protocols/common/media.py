@@ -14,8 +14,8 @@ from tui_chat.models.endpoint import Endpoint
 from tui_chat.models.envelope import ChatEnvelope, Level, Note, Turn
 from tui_chat.models.message import Part
 from tui_chat.models.text import Origin
+from tui_chat.protocols.common.encoding import is_same_model
 from tui_chat.protocols.common.segments import run_memo, segments
-from tui_chat.protocols.common.settings import is_same_model
 
 _NOUNS = {"image": "An image", "audio": "A sound", "video": "A video"}
 

@@ -8,7 +8,8 @@ from dataclasses import fields
 from typing import Any, cast
 
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.envelope import ChatEnvelope, Level, Note, Sourced, ToolDefinition
+from tui_chat.models.endpoint import Protocol
+from tui_chat.models.envelope import Level, Note, Sourced, ToolDefinition
 from tui_chat.models.json_text import JsonObject, as_array, as_count, as_object, as_string
 from tui_chat.models.json_tree import Obj, tree_of
 from tui_chat.models.semantics import UNSET, Namespace, Setting
@@ -22,8 +23,8 @@ from tui_chat.protocols.common.encoding import (
     setting_value,
     tool_origin,
 )
-from tui_chat.protocols.common.loss_notes import setting_note
 from tui_chat.protocols.common.reply_events import ReplyEvents
+from tui_chat.protocols.common.request_encoder import RequestEncoder
 from tui_chat.protocols.common.request_fields import Fields
 from tui_chat.protocols.common.schemas import json_schema
 
@@ -61,11 +62,9 @@ SHARED = frozenset(each.name for each in fields(OpenAISettings)) - {"service_tie
 """The settings that are copied from one of OpenAI's protocols to the other."""
 
 
-def shared_items(
-    envelope: ChatEnvelope, notes: list[Note], *, target_is_chat: bool = False
-) -> Items:
+def shared_items(request: RequestEncoder) -> Items:
     """Return the settings that a request of the other one of OpenAI's protocols shares."""
-    settings = envelope.semantics.settings
+    settings = request.envelope.semantics.settings
     if not isinstance(settings, OpenAISettings):
         return []
     items: Items = []
@@ -73,36 +72,36 @@ def shared_items(
         value: Any = getattr(settings, key)
         if value is UNSET or value is None:
             continue
-        if key == "prompt_cache_options" and isinstance(value, dict) and target_is_chat:
-            value = _chat_cache_options(cast("dict[str, Any]", value), notes)
+        is_chat = request.protocol is Protocol.OPENAI_CHAT
+        if key == "prompt_cache_options" and isinstance(value, dict) and is_chat:
+            value = _chat_cache_options(cast("dict[str, Any]", value), request)
         items.append((key, tree_of(cast("Any", value), captured_origin(key))))
     return items
 
 
-def _chat_cache_options(options: dict[str, Any], notes: list[Note]) -> dict[str, Any]:
+def _chat_cache_options(options: dict[str, Any], request: RequestEncoder) -> dict[str, Any]:
     """Return cache options without what only Responses has."""
     origin = captured_origin("prompt_cache_options")
     kept = {key: value for key, value in options.items() if key in ("mode", "ttl")}
     for key in options.keys() - kept.keys():
-        sourced = Sourced(options[key], origin)
-        why = "OpenAI Chat has no such setting"
-        notes.append(setting_note(sourced, f"prompt_cache_options.{key}", why, Level.INFO))
+        option, why = Sourced(options[key], origin), "OpenAI Chat has no such setting"
+        request.leave_out(option, f"prompt_cache_options.{key}", why, Level.INFO)
     if kept.get("ttl") == "12h":
         kept["ttl"] = "30m"
         sentence = "The prompt cache's lifetime of 12 hours is sent as 30 minutes, the only one of "
         sentence += "OpenAI Chat."
-        notes.append(Note(Level.INFO, "setting-changed", sentence, origin))
+        request.notes.append(Note(Level.INFO, "setting-changed", sentence, origin))
     return kept
 
 
-def user_items(envelope: ChatEnvelope, notes: list[Note]) -> Items:
+def user_items(request: RequestEncoder) -> Items:
     """Return whom a request of another vendor's protocol, or of ours, is made for."""
-    user = envelope.parameters.user_id
-    if user is None or isinstance(envelope.semantics.settings, OpenAISettings):
+    user = request.parameters.user_id
+    if user is None or isinstance(request.envelope.semantics.settings, OpenAISettings):
         return []
     if len(user.value) > _LONGEST_USER:
         why = f"OpenAI accepts {_LONGEST_USER} characters"
-        notes.append(setting_note(user, "the user's identifier", why, Level.INFO))
+        request.leave_out(user, "the user's identifier", why, Level.INFO)
         return []
     return [("safety_identifier", setting_value(user))]
 

@@ -24,6 +24,7 @@ from tui_chat.protocols.common.loss_notes import (
     setting_note,
     with_key,
 )
+from tui_chat.protocols.common.request_encoder import RequestEncoder
 
 BUDGETS = {
     "minimal": 512,
@@ -149,32 +150,30 @@ def nearest_effort(word: str, accepted: tuple[str, ...]) -> str:
     return below[-1] if below else words[0] if words else "none"
 
 
-def openai_effort(
-    parameters: Parameters, facts: ModelFacts, notes: list[Note]
-) -> Sourced[str] | None:
+def openai_effort(request: RequestEncoder) -> Sourced[str] | None:
     """Return the effort for OpenAI's protocols; None if none is sent."""
-    reasoning = reasoning_by_word(parameters, facts, notes)
-    is_doubtful = facts.reasons is False and facts.efforts is None
-    if is_doubtful and reasoning.source is not None and reasoning.effort != "none":
-        name = reasoning_name(reasoning.source)
-        sentence = f"{name[0].upper()}{name[1:]} asks {parameters.model.value} to reason, which it "
-        sentence += "does not do as far as is known."
-        notes.append(Note(Level.INFO, "reasoning-doubtful", sentence, reasoning.source.origin))
+    parameters, facts, model = request.parameters, request.facts, request.model
+    if request.unchanged:
+        return parameters.effort
+    reasoning = reasoning_by_word(parameters, facts, request.notes)
+    source = reasoning.source
+    if source is None or not reasoning.effort:
+        return None
+    name = reasoning_name(source)
+    if facts.reasons is False and facts.efforts is None and reasoning.effort != "none":
+        sentence = f"{name[0].upper()}{name[1:]} asks {model} to reason, which it does not do as "
+        sentence += "far as is known."
+        request.notes.append(Note(Level.INFO, "reasoning-doubtful", sentence, source.origin))
     if reasoning.effort == AUTO:
-        model, by_default = parameters.model.value, facts.reasons_by_default
-        if by_default is not False and reasoning.source is not None:
+        by_default = facts.reasons_by_default
+        if by_default is not False:
             why = f"{model} reasons by default"
             if by_default is None:
                 why = f"it sets no amount, and whether {model} reasons by default is not known"
-            notes.append(
-                setting_note(reasoning.source, reasoning_name(reasoning.source), why, Level.INFO)
-            )
-        if by_default is not False:
+            request.leave_out(source, name, why, Level.INFO)
             return None
-        reasoning = with_default_effort(reasoning, parameters, notes)
-    if not reasoning.effort or reasoning.source is None:
-        return None
-    return Sourced(reasoning.effort, reasoning.source.origin)
+        reasoning = with_default_effort(reasoning, parameters, request.notes)
+    return Sourced(reasoning.effort, source.origin)
 
 
 def summary_note(summary: Sourced[str], sent: str) -> Note:

@@ -10,9 +10,10 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from tui_chat.models.endpoint import Protocol
-from tui_chat.models.envelope import ChatEnvelope, Level, Note, Sourced, ToolDefinition
+from tui_chat.models.envelope import Level, Sourced, ToolDefinition
 from tui_chat.models.settings import ResponseFormat
-from tui_chat.protocols.common.loss_notes import default_note, setting_changed_note, setting_note
+from tui_chat.protocols.common.loss_notes import default_note
+from tui_chat.protocols.common.request_encoder import RequestEncoder
 
 _GEMINI_TYPES = frozenset({"STRING", "NUMBER", "INTEGER", "BOOLEAN", "ARRAY", "OBJECT", "NULL"})
 
@@ -48,32 +49,25 @@ def object_schema(tool: ToolDefinition) -> dict[str, Any]:
     return schema if schema.get("type") == "object" else {**schema, "type": "object"}
 
 
-def mentions_json(envelope: ChatEnvelope) -> bool:
-    """Return True if the word “json” occurs, which OpenAI requires for `json_object`."""
-    return any("json" in turn.text.plain.lower() for turn in envelope.turns)
-
-
-def wanted_format(
-    form: Sourced[ResponseFormat] | None, notes: list[Note]
-) -> Sourced[ResponseFormat] | None:
+def wanted_format(request: RequestEncoder) -> Sourced[ResponseFormat] | None:
     """Return the reply's format; None for plain text, which every protocol sends without it."""
-    if form is not None and form.value.kind == "text":
+    form = request.parameters.response_format
+    if form is not None and form.value.kind == "text" and not request.captured:
         why = "a reply is plain text anyway"
-        notes.append(setting_note(form, "the response format “text”", why, Level.INFO))
+        request.leave_out(form, "the response format “text”", why, Level.INFO)
         return None
     return form
 
 
-def openai_format(
-    form: Sourced[ResponseFormat] | None, envelope: ChatEnvelope, notes: list[Note]
-) -> Sourced[ResponseFormat] | None:
+def openai_format(request: RequestEncoder) -> Sourced[ResponseFormat] | None:
     """Return the reply's format as OpenAI accepts it."""
-    form = wanted_format(form, notes)
-    if form is None:
-        return None
-    if form.value.kind == "json" and not mentions_json(envelope):
+    form = wanted_format(request)
+    if form is None or request.captured:
+        return form
+    turns = request.envelope.turns
+    if form.value.kind == "json" and not any("json" in turn.text.plain.lower() for turn in turns):
         why = "OpenAI requires the word “json” in the messages for it"
-        notes.append(setting_note(form, "the response format “json”", why))
+        request.leave_out(form, "the response format “json”", why)
         return None
     if form.value.kind == "schema":
         schema = json_schema(form.value.schema or {}, form.value.dialect)
@@ -81,7 +75,7 @@ def openai_format(
         if not fit.name:
             fit = dataclasses.replace(fit, name=_schema_name(schema))
             sentence = f"OpenAI requires a name for the reply's schema: “{fit.name}” is sent."
-            notes.append(default_note(form.origin, sentence))
+            request.notes.append(default_note(form.origin, sentence))
         return Sourced(fit, form.origin)
     return form
 
@@ -95,27 +89,28 @@ def _schema_name(schema: Mapping[str, Any]) -> str:
     return title if isinstance(title, str) and _SCHEMA_NAME.fullmatch(title) else "reply"
 
 
-def schema_only_format(
-    form: Sourced[ResponseFormat], protocol: Protocol, notes: list[Note]
-) -> Sourced[ResponseFormat]:
+def schema_only_format(request: RequestEncoder) -> Sourced[ResponseFormat] | None:
     """Return the reply's format for a protocol that has only the schema, and always enforces it."""
+    form = wanted_format(request)
+    if form is None or request.captured:
+        return form
+    label = request.protocol.label
     lost = [
         (Level.WARNING, "description", form.value.description),
         (Level.INFO, "name", form.value.name),
     ]
-    for level, what, value in lost:
+    for level, field, value in lost:
         if value:
-            why = f"{protocol.label} has no field for it"
-            notes.append(setting_note(form, f"the {what} of the reply's schema", why, level))
+            name, why = f"the {field} of the reply's schema", f"{label} has no field for it"
+            request.leave_out(form, name, why, level)
     strict = form.value.strict
-    if strict is False or (strict is True and protocol is Protocol.GEMINI):
+    if strict is False or (strict is True and request.protocol is Protocol.GEMINI):
         word = "true" if strict else "false"
-        sentence = f"{protocol.label} has no “strict” for the reply's schema and always "
-        sentence += f"enforces it; “strict: {word}” is left out."
-        notes.append(setting_changed_note(form, sentence, Level.INFO if strict else Level.WARNING))
+        sentence = f"{label} has no “strict” for the reply's schema and always enforces it; "
+        sentence += f"“strict: {word}” is left out."
+        request.note_change(form, sentence, Level.INFO if strict else Level.WARNING)
     if form.value.kind == "schema" and not form.value.schema:
-        sentence = f"The reply's schema is empty; {protocol.label} may send any JSON."
-        notes.append(setting_changed_note(form, sentence))
+        request.note_change(form, f"The reply's schema is empty; {label} may send any JSON.")
     return form
 
 

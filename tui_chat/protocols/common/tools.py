@@ -1,38 +1,27 @@
-"""The tools that are sent: functions under names that the protocol accepts, the protocol's own
-tools of a captured request, and tools that the provider runs.
+"""Names of functions that a protocol accepts, and the parts of tools that several protocols have.
 
-Names of functions
 1. A forbidden name gets an alias: every forbidden character becomes `_`, the rest is kept.
 2. Two tools never share a name: an alias that is taken gets a number.
 3. Aliases depend on nothing but the names and their order: the same request has the same aliases.
-
-Tools that the provider runs and that several protocols have, under different names
-1. What restricts a search (sites, no access to the web itself) and cannot be expressed takes the
-   tool with it: a restricted search must not become a free one.
-2. What only limits its cost, and the user's place, is left out with a note.
-3. A tool of a captured request is sent to its own protocol as it was, and this is not asked.
 """
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, cast
 
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.endpoint import Protocol
-from tui_chat.models.envelope import ChatEnvelope, Level, Note, Sourced, ToolDefinition
+from tui_chat.models.envelope import Level, Note, ToolDefinition
 from tui_chat.models.json_text import as_object, as_string
 from tui_chat.models.json_tree import Arr, JsonValue, Obj, Tree, tree_of
 from tui_chat.models.message import Message
-from tui_chat.models.semantics import HostedTool, HostedToolKind, NativeTool
 from tui_chat.models.settings import SearchLocation, WebSearch
-from tui_chat.models.text import GLUE, Origin, clean
+from tui_chat.models.text import GLUE, clean
 from tui_chat.models.tool import GROUPS, name_in, prefix_in
 from tui_chat.protocols.common.encoding import captured_origin, tool_origin
-from tui_chat.protocols.common.loss_notes import setting_note, with_key
 from tui_chat.protocols.common.request_fields import Fields
 
 
@@ -94,25 +83,6 @@ def _unique(alias: str, taken: set[str], rule: NameRule) -> str:
     return free
 
 
-def sent_tools(
-    envelope: ChatEnvelope, protocol: Protocol, aliases: Mapping[str, str], notes: list[Note]
-) -> list[ToolDefinition]:
-    """Return the tools under the names that are sent. A captured request keeps them all in its own
-    protocol; elsewhere a second tool of a name is left out.
-    """
-    captured = envelope.semantics.source is protocol
-    sent: dict[str, ToolDefinition] = {}
-    functions: list[ToolDefinition] = []
-    for tool in envelope.tools or ():
-        if not captured and sent.setdefault(tool.name, tool) is not tool:
-            sentence = f"The tool “{tool.name}” is defined twice; the second one is left out."
-            notes.append(Note(Level.WARNING, "tool-twice", sentence, GLUE))
-            continue
-        alias = aliases.get(tool.name)
-        functions.append(tool if alias is None else replace(tool, name=alias))
-    return functions
-
-
 def restore_names(message: Message, aliases: Sequence[tuple[str, str]]) -> Message:
     """Return a reply whose tool calls have their own names; `aliases` is `Encoded.aliases`."""
     if not aliases or not message.tool_calls:
@@ -120,17 +90,6 @@ def restore_names(message: Message, aliases: Sequence[tuple[str, str]]) -> Messa
     ours = {alias: name for name, alias in aliases}
     calls = tuple(replace(call, name=ours.get(call.name, call.name)) for call in message.tool_calls)
     return message if calls == message.tool_calls else replace(message, tool_calls=calls)
-
-
-def with_native_tools(
-    tools: Sequence[Tree], native: Sequence[NativeTool], protocol: Protocol
-) -> tuple[Tree, ...]:
-    """Return functions and the provider's own tools of a captured request in their order."""
-    written = list(tools)
-    for tool in sorted(native, key=lambda tool: tool.position):
-        if tool.protocol is protocol and tool.item is None:
-            written.insert(tool.position, tool_tree(json.loads(tool.data)))
-    return tuple(written)
 
 
 def tool_tree(value: JsonValue, prefix: str = "") -> Tree:
@@ -160,82 +119,6 @@ def strict_notes(tools: Sequence[ToolDefinition], protocol: Protocol) -> Iterato
             sentence += f"“{tool.name}” is left out."
             level = Level.WARNING if tool.strict else Level.INFO
             yield Note(level, "tool-extras-left-out", sentence, captured_origin("tools"))
-
-
-_HOSTED: Mapping[HostedToolKind, str] = {
-    "web_search": "web search",
-    "web_fetch": "web fetch",
-    "code_execution": "code execution",
-}
-_RESTRICTIONS = {
-    "allowed_domains": "the sites it may search",
-    "blocked_domains": "the sites it may not search",
-    "live": "a search without access to the web itself",
-}
-_OPTIONS = {
-    "context_size": ("search_context_size", Level.INFO),
-    "location": ("user_location", Level.WARNING),
-    "max_uses": ("max_uses", Level.INFO),
-}
-
-
-def sent_hosted_tools(
-    envelope: ChatEnvelope,
-    protocol: Protocol,
-    accepted: Collection[HostedToolKind],
-    options: Collection[str],
-    notes: list[Note],
-) -> list[Sourced[HostedTool]]:
-    """Return the tools to send: those of the `accepted` kinds. `options` are the fields of
-    `WebSearch` that the protocol has.
-    """
-    hosted_tools = envelope.parameters.hosted_tools
-    if hosted_tools is None or envelope.semantics.source is protocol:
-        return []
-    sent: list[Sourced[HostedTool]] = []
-    for tool in hosted_tools.value:
-        if tool.kind not in accepted:
-            why = f"{protocol.label} has no such tool"
-            notes.append(tool_left_out(tool, why, hosted_tools.origin))
-            continue
-        lost = [
-            what
-            for name, what in _RESTRICTIONS.items()
-            if name not in options and _is_set(tool.search, name)
-        ]
-        if lost:
-            why = f"{protocol.label} has no setting for {' and '.join(lost)}"
-            notes.append(tool_left_out(tool, why, hosted_tools.origin))
-            continue
-        for name, (label, level) in _OPTIONS.items():
-            if name not in options and _is_set(tool.search, name):
-                why = f"{protocol.label} has no such setting"
-                notes.append(setting_note(hosted_tools, f"{label} of the web search", why, level))
-        sent.append(Sourced(tool, hosted_tools.origin))
-    return sent
-
-
-def tool_left_out(tool: HostedTool, why: str, origin: Origin) -> Note:
-    """Return the note on a tool that is not sent."""
-    name = _HOSTED[tool.kind] if origin.id == "tools" else with_key(_HOSTED[tool.kind], origin)
-    sentence = f"The provider's {name} is not asked for: {why}."
-    return Note(Level.WARNING, "tool-left-out", sentence, origin)
-
-
-def with_hosted(
-    functions: Sequence[Any], hosted: Sequence[tuple[Sourced[HostedTool], Any]]
-) -> tuple[Any, ...]:
-    """Return functions and hosted tools, as they are written, in the order of the request."""
-    tools = list(functions)
-    for tool, written in hosted:
-        position = tool.value.position
-        tools.insert(len(tools) if position is None else position, written)
-    return tuple(tools)
-
-
-def _is_set(search: WebSearch, name: str) -> bool:
-    value = getattr(search, name)
-    return value is False if name == "live" else bool(value)
 
 
 _PLACE = ("city", "country", "region", "timezone")

@@ -33,6 +33,7 @@ from tui_chat.protocols.common.decoding import (
     native_tool,
     read_settings,
     sourced,
+    turns_with_results,
 )
 from tui_chat.protocols.common.request_fields import Fields, load_request, take_if_reversible
 from tui_chat.protocols.common.settings import read_scalars
@@ -117,34 +118,11 @@ def _turns(content: Fields, number: int) -> Iterator[Turn]:
         raise InputError(f"{content.path('role')} must be user or model, not {word!r}.")
     had_parts = content.remaining.get("parts") is not None
     parts = list(content.take_list("parts")) if had_parts else []
-    first = True
-
-    def begin(role: MessageRole) -> TurnBuilder:
-        nonlocal first, number
-        builder = TurnBuilder(_GEMINI, role, number)
-        builder.shape = "parts" if had_parts else "absent"
-        builder.joined = not first
-        if first:
-            builder.extras = content.remaining_json()
-            builder.role_word = word if word in ("absent", "function") else ""
-        first = False
-        number += 1
-        return builder
-
-    builder: TurnBuilder | None = None
-    for part in parts:
-        if is_response(part) and role == "user":
-            if builder is not None:
-                yield builder.build()
-                builder = None
-            response = begin("tool")
-            read_response(part, response)
-            yield response.build()
-        else:
-            builder = builder or begin(role)
-            read_part(part, builder)
-    if builder is not None or first:
-        yield (builder or begin(role)).build()
+    builder = TurnBuilder(_GEMINI, role, number)
+    builder.shape = "parts" if had_parts else "absent"
+    builder.extras = content.remaining_json()
+    builder.role_word = word if word in ("absent", "function") else ""
+    yield from turns_with_results(builder, parts, is_response, read_response, read_part)
 
 
 def _tools(

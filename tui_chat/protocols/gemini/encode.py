@@ -14,10 +14,9 @@ from typing import Any, cast
 from urllib.parse import quote as url_quote
 
 from tui_chat.models.endpoint import Endpoint, Protocol
-from tui_chat.models.envelope import ChatEnvelope, Level, Note, Parameters, Sourced, ToolDefinition
-from tui_chat.models.json_tree import Arr, Lit, Obj, Tree, tree_of
+from tui_chat.models.envelope import ChatEnvelope, Level, Note, Sourced, ToolDefinition
+from tui_chat.models.json_tree import Arr, Obj, Tree, tree_of
 from tui_chat.models.semantics import UNSET, HostedTool
-from tui_chat.models.settings import ResponseFormat
 from tui_chat.protocols.base import Encoded
 from tui_chat.protocols.common.encoding import (
     Items,
@@ -26,28 +25,10 @@ from tui_chat.protocols.common.encoding import (
     setting_value,
     tool_origin,
 )
-from tui_chat.protocols.common.loss_notes import envelope_notes, missing_notes
-from tui_chat.protocols.common.schemas import schema_only_format, wanted_format
-from tui_chat.protocols.common.settings import (
-    extra_items,
-    is_same_model,
-    namespace_items,
-    override,
-    reply_limit,
-    stop_sequences,
-    tier_items,
-    usable_tool_choice,
-    write_scalars,
-)
-from tui_chat.protocols.common.tool_pairing import PairingRules, pair_tools
-from tui_chat.protocols.common.tools import (
-    NAMES_GEMINI,
-    sent_hosted_tools,
-    sent_tools,
-    strict_notes,
-    tool_left_out,
-    with_hosted,
-)
+from tui_chat.protocols.common.request_encoder import RequestEncoder, merged_items, with_hosted
+from tui_chat.protocols.common.schemas import schema_only_format
+from tui_chat.protocols.common.tool_pairing import PairingRules
+from tui_chat.protocols.common.tools import NAMES_GEMINI, strict_notes
 from tui_chat.protocols.gemini.messages import encode_messages
 from tui_chat.protocols.gemini.settings import SCALARS, GeminiSettings, write_thinking_config
 from tui_chat.protocols.gemini.spelling import as_spelled
@@ -67,42 +48,34 @@ _MAX_STOPS = 5
 
 def encode(envelope: ChatEnvelope, endpoint: Endpoint) -> Encoded:
     """Encode an envelope; see the module's rules."""
-    captured = envelope.semantics.source is _GEMINI
-    paired = pair_tools(
-        envelope.turns,
-        _CAPTURED_RULES if captured else _RULES,
-        [tool.name for tool in envelope.tools or ()],
-        envelope.semantics.tools.alias_map,
-    )
-    notes = [*paired.notes, *envelope_notes(envelope, _GEMINI)]
-    instruction, contents, message_notes = encode_messages(envelope, paired.turns)
-    notes += message_notes
+    request = RequestEncoder(envelope, endpoint)
+    captured = request.captured
+    turns = request.paired_turns(_CAPTURED_RULES if captured else _RULES)
+    instruction, contents, message_notes = encode_messages(envelope, turns)
+    request.notes += message_notes
     body: Items = [("systemInstruction", instruction)] if instruction is not None else []
     body.append(("contents", Arr(contents)))
-    body += _tools(envelope, endpoint, paired.aliases, notes)
-    body += tier_items(envelope, _GEMINI, "serviceTier", _TIERS, notes)
+    body += _tools(request)
+    body += request.tier_items("serviceTier", _TIERS)
     if not captured:
-        body += _unified_settings(envelope.parameters, notes)
-    config = _config(envelope, endpoint, notes)
+        request.note_missing("verbosity", "user_id", "parallel_tool_calls")
+        store = request.parameters.store
+        body += [("store", setting_value(store))] if store is not None else []
+    config = _config(request)
     if config is not None:
         body.append(("generationConfig", config))
-    namespace = envelope.semantics.namespace(GeminiSettings)
+    spelled: tuple[str, ...] = ()
     if captured:
-        body = override(body, namespace_items(namespace, ("generation_config", "tool_config")))
-        body = override(body, extra_items(envelope, _GEMINI))
-    tree = as_spelled(Obj(tuple(body)), namespace.spelled if captured else ())
-    return Encoded(
-        _path(envelope, endpoint.api_version or VERSION),
-        tree,
-        key_header=KEY_HEADER,
-        notes=tuple(notes),
-        aliases=tuple(paired.aliases.items()),
-    )
+        body = request.with_namespace(body, ("generation_config", "tool_config"))
+        spelled = envelope.semantics.namespace(GeminiSettings).spelled
+    tree = as_spelled(Obj(tuple(request.with_extras(body))), spelled)
+    path = _path(request, endpoint.api_version or VERSION)
+    return request.encoded(path, tree, key_header=KEY_HEADER)
 
 
-def _path(envelope: ChatEnvelope, version: str) -> str:
-    name = url_quote(envelope.parameters.model.value.removeprefix("models/"), safe=":")
-    streams = envelope.parameters.stream
+def _path(request: RequestEncoder, version: str) -> str:
+    name = url_quote(request.model.removeprefix("models/"), safe=":")
+    streams = request.parameters.stream
     verb = "streamGenerateContent?alt=sse" if streams else "generateContent"
     return f"/{version}/models/{name}:{verb}"
 
@@ -116,37 +89,24 @@ _TIERS = {
 }
 
 
-def _unified_settings(parameters: Parameters, notes: list[Note]) -> Items:
-    """Return the settings beside `generationConfig` that a captured request has in its namespace,
-    and note those that Gemini does not have.
-    """
-    missing = ("verbosity", "user_id", "parallel_tool_calls")
-    notes += missing_notes(_GEMINI, parameters, *missing)
-    store = parameters.store
-    return [("store", setting_value(store))] if store is not None else []
-
-
 def _hosted(
-    envelope: ChatEnvelope, endpoint: Endpoint, notes: list[Note], *, beside_functions: bool
+    request: RequestEncoder, *, beside_functions: bool
 ) -> list[tuple[Sourced[HostedTool], Tree]]:
     """Return Google's own tools; models before Gemini 3 accept none beside functions."""
-    kinds = ("web_search", "web_fetch", "code_execution")
-    hosted = sent_hosted_tools(envelope, _GEMINI, kinds, (), notes)
-    model = envelope.parameters.model.value
-    if beside_functions and endpoint.facts_of(model).hosted_beside_functions is False:
-        why = f"{model} accepts either functions or Google's own tools"
-        notes += [tool_left_out(each.value, why, each.origin) for each in hosted]
+    hosted = request.hosted_tools(("web_search", "web_fetch", "code_execution"))
+    if beside_functions and request.facts.hosted_beside_functions is False:
+        for tool in hosted:
+            why = f"{request.model} accepts either functions or Google's own tools"
+            request.leave_tool_out(tool, why)
         return []
-    return [(each, tree_of(write_hosted(each.value), each.origin)) for each in hosted]
+    return [(tool, tree_of(write_hosted(tool.value), tool.origin)) for tool in hosted]
 
 
-def _tools(
-    envelope: ChatEnvelope, endpoint: Endpoint, aliases: dict[str, str], notes: list[Note]
-) -> Items:
+def _tools(request: RequestEncoder) -> Items:
     """Return the tools and the choice among them."""
-    captured = envelope.semantics.source is _GEMINI
+    envelope, captured = request.envelope, request.captured
     namespace = envelope.semantics.namespace(GeminiSettings)
-    functions = sent_tools(envelope, _GEMINI, aliases, notes)
+    functions = request.functions()
     encoded = [
         _declaration(tool, captured, namespace.spelled if captured else ()) for tool in functions
     ]
@@ -158,27 +118,22 @@ def _tools(
         groups: list[Tree] = []
         if encoded or (envelope.tools is not None and envelope.semantics.source is None):
             groups.append(Obj((("functionDeclarations", Arr(tuple(encoded))),)))
-        hosted = _hosted(envelope, endpoint, notes, beside_functions=bool(encoded))
+        hosted = _hosted(request, beside_functions=bool(encoded))
         if hosted and not encoded:
             groups.clear()
-        if tools := (*with_hosted(groups, hosted),):
-            items.append(("tools", Arr(tools)))
+        if tools := with_hosted(groups, hosted):
+            items.append(("tools", Arr(tuple(tools))))
     if not captured:
-        notes += strict_notes(functions, _GEMINI)
+        request.notes += strict_notes(functions, _GEMINI)
     calling: Items = []
-    choice = usable_tool_choice(
-        envelope, _GEMINI, [tool.name for tool in functions], aliases, notes
-    )
-    if choice is not None:
-        calling.append(
-            ("functionCallingConfig", tree_of(write_choice(choice.value), choice.origin))
-        )
+    if (choice := request.tool_choice(functions)) is not None:
+        written = tree_of(write_choice(choice.value), choice.origin)
+        calling.append(("functionCallingConfig", written))
     if captured:
         calling = _over_config(calling, namespace.tool_config)
     if calling or (captured and namespace.tool_config is not UNSET):
-        items.append(
-            ("toolConfig", _respelled(Obj(tuple(calling)), namespace if captured else None))
-        )
+        tool_config = _respelled(Obj(tuple(calling)), namespace if captured else None)
+        items.append(("toolConfig", tool_config))
     return items
 
 
@@ -209,59 +164,48 @@ def _declaration(tool: ToolDefinition, captured: bool, spelled: tuple[str, ...])
     return as_spelled(Obj(tuple(items), origin), spelled)
 
 
-def _config(envelope: ChatEnvelope, endpoint: Endpoint, notes: list[Note]) -> Tree | None:
+def _config(request: RequestEncoder) -> Tree | None:
     """Return `generationConfig`, or None if it would be empty."""
-    parameters, namespace = envelope.parameters, envelope.semantics.namespace(GeminiSettings)
-    captured = envelope.semantics.source is _GEMINI
-    unchanged = is_same_model(envelope, _GEMINI)
-    facts = endpoint.facts_of(parameters.model.value)
-    limit = reply_limit(envelope, endpoint, notes)
-    stop = parameters.stop if captured else stop_sequences(parameters.stop, _MAX_STOPS, notes)
-    items = write_scalars(SCALARS, envelope, endpoint, notes, max_tokens=limit, stop=stop)
-    form = parameters.response_format
-    if not captured:
-        form = wanted_format(form, notes)
-    if form is not None:
-        items += _format(form if captured else schema_only_format(form, _GEMINI, notes))
+    parameters, captured = request.parameters, request.captured
+    limit, stop = request.reply_limit(), request.stop_sequences(_MAX_STOPS)
+    items = request.scalars(SCALARS, max_tokens=limit, stop=stop)
+    if (form := schema_only_format(request)) is not None:
+        items += cast("Obj", tree_of(write_format(form.value), form.origin)).items
     thinking, mapped = None, not captured
-    if not unchanged:
+    if not request.unchanged:
         thinking_notes: list[Note] = []
-        thinking = write_thinking_config(parameters, facts, thinking_notes, by_budget=captured)
+        thinking = write_thinking_config(
+            parameters, request.facts, thinking_notes, by_budget=captured
+        )
         # In its own protocol a request stays as it is where the model accepts that.
         mapped = mapped or any(note.level is not Level.INFO for note in thinking_notes)
-        notes += thinking_notes if mapped else []
+        request.notes += thinking_notes if mapped else []
     if mapped and thinking is not None:
         items.append(("thinkingConfig", thinking))
     if not captured:
         if parameters.replies is not None:
             items.append(("candidateCount", setting_value(parameters.replies)))
-        if (top := parameters.logprobs) is not None:
-            items.append(("responseLogprobs", Lit(True, top.origin)))
-            if top.value:
-                items.append(("logprobs", setting_value(top)))
-    if captured:
-        rest = namespace.generation_config
-        if mapped and isinstance(rest, dict):
-            kept = cast("dict[str, Any]", rest)
-            rest = {key: value for key, value in kept.items() if key != "thinkingConfig"}
-        if rest is not UNSET:
-            more = tree_of(rest, captured_origin("generationConfig"))
-            if not isinstance(more, Obj):
-                return more
-            items += more.items
-            return _respelled(Obj(tuple(items)), namespace)
-    return _respelled(Obj(tuple(items)), namespace if captured else None) if items else None
-
-
-def _format(form: Sourced[ResponseFormat]) -> Items:
-    encoded = tree_of(write_format(form.value), form.origin)
-    return list(cast("Obj", encoded).items)
+        items += request.logprob_items("responseLogprobs", "logprobs")
+        return Obj(tuple(items)) if items else None
+    namespace = request.envelope.semantics.namespace(GeminiSettings)
+    rest = namespace.generation_config
+    if mapped and isinstance(rest, dict):
+        kept = cast("dict[str, Any]", rest)
+        rest = {key: value for key, value in kept.items() if key != "thinkingConfig"}
+    if rest is not UNSET:
+        more = tree_of(rest, captured_origin("generationConfig"))
+        if not isinstance(more, Obj):
+            return more
+        items += more.items
+    elif not items:
+        return None
+    return _respelled(Obj(tuple(items)), namespace)
 
 
 def _over_config(calling: Items, rest: Any) -> Items:
     if isinstance(rest, dict):
         more = cast("Obj", tree_of(cast("dict[str, Any]", rest), captured_origin("toolConfig")))
-        return override(calling, iter(more.items))
+        return merged_items(calling, list(more.items))
     return calling
 
 

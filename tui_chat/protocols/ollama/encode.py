@@ -29,7 +29,7 @@ from typing import Any, cast
 
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.endpoint import Endpoint, Protocol
-from tui_chat.models.envelope import ChatEnvelope, Level, Note, Parameters, Sourced, Turn
+from tui_chat.models.envelope import ChatEnvelope, Level, Note, Sourced, Turn
 from tui_chat.models.json_tree import Arr, Lit, Obj, Str, Tree, tree_of
 from tui_chat.models.media import as_text
 from tui_chat.models.memo import Memo
@@ -54,17 +54,11 @@ from tui_chat.protocols.common.encoding import (
     native_form,
     setting_value,
 )
-from tui_chat.protocols.common.loss_notes import (
-    envelope_notes,
-    failure_note,
-    file_note,
-    missing_notes,
-    setting_note,
-    turn_notes,
-)
+from tui_chat.protocols.common.loss_notes import failure_note, file_note, turn_notes
 from tui_chat.protocols.common.openai import write_tool
 from tui_chat.protocols.common.reasoning_effort import AUTO, reasoning_by_word
-from tui_chat.protocols.common.schemas import json_schema, schema_only_format, wanted_format
+from tui_chat.protocols.common.request_encoder import RequestEncoder, merged_items
+from tui_chat.protocols.common.schemas import json_schema, schema_only_format
 from tui_chat.protocols.common.segments import (
     Encoding,
     encode_segments,
@@ -72,21 +66,8 @@ from tui_chat.protocols.common.segments import (
     role_and_content,
     run_memo,
 )
-from tui_chat.protocols.common.settings import (
-    extra_items,
-    namespace_items,
-    override,
-    reply_limit,
-    write_scalars,
-)
-from tui_chat.protocols.common.tool_pairing import PairingRules, pair_tools
-from tui_chat.protocols.common.tools import (
-    NAMES_ANY,
-    sent_hosted_tools,
-    sent_tools,
-    strict_notes,
-    with_native_tools,
-)
+from tui_chat.protocols.common.tool_pairing import PairingRules
+from tui_chat.protocols.common.tools import NAMES_ANY, strict_notes
 from tui_chat.protocols.ollama.settings import (
     LEVELS,
     SCALARS,
@@ -244,33 +225,17 @@ def _call(building: _ContentBuilder, call: ToolCall, piece: LayoutPiece) -> Obj:
 
 def encode(envelope: ChatEnvelope, endpoint: Endpoint) -> Encoded:
     """Encode an envelope; see the module's rules."""
-    captured = envelope.semantics.source is _OLLAMA
-    model = envelope.parameters.model
-    paired = pair_tools(
-        envelope.turns,
-        _CAPTURED_RULES if captured else _RULES,
-        [tool.name for tool in envelope.tools or ()],
-        envelope.semantics.tools.alias_map,
-    )
-    notes = [*paired.notes, *envelope_notes(envelope, _OLLAMA)]
-    messages, message_notes = encode_segments(_encode_segment, paired.turns)
-    notes += message_notes
-    body: Items = [("model", setting_value(model))] if model.value or not captured else []
-    body.append(("messages", Arr(tuple(messages))))
-    body += _tools(envelope, notes)
-    body += _settings(envelope, endpoint, notes)
-    if captured:
-        namespace = envelope.semantics.namespace(OllamaSettings)
-        body = override(body, namespace_items(namespace, ("options",)))
-        body = override(body, extra_items(envelope, _OLLAMA))
+    request = RequestEncoder(envelope, endpoint)
+    turns = request.paired_turns(_CAPTURED_RULES if request.captured else _RULES)
+    messages, message_notes = encode_segments(_encode_segment, turns)
+    request.notes += message_notes
+    body = [*request.model_items(), ("messages", Arr(tuple(messages)))]
+    body += [*_tools(request), *_settings(request)]
+    if request.captured:
+        body = request.with_extras(request.with_namespace(body, ("options",)))
     if not messages:
-        notes.append(NOTHING_TO_SEND)
-    return Encoded(
-        "/api/chat",
-        Obj(tuple(body)),
-        notes=tuple(notes),
-        aliases=tuple(paired.aliases.items()),
-    )
+        request.notes.append(NOTHING_TO_SEND)
+    return request.encoded("/api/chat", Obj(tuple(body)))
 
 
 def _encode_turns(turns: Sequence[Turn]) -> Encoding:
@@ -289,103 +254,86 @@ def _encode_turns(turns: Sequence[Turn]) -> Encoding:
 _encode_segment = run_memo(_encode_turns)
 
 
-def _tools(envelope: ChatEnvelope, notes: list[Note]) -> Items:
+def _tools(request: RequestEncoder) -> Items:
     """Return the tools. There is no choice among them."""
-    captured, parameters = envelope.semantics.source is _OLLAMA, envelope.parameters
-    functions = sent_tools(envelope, _OLLAMA, {}, notes)
-    known = functions if captured else [replace(tool, strict=None) for tool in functions]
-    sent_hosted_tools(envelope, _OLLAMA, (), (), notes)
-    encoded = with_native_tools(
-        [write_tool(tool, captured=captured) for tool in known],
-        envelope.semantics.tools.native,
-        _OLLAMA,
-    )
+    functions, captured = request.functions(), request.captured
+    written = functions if captured else [replace(tool, strict=None) for tool in functions]
+    request.hosted_tools(())
+    encoded = request.with_native_tools([write_tool(tool, captured=captured) for tool in written])
     if not captured:
-        notes += strict_notes(functions, _OLLAMA)
-        choice = parameters.tool_choice
-        if choice is not None:
+        request.notes += strict_notes(functions, _OLLAMA)
+        if (choice := request.parameters.tool_choice) is not None:
             changes_nothing = choice.value == ToolChoice("auto") or not functions
             level = Level.INFO if changes_nothing else Level.WARNING
-            notes.append(setting_note(choice, "tool_choice", "Ollama has no such setting", level))
-    if encoded or (envelope.tools is not None and (captured or envelope.semantics.source is None)):
-        return [("tools", Arr(encoded))]
-    return []
+            request.leave_out(choice, "tool_choice", "Ollama has no such setting", level)
+    return request.tools_items(encoded)
 
 
-def _settings(envelope: ChatEnvelope, endpoint: Endpoint, notes: list[Note]) -> Items:
-    parameters = envelope.parameters
-    facts = endpoint.facts_of(parameters.model.value)
-    captured = envelope.semantics.source is _OLLAMA
-    items: Items = []
-    form = parameters.response_format
-    if not captured and (form := wanted_format(form, notes)) is not None:
-        form = schema_only_format(form, _OLLAMA, notes)
-    if form is not None:
+def _settings(request: RequestEncoder) -> Items:
+    captured, items = request.captured, Items()
+    if (form := schema_only_format(request)) is not None:
         schema = write_format(form.value)
         if isinstance(schema, dict):
             schema = json_schema(schema, form.value.dialect)
         items.append(("format", tree_of(schema, form.origin)))
-    if (think := _think(envelope, facts, notes)) is not None:
+    if (think := _think(request)) is not None:
         items.append(("think", setting_value(think)))
     if not captured:
-        items += _unified_settings(parameters, notes)
-        origin = _STREAM if parameters.stream else _WHOLE
-        items.append(("stream", Lit(parameters.stream, origin)))
-    options = Obj(tuple(_options(envelope, endpoint, notes)))
-    rest = envelope.semantics.namespace(OllamaSettings).options if captured else UNSET
+        items += _unified_settings(request)
+        is_streamed = request.parameters.stream
+        items.append(("stream", Lit(is_streamed, _STREAM if is_streamed else _WHOLE)))
+    options = _options(request)
+    rest = request.envelope.semantics.namespace(OllamaSettings).options if captured else UNSET
     if rest is not UNSET:
         more = tree_of(rest, captured_origin("options"))
         if isinstance(more, Obj):
-            more = Obj(tuple(override(list(options.items), iter(more.items))))
+            more = Obj(tuple(merged_items(options, list(more.items))))
         items.append(("options", more))
-    elif options.items:
-        items.append(("options", options))
+    elif options:
+        items.append(("options", Obj(tuple(options))))
     return items
 
 
-def _unified_settings(parameters: Parameters, notes: list[Note]) -> Items:
+def _unified_settings(request: RequestEncoder) -> Items:
     """Return log probabilities, which a captured request has in its namespace, and note what Ollama
     does not have.
     """
-    missing = ("verbosity", "replies", "store", "service_tier", "user_id", "parallel_tool_calls")
-    notes += missing_notes(_OLLAMA, parameters, *missing)
-    if (summary := parameters.reasoning_summary) is not None:
+    request.note_missing(
+        *("verbosity", "replies", "store", "service_tier", "user_id", "parallel_tool_calls")
+    )
+    if (summary := request.parameters.reasoning_summary) is not None:
         why = "Ollama shows the reasoning of every model that reasons"
-        notes.append(setting_note(summary, "the reasoning summary", why, Level.INFO))
-    items: Items = []
-    if (top := parameters.logprobs) is not None:
-        items.append(("logprobs", Lit(True, top.origin)))
-        if top.value:
-            items.append(("top_logprobs", setting_value(top)))
-    return items
+        request.leave_out(summary, "the reasoning summary", why, Level.INFO)
+    return request.logprob_items("logprobs", "top_logprobs")
 
 
 _LEVELS = ModelFacts(efforts=("none", *LEVELS))
 
 
-def _think(
-    envelope: ChatEnvelope, facts: ModelFacts, notes: list[Note]
-) -> Sourced[str | bool] | None:
+def _think(request: RequestEncoder) -> Sourced[str | bool] | None:
     """Return `think`: a level, false, or true where the model decides how much."""
-    parameters = envelope.parameters
-    if envelope.semantics.source is _OLLAMA:
+    parameters = request.parameters
+    if request.captured:
         effort = parameters.effort
         if effort is None or effort.value == AUTO:
             return None  # true, which the namespace has
         return Sourced(write_think(effort.value), effort.origin)
-    reasoning = reasoning_by_word(parameters, facts if facts.efforts == () else _LEVELS, notes)
+    facts = request.facts if request.facts.efforts == () else _LEVELS
+    reasoning = reasoning_by_word(parameters, facts, request.notes)
     if reasoning.source is None:
         return None
     value = True if reasoning.effort == AUTO else write_think(reasoning.effort)
     return Sourced(value, reasoning.source.origin)
 
 
-def _options(envelope: ChatEnvelope, endpoint: Endpoint, notes: list[Note]) -> Items:
-    parameters = envelope.parameters
-    limit = reply_limit(envelope, endpoint, notes)
-    stop = parameters.stop if parameters.stop is not None and parameters.stop.value else None
-    items = write_scalars(SCALARS, envelope, endpoint, notes, max_tokens=limit, stop=stop)
-    budget = envelope.budget
+def _options(request: RequestEncoder) -> Items:
+    stop = request.parameters.stop
+    items = request.scalars(
+        SCALARS,
+        max_tokens=request.reply_limit(),
+        stop=stop if stop is not None and stop.value else None,
+    )
+    budget = request.envelope.budget
     if budget is not None and budget.limit is not None:
         items.append(("num_ctx", tree_of(budget.limit, _CONTEXT)))
     return items

@@ -8,12 +8,12 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from collections.abc import Callable
+from typing import cast
 
-from tui_chat.errors import InputError
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import ChatEnvelope, Parameters, Turn
-from tui_chat.models.json_text import to_json, type_name
+from tui_chat.models.json_text import to_json
 from tui_chat.models.media import split_data_url
 from tui_chat.models.message import MessageRole, Part, ToolCall
 from tui_chat.protocols.common.decoding import (
@@ -24,14 +24,10 @@ from tui_chat.protocols.common.decoding import (
     read_tools,
     sourced,
     take_marks,
+    take_role,
 )
 from tui_chat.protocols.common.openai import NESTED, read_tool
-from tui_chat.protocols.common.request_fields import (
-    Fields,
-    excerpt,
-    load_request,
-    take_if_reversible,
-)
+from tui_chat.protocols.common.request_fields import Fields, load_request, take_if_reversible
 from tui_chat.protocols.common.settings import read_scalars
 from tui_chat.protocols.openai_chat.reasoning_fields import read_reasoning
 from tui_chat.protocols.openai_chat.settings import LIMITS, SCALARS, OpenAIChatSettings, read_hosted
@@ -68,13 +64,7 @@ def decode(body: bytes) -> ChatEnvelope:
 
 
 def _turn(message: Fields, number: int) -> Turn:
-    word = message.remaining.pop("role", None)
-    role = _ROLES.get(word) if isinstance(word, str) else None
-    if role is None or not isinstance(word, str):
-        role_names = ", ".join(_ROLES)
-        raise InputError(
-            f"{message.path('role')} must be one of {role_names}, not {excerpt(word)}."
-        )
+    word, role = take_role(message, _ROLES)
     builder = TurnBuilder(_CHAT, role, number)
     builder.role_word = word if word in ("developer", "function") else ""
     if role == "assistant":
@@ -145,28 +135,13 @@ _AUDIO_MIME = {"wav": "audio/wav", "mp3": "audio/mpeg"}
 
 def read_content(message: Fields, builder: TurnBuilder) -> None:
     """Read a message's content into the turn."""
-    if "content" not in message.remaining:
-        builder.shape = "absent"
-        return
-    content = message.remaining.pop("content")
-    if content is None:
-        builder.shape = "null"
-    elif isinstance(content, str):
-        builder.shape = "string"
-        if content:
-            builder.add_text(content)
-    elif isinstance(content, list):
-        builder.shape = "parts"
-        for index, each in enumerate(cast("list[object]", content)):
-            place = f"{message.path('content')}[{index}]"
-            if isinstance(each, str):
-                each = {"type": "text", "text": each}
-            if not isinstance(each, dict):
-                raise InputError(f"{place} must be an object, not {type_name(each)}.")
-            _read_part(Fields(cast("dict[str, Any]", each), place), builder)
-    else:
-        place = message.path("content")
-        raise InputError(f"{place} must be a text or a list of parts, not {type_name(content)}.")
+    content = message.remaining.get("content")
+    if isinstance(content, list):
+        parts = cast("list[object]", content)
+        message.remaining["content"] = [
+            {"type": "text", "text": part} if isinstance(part, str) else part for part in parts
+        ]
+    builder.read_content(message, "content", _read_part)
 
 
 def _read_part(block: Fields, builder: TurnBuilder) -> None:
@@ -186,20 +161,12 @@ def _read_part(block: Fields, builder: TurnBuilder) -> None:
 
 def _media(kind: str, block: Fields) -> Part | None:
     """Return a part that is not text, its keys taken; None if its type is unknown."""
-    match kind:
-        case "image_url":
-            key, inner = "image_url", block.take_fields("image_url")
-            part = _image(inner) if inner else None
-        case "input_audio":
-            key, inner = "input_audio", block.take_fields("input_audio")
-            part = _audio(inner) if inner else None
-        case "file":
-            key, inner = "file", block.take_fields("file")
-            part = _file(inner) if inner else None
-        case _:
-            return None
-    if inner is not None:
-        block.put_back(key, inner)
+    read = _READERS.get(kind)
+    inner = block.take_fields(kind) if read is not None else None
+    if read is None or inner is None:
+        return None
+    part = read(inner)
+    block.put_back(kind, inner)
     return part
 
 
@@ -235,3 +202,11 @@ def _file(inner: Fields) -> Part | None:
     if data.startswith(("http://", "https://")):  # OpenRouter takes links
         return Part("file", url=data, protocol=_CHAT, name=name)
     return Part("file", data=data, name=name)
+
+
+_READERS: dict[str, Callable[[Fields], Part | None]] = {
+    "image_url": _image,
+    "input_audio": _audio,
+    "file": _file,
+}
+"""The readers of the object that a part has under the name of its type."""

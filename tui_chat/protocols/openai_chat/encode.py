@@ -27,11 +27,10 @@ from tui_chat.models.envelope import ChatEnvelope, Level, Note, Sourced, Turn
 from tui_chat.models.json_text import to_json
 from tui_chat.models.json_tree import Arr, Lit, Obj, Tree, tree_of
 from tui_chat.models.model_facts import is_openai_model
-from tui_chat.models.semantics import UNSET, HostedTool
+from tui_chat.models.semantics import HostedTool
 from tui_chat.protocols.base import Encoded
 from tui_chat.protocols.common.cache_marks import (
     has_marks,
-    limit_cache_marks,
     mark_origin,
     with_breakpoint,
     without_mark_notes,
@@ -43,14 +42,10 @@ from tui_chat.protocols.common.encoding import (
     default_origin,
     setting_value,
 )
-from tui_chat.protocols.common.loss_notes import (
-    default_note,
-    envelope_notes,
-    missing_notes,
-    setting_note,
-)
+from tui_chat.protocols.common.loss_notes import default_note
 from tui_chat.protocols.common.openai import NESTED, SHARED, shared_items, user_items, write_tool
 from tui_chat.protocols.common.reasoning_effort import openai_effort
+from tui_chat.protocols.common.request_encoder import RequestEncoder, with_hosted
 from tui_chat.protocols.common.schemas import openai_format
 from tui_chat.protocols.common.segments import (
     Encoding,
@@ -59,32 +54,13 @@ from tui_chat.protocols.common.segments import (
     plain_turns,
     run_memo,
 )
-from tui_chat.protocols.common.settings import (
-    extra_items,
-    is_same_model,
-    namespace_items,
-    override,
-    reply_limit,
-    stop_sequences,
-    tier_items,
-    usable_tool_choice,
-    write_scalars,
-)
-from tui_chat.protocols.common.tool_pairing import PairingRules, pair_tools, variant
-from tui_chat.protocols.common.tools import (
-    NAMES_64,
-    sent_hosted_tools,
-    sent_tools,
-    tool_left_out,
-    with_hosted,
-    with_native_tools,
-)
+from tui_chat.protocols.common.tool_pairing import PairingRules, variant
+from tui_chat.protocols.common.tools import NAMES_64
 from tui_chat.protocols.openai_chat.reasoning_fields import write_reasoning
 from tui_chat.protocols.openai_chat.settings import (
     OPENAI_OPTIONS,
     OPENROUTER_OPTIONS,
     SCALARS,
-    OpenAIChatSettings,
     searches,
     write_openrouter,
     write_options,
@@ -207,56 +183,37 @@ def _load_extras(extras: str) -> dict[str, Any]:
 
 def encode(envelope: ChatEnvelope, endpoint: Endpoint) -> Encoded:
     """Encode an envelope; see the module's rules."""
-    captured = envelope.semantics.source is _CHAT
-    model = envelope.parameters.model
-    facts = endpoint.facts_of(model.value)
-    key_notes: list[Note] = []
-    if captured and facts.strict_keys is not False and (keys := unknown_keys(envelope)):
-        key_notes.append(unknown_keys_note(keys, left_out=facts.strict_keys is True))
-        if facts.strict_keys:
-            envelope = remove_unknown_keys(envelope)
-    tools = envelope.tools or ()
-    breakpoints = not captured and facts.cache_breakpoints is True
-    turns, marked = envelope.turns, list[Note]()
-    if breakpoints:
-        turns, marked = limit_cache_marks(turns, _CHAT)
-    paired = pair_tools(
-        turns,
-        _CAPTURED_RULES if captured else _rules(envelope, endpoint),
-        [tool.name for tool in tools],
-        envelope.semantics.tools.alias_map,
-    )
-    general = envelope_notes(envelope, _CHAT, SHARED)
-    notes = [*key_notes, *marked, *paired.notes]
-    notes += without_mark_notes(general) if breakpoints else general
+    facts = endpoint.facts_of(envelope.parameters.model.value)
+    is_checked = envelope.semantics.source is _CHAT and facts.strict_keys is not False
+    keys = unknown_keys(envelope) if is_checked else []
+    if keys and facts.strict_keys:
+        envelope = remove_unknown_keys(envelope)
+    request = RequestEncoder(envelope, endpoint)
+    if keys:
+        request.notes.append(unknown_keys_note(keys, left_out=facts.strict_keys is True))
+    breakpoints = not request.captured and facts.cache_breakpoints is True
+    turns = request.paired_turns(_rules(request), SHARED, limits_marks=breakpoints)
     speaks = facts.output_media is None or "audio" in facts.output_media
     encode_segment = _segment_encoder(bool(facts.developer_role), breakpoints, speaks)
-    messages, message_notes = encode_segments(encode_segment, paired.turns)
-    notes += message_notes
-    body: Items = [("model", setting_value(model))] if model.value or not captured else []
-    body.append(("messages", Arr(tuple(messages))))
-    sent = _tools(envelope, endpoint, paired.aliases, notes, may_be_empty=not facts.strict_keys)
-    has_tools = any(key == "tools" and value != Arr(()) for key, value in sent)
-    body += [*sent, *_settings(envelope, endpoint, notes, has_tools=has_tools)]
-    if captured:
-        body = override(body, extra_items(envelope, _CHAT))
+    messages, message_notes = encode_segments(encode_segment, turns)
+    request.notes += message_notes
+    body = [*request.model_items(), ("messages", Arr(tuple(messages)))]
+    tools = _tools(request)
+    has_tools = any(key == "tools" for key, _ in tools)
+    body += [*tools, *_settings(request, has_tools=has_tools)]
     if not messages:
-        notes.append(NOTHING_TO_SEND)
-    return Encoded(
-        "/chat/completions",
-        Obj(tuple(body)),
-        notes=tuple(notes),
-        aliases=tuple(paired.aliases.items()),
-    )
+        request.notes.append(NOTHING_TO_SEND)
+    return request.encoded("/chat/completions", Obj(tuple(request.with_extras(body))))
 
 
-def _rules(envelope: ChatEnvelope, endpoint: Endpoint) -> PairingRules:
+def _rules(request: RequestEncoder) -> PairingRules:
     """Return the requirements on calls and results. Gateways put signatures into long call ids
     and want them back whole, so the ids of a conversation of ours are cut for OpenAI only.
     """
-    model = envelope.parameters.model.value
-    is_strict = endpoint.facts_of(model).strict_keys is True or is_openai_model(model)
-    return _STRICT_RULES if is_strict or envelope.semantics.source is not None else _RULES
+    if request.captured:
+        return _CAPTURED_RULES
+    is_strict = request.facts.strict_keys is True or is_openai_model(request.model)
+    return _STRICT_RULES if is_strict or request.is_converted else _RULES
 
 
 @lru_cache(maxsize=8)
@@ -298,57 +255,39 @@ def _segment_encoder(
     return run_memo(encode_segment)
 
 
-def _tools(
-    envelope: ChatEnvelope,
-    endpoint: Endpoint,
-    aliases: dict[str, str],
-    notes: list[Note],
-    *,
-    may_be_empty: bool,
-) -> Items:
+def _tools(request: RequestEncoder) -> Items:
     """Return the tools and the choice among them."""
-    captured = envelope.semantics.source is _CHAT
-    functions = sent_tools(envelope, _CHAT, aliases, notes)
-    encoded = with_native_tools(
-        [write_tool(tool, captured=captured) for tool in functions],
-        envelope.semantics.tools.native,
-        _CHAT,
+    functions = request.functions()
+    encoded = request.with_native_tools(
+        [write_tool(tool, captured=request.captured) for tool in functions]
     )
-    search, options = _web_search(envelope, endpoint, notes)
-    encoded = with_hosted(encoded, search)
-    items: Items = options
-    if encoded:
-        items.append(("tools", Arr(encoded)))
-    elif envelope.tools is not None and (captured or envelope.semantics.source is None):
+    search, options = _web_search(request)
+    items = request.tools_items(tools := with_hosted(encoded, search))
+    if items and not tools:
         sentence = "An empty list of tools is sent; OpenAI itself refuses one."
-        if may_be_empty:
-            items.append(("tools", Arr(encoded)))
-        else:
+        if request.facts.strict_keys:
+            items = []
             sentence = "An empty list of tools is left out: this server refuses one."
-        notes.append(Note(Level.WARNING, "tools-empty", sentence, captured_origin("tools")))
-    if captured and envelope.semantics.namespace(OpenAIChatSettings).tool_choice is not UNSET:
-        return items  # the namespace has it
-    choice = usable_tool_choice(envelope, _CHAT, [tool.name for tool in functions], aliases, notes)
-    if choice is not None:
-        items.append(("tool_choice", tree_of(NESTED.write_choice(choice.value), choice.origin)))
-    return items
+        note = Note(Level.WARNING, "tools-empty", sentence, captured_origin("tools"))
+        request.notes.append(note)
+    return [*options, *items, *request.choice_items(functions, NESTED.write_choice)]
 
 
 def _web_search(
-    envelope: ChatEnvelope, endpoint: Endpoint, notes: list[Note]
+    request: RequestEncoder,
 ) -> tuple[list[tuple[Sourced[HostedTool], Tree]], Items]:
     """Return the web search as a tool, which OpenRouter has, or as the setting of OpenAI."""
-    is_router = urlsplit(endpoint.base_url).hostname == "openrouter.ai"
+    is_router = urlsplit(request.endpoint.base_url).hostname == "openrouter.ai"
     options = OPENROUTER_OPTIONS if is_router else OPENAI_OPTIONS
-    hosted = sent_hosted_tools(envelope, _CHAT, ("web_search",), options, notes)
+    hosted = request.hosted_tools(("web_search",), options)
     if not hosted:
         return [], []
     if is_router:
-        return [(each, tree_of(write_openrouter(each.value), each.origin)) for each in hosted], []
-    model = envelope.parameters.model.value
-    if not searches(model):
-        why = f"{model} refuses it; only OpenAI's search models accept it in OpenAI Chat"
-        notes += [tool_left_out(each.value, why, each.origin) for each in hosted]
+        return [(tool, tree_of(write_openrouter(tool.value), tool.origin)) for tool in hosted], []
+    if not searches(request.model):
+        why = f"{request.model} refuses it; only OpenAI's search models accept it in OpenAI Chat"
+        for tool in hosted:
+            request.leave_tool_out(tool, why)
         return [], []
     first = hosted[0]
     return [], [("web_search_options", tree_of(write_options(first.value), first.origin))]
@@ -358,70 +297,45 @@ _TIERS = {word: word for word in ("auto", "default", "flex", "scale", "priority"
 _TIERS["ultrafast"] = "fast"
 
 
-def _settings(
-    envelope: ChatEnvelope, endpoint: Endpoint, notes: list[Note], *, has_tools: bool
-) -> Items:
-    parameters, namespace = envelope.parameters, envelope.semantics.namespace(OpenAIChatSettings)
-    captured = envelope.semantics.source is _CHAT
-    unchanged = is_same_model(envelope, _CHAT)
-    facts = endpoint.facts_of(parameters.model.value)
+def _settings(request: RequestEncoder, *, has_tools: bool) -> Items:
+    parameters, facts, captured = request.parameters, request.facts, request.captured
     items: Items = []
-    limit = reply_limit(envelope, endpoint, notes)
+    limit = request.reply_limit()
     if limit is not None:
-        key = facts.max_tokens_key or endpoint.max_tokens_key
+        key = facts.max_tokens_key or request.endpoint.max_tokens_key
         items.append((limit.origin.id if captured else key, setting_value(limit)))
-    most = 0 if facts.stop is False else _MAX_STOPS
-    stop = parameters.stop if captured else stop_sequences(parameters.stop, most, notes)
-    effort = parameters.effort if unchanged else openai_effort(parameters, facts, notes)
+    stop = request.stop_sequences(0 if facts.stop is False else _MAX_STOPS)
+    effort = openai_effort(request)
     parallel = parameters.parallel_tool_calls
     if parallel is not None and not (has_tools or captured):
-        why = "no tools are sent"
-        notes.append(setting_note(parallel, "parallel_tool_calls", why, Level.INFO))
+        request.leave_out(parallel, "parallel_tool_calls", "no tools are sent", Level.INFO)
         parallel = None
-    items += write_scalars(
-        SCALARS, envelope, endpoint, notes, stop=stop, effort=effort, parallel_tool_calls=parallel
-    )
-    form = (
-        parameters.response_format
-        if captured
-        else openai_format(parameters.response_format, envelope, notes)
-    )
-    if form is not None:
+    items += request.scalars(SCALARS, stop=stop, effort=effort, parallel_tool_calls=parallel)
+    if (form := openai_format(request)) is not None:
         items.append(("response_format", tree_of(NESTED.write_format(form.value), form.origin)))
     if parameters.stream:
         items.append(("stream", Lit(True, _STREAM)))
         if not captured and facts.stream_usage is not False:
             usage = Obj((("include_usage", Lit(True, _STREAM)),), _STREAM)
             items.append(("stream_options", usage))
-            if envelope.semantics.source is not None:
+            if request.is_converted:
                 sentence = "The token usage of the stream is requested (include_usage)."
-                notes.append(default_note(_STREAM, sentence))
-    if not captured:
-        items += _unified_settings(envelope, notes)
-    else:
-        skip = ("stream",) if parameters.stream else ()
-        items = override(items, namespace_items(namespace, skip))
-    return items
+                request.notes.append(default_note(_STREAM, sentence))
+    if captured:
+        return request.with_namespace(items, ("stream",) if parameters.stream else ())
+    return items + _unified_settings(request)
 
 
-def _unified_settings(envelope: ChatEnvelope, notes: list[Note]) -> Items:
+def _unified_settings(request: RequestEncoder) -> Items:
     """Return the settings that a captured request of this protocol has in its namespace."""
-    parameters = envelope.parameters
-    items: Items = []
+    parameters = request.parameters
     named = [
         ("verbosity", parameters.verbosity),
         ("n", parameters.replies),
         ("store", parameters.store),
     ]
-    items += [(key, setting_value(value)) for key, value in named if value is not None]
-    if (top := parameters.logprobs) is not None:
-        items.append(("logprobs", Lit(True, top.origin)))
-        if top.value:
-            items.append(("top_logprobs", setting_value(top)))
-    notes += missing_notes(_CHAT, parameters, "reasoning_summary", "top_k")
-    items += tier_items(envelope, _CHAT, "service_tier", _TIERS, notes)
-    return [
-        *items,
-        *user_items(envelope, notes),
-        *shared_items(envelope, notes, target_is_chat=True),
-    ]
+    items: Items = [(key, setting_value(value)) for key, value in named if value is not None]
+    items += request.logprob_items("logprobs", "top_logprobs")
+    request.note_missing("reasoning_summary", "top_k")
+    items += request.tier_items("service_tier", _TIERS)
+    return [*items, *user_items(request), *shared_items(request)]

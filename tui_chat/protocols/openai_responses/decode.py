@@ -36,14 +36,10 @@ from tui_chat.protocols.common.decoding import (
     read_tools,
     sourced,
     take_marks,
+    take_role,
 )
 from tui_chat.protocols.common.openai import FLAT
-from tui_chat.protocols.common.request_fields import (
-    Fields,
-    excerpt,
-    load_request,
-    take_if_reversible,
-)
+from tui_chat.protocols.common.request_fields import Fields, load_request, take_if_reversible
 from tui_chat.protocols.common.settings import read_scalars
 from tui_chat.protocols.openai_responses.settings import SCALARS, ResponsesSettings, read_hosted
 
@@ -198,14 +194,10 @@ def _unknown_item(item: Fields, number: int) -> Turn:
 
 
 def _message(item: Fields, number: int) -> Turn:
-    word = item.remaining.pop("role")
-    role = _ROLES.get(word) if isinstance(word, str) else None
-    if role is None:
-        role_names = ", ".join(_ROLES)
-        raise InputError(f"{item.path('role')} must be one of {role_names}, not {excerpt(word)}.")
+    word, role = take_role(item, _ROLES)
     builder = TurnBuilder(_RESPONSES, role, number)
     builder.role_word = "developer" if word == "developer" else ""
-    read_content(item, "content", builder)
+    builder.read_content(item, "content", _part)
     builder.extras = item.remaining_json()
     return builder.build()
 
@@ -217,7 +209,7 @@ def _output(item: Fields, number: int) -> Turn:
     identity = item.take_text("id")
     if identity or custom:
         builder.add_result(id=identity, name="custom" if custom else "")
-    read_content(item, "output", builder)
+    builder.read_content(item, "output", _part)
     builder.extras = item.remaining_json()
     return builder.build()
 
@@ -345,30 +337,6 @@ def _texts(parts: object, kind: str) -> list[str] | None:
             return None
         texts.append(text)
     return texts
-
-
-def read_content(holder: Fields, key: str, builder: TurnBuilder) -> None:
-    """Take the content of a message that is not the model's, or the output of a call."""
-    if key not in holder.remaining:
-        builder.shape = "absent"
-        return
-    content = holder.remaining.pop(key)
-    if content is None:
-        builder.shape = "null"
-    elif isinstance(content, str):
-        builder.shape = "string"
-        if content:
-            builder.add_text(content)
-    elif isinstance(content, list):
-        builder.shape = "parts"
-        for index, each in enumerate(cast("list[object]", content)):
-            place = f"{holder.path(key)}[{index}]"
-            if not isinstance(each, dict):
-                raise InputError(f"{place} must be an object, not {type_name(each)}.")
-            _part(Fields(cast("dict[str, Any]", each), place), builder)
-    else:
-        place = holder.path(key)
-        raise InputError(f"{place} must be a text or a list of parts, not {type_name(content)}.")
 
 
 def _part(block: Fields, builder: TurnBuilder) -> None:

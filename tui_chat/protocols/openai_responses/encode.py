@@ -24,7 +24,6 @@ from tui_chat.models.semantics import UNSET, SessionSemantics
 from tui_chat.protocols.base import Encoded
 from tui_chat.protocols.common.cache_marks import (
     has_marks,
-    limit_cache_marks,
     mark_origin,
     with_breakpoint,
     without_mark_notes,
@@ -40,15 +39,10 @@ from tui_chat.protocols.common.encoding import (
     setting_value,
     tool_origin,
 )
-from tui_chat.protocols.common.loss_notes import (
-    default_note,
-    envelope_notes,
-    missing_notes,
-    setting_note,
-    with_key,
-)
+from tui_chat.protocols.common.loss_notes import default_note, with_key
 from tui_chat.protocols.common.openai import FLAT, SHARED, shared_items, user_items
 from tui_chat.protocols.common.reasoning_effort import openai_effort
+from tui_chat.protocols.common.request_encoder import RequestEncoder, merged_items, with_hosted
 from tui_chat.protocols.common.schemas import json_schema, openai_format
 from tui_chat.protocols.common.segments import (
     Encoding,
@@ -57,26 +51,8 @@ from tui_chat.protocols.common.segments import (
     plain_turns,
     run_memo,
 )
-from tui_chat.protocols.common.settings import (
-    extra_items,
-    is_same_model,
-    namespace_items,
-    override,
-    reply_limit,
-    tier_items,
-    usable_tool_choice,
-    write_scalars,
-)
-from tui_chat.protocols.common.tool_pairing import PairingRules, pair_tools
-from tui_chat.protocols.common.tools import (
-    NAMES_64,
-    NAMES_128,
-    sent_hosted_tools,
-    sent_tools,
-    tool_tree,
-    with_hosted,
-    with_native_tools,
-)
+from tui_chat.protocols.common.tool_pairing import PairingRules
+from tui_chat.protocols.common.tools import NAMES_64, NAMES_128, tool_tree
 from tui_chat.protocols.openai_responses.settings import (
     LOGPROBS,
     SCALARS,
@@ -96,57 +72,30 @@ _LONGEST_ID = 64
 
 def encode(envelope: ChatEnvelope, endpoint: Endpoint) -> Encoded:
     """Encode an envelope; see the module's rules."""
-    captured = envelope.semantics.source is _RESPONSES
     kept_notes: list[Note] = []
     if endpoint.provider_keeps and envelope.semantics.source is None:
         envelope, kept_notes = continue_from_kept(envelope)
-    tools = envelope.tools or ()
-    rules = _rules(envelope, captured)
-    facts = endpoint.facts_of(envelope.parameters.model.value)
-    breakpoints = not captured and facts.cache_breakpoints is True
-    turns, marked = envelope.turns, list[Note]()
-    if breakpoints:
-        turns, marked = limit_cache_marks(turns, _RESPONSES)
-    paired = pair_tools(
-        turns,
-        rules,
-        [tool.name for tool in tools],
-        envelope.semantics.tools.alias_map,
-    )
-    general = envelope_notes(envelope, _RESPONSES, SHARED)
-    notes = [*kept_notes, *marked, *paired.notes]
-    notes += without_mark_notes(general) if breakpoints else general
-    model = envelope.parameters.model
-    body: Items = [("model", setting_value(model))] if model.value or not captured else []
-    messages, message_notes = _messages(
-        envelope,
-        paired.turns,
-        _segment_encoder(bool(facts.developer_role), captured, breakpoints),
-        may_be_empty=rules.open_ended,
-    )
-    body += messages
-    notes += message_notes
-    body += _tools(envelope, paired.aliases, notes)
-    body += _settings(envelope, endpoint, notes)
-    if captured:
-        body = override(body, extra_items(envelope, _RESPONSES))
-    return Encoded(
-        "/responses",
-        Obj(tuple(body)),
-        notes=tuple(notes),
-        aliases=tuple(paired.aliases.items()),
-    )
+    request = RequestEncoder(envelope, endpoint)
+    request.notes += kept_notes
+    rules, facts = _rules(request), request.facts
+    breakpoints = not request.captured and facts.cache_breakpoints is True
+    turns = request.paired_turns(rules, SHARED, limits_marks=breakpoints)
+    encode_segment = _segment_encoder(bool(facts.developer_role), request.captured, breakpoints)
+    body = request.model_items()
+    body += _messages(request, turns, encode_segment, may_be_empty=rules.open_ended)
+    body += [*_tools(request), *_settings(request)]
+    return request.encoded("/responses", Obj(tuple(request.with_extras(body))))
 
 
-def _rules(envelope: ChatEnvelope, captured: bool) -> PairingRules:
-    semantics = envelope.semantics
-    kept = bool(semantics.session.previous_response_id) and semantics.source in (None, _RESPONSES)
+def _rules(request: RequestEncoder) -> PairingRules:
+    semantics, captured = request.envelope.semantics, request.captured
+    kept = bool(semantics.session.previous_response_id) and not request.is_converted
     settings = semantics.namespace(ResponsesSettings)
     for value in (settings.conversation, settings.prompt):
         kept = kept or (captured and value is not UNSET and bool(value))
     referred = captured and any(
         piece.name == "item_reference"
-        for turn in envelope.turns
+        for turn in request.envelope.turns
         if (layout := turn.semantics.layout) is not None
         for piece in layout.pieces
     )
@@ -161,25 +110,27 @@ def _rules(envelope: ChatEnvelope, captured: bool) -> PairingRules:
 
 
 def _messages(
-    envelope: ChatEnvelope,
+    request: RequestEncoder,
     turns: Sequence[Turn],
     encode_segment: Callable[[Sequence[Turn]], Encoding],
     *,
     may_be_empty: bool,
-) -> tuple[Items, list[Note]]:
-    """Return `instructions` and `input`, and the notes. `instructions` is sent only if a captured
-    request had it; an input that was captured as one string is one again.
+) -> Items:
+    """Return `instructions` and `input`. `instructions` is sent only if a captured request had it;
+    an input that was captured as one string is one again.
 
     `may_be_empty`: the provider keeps earlier turns, so that nothing new need be sent.
     """
-    shape = envelope.semantics.namespace(ResponsesSettings).input_shape
+    semantics = request.envelope.semantics
+    shape = semantics.namespace(ResponsesSettings).input_shape
     body: Items = []
     form = native_form(turns[0], _RESPONSES) if turns else None
     if form is not None and form.slot == "instructions":
         body.append(("instructions", Str(turns[0].text)))
         turns = turns[1:]
     items, notes = encode_segments(encode_segment, turns)
-    for tool in envelope.semantics.tools.native:
+    request.notes += notes
+    for tool in semantics.tools.native:
         if tool.protocol is _RESPONSES and tool.item is not None:
             items.insert(tool.item, tool_tree(json.loads(tool.data)))
     if shape == "string" and len(turns) == 1 == len(items):
@@ -187,8 +138,8 @@ def _messages(
     elif shape != "absent" or items:
         body.append(("input", Arr(tuple(items))))
     if not items and not may_be_empty:
-        notes.append(NOTHING_TO_SEND)
-    return body, notes
+        request.notes.append(NOTHING_TO_SEND)
+    return body
 
 
 @lru_cache(maxsize=6)
@@ -224,34 +175,23 @@ def _segment_encoder(
     return run_memo(encode_segment)
 
 
-def _tools(envelope: ChatEnvelope, aliases: dict[str, str], notes: list[Note]) -> Items:
+def _tools(request: RequestEncoder) -> Items:
     """Return the tools and the choice among them."""
-    captured = envelope.semantics.source is _RESPONSES
-    functions = sent_tools(envelope, _RESPONSES, aliases, notes)
-    native = envelope.semantics.tools.native
-    encoded = with_native_tools([_tool(tool, captured) for tool in functions], native, _RESPONSES)
-    hosted = sent_hosted_tools(
-        envelope, _RESPONSES, ("web_search", "code_execution"), SEARCH_OPTIONS, notes
-    )
-    encoded = with_hosted(
-        encoded, [(each, tree_of(write_hosted(each.value), each.origin)) for each in hosted]
-    )
-    loose = [tool.name for tool in functions if tool.strict is None and not captured]
-    if loose and envelope.semantics.source is not None:
+    functions = request.functions()
+    encoded = request.with_native_tools([_tool(tool, request.captured) for tool in functions])
+    hosted = [
+        (tool, tree_of(write_hosted(tool.value), tool.origin))
+        for tool in request.hosted_tools(("web_search", "code_execution"), SEARCH_OPTIONS)
+    ]
+    loose = [tool.name for tool in functions if tool.strict is None]
+    if loose and request.is_converted:
         sentence = "Responses treats a tool as strict by default: "
         sentence += f"“strict: false” is sent for {', '.join(loose)}."
-        notes.append(default_note(captured_origin("tools"), sentence))
-    items: Items = []
-    if encoded or (envelope.tools is not None and (captured or envelope.semantics.source is None)):
-        items.append(("tools", Arr(encoded)))
-    if captured and envelope.semantics.namespace(ResponsesSettings).tool_choice is not UNSET:
-        return items  # the namespace has it
-    choice = usable_tool_choice(
-        envelope, _RESPONSES, [tool.name for tool in functions], aliases, notes
-    )
-    if choice is not None:
-        items.append(("tool_choice", tree_of(FLAT.write_choice(choice.value), choice.origin)))
-    return items
+        request.notes.append(default_note(captured_origin("tools"), sentence))
+    return [
+        *request.tools_items(with_hosted(encoded, hosted)),
+        *request.choice_items(functions, FLAT.write_choice),
+    ]
 
 
 def _tool(tool: ToolDefinition, captured: bool) -> Obj:
@@ -270,40 +210,21 @@ def _tool(tool: ToolDefinition, captured: bool) -> Obj:
     return Obj(tuple(merge_extras(items, tool.extras, origin) if captured else items), origin)
 
 
-def _settings(envelope: ChatEnvelope, endpoint: Endpoint, notes: list[Note]) -> Items:
-    parameters, namespace = envelope.parameters, envelope.semantics.namespace(ResponsesSettings)
-    captured = envelope.semantics.source is _RESPONSES
-    facts = endpoint.facts_of(parameters.model.value)
-    unchanged = is_same_model(envelope, _RESPONSES)
-    items: Items = []
-    effort = parameters.effort if unchanged else openai_effort(parameters, facts, notes)
-    limit = reply_limit(envelope, endpoint, notes)
+def _settings(request: RequestEncoder) -> Items:
+    parameters, captured = request.parameters, request.captured
+    effort, limit = openai_effort(request), request.reply_limit()
     if limit is not None and not captured:
-        limit = _raise_limit(limit, notes)
-    items += write_scalars(SCALARS, envelope, endpoint, notes, max_tokens=limit, effort=effort)
-    missing = ("stop", "seed", "top_k", "presence_penalty", "frequency_penalty", "replies")
-    notes += missing_notes(_RESPONSES, parameters, *missing)
+        limit = _raise_limit(limit, request)
+    items = request.scalars(SCALARS, max_tokens=limit, effort=effort)
+    request.note_missing(
+        *("stop", "seed", "top_k", "presence_penalty", "frequency_penalty", "replies")
+    )
     reasoning: Items = [] if effort is None else [("effort", setting_value(effort))]
-    summary = parameters.reasoning_summary
-    if summary is not None and not captured:
-        is_default = summary.value == "none"
-        if facts.efforts == () or is_default:
-            why = f"{parameters.model.value} does not reason"
-            why = "no summary is sent without it" if is_default else why
-            level = Level.INFO if is_default else Level.WARNING
-            name = f"the reasoning summary “{summary.value}”"
-            notes.append(setting_note(summary, name, why, level))
-        else:
-            reasoning.append(("summary", setting_value(summary)))
+    reasoning += _summary_items(request)
     if reasoning:
         items.append(("reasoning", Obj(tuple(reasoning))))
-    form = (
-        parameters.response_format
-        if captured
-        else openai_format(parameters.response_format, envelope, notes)
-    )
     text: Items = []
-    if form is not None:
+    if (form := openai_format(request)) is not None:
         text.append(("format", tree_of(FLAT.write_format(form.value), form.origin)))
     if parameters.verbosity is not None and not captured:
         text.append(("verbosity", setting_value(parameters.verbosity)))
@@ -311,37 +232,57 @@ def _settings(envelope: ChatEnvelope, endpoint: Endpoint, notes: list[Note]) -> 
         items.append(("text", Obj(tuple(text))))
     if parameters.stream:
         items.append(("stream", Lit(True, _STREAM)))
-    previous = envelope.semantics.session.previous_response_id
-    if previous and envelope.semantics.source in (None, _RESPONSES):
-        items.append(
-            ("previous_response_id", tree_of(previous, captured_origin("previous_response_id")))
-        )
-    if not captured and parameters.store is not None:
-        items.append(("store", setting_value(parameters.store)))
-    elif not captured:
-        items.append(("store", Lit(endpoint.provider_keeps, _STORE)))
-        if envelope.semantics.source is not None:
-            encoded = "true" if endpoint.provider_keeps else "false"
-            sentence = (
-                f"The endpoint decides whether OpenAI keeps the conversation: store {encoded}."
-            )
-            notes.append(default_note(_STORE, sentence))
+    previous = request.envelope.semantics.session.previous_response_id
+    if previous and not request.is_converted:
+        origin = captured_origin("previous_response_id")
+        items.append(("previous_response_id", tree_of(previous, origin)))
     if not captured:
-        if (top := parameters.logprobs) is not None:
-            if top.value:
-                items.append(("top_logprobs", setting_value(top)))
-            items.append(("include", tree_of([LOGPROBS], top.origin)))
-        items += tier_items(envelope, _RESPONSES, "service_tier", _TIERS, notes)
-        items += [*user_items(envelope, notes), *shared_items(envelope, notes)]
-    if not captured and envelope.semantics.source is not None:
+        items += _unified_settings(request)
+    if request.is_converted:
         return items
+    namespace = request.envelope.semantics.namespace(ResponsesSettings)
     skip = ("reasoning", "text", *(("stream",) if parameters.stream else ()))
-    items = override(items, namespace_items(namespace, skip))
+    items = request.with_namespace(items, skip)
     for key in ("reasoning", "text"):
         value = getattr(namespace, key)
         if value is not UNSET:
-            items = override(items, iter([(key, _merge_objects(dict(items).get(key), key, value))]))
+            items = merged_items(items, [(key, _merge_objects(dict(items).get(key), key, value))])
     return items
+
+
+def _summary_items(request: RequestEncoder) -> Items:
+    summary = request.parameters.reasoning_summary
+    if summary is None or request.captured:
+        return []
+    is_default = summary.value == "none"
+    if request.facts.efforts != () and not is_default:
+        return [("summary", setting_value(summary))]
+    why = f"{request.model} does not reason"
+    why = "no summary is sent without it" if is_default else why
+    level = Level.INFO if is_default else Level.WARNING
+    request.leave_out(summary, f"the reasoning summary “{summary.value}”", why, level)
+    return []
+
+
+def _unified_settings(request: RequestEncoder) -> Items:
+    """Return the settings that a captured request of this protocol has in its namespace."""
+    parameters = request.parameters
+    items: Items = []
+    if parameters.store is not None:
+        items.append(("store", setting_value(parameters.store)))
+    else:
+        keeps = request.endpoint.provider_keeps
+        items.append(("store", Lit(keeps, _STORE)))
+        if request.is_converted:
+            sentence = "The endpoint decides whether OpenAI keeps the conversation: store "
+            sentence += "true." if keeps else "false."
+            request.notes.append(default_note(_STORE, sentence))
+    if (top := parameters.logprobs) is not None:
+        if top.value:
+            items.append(("top_logprobs", setting_value(top)))
+        items.append(("include", tree_of([LOGPROBS], top.origin)))
+    items += request.tier_items("service_tier", _TIERS)
+    return [*items, *user_items(request), *shared_items(request)]
 
 
 _TIERS = {
@@ -349,20 +290,20 @@ _TIERS = {
 }
 
 
-def _merge_objects(functions: Tree | None, key: str, value: Any) -> Tree:
+def _merge_objects(unified: Tree | None, key: str, value: Any) -> Tree:
     """Return an object merged from a unified setting and the namespace."""
     rest = tree_of(value, captured_origin(key))
-    if isinstance(functions, Obj) and isinstance(rest, Obj):
-        return Obj((*functions.items, *rest.items), functions.origin)
+    if isinstance(unified, Obj) and isinstance(rest, Obj):
+        return Obj((*unified.items, *rest.items), unified.origin)
     return rest
 
 
-def _raise_limit(limit: Sourced[int], notes: list[Note]) -> Sourced[int]:
+def _raise_limit(limit: Sourced[int], request: RequestEncoder) -> Sourced[int]:
     if limit.value >= _LEAST_TOKENS:
         return limit
     name = with_key(f"The reply limit of {limit.value}", limit.origin)
     sentence = f"{name} is raised to {_LEAST_TOKENS}, the minimum."
-    notes.append(Note(Level.WARNING, "limit-raised", sentence, limit.origin))
+    request.notes.append(Note(Level.WARNING, "limit-raised", sentence, limit.origin))
     return Sourced(_LEAST_TOKENS, limit.origin)
 
 
