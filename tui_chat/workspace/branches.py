@@ -12,6 +12,7 @@ from tui_chat.compose import Composed
 from tui_chat.context.generation import continued_text
 from tui_chat.context.inputs import sendable_messages
 from tui_chat.errors import InputError
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.message import Message
 from tui_chat.models.session import Entry, Node
 from tui_chat.models.text import clean
@@ -28,24 +29,16 @@ EXCERPT_LENGTH = 40
 """Characters of a message that are enough to recognize it."""
 
 
+@dataclass(eq=False)
 class Branches:
     """Changes the tree of the active session."""
 
-    def __init__(
-        self,
-        core: WorkspaceCore,
-        active: ActiveSession,
-        sessions: Sessions,
-        replies: Replies,
-        side_requests: SideRequests,
-        compaction: Compaction,
-    ) -> None:
-        self.core = core
-        self._active = active
-        self._sessions = sessions
-        self._replies = replies
-        self._side_requests = side_requests
-        self._compaction = compaction
+    core: WorkspaceCore
+    _active: ActiveSession
+    _sessions: Sessions
+    _replies: Replies
+    _side_requests: SideRequests
+    _compaction: Compaction
 
     @reported(())
     async def tree(self) -> tuple[Node, ...]:

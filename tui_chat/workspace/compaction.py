@@ -81,34 +81,22 @@ class _OlderPart:
     composed: Composed
 
 
+@dataclass(eq=False)
 class Compaction:
     """Plans, writes and stores summaries."""
 
-    def __init__(
-        self,
-        core: WorkspaceCore,
-        requests: Requests,
-        calibration: TokenCalibration,
-        active: ActiveSession,
-        sessions: Sessions,
-        side_requests: SideRequests,
-        usage: UsageReports,
-    ) -> None:
-        self.core = core
-        self._requests = requests
-        self._calibration = calibration
-        self._active = active
-        self._sessions = sessions
-        self._side_requests = side_requests
-        self._usage = usage
+    core: WorkspaceCore
+    _requests: Requests
+    _calibration: TokenCalibration
+    _active: ActiveSession
+    _sessions: Sessions
+    _side_requests: SideRequests
+    _usage: UsageReports
 
     @reported(None)
     async def plan(self) -> CompactionPlan | None:
         """Return what would be summed up of the active branch; None, reported, if nothing can."""
         await self._active.branch_loaded()
-        return await self._plan()
-
-    async def _plan(self) -> CompactionPlan:
         core, state = self.core, self.core.state
         part = self._older_part()
         composed = part.composed

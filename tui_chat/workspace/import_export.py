@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tui_chat.errors import InputError
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.workspace.core import WorkspaceCore
 from tui_chat.workspace.events import Done
 from tui_chat.workspace.roles import Roles
@@ -25,16 +26,14 @@ CHUNK = 64 * 1024
 """Characters of an export after which other tasks get a turn."""
 
 
+@dataclass(eq=False)
 class ImportExport:
     """Imports and exports while the user chats."""
 
-    def __init__(
-        self, core: WorkspaceCore, catalog: SessionCatalog, roles: Roles, settings: SessionSetup
-    ) -> None:
-        self.core = core
-        self._catalog = catalog
-        self._roles = roles
-        self._settings = settings
+    core: WorkspaceCore
+    _catalog: SessionCatalog
+    _roles: Roles
+    _settings: SessionSetup
 
     async def import_files(
         self,

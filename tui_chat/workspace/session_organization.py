@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import TYPE_CHECKING
 
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.session import SessionSummary
 from tui_chat.models.text import clean
 from tui_chat.workspace.active_session import default_title
@@ -18,20 +19,14 @@ if TYPE_CHECKING:
     from tui_chat.store.sessions import SessionChanges
 
 
+@dataclass(eq=False)
 class SessionOrganization:
     """Renames, marks, files and deletes sessions."""
 
-    def __init__(
-        self,
-        core: WorkspaceCore,
-        sessions: Sessions,
-        catalog: SessionCatalog,
-        replies: Replies,
-    ) -> None:
-        self.core = core
-        self._sessions = sessions
-        self._catalog = catalog
-        self._replies = replies
+    core: WorkspaceCore
+    _sessions: Sessions
+    _catalog: SessionCatalog
+    _replies: Replies
 
     @reported(None)
     async def rename(self, session_id: str, title: str) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Collection
 from contextlib import suppress
 
 from tui_chat.errors import InputError, StoreError, TuiChatError
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.session import Session
 from tui_chat.workspace.active_session import ActiveSession
 from tui_chat.workspace.core import WorkspaceCore, reported
@@ -30,26 +31,17 @@ TRASH_KEPT = 30 * 24 * 3600.0
 """Seconds after which deleted sessions and messages are purged."""
 
 
+@dataclass(eq=False)
 class Sessions:
     """Opens sessions and new chats."""
 
-    def __init__(
-        self,
-        core: WorkspaceCore,
-        active: ActiveSession,
-        catalog: SessionCatalog,
-        settings: SessionSetup,
-        roles: Roles,
-        tools: Tools,
-        temporary: TemporarySession,
-    ) -> None:
-        self.core = core
-        self._active = active
-        self._catalog = catalog
-        self._settings = settings
-        self._roles = roles
-        self._tools = tools
-        self._temporary = temporary
+    core: WorkspaceCore
+    _active: ActiveSession
+    _catalog: SessionCatalog
+    _settings: SessionSetup
+    _roles: Roles
+    _tools: Tools
+    _temporary: TemporarySession
 
     # --- at the start ----------------------------------------------------------------------
 

@@ -138,7 +138,8 @@ class SessionSetup:
             name = typed_setting_name(name)
         except SettingError as error:
             raise InputError(f"{error}.") from error
-        report = next((each for each in report_settings(composed) if each.name == name), None)
+        reports = report_settings(composed)
+        report = next((report for report in reports if report.name == name), None)
         if report is not None:
             return report.sentence
         if composed.inputs is not None:
@@ -156,7 +157,11 @@ class SessionSetup:
     @reported(None)
     async def set_profile(self, name: str) -> None:
         """Use this profile, also for new chats; empty for none."""
-        await self._use_profile(name)
+        core = self.core
+        profile = core.library.profile(name) if name else None
+        core.update(profile=profile, profile_name=name)
+        await core.change_session(profile=name)
+        await core.remember("profile", name)
 
     async def take_chosen_profile(self) -> None:
         """Use the profile of new chats in the open one if it has none. Raises StoreError."""
@@ -206,13 +211,6 @@ class SessionSetup:
                 await core.remember("profile", name)
 
         core.push_undo(f"the profile “{name}”", restore)
-
-    async def _use_profile(self, name: str) -> None:
-        core = self.core
-        profile = core.library.profile(name) if name else None
-        core.update(profile=profile, profile_name=name)
-        await core.change_session(profile=name)
-        await core.remember("profile", name)
 
     @reported(None)
     async def set_lorebooks(self, names: tuple[str, ...]) -> None:
@@ -315,8 +313,9 @@ class SessionSetup:
         is no default, or its endpoint is gone. Raises StoreError.
         """
         config = self.core.state.config
+        names = [endpoint.name for endpoint in config.endpoints]
         match json.loads(await self.core.store.settings.get(_DEFAULT_MODEL) or "[]"):
-            case [str(name), str(model)] if name in [each.name for each in config.endpoints]:
+            case [str(name), str(model)] if name in names:
                 return config.endpoint_named(name), model
             case _:
                 return None

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from tui_chat.compose import calibrate
 from tui_chat.errors import InputError
 from tui_chat.files import LARGEST_REQUEST, read_file
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.message import Message
 from tui_chat.models.request import RecordedRequest, SideRequest
 from tui_chat.models.sanitize import one_line
@@ -40,24 +41,16 @@ _LONGEST_PATH = 4_096
 """Characters from which a text is not a path."""
 
 
+@dataclass(eq=False)
 class ViewedRequests:
     """Shows requests, and saves captured ones."""
 
-    def __init__(
-        self,
-        core: WorkspaceCore,
-        requests: Requests,
-        history: RequestHistory,
-        live_request: LiveRequest,
-        sessions: Sessions,
-        usage: UsageReports,
-    ) -> None:
-        self.core = core
-        self._requests = requests
-        self._history = history
-        self._usage = usage
-        self._live_request = live_request
-        self._sessions = sessions
+    core: WorkspaceCore
+    _requests: Requests
+    _history: RequestHistory
+    _live_request: LiveRequest
+    _sessions: Sessions
+    _usage: UsageReports
 
     # --- of the session --------------------------------------------------------------------
 

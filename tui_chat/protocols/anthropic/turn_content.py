@@ -20,7 +20,7 @@ from tui_chat.models.message import Part, ToolCall
 from tui_chat.models.semantics import LayoutPiece, ReasoningBlock, WireForm
 from tui_chat.models.text import GLUE, Origin, Text
 from tui_chat.protocols.common.cache_marks import anthropic_mark, with_mark
-from tui_chat.protocols.common.content_order import ordered_content
+from tui_chat.protocols.common.content_order import content_with_refusal, has_own_layout
 from tui_chat.protocols.common.encoding import (
     Items,
     arguments_note,
@@ -68,7 +68,6 @@ class _ContentBuilder:
     marked: bool = False
     lost: list[ReasoningBlock] = field(default_factory=list[ReasoningBlock])
     """Reasoning that is not sent."""
-    has_refusal: bool = False
     omits_blank: bool = False
     """True if text of nothing but white space was left out."""
 
@@ -77,15 +76,11 @@ def _encode_turn(turn: Turn) -> TurnContent:
     form, origin = native_form(turn, _ANTHROPIC), turn.origin
     building = _ContentBuilder(turn, form)
     result = LayoutPiece("result")
-    for piece, what in ordered_content(turn, _ANTHROPIC):
+    for piece, what in content_with_refusal(turn, _ANTHROPIC):
         if piece.kind == "result":
             result = piece
         else:
             _add_piece(building, piece, what)
-    if turn.semantics.refusal.strip() and not building.has_refusal:
-        building.blocks.append(
-            _text(field_string(turn.semantics.refusal, origin, "refusal"), origin)
-        )
     if turn.cache_mark is not None and turn.role != "tool":
         building.blocks = list(with_mark(building.blocks, turn.cache_mark))
         building.marked = True
@@ -181,17 +176,11 @@ def _add_piece(building: _ContentBuilder, piece: LayoutPiece, what: object) -> N
             else:
                 building.blocks.append(_marked(part, piece, origin))
         case _:
-            if piece.kind == "other" and _is_own(turn):
+            if piece.kind == "other" and has_own_layout(turn, _ANTHROPIC):
                 building.blocks.append(parse_json(piece.data, origin, piece.name))
             elif piece.kind == "refusal" and turn.semantics.refusal.strip():
                 refusal = field_string(turn.semantics.refusal, origin, "refusal")
                 building.blocks.append(_text(refusal, origin))
-                building.has_refusal = True
-
-
-def _is_own(turn: Turn) -> bool:
-    layout = turn.semantics.layout
-    return layout is not None and layout.protocol is _ANTHROPIC
 
 
 def _text(text: Str, origin: Origin, piece: LayoutPiece | None = None) -> Obj:

@@ -46,6 +46,22 @@ def ordered_content(turn: Turn, protocol: Protocol) -> Sequence[PlacedContent]:
     return list(_fill_layout(turn, layout.pieces))
 
 
+def content_with_refusal(turn: Turn, protocol: Protocol) -> Sequence[PlacedContent]:
+    """Return the pieces of a turn for a protocol that has a refusal among the content: at the end
+    where it has no place there.
+    """
+    placed = ordered_content(turn, protocol)
+    if not turn.semantics.refusal or any(piece.kind == "refusal" for piece, _ in placed):
+        return placed
+    return [*placed, (LayoutPiece("refusal"), None)]
+
+
+def has_own_layout(turn: Turn, protocol: Protocol) -> bool:
+    """Return True if the order of a turn's content came from this protocol."""
+    layout = turn.semantics.layout
+    return layout is not None and layout.protocol is protocol
+
+
 def _portable_part(part: Part, protocol: Protocol) -> Part:
     """Return a part as it can be sent where it was not written: without invalid base64 and
     invalid links. No protocol can carry a part that has neither. A type that is missing is

@@ -42,7 +42,7 @@ from tui_chat.models.semantics import (
 )
 from tui_chat.models.text import Origin, OriginKind, Text
 from tui_chat.protocols.common.encoding import captured_origin
-from tui_chat.protocols.common.request_fields import Fields, excerpt
+from tui_chat.protocols.common.request_fields import Fields, excerpt, is_count
 
 T = TypeVar("T")
 S = TypeVar("S", bound=Namespace)
@@ -286,6 +286,13 @@ class Meanings:
         name = name or self._settings.body_path(paths[0])
         self.values[parameter] = cast("Sourced[Any]", sourced(name, value))
         self.paths.update(paths)
+
+    def add_logprobs(self, asked: object, number: object, path: str, number_path: str) -> None:
+        """Record log probabilities: whether they are asked for, and for how many tokens."""
+        if asked is True and is_count(number):
+            self.add("logprobs", number, path, number_path)
+        elif asked is True:
+            self.add("logprobs", 0, path)
 
 
 Tools = tuple[tuple[ToolDefinition, ...] | None, tuple[NativeTool, ...]]

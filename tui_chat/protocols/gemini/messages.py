@@ -35,7 +35,11 @@ from tui_chat.models.memo import Memo
 from tui_chat.models.message import Part, ToolCall
 from tui_chat.models.semantics import Layout, LayoutPiece, ReasoningBlock, WireForm
 from tui_chat.models.text import Origin, Text
-from tui_chat.protocols.common.content_order import ordered_content
+from tui_chat.protocols.common.content_order import (
+    content_with_refusal,
+    has_own_layout,
+    ordered_content,
+)
 from tui_chat.protocols.common.encoding import (
     FILLER,
     NOTHING_TO_SEND,
@@ -85,7 +89,6 @@ class _ContentBuilder:
     notes: list[Note] = field(default_factory=list[Note])
     lost: list[ReasoningBlock] = field(default_factory=list[ReasoningBlock])
     """Reasoning that is not sent."""
-    has_refusal: bool = False
 
 
 def _encode_turn(turn: Turn) -> TurnContent:
@@ -94,12 +97,8 @@ def _encode_turn(turn: Turn) -> TurnContent:
     if turn.role == "tool":
         building.parts.append(encode_result(turn, turn.name, building.notes))
     else:
-        for piece, what in ordered_content(turn, _GEMINI):
+        for piece, what in content_with_refusal(turn, _GEMINI):
             _add_piece(building, piece, what)
-        if turn.semantics.refusal and not building.has_refusal:
-            building.parts.append(
-                _text(field_string(turn.semantics.refusal, origin, "refusal"), origin)
-            )
         if not building.parts and form is None:
             building.parts.append(_text(Str(turn.text), origin))
     building.notes += turn_notes(turn, _GEMINI, lost=building.lost, named=turn.role == "tool")
@@ -153,17 +152,11 @@ def _add_piece(building: _ContentBuilder, piece: LayoutPiece, what: object) -> N
                 building.notes.append(Note(Level.INFO, "link-passed-on", sentence, origin))
             building.parts.append(_signed(part, piece, origin))
         case _:
-            if piece.kind == "other" and _is_own(turn):
+            if piece.kind == "other" and has_own_layout(turn, _GEMINI):
                 building.parts.append(cast("Obj", parse_json(piece.data, origin, piece.name)))
             elif piece.kind == "refusal" and turn.semantics.refusal:
                 refusal = field_string(turn.semantics.refusal, origin, "refusal")
                 building.parts.append(_text(refusal, origin))
-                building.has_refusal = True
-
-
-def _is_own(turn: Turn) -> bool:
-    layout = turn.semantics.layout
-    return layout is not None and layout.protocol is _GEMINI
 
 
 def _text(text: Str, origin: Origin, piece: LayoutPiece | None = None) -> Obj:

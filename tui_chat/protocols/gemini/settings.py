@@ -140,11 +140,8 @@ class GeminiSettings(Namespace):
             meanings.add("reasoning_summary", summary, f"{base}.thinkingConfig.includeThoughts")
         if is_count(count := config.get("candidateCount")):
             meanings.add("replies", count, f"{base}.candidateCount")
-        if config.get("responseLogprobs") is True:
-            if is_count(top := config.get("logprobs")):
-                meanings.add("logprobs", top, f"{base}.responseLogprobs", f"{base}.logprobs")
-            else:
-                meanings.add("logprobs", 0, f"{base}.responseLogprobs")
+        asked, number = config.get("responseLogprobs"), config.get("logprobs")
+        meanings.add_logprobs(asked, number, f"{base}.responseLogprobs", f"{base}.logprobs")
         if (tier := as_string(self.service_tier).lower()) in TIERS:
             meanings.add("service_tier", TIERS[tier], "service_tier")
         if isinstance(self.store, bool):

@@ -39,7 +39,7 @@ from tui_chat.models.semantics import UNSET, LayoutPiece, ReasoningBlock
 from tui_chat.models.settings import ToolChoice
 from tui_chat.models.text import GLUE, Text, clean
 from tui_chat.protocols.base import Encoded
-from tui_chat.protocols.common.content_order import ordered_content
+from tui_chat.protocols.common.content_order import has_own_layout, ordered_content
 from tui_chat.protocols.common.encoding import (
     NOTHING_TO_SEND,
     Items,
@@ -179,16 +179,11 @@ def _add_piece(building: _ContentBuilder, piece: LayoutPiece, content: object) -
         case Part():
             building.joins_text = False
             building.notes.append(file_note(turn, content, _OLLAMA))
-        case None if piece.kind == "other" and _is_own(turn):
+        case None if piece.kind == "other" and has_own_layout(turn, _OLLAMA):
             image = cast("dict[str, Any]", json.loads(piece.data)).get("image")
             building.images.append(field_string(str(image or ""), origin, "image"))
         case _:
             pass  # a refusal follows the text
-
-
-def _is_own(turn: Turn) -> bool:
-    layout = turn.semantics.layout
-    return layout is not None and layout.protocol is _OLLAMA
 
 
 def _content(building: _ContentBuilder, shape: str) -> Items:

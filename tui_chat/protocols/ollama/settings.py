@@ -17,7 +17,7 @@ from tui_chat.models.semantics import UNSET, Namespace, Setting
 from tui_chat.models.settings import ResponseFormat
 from tui_chat.protocols.common.decoding import Meanings
 from tui_chat.protocols.common.reasoning_effort import AUTO
-from tui_chat.protocols.common.request_fields import Fields, is_count
+from tui_chat.protocols.common.request_fields import Fields
 from tui_chat.protocols.common.settings import INTEGER, NUMBER, TEXTS, Scalar
 
 
@@ -99,9 +99,5 @@ class OllamaSettings(Namespace):
         meanings = Meanings()
         if self.think is True:
             meanings.add("effort", AUTO, "think")
-        if self.logprobs is True:
-            if is_count(top := self.top_logprobs):
-                meanings.add("logprobs", top, "logprobs", "top_logprobs")
-            else:
-                meanings.add("logprobs", 0, "logprobs")
+        meanings.add_logprobs(self.logprobs, self.top_logprobs, "logprobs", "top_logprobs")
         return meanings

@@ -117,11 +117,7 @@ class OpenAIChatSettings(OpenAISettings):
             meanings.add("verbosity", verbosity, "verbosity")
         if is_count(self.n):
             meanings.add("replies", self.n, "n")
-        if self.logprobs is True:
-            if is_count(top := self.top_logprobs):
-                meanings.add("logprobs", top, "logprobs", "top_logprobs")
-            else:
-                meanings.add("logprobs", 0, "logprobs")
+        meanings.add_logprobs(self.logprobs, self.top_logprobs, "logprobs", "top_logprobs")
         web_search: Any = self.web_search_options
         if isinstance(web_search, dict):
             web_search = cast("dict[str, Any]", web_search)

@@ -31,7 +31,12 @@ from tui_chat.models.message import Part, ToolCall
 from tui_chat.models.semantics import LayoutPiece, ReasoningBlock
 from tui_chat.models.text import GLUE, Origin, Text
 from tui_chat.protocols.common.cache_marks import mark_key
-from tui_chat.protocols.common.content_order import PlacedContent, ordered_content
+from tui_chat.protocols.common.content_order import (
+    PlacedContent,
+    content_with_refusal,
+    has_own_layout,
+    ordered_content,
+)
 from tui_chat.protocols.common.encoding import (
     Items,
     constant,
@@ -271,13 +276,11 @@ def _part(part: Part, origin: Origin) -> Items | None:
 
 def _encode_assistant(turn: Turn, captured: bool) -> TurnContent:
     """Return the items of an assistant turn."""
-    placed = ordered_content(turn, _RESPONSES)
-    building = _ContentBuilder(turn, with_ids=captured or not _is_own(turn) or _ids_fit(placed))
+    placed = content_with_refusal(turn, _RESPONSES)
+    is_own = has_own_layout(turn, _RESPONSES)
+    building = _ContentBuilder(turn, with_ids=captured or not is_own or _ids_fit(placed))
     if not building.with_ids:
         building.notes.append(_without_ids(turn))
-    refused = turn.semantics.refusal
-    if refused and not any(piece.kind == "refusal" for piece, _ in placed):
-        placed = [*placed, (LayoutPiece("refusal"), None)]
     for piece, what in placed:
         _add_piece(building, piece, what, captured)
     _end_thinking(building)
@@ -309,21 +312,17 @@ def _add_piece(building: _ContentBuilder, piece: LayoutPiece, what: object, capt
     if isinstance(what, ToolCall):
         building.items.append(_call(what, piece, origin, with_id=building.with_ids))
     elif isinstance(what, Part):
-        if _is_own(turn) and what.kind == "image" and what.data and piece.id and building.with_ids:
+        is_own = has_own_layout(turn, _RESPONSES)
+        if is_own and what.kind == "image" and what.data and piece.id and building.with_ids:
             building.items.append(_image_call(what, piece, origin))
         else:
             building.notes.append(file_note(turn, what, _RESPONSES))
-    elif piece.kind == "other" and _is_own(turn):
+    elif piece.kind == "other" and has_own_layout(turn, _RESPONSES):
         identity = _loaded(piece.data).get("id")
         if captured or _id_fits(piece.name, identity):
             building.items.append(parse_json(piece.data, origin, piece.name))
         else:
             building.notes.append(part_note(turn, f"{piece.name} {identity}", _RESPONSES))
-
-
-def _is_own(turn: Turn) -> bool:
-    layout = turn.semantics.layout
-    return layout is not None and layout.protocol is _RESPONSES
 
 
 def _short(text: Tree, origin: Origin, phase: str = "") -> Obj:
