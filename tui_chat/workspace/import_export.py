@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from tui_chat.errors import InputError
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.workspace.core import WorkspaceCore
+from tui_chat.workspace.core import WorkspaceCore, reported
 from tui_chat.workspace.events import Done
 from tui_chat.workspace.roles import Roles
 from tui_chat.workspace.session_catalog import SessionCatalog
@@ -35,6 +35,7 @@ class ImportExport:
     _roles: Roles
     _settings: SessionSetup
 
+    @reported(())
     async def import_files(
         self,
         paths: Iterable[Path],
@@ -52,26 +53,24 @@ class ImportExport:
         from tui_chat.workspace.importer import import_files
 
         core = self.core
-        with core.reporting():
-            participants = ChatParticipants(
-                await core.store.roles.list(),
-                await asyncio.to_thread(profile_files, core.library),
-                ask=None if dry_run else ask,
-            )
-            reports = await import_files(
-                core.store,
-                paths,
-                dry_run=dry_run,
-                progress=progress,
-                participants=participants,
-                library=core.library,
-            )
-            if not dry_run:
-                await self._catalog.refresh()
-                await self._roles.refresh()
-                await self._settings.take_chosen_profile()
-            return reports
-        return ()
+        participants = ChatParticipants(
+            await core.store.roles.list(),
+            await asyncio.to_thread(profile_files, core.library),
+            ask=None if dry_run else ask,
+        )
+        reports = await import_files(
+            core.store,
+            paths,
+            dry_run=dry_run,
+            progress=progress,
+            participants=participants,
+            library=core.library,
+        )
+        if not dry_run:
+            await self._catalog.refresh()
+            await self._roles.refresh()
+            await self._settings.take_chosen_profile()
+        return reports
 
     async def export(
         self, session_id: str, kind: str, path: Path, *, overwrite: bool = False
@@ -118,19 +117,18 @@ class ImportExport:
         assert zone is not None  # `Workspace.now` is in the zone that times are shown in
         return zone
 
+    @reported(False)
     async def _write(self, texts: AsyncIterator[str], path: Path, *, overwrite: bool) -> bool:
         from tui_chat.workspace.exporter import write_file
 
         core = self.core
-        with core.reporting():
-            if not overwrite and await asyncio.to_thread(path.exists):
-                raise InputError(f"{path} exists already.", advice="Choose another name.")
-            if await asyncio.to_thread(_is_pipe_or_device, path):  # writing could wait for ever
-                raise InputError(f"{path} is not a regular file.", advice="Choose another name.")
-            await write_file(_yielding_to_others(texts), path)
-            core.publish(Done(f"Exported to {path}."))
-            return True
-        return False
+        if not overwrite and await asyncio.to_thread(path.exists):
+            raise InputError(f"{path} exists already.", advice="Choose another name.")
+        if await asyncio.to_thread(_is_pipe_or_device, path):  # writing could wait for ever
+            raise InputError(f"{path} is not a regular file.", advice="Choose another name.")
+        await write_file(_yielding_to_others(texts), path)
+        core.publish(Done(f"Exported to {path}."))
+        return True
 
 
 def _is_pipe_or_device(path: Path) -> bool:

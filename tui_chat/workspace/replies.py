@@ -287,6 +287,7 @@ class Replies:
 
     # --- the exchange ----------------------------------------------------------------------
 
+    @reported(False)
     async def _exchange(
         self,
         composed: Composed,
@@ -303,60 +304,58 @@ class Replies:
         """
         core = self.core
         begun: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        with core.reporting():
-            is_new = core.state.session is None or parent_id is None
-            session = core.state.session or await self._active.create(draft)
-            session_id = session.session_id
-            end: Entry | None = None
+        is_new = core.state.session is None or parent_id is None
+        session = core.state.session or await self._active.create(draft)
+        session_id = session.session_id
+        end: Entry | None = None
 
-            def emit(progress: SendProgress) -> None:
-                nonlocal end
-                if isinstance(progress, ExchangeStored) and not begun.done():
-                    reply_id = progress.reply.message.id
-                    self._own_ids.add(reply_id)
-                    if stored is not None:
-                        stored()
-                    begun.set_result(None)
-                self._remember_accepted(session_id, composed, progress)
-                if isinstance(progress, FinishedReply):
-                    end = progress.entry
-                    self._calibration.learn(composed, progress.entry.usage.input)
-                    self._timings[progress.entry.message.id] = progress.timing
-                self._follow(session_id, progress)
+        def emit(progress: SendProgress) -> None:
+            nonlocal end
+            if isinstance(progress, ExchangeStored) and not begun.done():
+                reply_id = progress.reply.message.id
+                self._own_ids.add(reply_id)
+                if stored is not None:
+                    stored()
+                begun.set_result(None)
+            self._remember_accepted(session_id, composed, progress)
+            if isinstance(progress, FinishedReply):
+                end = progress.entry
+                self._calibration.learn(composed, progress.entry.usage.input)
+                self._timings[progress.entry.message.id] = progress.timing
+            self._follow(session_id, progress)
 
-            assert composed.inputs is not None  # every request that is sent has its inputs
-            recipe = await self._history.recipe(
-                composed.inputs, prefill=bool(begin_with) and uses_prefill(composed.inputs)
+        assert composed.inputs is not None  # every request that is sent has its inputs
+        recipe = await self._history.recipe(
+            composed.inputs, prefill=bool(begin_with) and uses_prefill(composed.inputs)
+        )
+        self._requests.reseed()
+        prices = await self._usage.prices()
+        task = asyncio.create_task(
+            send(
+                composed,
+                session_id=session_id,
+                parent_id=parent_id,
+                user=user,
+                recipe=dump_recipe(recipe),
+                begin_with=begin_with,
+                store=core.store_of(session_id),
+                client=core.client,
+                emit=emit,
+                clock=core.clock,
+                prices_of=prices.prices_of_request(composed, core.now()),
             )
-            self._requests.reseed()
-            prices = await self._usage.prices()
-            task = asyncio.create_task(
-                send(
-                    composed,
-                    session_id=session_id,
-                    parent_id=parent_id,
-                    user=user,
-                    recipe=dump_recipe(recipe),
-                    begin_with=begin_with,
-                    store=core.store_of(session_id),
-                    client=core.client,
-                    emit=emit,
-                    clock=core.clock,
-                    prices_of=prices.prices_of_request(composed, core.now()),
-                )
-            )
-            self._tasks[session_id] = task
-            core.update(streaming_sessions=frozenset(self._tasks))
-            task.add_done_callback(lambda done: self._done(session_id, done, end))
-            await asyncio.wait((task, begun), return_when=asyncio.FIRST_COMPLETED)
-            if not begun.done():
-                return False
-            await self._refresh(session_id)
-            core.update(begun_replies=frozenset())
-            if is_new:
-                await self._active.confirm_created(session)
-            return True
-        return False
+        )
+        self._tasks[session_id] = task
+        core.update(streaming_sessions=frozenset(self._tasks))
+        task.add_done_callback(lambda done: self._done(session_id, done, end))
+        await asyncio.wait((task, begun), return_when=asyncio.FIRST_COMPLETED)
+        if not begun.done():
+            return False
+        await self._refresh(session_id)
+        core.update(begun_replies=frozenset())
+        if is_new:
+            await self._active.confirm_created(session)
+        return True
 
     def _remember_accepted(
         self, session_id: str, composed: Composed, progress: SendProgress

@@ -23,7 +23,7 @@ from tui_chat.models.transcript import SessionTranscript
 from tui_chat.models.usage import CacheLoss, lost_cost
 from tui_chat.tokens import counter_for
 from tui_chat.workspace.active_session import default_title
-from tui_chat.workspace.core import WorkspaceCore
+from tui_chat.workspace.core import WorkspaceCore, reported
 from tui_chat.workspace.events import RequestOutdated, ResponseLoaded
 from tui_chat.workspace.live_request import LiveRequest
 from tui_chat.workspace.request_history import RequestHistory
@@ -157,6 +157,7 @@ class ViewedRequests:
 
     # --- of files and other programs -------------------------------------------------------
 
+    @reported(False)
     async def open(self, text: str) -> bool:
         """Show the request in a text, or in the file whose path the text is, in the inspector.
         Return False, with the fault reported, if there is none.
@@ -165,25 +166,24 @@ class ViewedRequests:
         from tui_chat.analysis.http_text import read_http
         from tui_chat.turn_file import holds_turn, read_turn
 
-        with self.core.reporting():
-            text = await asyncio.to_thread(text_or_file, text)
-            if holds_turn(text):
-                turn = read_turn(text, "The exported turn")
-                viewed = await asyncio.to_thread(viewed_turn, turn)
-            else:
-                recorded = read_http(text)
-                captured = read_captured(recorded.body.decode() if recorded is not None else text)
-                if recorded is None:
-                    recorded = RecordedRequest("POST", "", None, captured.body)
-                composed = self._requests.from_captured(captured, recorded)
-                description = f"captured {captured.protocol.label} request"
-                if not captured.settings.model:
-                    description += " · names no model"
-                viewed = ViewedRequest(composed, description, source=captured)
-            self._live_request.view(viewed)
-            return True
-        return False
+        text = await asyncio.to_thread(text_or_file, text)
+        if holds_turn(text):
+            turn = read_turn(text, "The exported turn")
+            viewed = await asyncio.to_thread(viewed_turn, turn)
+        else:
+            recorded = read_http(text)
+            captured = read_captured(recorded.body.decode() if recorded is not None else text)
+            if recorded is None:
+                recorded = RecordedRequest("POST", "", None, captured.body)
+            composed = self._requests.from_captured(captured, recorded)
+            description = f"captured {captured.protocol.label} request"
+            if not captured.settings.model:
+                description += " · names no model"
+            viewed = ViewedRequest(composed, description, source=captured)
+        self._live_request.view(viewed)
+        return True
 
+    @reported(None)
     async def save(self, name: str, viewed: ViewedRequest) -> None:
         """Create a session of a captured request, with a preset of its own, and open it."""
         core, source = self.core, viewed.source
@@ -191,25 +191,24 @@ class ViewedRequests:
             return
         self._live_request.return_to_live()
         settings, messages = source.settings, source.messages
-        with core.reporting():
-            preset_name = core.library.add_preset(source.preset(name))
-            entries: list[Entry] = []
-            for message in messages:
-                parent = entries[-1].message.id if entries else None
-                entry = self._entry(message, viewed.entry)
-                entries.append(replace(entry, parent_id=parent))
-            endpoint = core.state.endpoint
-            session = Session(
-                core.new_id(),
-                default_title(name),
-                endpoint=endpoint.name,
-                model=settings.model if settings.model in endpoint.models else "",
-                settings=settings.without_model,
-                preset=preset_name,
-                head_id=entries[-1].message.id if entries else None,
-            )
-            await core.store.transcripts.add(SessionTranscript(session, tuple(entries)))
-            await self._sessions.open_added(session.session_id)
+        preset_name = core.library.add_preset(source.preset(name))
+        entries: list[Entry] = []
+        for message in messages:
+            parent = entries[-1].message.id if entries else None
+            entry = self._entry(message, viewed.entry)
+            entries.append(replace(entry, parent_id=parent))
+        endpoint = core.state.endpoint
+        session = Session(
+            core.new_id(),
+            default_title(name),
+            endpoint=endpoint.name,
+            model=settings.model if settings.model in endpoint.models else "",
+            settings=settings.without_model,
+            preset=preset_name,
+            head_id=entries[-1].message.id if entries else None,
+        )
+        await core.store.transcripts.add(SessionTranscript(session, tuple(entries)))
+        await self._sessions.open_added(session.session_id)
 
     def _entry(self, message: Message, reply: Entry | None) -> Entry:
         """Return a stored message; `reply` describes how one of them was received."""
