@@ -121,13 +121,19 @@ async def test_a_scripted_reply_can_break_off(end: str):
     [
         (b"[", "it is not JSON"),
         (b"[]", "replies"),
-        (b"[1]", "replies[0]: an object"),
-        (b'[{"txt": "x"}]', "'txt' is not a key"),
+        (b"[1]", "replies[0]: must be an object"),
+        (b'[{"txt": "x"}]', "replies[0].txt: is unknown; known are text"),
         (b'[{"tool_calls": [{}]}]', "replies[0].tool_calls[0].name"),
-        (b'[{"tool_calls": [{"name": "x", "arguments": "y"}]}]', "an object, not a string"),
-        (b'[{"fail": [418]}]', "418 is none of 429, 500, 529"),
+        (
+            b'[{"tool_calls": [{"name": "x", "arguments": "y"}]}]',
+            "replies[0].tool_calls[0].arguments: must be an object",
+        ),
+        (b'[{"tool_calls": [{"name": ""}]}]', "replies[0].tool_calls[0].name: must not be empty"),
+        (b'[{"fail": [418]}]', "replies[0].fail[0]: must be one of 429, 500, 529"),
         (b'[{"end": "never"}]', "replies[0].end"),
         (b'{"scripts": [{"when": 1, "replies": ["x"]}]}', "scripts[0].when"),
+        (b'{"scripts": [1]}', "scripts[0]: must be an object"),
+        (b'{"scripts": []}', "scripts: must be a list"),
     ],
 )
 def test_a_bad_script_is_explained(data: bytes, told: str):

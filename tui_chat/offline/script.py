@@ -19,11 +19,14 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, TypeVar, cast
+from collections.abc import Iterator, Mapping
+from dataclasses import field
+from typing import Annotated, Any, Literal
 
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.offline.prompt import PromptRequest, parse_body
+from tui_chat.models.field_types import Validator
+from tui_chat.models.typed_json import InvalidValue, Path, read
+from tui_chat.offline.prompt import PromptRequest, fields_of, parse_body, rows_of
 from tui_chat.offline.reply import (
     Disconnect,
     Failure,
@@ -49,9 +52,20 @@ _ENDS: Mapping[str, Piece] = {
     "stall": Stall(),
     "error": Failure(Problem("overloaded")),
 }
-_KEYS = ("text", "reasoning", "tool_calls", "fail", "end", "speed")
 
-T = TypeVar("T", str, dict[str, Any], list[Any], int)
+
+def _not_empty(value: Any) -> Any:
+    if not value:
+        raise ValueError("must not be empty")
+    return value
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptedCall:
+    """A tool call of a reply."""
+
+    name: Annotated[str, Validator(_not_empty)]
+    arguments: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,17 +74,17 @@ class ScriptedReply:
 
     text: str = ""
     reasoning: str = ""
-    calls: tuple[tuple[str, str], ...] = ()
-    """Names and arguments of tool calls; the arguments are JSON as text."""
-    fail: tuple[int, ...] = ()
-    end: str = ""
-    speed: int | None = None
+    tool_calls: tuple[ScriptedCall, ...] = ()
+    fail: tuple[Literal[429, 500, 529], ...] = ()
+    end: Literal["", "cut", "stall", "error"] = ""
+    speed: int = 0
+    """0 for as fast as it is read."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    when: str
-    replies: tuple[ScriptedReply, ...]
+    replies: Annotated[tuple[ScriptedReply, ...], Validator(_not_empty)]
+    when: str = ""
 
 
 class Script:
@@ -85,8 +99,8 @@ class Script:
         """Yield the reply to a request."""
         number = sum(
             turn.role in ("assistant", "model")
-            and (at == 0 or prompt.turns[at - 1].role not in ("assistant", "model"))
-            for at, turn in enumerate(prompt.turns)
+            and (index == 0 or prompt.turns[index - 1].role not in ("assistant", "model"))
+            for index, turn in enumerate(prompt.turns)
         )
         for index, part in enumerate(self._parts):
             if part.when in _beginning(prompt):
@@ -102,13 +116,14 @@ class Script:
             self._failed[place] += 1
             yield Failure(_FAULTS[reply.fail[attempt]])
             return
-        yield Speed(reply.speed)
+        yield Speed(max(0, reply.speed) or None)
         if reply.reasoning:
             yield ReasoningPiece(reply.reasoning)
         if reply.text:
             yield TextPiece(reply.text)
-        for name, arguments in reply.calls:
-            yield ToolCallPiece(name, arguments)
+        for call in reply.tool_calls:
+            arguments = json.dumps(dict(call.arguments), ensure_ascii=False)
+            yield ToolCallPiece(call.name, arguments)
         if reply.end:
             yield _ENDS[reply.end]
 
@@ -127,70 +142,22 @@ def read_script(data: bytes) -> Script:
     except Refusal as refused:
         raise ValueError(refused.fault.message.replace("The request's body", "it")) from refused
     if "scripts" not in fields:
-        return Script((_part(fields, ""),))
-    scripts = _value(fields, "scripts", list, "", True)
-    return Script(tuple(_part(part, f"scripts[{n}]") for n, part in enumerate(scripts)))
+        return Script((_part(fields, ()),))
+    scripts = rows_of(fields["scripts"])
+    if not scripts:
+        raise ValueError("scripts: must be a list of scripts")
+    return Script(tuple(_part(part, ("scripts", n)) for n, part in enumerate(scripts)))
 
 
-def _value(fields: Any, key: str, kind: type[T], place: str, is_required: bool = False) -> T:
-    """Return the value of a key, empty if it is absent. Raises ValueError."""
-    place = f"{place}.{key}" if place else key
-    if not isinstance(fields, dict):
-        raise ValueError(f"{place.rpartition('.')[0]}: an object, not {_kind(fields)}")
-    value = cast("dict[str, Any]", fields).get(key)
-    if value is None and not is_required:
-        return kind()
-    if type(value) is not kind or (is_required and not value):
-        raise ValueError(f"{place}: {_KINDS[kind]}, not {_kind(value)}")
-    return cast("T", value)
-
-
-_KINDS: Mapping[type, str] = {
-    str: "a string",
-    dict: "an object",
-    list: "an array",
-    int: "a whole number",
-}
-
-
-def _kind(value: object) -> str:
-    return _KINDS.get(type(value), type(value).__name__) if value else "nothing"
-
-
-def _part(fields: Any, place: str) -> _Part:
-    replies = _value(fields, "replies", list, place, True)
-    inside = f"{place}.replies" if place else "replies"
-    read = (_reply(reply, f"{inside}[{n}]") for n, reply in enumerate(replies))
-    return _Part(_value(fields, "when", str, place), tuple(read))
-
-
-def _reply(fields: Any, place: str) -> ScriptedReply:
-    if isinstance(fields, str):
-        return ScriptedReply(fields)
-    calls = _value(fields, "tool_calls", list, place)
-    fail, end = _value(fields, "fail", list, place), _value(fields, "end", str, place)
-    for key in fields:
-        if key not in _KEYS:
-            raise ValueError(f"{place}: {key[:40]!r} is not a key of a reply; these are {_KEYS}")
-    for n, status in enumerate(fail):
-        if status not in _FAULTS:
-            raise ValueError(f"{place}.fail[{n}]: {status} is none of {_listed(_FAULTS)}")
-    if end not in ("", *_ENDS):
-        raise ValueError(f"{place}.end: {end[:40]!r} is none of {_listed(_ENDS)}")
-    return ScriptedReply(
-        _value(fields, "text", str, place),
-        _value(fields, "reasoning", str, place),
-        tuple(_call(call, f"{place}.tool_calls[{n}]") for n, call in enumerate(calls)),
-        tuple(fail),
-        end,
-        max(0, _value(fields, "speed", int, place)) or None,
-    )
-
-
-def _call(fields: Any, place: str) -> tuple[str, str]:
-    arguments = _value(fields, "arguments", dict, place)
-    return _value(fields, "name", str, place, True), json.dumps(arguments, ensure_ascii=False)
-
-
-def _listed(names: Iterable[object]) -> str:
-    return ", ".join(map(str, names))
+def _part(value: Any, place: Path) -> _Part:
+    """Return a script, in which a reply may be a text alone; `place` is its place in the file."""
+    if replies := rows_of(fields_of(value).get("replies")):
+        texts = [{"text": reply} if isinstance(reply, str) else reply for reply in replies]
+        value = {**value, "replies": texts}
+    try:
+        return read(_Part, value)
+    except InvalidValue as error:
+        fault = error.faults[0]
+        steps = (*place, *fault.path)
+        path = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps)
+        raise ValueError(f"{path.lstrip('.')}: {fault.sentence}") from error
