@@ -34,7 +34,7 @@ BUDGETS: dict[str, tuple[int, str]] = {
     "plugins/tap": (4_000, "the proxy, byte for byte, its recorder, and what it says about calls"),
     "plugins/transcripts": (4_800, "readers of eleven programs, and the viewer of folders"),
     "plugins/web": (700, "the server that guards the app in a browser, and its driver"),
-    "protocols": (12_300, "five protocols, both ways, streamed, without loss"),
+    "protocols": (12_050, "five protocols, both ways, streamed, without loss"),
     "providers": (2_100, "HTTP out: retries, keys, discovery, recording of replies"),
     "store": (6_200, "one writer, crash safety, search, migrations, backup"),
     "tokens": (550, "exact counts, estimates, calibration"),
