@@ -9,11 +9,16 @@ import subprocess
 import sys
 from pathlib import Path
 
+import click
 import pytest
 
 from tui_chat import extensions
+from tui_chat.analysis.unsent_messages import only_on
+from tui_chat.cli.options import PluginChoice
 from tui_chat.errors import InputError
 from tui_chat.extensions import CommandPath, Plugin
+from tui_chat.models.preset import PresetMessage
+from tui_chat.models.typed_json import InvalidValue, read
 
 MANIFEST = """
 from tui_chat.extensions import CommandPath, ExportPath, Plugin
@@ -142,6 +147,7 @@ def test_the_table_of_built_in_plugins_has_the_names_that_they_add():
         named = {
             "commands": plugin.commands,
             "builders": plugin.builders,
+            "kinds": plugin.kinds,
             "formats": plugin.formats,
             "exports": plugin.exports,
             "recordings": plugin.recordings,
@@ -162,6 +168,20 @@ def test_a_missing_plugin_is_named_by_the_command_that_it_brings(monkeypatch: py
     assert extensions.missing_plugin("builders", "patterns") == "knitting"
     assert extensions.missing_plugin("commands", "patterns") == ""
     assert extensions.missing_plugin("commands", "ask") == ""
+
+
+def test_a_kind_of_generation_of_a_missing_plugin_stays_in_presets_and_names_it(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    brings = {"kinds": ("purl",)}
+    monkeypatch.setattr(extensions, "BUILT_IN", {**extensions.BUILT_IN, "knitting": brings})
+    message = {"id": "a", "content": "A", "triggers": ["purl", "continue"]}
+    assert read(PresetMessage, message).triggers == ("purl", "continue")
+    with pytest.raises(InvalidValue, match="must be one of normal, regenerate, swipe, continue"):
+        read(PresetMessage, {**message, "triggers": ["knit"]})
+    assert only_on(("purl", "continue")) == "only on purl or continue"
+    with pytest.raises(click.BadParameter, match="“purl” comes with the plugin “knitting”"):
+        PluginChoice("kinds", tuple).convert("purl", None, None)
 
 
 def test_the_summary_of_a_command_is_that_of_its_help():

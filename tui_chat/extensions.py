@@ -29,6 +29,8 @@ ENTRY_POINTS = "tui_chat.plugins"
 BUILT_IN: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "sillytavern": {
         "builders": ("sillytavern",),
+        "kinds": ("impersonate", "quiet"),
+        "actions": ("impersonate", "quiet"),
         "commands": ("sillytavern",),
         "formats": ("SillyTavern's chats",),
         "exports": ("sillytavern",),
@@ -60,6 +62,24 @@ BUILT_IN: Mapping[str, Mapping[str, tuple[str, ...]]] = {
 """The names that each built-in plugin adds, by extension point, for the error where the plugin is
 missing. Of files these are keys by which another program's are recognized.
 """
+
+
+@dataclass(frozen=True, slots=True)
+class RequestKind:
+    """What a request asks a model for."""
+
+    name: str
+    """As `--kind` and the triggers of presets have it."""
+    title: str
+    """Its name in lists of requests."""
+    summary: str
+    """The text that the model writes, in such a list."""
+    takes_prompt: bool = False
+    """True if the draft, or what follows its `/` command, is an instruction at its end."""
+    writes_for_user: bool = False
+    """True if the text is the user's; his name is removed from its beginning."""
+    builder: str = ""
+    """The context builder of its requests for presets that name none; empty for the core's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,6 +200,12 @@ class ActionPath:
     """Other words that people search for in the palette, in lower case."""
     argument: str = ""
     """What may follow the `/` command, such as "PATH"; empty if nothing may."""
+    other_names: tuple[str, ...] = ()
+    """Other names of the `/` command."""
+    kind: str = "normal"
+    """The kind of request that the `/` command sends; the inspector shows it while it is typed."""
+    writes: bool = False
+    """True if it changes or sends something: a read-only app does not have it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -192,6 +218,8 @@ class Plugin:
     """What it adds, as a sentence."""
     commands: tuple[CommandPath, ...] = ()
     builders: tuple[BuilderPath, ...] = ()
+    kinds: tuple[RequestKind, ...] = ()
+    """Kinds of generation whose texts are no messages of the conversation."""
     formats: tuple[FormatPath, ...] = ()
     exports: tuple[ExportPath, ...] = ()
     recordings: tuple[RecordingPath, ...] = ()

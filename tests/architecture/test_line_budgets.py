@@ -30,7 +30,7 @@ BUDGETS: dict[str, tuple[int, str]] = {
     "models": (7_800, "the values, described once; model facts, prices, settings and their types"),
     "offline": (4_100, "the built-in models, and one writer for each of five protocols"),
     "plugins/salvage": (1_050, "reads pages of SQLite files that SQLite refuses"),
-    "plugins/sillytavern": (6_650, "SillyTavern's files, its builder, macro dialect and commands"),
+    "plugins/sillytavern": (6_900, "SillyTavern's files, its builder, macro dialect and actions"),
     "plugins/tap": (4_000, "the proxy, byte for byte, its recorder, and what it says about calls"),
     "plugins/transcripts": (4_800, "readers of eleven programs, and the viewer of folders"),
     "plugins/web": (700, "the server that guards the app in a browser, and its driver"),
@@ -38,7 +38,7 @@ BUDGETS: dict[str, tuple[int, str]] = {
     "providers": (2_100, "HTTP out: retries, keys, discovery, recording of replies"),
     "store": (6_200, "one writer, crash safety, search, migrations, backup"),
     "tokens": (550, "exact counts, estimates, calibration"),
-    "ui": (30_250, "the screen: two virtual views, six areas, dialogs, the terminal"),
+    "ui": (30_050, "the screen: two virtual views, six areas, dialogs, the terminal"),
     "workspace": (8_000, "the use cases of the app without a screen"),
     ".": (2_300, "compose, send, extensions, files, paths, errors"),
 }

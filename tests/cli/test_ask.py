@@ -574,14 +574,6 @@ def test_the_kinds_of_generation(ask: Ask, tmp_path: Path):
     assert ask("-c", "--kind", "swipe").out == "one\n"
     texts = [text for (text,) in rows(tmp_path, "SELECT content FROM messages")]
     assert (len(texts), texts.count("one")) == (5, 4)
-    done = ask("-c", "--kind", "impersonate")
-    assert done.out.startswith("Write the next message of User")
-    assert ask("-c", "--kind", "quiet", "Sum up").out == "Sum up\n"
-    done = ask("-c", "--kind", "quiet", "Sum up", "--json")
-    assert json.loads(done.out) == {"kind": "quiet", "model": "echo", "content": "Sum up"}
-    assert len(rows(tmp_path, "SELECT content FROM messages")) == 5
-    kinds = rows(tmp_path, "SELECT kind, status FROM side_requests")
-    assert kinds == [("impersonate", "complete"), *[("quiet", "complete")] * 2]
 
 
 @pytest.mark.parametrize(
@@ -589,9 +581,7 @@ def test_the_kinds_of_generation(ask: Ask, tmp_path: Path):
     [
         (("--kind", "continue"), "There is no reply to continue."),
         (("--kind", "regenerate"), "There is no message in this session yet."),
-        (("--kind", "impersonate", "text"), "--kind impersonate takes no message."),
-        (("--kind", "quiet"), "There is no message to send."),
-        (("--kind", "quiet", "text", "--attach", __file__), "--kind quiet takes no attachments."),
+        (("--kind", "swipe", "text"), "--kind swipe takes no message."),
     ],
 )
 def test_kinds_that_cannot_be_generated(ask: Ask, words: tuple[str, ...], said: str):
@@ -606,10 +596,3 @@ def test_an_empty_name_of_a_session_begins_none(ask: Ask, tmp_path: Path, option
     assert done.code == 2
     assert "it is empty; name a session" in done.err
     assert not (tmp_path / "chat.db").exists()
-
-
-def test_a_failed_side_reply_is_an_error(ask: Ask, tmp_path: Path):
-    (tmp_path / "config.toml").write_text(f"[endpoints.loopback]\n{NO_RETRIES}\n")
-    done = ask("--kind", "impersonate", model="flaky-500")
-    assert done.code == 5
-    assert done.out == ""

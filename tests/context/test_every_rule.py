@@ -59,7 +59,7 @@ def starting(start: str, **more: object) -> ChatEnvelope:
 
 
 def quiet(prompt: str) -> ChatEnvelope:
-    chat = ChatSettings(kind="quiet", quiet_prompt=prompt)
+    chat = ChatSettings(kind="quiet", prompt=prompt)
     return built(HISTORY, draft="", chat=chat)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from tui_chat.compose import Composed
-from tui_chat.models.generation import KIND_TITLES, GenerationKind
+from tui_chat.models.generation import GenerationKind, request_kinds
 from tui_chat.models.preset import PresetMessage
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.text import OriginKind
@@ -18,7 +18,9 @@ _MOST = 4
 
 def only_on(kinds: Sequence[GenerationKind]) -> str:
     """Return the actions with which a message is sent, in words."""
-    return f"only on {' or '.join(KIND_TITLES[kind].lower() for kind in kinds)}"
+    known = request_kinds()
+    titles = (known[kind].title if kind in known else kind for kind in kinds)
+    return f"only on {' or '.join(titles).lower()}"
 
 
 def sets(variables: Sequence[str]) -> str:

@@ -59,6 +59,7 @@ from tui_chat.errors import InputError, TuiChatError
 from tui_chat.files import MAX_BYTES, STANDARD_INPUT, input_name, read_standard_input, read_text
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.envelope import Level
+from tui_chat.models.generation import side_kind
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.text import clean
 from tui_chat.workspace.attachments import read_attachment
@@ -68,6 +69,7 @@ if TYPE_CHECKING:
     from tui_chat.cli.workspace import Failures
     from tui_chat.compose import Composed
     from tui_chat.config import Config
+    from tui_chat.extensions import RequestKind
     from tui_chat.models.generation import GenerationKind
     from tui_chat.models.message import Part
     from tui_chat.models.session import Entry
@@ -75,8 +77,6 @@ if TYPE_CHECKING:
 
 _SENT_ANYWAY = ("over-budget", "nothing-to-send")
 """Codes of the errors in a request that keep it from being sent without `--anyway`."""
-_SIDE_KINDS = ("impersonate", "quiet")
-"""Kinds of generation that write no message of the session."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +108,7 @@ class Question:
     anyway: bool = False
     """True to send a request that has errors."""
     kind: GenerationKind = "normal"
-    """What to generate; the message is the prompt of a quiet request."""
+    """What to generate; the message is the instruction of a kind that takes one."""
 
 
 @click.command()
@@ -132,7 +132,7 @@ class Question:
 @request_model
 @request_endpoint
 @request_settings
-@kind_option("What to generate. With quiet, TEXT is the prompt; the others need none.")
+@kind_option("What to generate. TEXT is the instruction of a kind that takes one.")
 @click.option("--schema", type=INPUT, metavar="FILE", help="The JSON Schema of the reply.")
 @click.option("--temporary", is_flag=True, help="Write nothing of it to disk.")
 @click.option("--no-stream", "stream", flag_value=False, default=True, help="Request it whole.")
@@ -190,11 +190,14 @@ def ask(common: CommonOptions, parameters: tuple[str, ...], **options: Any) -> N
 
 def _require_consistent(question: Question, *, has_message: bool) -> None:
     """Raise InputError for options that contradict each other or the message."""
-    if question.kind not in ("normal", "quiet") and has_message:
+    side = side_kind(question.kind)
+    takes_prompt = side is not None and side.takes_prompt
+    takes_message = question.kind == "normal" or takes_prompt
+    if has_message and not takes_message:
         raise InputError(f"--kind {question.kind} takes no message.", advice="Omit it.")
-    if question.kind == "quiet" and question.attachments:
-        raise InputError("--kind quiet takes no attachments.", advice="Omit --attach.")
-    if question.kind in ("normal", "quiet") and not has_message:
+    if question.attachments and takes_prompt:
+        raise InputError(f"--kind {question.kind} takes no attachments.", advice="Omit --attach.")
+    if takes_message and not has_message:
         raise InputError(
             "There is no message to send.",
             advice="Write it after `ask`, or pipe it: `echo Hello | tui-chat ask`.",
@@ -270,7 +273,7 @@ async def _ask(config: Config, question: Question, text: str, parts: tuple[Part,
         exchange = _Exchange(workspace, failures, question)
         await exchange.open_session()
         await exchange.run(text, parts)
-        if question.kind not in _SIDE_KINDS:
+        if side_kind(question.kind) is None:
             exchange.print_reply()
 
 
@@ -325,8 +328,8 @@ class _Exchange:
         """
         workspace, printer = self._workspace, self._printer
         try:
-            if self._question.kind in _SIDE_KINDS:
-                await self._write_for_user(text)
+            if (side := side_kind(self._question.kind)) is not None:
+                await self._print_side_reply(side, text)
                 return
             if self._question.kind == "normal":
                 await self._send(text, parts)
@@ -408,18 +411,19 @@ class _Exchange:
             await self._workspace.tools.all_ended()
             await self._workspace.store.sessions.remove(session.session_id)
 
-    async def _write_for_user(self, prompt: str) -> None:
-        """Print the user's next message, or the answer to a quiet prompt; the session stays as it
-        is. Raises the error that ended it.
+    async def _print_side_reply(self, kind: RequestKind, prompt: str) -> None:
+        """Print a text that is no message of the session, which stays as it is. Raises the error
+        that ended it.
         """
-        question = self._question
-        kind = "quiet" if question.kind == "quiet" else "impersonate"
-        composed = self._workspace.requests.compose_kind(kind, prompt)
+        question, workspace = self._question, self._workspace
+        composed = workspace.requests.compose_kind(kind.name, prompt)
         _check(composed, question)
-        text = await self._workspace.side_requests.generate(kind, composed, lambda text: None)
+        text = await workspace.side_requests.generate(
+            kind.name, composed, lambda text: None, for_user=kind.writes_for_user
+        )
         self._failures.raise_first()
         if question.as_json:
-            write_json({"kind": kind, "model": composed.model, "content": text})
+            write_json({"kind": kind.name, "model": composed.model, "content": text})
         elif question.extract:
             _print_code(text)
         else:

@@ -104,7 +104,7 @@ class RequestOptions:
 @click.option(
     "--draft", metavar="TEXT", type=TEXT, help="TEXT, as an option; default: the stored draft."
 )
-@kind_option("What to generate; with quiet, the draft is the prompt.")
+@kind_option("What to generate; the draft is the instruction of a kind that takes one.")
 @click.option("--protocol", type=click.Choice(PROTOCOLS), help="The protocol of the request.")
 @request_model
 @request_endpoint

@@ -9,13 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
-from click.shell_completion import CompletionItem
 
 from tui_chat import extensions
 from tui_chat.cli.app import library_in, open_store, synchronous
-from tui_chat.cli.common_options import CommonOptions, enable_plugins
+from tui_chat.cli.common_options import CommonOptions
 from tui_chat.cli.names import named_session
-from tui_chat.cli.options import FILE, last_or_session
+from tui_chat.cli.options import FILE, PluginChoice, last_or_session
 from tui_chat.cli.output import counted, finish, write_export, write_line
 from tui_chat.errors import InputError
 from tui_chat.files import make_private_folder
@@ -34,36 +33,6 @@ if TYPE_CHECKING:
     from tui_chat.store import Store
 
 
-class _ExportFormat(click.Choice[str]):
-    """A format that sessions are exported in. Other people's plugins are enabled before the formats
-    are looked up.
-    """
-
-    def __init__(self) -> None:
-        super().__init__(_format_names())
-
-    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        self._look_up(ctx)
-        if plugin := extensions.missing_plugin("exports", value):
-            self.fail(f"“{value}” comes with the plugin “{plugin}”, which is not installed.")
-        return super().convert(value, param, ctx)
-
-    def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str | None:
-        self._look_up(ctx)
-        return super().get_metavar(param, ctx)
-
-    def shell_complete(
-        self, ctx: click.Context, param: click.Parameter, incomplete: str
-    ) -> list[CompletionItem]:
-        self._look_up(ctx)
-        return super().shell_complete(ctx, param, incomplete)
-
-    def _look_up(self, context: click.Context | None) -> None:
-        if context is not None:
-            enable_plugins(context)
-        self.choices = _format_names()
-
-
 def _format_names() -> tuple[str, ...]:
     return tuple(name for name in export_formats() if name != "shared")
 
@@ -73,7 +42,7 @@ def _format_names() -> tuple[str, ...]:
 @click.option(
     "--format",
     "kind",
-    type=_ExportFormat(),
+    type=PluginChoice("exports", _format_names),
     default="json",
     show_default=True,
     help="json is complete and can be imported again; jsonl has the messages; markdown and html "

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
 import click
+from click.shell_completion import CompletionItem
 
 from tui_chat.cli import completion
+from tui_chat.cli.common_options import enable_plugins
+from tui_chat.extensions import missing_plugin
 from tui_chat.models.endpoint import Protocol
-from tui_chat.models.generation import GENERATION_KINDS
+from tui_chat.models.generation import generation_kinds
 
 _Declared = TypeVar("_Declared", bound=Callable[..., Any])
 Declaration: TypeAlias = Callable[[_Declared], _Declared]
@@ -90,9 +93,41 @@ def json_option(text: str = "Print JSON.") -> Declaration[Any]:
     return click.option("--json", "as_json", is_flag=True, help=text)
 
 
+class PluginChoice(click.Choice[str]):
+    """A choice of names, some of which plugins add at an extension point. Other people's plugins
+    are enabled before the names are looked up.
+    """
+
+    def __init__(self, point: str, names: Callable[[], Iterable[str]]) -> None:
+        super().__init__([*names()])
+        self._point, self._names = point, names
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        self._look_up(ctx)
+        if plugin := missing_plugin(self._point, value):
+            self.fail(f"“{value}” comes with the plugin “{plugin}”, which is not installed.")
+        return super().convert(value, param, ctx)
+
+    def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str | None:
+        self._look_up(ctx)
+        return super().get_metavar(param, ctx)
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        self._look_up(ctx)
+        return super().shell_complete(ctx, param, incomplete)
+
+    def _look_up(self, context: click.Context | None) -> None:
+        if context is not None:
+            enable_plugins(context)
+        self.choices = (*self._names(),)
+
+
 def kind_option(text: str) -> Declaration[Any]:
     """Declare `--kind`."""
-    return click.option("--kind", type=click.Choice(GENERATION_KINDS), default="normal", help=text)
+    kinds = PluginChoice("kinds", generation_kinds)
+    return click.option("--kind", type=kinds, default="normal", help=text)
 
 
 endpoint_argument = click.argument(

@@ -27,7 +27,7 @@ from tui_chat.context.budget import budget_notes, history_notes, summary_notes, 
 from tui_chat.context.conversation import scripted_conversation
 from tui_chat.context.draft import draft_turn
 from tui_chat.context.examples import example_turns
-from tui_chat.context.generation import control_turns, nudge_turns
+from tui_chat.context.generation import nudge_turns, reply_start_turns
 from tui_chat.context.history import (
     SummarizedHistory,
     inject,
@@ -121,7 +121,7 @@ def build_context(
         draft,
         (
             *nudge_turns(inputs, expander, costs.turns, draft),
-            *control_turns(inputs, expander),
+            *reply_start_turns(inputs, expander),
         ),
     )
     return finish(request, parts, assemble(request, parts))

@@ -1,4 +1,8 @@
-"""Context builders: the core's, and those of plugins, which a preset chooses by name."""
+"""Context builders: the core's, and those of plugins.
+
+A preset chooses its builder by name. Of a preset that names none, a request that the core cannot
+build is built by the plugin that can: one of a kind of generation that the plugin adds.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +15,7 @@ from tui_chat.context.parameters import parameters
 from tui_chat.errors import InputError
 from tui_chat.extensions import load_named, missing_plugin
 from tui_chat.models.envelope import ChatEnvelope, Level, Note
+from tui_chat.models.generation import side_kind
 
 ContextBuilder: TypeAlias = Callable[[Inputs, CounterOf, Sequence[Contributor]], ChatEnvelope]
 
@@ -24,11 +29,17 @@ def build(
     bring it.
     """
     try:
-        builder = builder_named(inputs.preset.builder_name)
+        builder = builder_named(inputs.preset.builder_name or _needed_builder(inputs))
     except InputError as error:
         note = Note(Level.ERROR, "missing-builder", str(error))
         return ChatEnvelope((), parameters(inputs), notes=(note,))
     return builder(inputs, counter, contributors)
+
+
+def _needed_builder(inputs: Inputs) -> str:
+    """Return the name of the builder that knows what the core's does not; empty for the core's."""
+    kind = side_kind(inputs.chat.kind)
+    return kind.builder if kind is not None else ""
 
 
 def builder_named(name: str) -> ContextBuilder:

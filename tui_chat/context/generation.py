@@ -1,8 +1,8 @@
 """The kinds of generation: what a request of each is composed from, and what it ends with.
 
 `continue` ends with the message that is continued, and a request to continue it unless the message
-alone is enough (a prefill); `impersonate` and `quiet` end with their prompts. These requests are
-the user's messages, as every model takes them.
+alone is enough (a prefill). That request is the user's message, as every model takes it. What the
+requests of other kinds end with is said by the builder that adds the kind.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from tui_chat.context.resolved_message import ResolvedMessage, turn_of
 from tui_chat.context.rules import rules_of
 from tui_chat.errors import InputError
 from tui_chat.models.envelope import Placement, Turn
-from tui_chat.models.generation import GenerationKind
+from tui_chat.models.generation import GenerationKind, side_kind
 from tui_chat.models.message import MessageRole
 from tui_chat.models.preset import Preset, PresetMessage
 from tui_chat.models.text import Origin, OriginKind
@@ -28,10 +28,6 @@ CONTINUE_NUDGE = (
     "repeat nothing of it."
 )
 """The message that asks for the rest of the last message."""
-IMPERSONATION_PROMPT = (
-    "Write the next message of {{user}}, in the voice of {{user}}. Write only that message."
-)
-"""The message that asks for the user's next message."""
 CONTROL = Placement("after", rule="The kind of generation puts it at the end.")
 _REPLY_START = Placement("after", rule="The setting “reply_start” puts it at the end.")
 
@@ -83,12 +79,12 @@ def continued_text(inputs: Inputs) -> str:
 
 
 def of_kind(inputs: Inputs, kind: GenerationKind) -> Inputs:
-    """Return the inputs of a request of a kind; the draft is the prompt of a quiet one, and
-    otherwise only sent with `normal`. Raises InputError if there is nothing to continue.
+    """Return the inputs of a request of a kind; the draft is the instruction of a kind that takes
+    one, and otherwise only sent with `normal`. Raises InputError if there is nothing to continue.
     """
     if kind == "normal":
         return inputs
-    history, prompt = inputs.history, inputs.draft if kind == "quiet" else ""
+    history = inputs.history
     if kind in ("regenerate", "swipe") and history and history[-1].role == "assistant":
         history = history[:-1]
     if kind == "continue":
@@ -96,43 +92,34 @@ def of_kind(inputs: Inputs, kind: GenerationKind) -> Inputs:
             history = history[:-1]
         if not history or not may_continue(inputs.preset, history[-1].role):
             raise InputError("There is no reply to continue.")
+    prompt = inputs.draft
     inputs = replace(inputs, history=history, draft="", draft_parts=())
     return with_kind(inputs, kind, prompt)
 
 
 def with_kind(inputs: Inputs, kind: GenerationKind, prompt: str = "") -> Inputs:
-    """Return inputs without a draft as those of a kind; `prompt` is that of a quiet one.
+    """Return inputs without a draft as those of a kind; `prompt` is the instruction of one that
+    takes it.
 
     Requests for something else than a reply offer no tools. If the history has calls, the tools
     stay: Anthropic refuses calls of tools that the request does not define.
     """
     if kind == "continue":
         return as_continuation(inputs)
-    chat = replace(inputs.chat, kind=kind, quiet_prompt=prompt)
-    has_tools = inputs.tools is not None and kind in ("impersonate", "quiet")
-    if has_tools and not any(each.tool_calls or each.role == "tool" for each in inputs.history):
-        inputs = replace(inputs, tools=None)
-    return replace(inputs, chat=chat)
+    side = side_kind(kind)
+    if side is None:
+        return replace(inputs, chat=replace(inputs.chat, kind=kind))
+    chat = replace(inputs.chat, kind=kind, prompt=prompt if side.takes_prompt else "")
+    has_calls = any(each.tool_calls or each.role == "tool" for each in inputs.history)
+    return replace(inputs, chat=chat, tools=inputs.tools if has_calls else None)
 
 
 # --- the turns at the end --------------------------------------------------------------------
 
 
-def control_turns(inputs: Inputs, expander: Expander) -> Iterator[Turn]:
-    """Yield the turns that end a request of its kind of generation."""
-    yield from reply_start_turns(inputs, expander)
-    chat = inputs.chat
-    if chat.kind == "impersonate":
-        line = setting_line("impersonation_prompt", "user", IMPERSONATION_PROMPT)
-        yield from expanded_turns(line, expander, CONTROL)
-    if chat.kind == "quiet" and chat.quiet_prompt:
-        line = setting_line("quiet_prompt", "user", chat.quiet_prompt)
-        yield from expanded_turns(line, expander, CONTROL)
-
-
 def reply_start_turns(inputs: Inputs, expander: Expander) -> Iterator[Turn]:
     """Yield the beginning that a setting gives to every reply."""
-    if (start := inputs.reply_start) and inputs.chat.kind not in ("continue", "impersonate"):
+    if (start := inputs.reply_start) and inputs.chat.kind != "continue":
         line = setting_line("reply_start", "assistant", start, "start of the reply")
         yield from expanded_turns(line, expander, _REPLY_START)
 

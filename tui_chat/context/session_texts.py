@@ -127,8 +127,8 @@ def searched_texts(inputs: Inputs) -> Iterator[ResolvedMessage]:
     profile = inputs.profile
     if profile is not None and profile.placement == "depth" and profile.content:
         yield _profile_line(profile)
-    if inputs.chat.kind == "quiet" and inputs.chat.quiet_prompt:
-        yield _injection_line(Injection("quiet prompt", inputs.chat.quiet_prompt))
+    if inputs.chat.prompt:
+        yield _injection_line(Injection(f"{inputs.chat.kind} prompt", inputs.chat.prompt))
     yield from (_injection_line(each) for each in inputs.injections if each.searched)
 
 

@@ -20,8 +20,8 @@ class ChatSettings:
     """Inputs of a request besides messages and settings."""
 
     kind: GenerationKind = "normal"
-    quiet_prompt: str = ""
-    """The last system message of a request of the kind `quiet`."""
+    prompt: str = ""
+    """The instruction that ends a request of a kind that takes one."""
     timers: tuple[LoreTimer, ...] = ()
     """Lore entries that stay active or pause for some messages."""
     global_variables: Mapping[str, str] = field(default_factory=lambda: _NO_VARIABLES)

@@ -1,34 +1,61 @@
-"""The kinds of generation: what a request asks for."""
+"""The kinds of generation: what a request asks a model for."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from types import MappingProxyType
-from typing import Literal
+from collections.abc import Iterator
+from typing import Annotated, TypeAlias
 
-GenerationKind = Literal["normal", "continue", "impersonate", "swipe", "regenerate", "quiet"]
-"""The text that a request asks for: the next reply; the rest of the last message; the user's next
-message; another version of the last reply, as a version or in its place; a text that is no
-reply."""
+from tui_chat.extensions import RequestKind, missing_plugins, plugins
+from tui_chat.models.field_types import Validator
 
-GENERATION_KINDS: tuple[GenerationKind, ...] = (
-    *("normal", "continue", "impersonate", "swipe", "regenerate", "quiet"),
+GenerationKind: TypeAlias = str
+"""The text that a request asks for: the next reply; the rest of the last message; another version
+of the last reply, as a version or in its place (`REPLY_KINDS`); or a text that is no message of the
+conversation, of a kind that a plugin adds."""
+
+REPLY_KINDS = (
+    RequestKind("normal", "Send", "what Enter sends"),
+    RequestKind("regenerate", "Regenerate", "another version of the last reply"),
+    RequestKind("swipe", "Swipe", "the same, for presets with triggers for swipes"),
+    RequestKind("continue", "Continue", "the rest of the last reply"),
+)
+"""The kinds of generation that write messages of the conversation."""
+_ABOUT_CONVERSATION = (
+    RequestKind("summary", "Compact", "a summary of the older messages"),
+    RequestKind("title", "Suggest title", "a title for this session, from title_model"),
 )
 
-RequestKind = GenerationKind | Literal["title", "summary"]
-"""A generation kind, or a request about the conversation: for its title, or for a summary of its
-older part."""
 
-KIND_TITLES: Mapping[RequestKind, str] = MappingProxyType(
-    {
-        "normal": "Send",
-        "regenerate": "Regenerate",
-        "swipe": "Swipe",
-        "continue": "Continue",
-        "impersonate": "Impersonate",
-        "quiet": "Quiet prompt",
-        "summary": "Compact",
-        "title": "Suggest title",
-    }
-)
-"""The names of the actions, in the order in which they are offered."""
+def side_kinds() -> Iterator[RequestKind]:
+    """Return the kinds of generation whose texts are no messages of the conversation."""
+    return (kind for plugin in plugins() for kind in plugin.kinds)
+
+
+def side_kind(name: str) -> RequestKind | None:
+    """Return the kind with a name whose text is no message of the conversation; None for others."""
+    return next((kind for kind in side_kinds() if kind.name == name), None)
+
+
+def generation_kinds() -> tuple[GenerationKind, ...]:
+    """Return the names of the kinds of generation."""
+    return tuple(kind.name for kind in (*REPLY_KINDS, *side_kinds()))
+
+
+def request_kinds() -> dict[str, RequestKind]:
+    """Return what requests are for, by name, in the order in which they are offered: the kinds of
+    generation, and the requests about the conversation.
+    """
+    kinds = *REPLY_KINDS, *side_kinds(), *_ABOUT_CONVERSATION
+    return {kind.name: kind for kind in kinds}
+
+
+def _checked(name: str) -> str:
+    kinds = generation_kinds()
+    missing = (kind for _, names in missing_plugins("kinds") for kind in names)
+    if name not in (*kinds, *missing):
+        raise ValueError(f"must be one of {', '.join(kinds)}")
+    return name
+
+
+Trigger = Annotated[GenerationKind, Validator(_checked)]
+"""A kind of generation in a file, which may be of a plugin that is not here."""

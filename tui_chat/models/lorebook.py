@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal
 
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.field_types import Accepts, Forms, Range, Validator
-from tui_chat.models.generation import GenerationKind
+from tui_chat.models.generation import Trigger
 from tui_chat.models.message import MessageRole
 from tui_chat.models.preset import AnchorPoint
 
@@ -130,7 +130,7 @@ class LorebookEntry:
     """Pauses for so many messages after it was active."""
     delay: _Count = 0
     """Is not active before there are so many messages."""
-    triggers: tuple[GenerationKind, ...] = ()
+    triggers: tuple[Trigger, ...] = ()
     """The kinds of generation with which it may be active; empty for all."""
     characters: tuple[str, ...] = ()
     """The names of the roles with which it may be active; empty for all."""

@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal
 from tui_chat.extensions import preset_keys
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.field_types import Forms
-from tui_chat.models.generation import GenerationKind
+from tui_chat.models.generation import Trigger
 from tui_chat.models.message import MessageRole
 from tui_chat.models.settings import NO_SETTINGS, Settings, TextScript
 
@@ -80,7 +80,7 @@ class PresetMessage:
     requires: str = ""
     """The name of a variable without which the message is not sent: one whose value is empty or
     only white space. Empty if the message requires none."""
-    triggers: tuple[GenerationKind, ...] = ()
+    triggers: tuple[Trigger, ...] = ()
     """The kinds of generation with which it is sent; empty for all."""
     card_field: CardField = ""
     """The prompt of a character card that replaces its content; empty for none."""

@@ -1,8 +1,8 @@
 """A request as it was sent and the response as it was received, kept so that any reply can show
 what produced it.
 
-A `SideRequest` is no part of a conversation: it asked a model for a title, a summary, the user's
-next message, or the answer to a quiet prompt.
+A `SideRequest` is no part of a conversation: it asked a model for a title, a summary, or a text of
+a kind that a plugin adds.
 """
 
 from __future__ import annotations
@@ -16,8 +16,6 @@ from tui_chat.models.endpoint import Protocol
 from tui_chat.models.session import Entry, EntryStatus
 from tui_chat.models.usage import NO_USAGE, CacheLoss, Usage
 
-SideRequestKind = Literal["title", "summary", "impersonate", "quiet"]
-
 
 @dataclass(frozen=True, slots=True)
 class SideRequest:
@@ -25,7 +23,8 @@ class SideRequest:
 
     session_id: str
     """Empty for a new chat, which has no session yet; then only what it cost is kept."""
-    kind: SideRequestKind
+    kind: str
+    """See `models.generation.request_kinds`."""
     endpoint: str
     model: str
     status: Literal["complete", "stopped", "failed"]

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from decimal import Decimal
-from typing import Literal
 
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.request import SideRequestKind
 from tui_chat.models.usage import Usage
 from tui_chat.store.database import Database
 from tui_chat.store.errors import decoding
@@ -55,7 +53,7 @@ class ReplyUsage:
     cost: Decimal | None
     priced: str
     """See `Entry.priced`."""
-    kind: Literal["reply", SideRequestKind] = "reply"
+    kind: str = "reply"
 
 
 class UsageStore:

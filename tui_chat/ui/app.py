@@ -93,7 +93,7 @@ class TuiChat(App[None]):
         self.conversation, self.composer = self.chat.conversation, self.chat.composer
         self.attachments, self.tool_calls = self.chat.attachments, self.chat.tool_calls
         self.presets, self.inspector = self.panes.presets, self.panes.inspector
-        self.plugins = PluginActions(self)
+        self.plugins = PluginActions(self, is_read_only=bool(read_only))
         self._action_targets |= {*AREAS}  # Textual has no public way to add a namespace
         self.notifications = Notifications(self, now, f"{labels['palette']} notifications")
         self.reply_alerts = ReplyAlerts(self, config.notify, environ)

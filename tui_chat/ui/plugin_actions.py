@@ -16,13 +16,20 @@ from tui_chat.ui.notifications import show_error
 class PluginActions(DOMNode):
     """Has a method for each action, which imports it when it is first run."""
 
-    def __init__(self, app: App[None]) -> None:
+    def __init__(self, app: App[None], *, is_read_only: bool) -> None:
         super().__init__()
         self._app = app
+        self._removed: set[str] = set()
         for plugin in extensions.plugins():
             for added in plugin.actions:
-                name = f"action_{added.name.replace('-', '_')}"
-                setattr(self, name, partial(self._run, plugin, added))
+                name = added.name.replace("-", "_")
+                setattr(self, f"action_{name}", partial(self._run, plugin, added))
+                if is_read_only and added.writes:
+                    self._removed.add(name)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Remove actions that change something from a read-only app."""
+        return False if action in self._removed else super().check_action(action, parameters)
 
     def _run(self, plugin: Plugin, added: ActionPath, argument: str = "") -> None:
         try:

@@ -11,15 +11,12 @@ import re
 from collections.abc import Iterable
 from contextlib import suppress
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from tui_chat import extensions
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.setting_types import SettingError, setting_name
 from tui_chat.ui.actions import plugin_action
-
-if TYPE_CHECKING:
-    from tui_chat.models.generation import RequestKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +32,7 @@ class Command:
     """The action that it runs, with the argument if there is one."""
     aliases: tuple[str, ...] = ()
     """Other names that work."""
-    kind: RequestKind = "normal"
+    kind: str = "normal"
     """The kind of request that it sends; the inspector shows it while the command is typed."""
 
 
@@ -104,21 +101,6 @@ COMMANDS = (
         aliases=("extend", "go-on"),
         kind="continue",
     ),
-    Command(
-        "impersonate",
-        "Impersonate: the model writes your next message as a draft",
-        run="chat.impersonate",
-        aliases=("write-for-me",),
-        kind="impersonate",
-    ),
-    Command(
-        "quiet",
-        "Quiet prompt: the answer is shown, not stored",
-        "TEXT",
-        run="chat.quiet",
-        aliases=("one-off",),
-        kind="quiet",
-    ),
     Command("copy", "Copy the last message", run="conversation.act_on_message('copy')"),
     Command(
         "copy-code",
@@ -166,7 +148,12 @@ COMMANDS = (
     Command("notifications", "Notifications", run="show_notifications", aliases=("log",)),
     *(
         Command(
-            added.name, added.title.removesuffix("…"), added.argument, plugin_action(added.name)
+            added.name,
+            added.title.removesuffix("…"),
+            added.argument,
+            plugin_action(added.name),
+            added.other_names,
+            added.kind,
         )
         for plugin in extensions.plugins()
         for added in plugin.actions

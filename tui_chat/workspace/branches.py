@@ -153,7 +153,7 @@ class Branches:
         assert inputs is not None  # it is no captured request
         session_id, begun = core.state.session_id, continued_text(inputs)
         text = await self._side_requests.generate(
-            "impersonate", composed, lambda more: on_text(begun + more)
+            "continue", composed, lambda more: on_text(begun + more), for_user=True
         )
         if text and core.state.session_id == session_id:
             await self.edit(entry_id, begun + text)

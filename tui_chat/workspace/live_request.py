@@ -26,7 +26,6 @@ from tui_chat.compose import Composed
 from tui_chat.errors import InputError
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.endpoint import Protocol
-from tui_chat.models.generation import RequestKind
 from tui_chat.models.message import Part
 from tui_chat.models.payload import Payload
 from tui_chat.models.session import Entry
@@ -210,7 +209,7 @@ class LiveRequest:
         self,
         draft: str,
         parts: tuple[Part, ...] = (),
-        command: RequestKind = "normal",
+        command: str = "normal",
         argument: str = "",
     ) -> None:
         """Set the text and the attachments that Enter would send, or what the typed command would
@@ -312,7 +311,7 @@ class LiveRequest:
             case "summary":
                 composed = self._compaction.request()
             case kind:
-                requests, prompt = self._requests, request.quiet_prompt
+                requests, prompt = self._requests, request.prompt
                 return requests.compose_kind(kind, prompt, request.protocol)
         return self._requests.in_protocol(composed, request.protocol)
 
@@ -353,7 +352,7 @@ class LiveRequest:
         self._change(what_if=what_if, viewed=None, chosen_kind=None, protocol=None)
         self.core.publish(RequestOutdated())
 
-    def show_kind(self, kind: RequestKind) -> None:
+    def show_kind(self, kind: str) -> None:
         """Show what generating something of this kind would send; `normal` for the live request."""
         chosen = None if kind == "normal" else kind
         self._change(chosen_kind=chosen, what_if=None, viewed=None)

@@ -176,7 +176,7 @@ class Requests:
         self, kind: GenerationKind, prompt: str = "", protocol: Protocol | None = None
     ) -> Composed:
         """Return the request that generating something else than a reply to the draft would send:
-        see `GENERATION_KINDS`. `prompt` is that of a quiet request.
+        see `generation_kinds`. `prompt` is the instruction of a kind that takes one.
 
         Pure, and the same object until the state changes. Raises InputError if there is nothing
         that can be continued, or generated again.

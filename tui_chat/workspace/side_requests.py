@@ -1,5 +1,5 @@
-"""Requests that are no part of a conversation: they ask a model for a title, a summary, the user's
-next message (impersonate), or the answer to a quiet prompt.
+"""Requests that are no part of a conversation: they ask a model for a title, a summary, the rest of
+the user's message, or a text of a kind that a plugin adds.
 
 Each is stored when it has ended, however it ended, so that what it cost is counted. Of one in a new
 chat, which has no session that it could be deleted with, only that is stored.
@@ -14,8 +14,9 @@ from typing import Literal
 
 from tui_chat.compose import Composed
 from tui_chat.errors import InputError, StoreError, TuiChatError
+from tui_chat.models.generation import GenerationKind
 from tui_chat.models.reply import Reply
-from tui_chat.models.request import SideRequest, SideRequestKind
+from tui_chat.models.request import SideRequest
 from tui_chat.models.text import clean
 from tui_chat.models.usage import cost_of
 from tui_chat.send import receive
@@ -37,7 +38,7 @@ class SideRequests:
 
     async def ask(
         self,
-        kind: SideRequestKind,
+        kind: str,
         session_id: str,
         composed: Composed,
         on_text: Callable[[str], None] = lambda text: None,
@@ -69,20 +70,23 @@ class SideRequests:
 
     async def generate(
         self,
-        kind: Literal["impersonate", "quiet"],
+        kind: GenerationKind,
         composed: Composed,
         on_text: Callable[[str], None],
+        *,
+        for_user: bool = False,
     ) -> str:
         """Send a request of `Requests.compose_kind` for the active session, and return its text;
-        the conversation does not change. Calls `on_text` with the text that has arrived so far.
-        Reports an error and returns an empty text if the request fails.
+        the conversation does not change. Calls `on_text` with the text that has arrived so far. If
+        it is written `for_user`, it goes without his name at its beginning. Reports an error and
+        returns an empty text if the request fails.
         """
         core = self.core
         session_id, inputs = core.state.session_id, composed.inputs
 
         def spoken(text: str) -> str:
             text = clean(text).strip()
-            if kind == "impersonate" and inputs is not None:  # models like to begin with the name
+            if for_user and inputs is not None:  # models like to begin with the name
                 text = text.removeprefix(f"{inputs.user_name}:").lstrip()
             return text
 
@@ -103,7 +107,7 @@ class SideRequests:
 
     async def _store(
         self,
-        kind: SideRequestKind,
+        kind: str,
         session_id: str,
         is_new: bool,
         composed: Composed,

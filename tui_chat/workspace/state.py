@@ -11,7 +11,7 @@ from tui_chat.config import LOOPBACK_URL, Config
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.library.editing import EditHistory
 from tui_chat.models.endpoint import Endpoint, Protocol
-from tui_chat.models.generation import RequestKind
+from tui_chat.models.generation import side_kind
 from tui_chat.models.lorebook import Lorebook
 from tui_chat.models.memo import recent_memo
 from tui_chat.models.message import Message, Part, ToolCall
@@ -163,11 +163,11 @@ class LiveRequestState:
     """The text that Enter would send; empty for a command."""
     parts: tuple[Part, ...] = ()
     """The attachments of the draft."""
-    command: RequestKind = "normal"
+    command: str = "normal"
     """The kind of request that the composer's command makes; `normal` for a message to send."""
     argument: str = ""
     """The text after the command."""
-    chosen_kind: RequestKind | None = None
+    chosen_kind: str | None = None
     """The kind of request that the user wants to see; None for the one that Enter would send."""
     kind_fault: str = ""
     """Why there is no request of this kind now, as a sentence."""
@@ -223,14 +223,17 @@ class LiveRequestState:
         return not (self.draft.strip() or self.parts or is_chosen)
 
     @property
-    def kind(self) -> RequestKind:
-        """The kind of the request that is shown, unless another request is in its place."""
+    def kind(self) -> str:
+        """The kind of the request that is shown (see `models.generation.request_kinds`), unless
+        another request is in its place.
+        """
         return self.chosen_kind or self.command
 
     @property
-    def quiet_prompt(self) -> str:
-        """The instruction of a quiet request: the draft, or the argument of the command."""
-        return self.argument if self.command == "quiet" else self.draft
+    def prompt(self) -> str:
+        """The instruction of a request that takes one: the command's argument, or the draft."""
+        kind = side_kind(self.command)
+        return self.argument if kind is not None and kind.takes_prompt else self.draft
 
 
 @recent_memo()

@@ -8,8 +8,8 @@ import pytest
 
 from tests.e2e.conftest import settled
 from tests.workspace.test_settings import put
-from tui_chat.models.generation import GENERATION_KINDS
 from tui_chat.offline import HttpRequest
+from tui_chat.plugins.sillytavern.policies import GENERATION_KINDS
 from tui_chat.workspace.workspace import Workspace
 
 LORE = {"entries": [{"keys": ["two"], "content": "LORE", "triggers": ["impersonate", "swipe"]}]}

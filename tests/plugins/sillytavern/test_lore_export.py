@@ -12,7 +12,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tui_chat.library.lorebooks import parse_lorebook
-from tui_chat.models.generation import GENERATION_KINDS
 from tui_chat.models.lorebook import (
     Lorebook,
     LorebookEntry,
@@ -21,6 +20,7 @@ from tui_chat.models.lorebook import (
     SecondaryLogic,
 )
 from tui_chat.models.preset import CHAT_HISTORY
+from tui_chat.plugins.sillytavern.policies import GENERATION_KINDS
 from tui_chat.plugins.sillytavern.world_info import export_lorebook, export_lorebook_text
 
 CORPUS = Path(__file__).parents[4] / "shared" / "corpus" / "sillytavern" / "lorebooks"

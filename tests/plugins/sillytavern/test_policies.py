@@ -267,7 +267,7 @@ def test_post_processing(how: Any, expected: list[str]):
     ],
 )
 def test_the_kinds_of_generation(kind: Any, expected: list[str]):
-    chat = ChatSettings(kind, quiet_prompt="Sum up, {{user}}.")
+    chat = ChatSettings(kind, prompt="Sum up, {{user}}.")
     assert shown(request(CHAT, deep("x", 0), END, chat=chat, draft="")) == expected
 
 
@@ -284,7 +284,7 @@ def test_a_request_for_something_else_stays_at_the_end_in_each_protocol(
     protocol: Protocol, kind: Any
 ):
     # Anthropic and Gemini would move a system message to the top.
-    chat = ChatSettings(kind, quiet_prompt="Sum up.")
+    chat = ChatSettings(kind, prompt="Sum up.")
     endpoint = Endpoint("here", protocol, "https://here.invalid", models=("m",))
     last = request(CHAT, endpoint=endpoint, chat=chat, draft="").turns[-1]
     hoists = protocol in (Protocol.ANTHROPIC, Protocol.GEMINI)
@@ -523,7 +523,7 @@ CLAUDE = Endpoint("there", Protocol.ANTHROPIC, "https://there.invalid", models=(
 )
 def test_a_prefill_ends_requests_to_anthropic_alone(kind: Any, last: str):
     policies = replace(JOINED, assistant_prefill="Well,", assistant_impersonation="Hm,")
-    chat = ChatSettings(kind=kind, quiet_prompt="Sum up.")
+    chat = ChatSettings(kind=kind, prompt="Sum up.")
     assert shown(request(policies=policies, chat=chat, endpoint=CLAUDE))[-1] == last
     assert not {"a Well,", "a Hm,"} & set(shown(request(policies=policies, chat=chat)))
 

@@ -163,7 +163,7 @@ def conversation_setup(inputs: Inputs) -> Inputs:
         now=EPOCH,
         seed=0,
         correction=NO_CORRECTION,
-        chat=replace(inputs.chat, kind="normal", quiet_prompt="", timers=NO_TIMERS),
+        chat=replace(inputs.chat, kind="normal", prompt="", timers=NO_TIMERS),
     )
 
 

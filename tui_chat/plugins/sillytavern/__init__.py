@@ -16,10 +16,20 @@ user_folder     the folder of a user, imported as a whole
 user_settings   its settings
 folder_check    what such a folder would bring
 cases           a request described in one file
+side_replies    impersonate and quiet prompt in the app
+quiet_reply     the dialog with the answer to a quiet prompt
 command         the command
 """
 
-from tui_chat.extensions import BuilderPath, CommandPath, ExportPath, FormatPath, Plugin
+from tui_chat.extensions import (
+    ActionPath,
+    BuilderPath,
+    CommandPath,
+    ExportPath,
+    FormatPath,
+    Plugin,
+    RequestKind,
+)
 
 _HERE = "tui_chat.plugins.sillytavern"
 
@@ -33,6 +43,45 @@ PLUGIN = Plugin(
             rules=f"{_HERE}.policies:rules_of",
             policies=f"{_HERE}.policy_form:POLICIES",
             preset_keys=("sillytavern",),
+        ),
+    ),
+    kinds=(
+        RequestKind(
+            "impersonate",
+            "Impersonate",
+            "your next message, written by the model",
+            writes_for_user=True,
+            builder="sillytavern",
+        ),
+        RequestKind(
+            "quiet",
+            "Quiet prompt",
+            "the draft as an instruction; its answer is not stored",
+            takes_prompt=True,
+            builder="sillytavern",
+        ),
+    ),
+    actions=(
+        ActionPath(
+            "impersonate",
+            f"{_HERE}.side_replies:impersonate",
+            "Impersonate",
+            "Impersonate: the model writes your next message as a draft",
+            aliases=("write for me", "my turn", "suggest message", "autocomplete"),
+            other_names=("write-for-me",),
+            kind="impersonate",
+            writes=True,
+        ),
+        ActionPath(
+            "quiet",
+            f"{_HERE}.side_replies:quiet",
+            "Quiet prompt",
+            "Quiet prompt: the answer is shown, not stored…",
+            aliases=("one-off", "side question", "instruction", "aside", "not stored"),
+            argument="TEXT",
+            other_names=("one-off",),
+            kind="quiet",
+            writes=True,
         ),
     ),
     commands=(

@@ -30,7 +30,7 @@ from tui_chat.library.foreign_files import ImportNote
 from tui_chat.library.lorebooks import parse_lorebook
 from tui_chat.models.chat_settings import ChatSettings
 from tui_chat.models.endpoint import Endpoint, Protocol
-from tui_chat.models.generation import GENERATION_KINDS, GenerationKind
+from tui_chat.models.generation import GenerationKind
 from tui_chat.models.json_text import as_array, as_object, object_or_none
 from tui_chat.models.lorebook import Lorebook
 from tui_chat.models.message import Message, MessageRole
@@ -49,7 +49,7 @@ from tui_chat.models.settings import (
 from tui_chat.models.text import GLUE, Text, clean
 from tui_chat.plugins.sillytavern.card_files import CardFile, read_card
 from tui_chat.plugins.sillytavern.cards import role_of_card
-from tui_chat.plugins.sillytavern.policies import policies_of, policy_values
+from tui_chat.plugins.sillytavern.policies import GENERATION_KINDS, policies_of, policy_values
 from tui_chat.plugins.sillytavern.presets import parse_sillytavern_preset
 from tui_chat.plugins.sillytavern.scripts import read_scripts
 from tui_chat.plugins.sillytavern.world_info import usable_entries
@@ -169,7 +169,7 @@ class _CaseReader:
             variables=MappingProxyType({key: _text_of(each) for key, each in variables.items()}),
             chat=ChatSettings(
                 kind=kind,
-                quiet_prompt=string(self._object("generate_options").get("quiet_prompt")),
+                prompt=string(self._object("generate_options").get("quiet_prompt")),
                 timers=tuple(lore.timers()),
                 global_variables=self._global_variables(),
                 hidden_messages=len(hidden),

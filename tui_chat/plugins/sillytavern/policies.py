@@ -20,6 +20,9 @@ from tui_chat.models.settings import LoreRules
 from tui_chat.models.typed_json import InvalidValue, read
 from tui_chat.plugins.sillytavern.context.macro_dialects import macro_dialect
 
+GENERATION_KINDS = ("normal", "continue", "impersonate", "swipe", "regenerate", "quiet")
+"""The kinds of generation of SillyTavern's files, all of which there are."""
+
 NamesPolicy = Literal["field", "none", "other_speakers", "name", "content"]
 """How the names of the speakers are sent. `field`: as the name of a message that has one. `none`:
 not at all. `other_speakers`: before the text of messages that were given another speaker's name.

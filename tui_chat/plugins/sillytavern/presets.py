@@ -30,11 +30,12 @@ from tui_chat.lazy_dataclass import dataclass
 from tui_chat.library.file_reader import JsonFile, choose
 from tui_chat.library.foreign_files import ImportedPreset, ImportNote
 from tui_chat.models.envelope import Level
-from tui_chat.models.generation import GENERATION_KINDS, GenerationKind
+from tui_chat.models.generation import GenerationKind
 from tui_chat.models.json_text import as_array, object_or_none
 from tui_chat.models.preset import CHAT_HISTORY, OTHERWISE, CardField, Preset, PresetMessage
 from tui_chat.plugins.sillytavern.context.macro_words import MAIN_PROMPT
 from tui_chat.plugins.sillytavern.policies import (
+    GENERATION_KINDS,
     NamesPolicy,
     Policies,
     PostProcessing,

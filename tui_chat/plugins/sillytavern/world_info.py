@@ -22,11 +22,11 @@ from typing import Any, cast
 from tui_chat.library.foreign_files import EntryIssue, ExportedFile, ForeignEntry, LoreForm
 from tui_chat.library.lorebooks import parse_lorebook
 from tui_chat.models.envelope import Level
-from tui_chat.models.generation import GENERATION_KINDS
 from tui_chat.models.json_text import as_array, describe_value, object_or_none
 from tui_chat.models.lorebook import LARGEST_NUMBER, Lorebook, LorebookEntry
 from tui_chat.models.preset import CHAT_HISTORY
 from tui_chat.models.sanitize import one_line
+from tui_chat.plugins.sillytavern.policies import GENERATION_KINDS
 
 NOTE_DEPTH = 4
 """SillyTavern's default depth of an author's note."""

@@ -12,7 +12,7 @@ from textual.containers import Vertical, VerticalScroll
 from textual.widgets import Input, Static, TextArea
 
 from tui_chat.models.endpoint import Protocol
-from tui_chat.models.generation import KIND_TITLES, RequestKind
+from tui_chat.models.generation import request_kinds
 from tui_chat.models.request import SideRequest
 from tui_chat.models.sanitize import sanitize
 from tui_chat.ui.dialogs.branches import branch_lines
@@ -26,20 +26,10 @@ if TYPE_CHECKING:
 
 
 async def ask_kind(
-    app: App[Any], current: RequestKind, sent: Sequence[SideRequest]
-) -> RequestKind | SideRequest | None:
+    app: App[Any], current: str, sent: Sequence[SideRequest]
+) -> str | SideRequest | None:
     """Ask which action's request to show, or which of those `sent` beside the conversation."""
-    about: dict[RequestKind, str] = {
-        "normal": "what Enter sends",
-        "regenerate": "another version of the last reply",
-        "swipe": "the same, for presets with triggers for swipes",
-        "continue": "the rest of the last reply",
-        "impersonate": "your next message, written by the model",
-        "quiet": "the draft as an instruction; its answer is not stored",
-        "summary": "a summary of the older messages",
-        "title": "a title for this session, from title_model",
-    }
-    choices = [(kind, title, about[kind]) for kind, title in KIND_TITLES.items()]
+    choices = [(kind.name, kind.title, kind.summary) for kind in request_kinds().values()]
     past = {f"sent {index}": each for index, each in enumerate(sent)}
     for id, each in past.items():
         at = datetime.fromtimestamp(each.created).astimezone()
@@ -49,7 +39,7 @@ async def ask_kind(
     chosen = await ask(app, "Show the request of", choices, current)
     if chosen in past:
         return past[chosen]
-    return next((kind for kind in KIND_TITLES if kind == chosen), None)
+    return chosen
 
 
 async def ask_diff_base(app: App[Any], workspace: Workspace, current: str) -> str | None:

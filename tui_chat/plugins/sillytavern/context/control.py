@@ -38,13 +38,14 @@ _HOISTING = frozenset({Protocol.ANTHROPIC, Protocol.GEMINI})
 
 def control_turns(inputs: Inputs, expander: Expander) -> Iterator[Turn]:
     """Yield the turns that end a request of its kind of generation."""
-    yield from reply_start_turns(inputs, expander)
     chat, policies, role = inputs.chat, policies_of(inputs.preset), _control_role(inputs)
+    if chat.kind != "impersonate":
+        yield from reply_start_turns(inputs, expander)
     if chat.kind == "impersonate" and policies.impersonation_prompt:
         line = setting_line("impersonation_prompt", role, policies.impersonation_prompt)
         yield from expanded_turns(line, expander, CONTROL)
-    if chat.kind == "quiet" and chat.quiet_prompt:
-        line = setting_line("quiet_prompt", role, chat.quiet_prompt)
+    if chat.kind == "quiet" and chat.prompt:
+        line = setting_line("quiet_prompt", role, chat.prompt)
         yield from expanded_turns(line, expander, CONTROL)
     yield from _prefill_turns(inputs, expander)
 

@@ -41,9 +41,7 @@ class ChatArea(Area):
     DEFAULT_CSS = """
     ChatArea > ChatPane { width: 1fr; height: 1fr; }
     """
-    WRITING_ACTIONS: ClassVar[frozenset[str]] = frozenset(
-        ("regenerate", "compact", "impersonate", "quiet")
-    )
+    WRITING_ACTIONS: ClassVar[frozenset[str]] = frozenset(("regenerate", "compact"))
 
     def __init__(self, context: AreaContext) -> None:
         super().__init__(context, "chat")
@@ -193,7 +191,7 @@ class ChatArea(Area):
             left = "" if sent.free is None else f" · {sent.free:,} left"
             hint = f"Enter sends {approximately}{sent.total:,} tokens{left}"
         offer = offer_compaction(live.envelope)
-        if not (self.compaction.is_writing or self.side_replies.is_impersonating):
+        if not (self.compaction.is_writing or self.side_replies.is_writing):
             tone = "warning" if offer else "hint"
             self.pane.activity.show_status(" · ".join(filter(None, (offer, hint))), tone)
         limit = "" if budget.limit is None else f" of {short_number(budget.limit)}"
@@ -237,18 +235,6 @@ class ChatArea(Area):
             self.show_error(InputError(NO_MESSAGE_YET))
         else:
             await workspace.replies.regenerate(replied[-1].id, kind)
-
-    @work(group="dialog", exclusive=True)
-    async def action_impersonate(self) -> None:
-        """Have the model write the user's next message, as a draft."""
-        await self.drafts.wait_until_stored()
-        await self.side_replies.impersonate(await self.host.opened_workspace())
-
-    @work(group="dialog", exclusive=True)
-    async def action_quiet(self, prompt: str = "") -> None:
-        """Send an instruction whose answer is shown and not stored; without one, ask for it."""
-        await self.drafts.wait_until_stored()
-        await self.side_replies.quiet(await self.host.opened_workspace(), prompt)
 
     @work(group="dialog", exclusive=True)
     async def action_compact(self) -> None:

@@ -10,7 +10,7 @@ from textual import work
 
 from tui_chat.errors import InputError
 from tui_chat.models.endpoint import Protocol
-from tui_chat.models.generation import KIND_TITLES
+from tui_chat.models.generation import request_kinds
 from tui_chat.models.request import SideRequest
 from tui_chat.models.session import Entry, last_reply
 from tui_chat.models.text import Origin, OriginKind
@@ -511,7 +511,7 @@ def _banner(request: LiveRequestState) -> str:
         return f"what if: {request.what_if.description} · Esc: back"
     if request.kind == "normal":
         return ""
-    title = KIND_TITLES[request.kind]
+    title = request_kinds()[request.kind].title
     back = " · Esc: back" if request.chosen_kind is not None else ""
     if request.kind_fault:
         return f"{title}: {request.kind_fault}{back}"

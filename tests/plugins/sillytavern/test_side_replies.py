@@ -1,0 +1,103 @@
+"""Replies that are no part of the conversation: impersonate and quiet prompts."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.test_ask import NO_RETRIES, Ask, ask, rows
+from tests.e2e.conftest import settled
+from tests.workspace.test_tools import BY_HAND
+from tui_chat.workspace.events import Failed
+
+__all__ = ["ask"]
+
+
+async def test_the_name_before_an_impersonated_message_is_removed(make_workspace):
+    workspace, heard = await make_workspace(model="echo")
+    await workspace.settings.set_parameter("user_name", "Bo")
+    composed = workspace.requests.compose_kind("quiet", "Bo:  I am\x1b here. ")
+    said: list[str] = []
+    text = await workspace.side_requests.generate(
+        "impersonate", composed, said.append, for_user=True
+    )
+    assert text.startswith("I am")
+    assert text.endswith("here.")
+    assert heard.of(Failed) == []
+
+
+async def test_a_failed_side_reply_is_reported(make_workspace):
+    workspace, heard = await make_workspace(model="flaky-cut")
+    composed = workspace.requests.compose_kind("quiet", "Go.")
+    said: list[str] = []
+    assert await workspace.side_requests.generate("quiet", composed, said.append) == ""
+    assert heard.of(Failed)
+    assert said[-1]  # what arrived before
+
+
+@pytest.mark.parametrize("kind", ["impersonate", "quiet"])
+async def test_tools_and_replies_that_are_no_part_of_the_conversation(make_workspace, kind: Any):
+    workspace, heard = await make_workspace(model="toolsmith", tools=(BY_HAND,))
+    assert b"ask_me" in workspace.requests.compose("hi").payload.body
+    assert b"ask_me" not in workspace.requests.compose_kind(kind, "hi").payload.body
+    assert await workspace.replies.submit("Use the tool.")
+    await settled(workspace, heard)
+    workspace.live_request.show_kind(kind)
+    workspace.live_request.compose()
+    assert workspace.state.request.kind_fault == "A tool call is still waiting for an answer."
+    [waiting] = workspace.state.pending_calls
+    assert await workspace.tools.answer(waiting.entry_id, waiting.call.id, "It rains.")
+    await settled(workspace, heard)
+    # A call in the history must be of a tool that the request has.
+    assert b'"tools"' in workspace.requests.compose_kind(kind, "hi").payload.body
+
+
+@pytest.mark.parametrize("kind", ["impersonate", "quiet"])
+async def test_the_cost_of_a_request_in_a_new_chat_is_counted(make_workspace, kind: Any):
+    workspace, _ = await make_workspace(model="echo")
+    composed = workspace.requests.compose_kind(kind, "Why?")
+    assert await workspace.side_requests.generate(kind, composed, lambda text: None)
+    [counted] = [reply async for reply in workspace.store.usage.requests()]
+    assert (counted.session_id, counted.title, counted.kind) == ("", "New chats", kind)
+    assert counted.usage.input
+    assert workspace.state.session is None
+    assert await workspace.store.sessions.list() == ()
+    assert await workspace.store.side_requests.list("") == (), (
+        "nobody could delete what was written"
+    )
+
+
+def test_side_replies_on_the_command_line(ask: Ask, tmp_path: Path):
+    assert ask("one").out == "one\n"
+    done = ask("-c", "--kind", "impersonate")
+    assert done.out.startswith("Write the next message of User")
+    assert ask("-c", "--kind", "quiet", "Sum up").out == "Sum up\n"
+    done = ask("-c", "--kind", "quiet", "Sum up", "--json")
+    assert json.loads(done.out) == {"kind": "quiet", "model": "echo", "content": "Sum up"}
+    assert len(rows(tmp_path, "SELECT content FROM messages")) == 2
+    kinds = rows(tmp_path, "SELECT kind, status FROM side_requests")
+    assert kinds == [("impersonate", "complete"), *[("quiet", "complete")] * 2]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--kind", "impersonate", "text"), "--kind impersonate takes no message."),
+        (("--kind", "quiet"), "There is no message to send."),
+        (("--kind", "quiet", "text", "--attach", __file__), "--kind quiet takes no attachments."),
+    ],
+)
+def test_side_replies_that_cannot_be_generated(ask: Ask, words: tuple[str, ...], said: str):
+    done = ask(*words)
+    assert done.code == 2
+    assert said in done.err
+
+
+def test_a_failed_side_reply_is_an_error(ask: Ask, tmp_path: Path):
+    (tmp_path / "config.toml").write_text(f"[endpoints.loopback]\n{NO_RETRIES}\n")
+    done = ask("--kind", "impersonate", model="flaky-500")
+    assert done.code == 5
+    assert done.out == ""

@@ -1,0 +1,133 @@
+"""The actions impersonate and quiet prompt: texts that are no messages of the conversation.
+
+1. What a model writes for the user goes into the composer while it arrives, as one edit that undo
+   takes back. It is saved like any draft, and never sent by itself. Typing stops it, and so does
+   leaving the session.
+2. The answer to a quiet prompt is shown in a dialog.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from textual.timer import Timer
+
+from tui_chat.ui.actions import UNDO_KEYS
+from tui_chat.ui.key_names import key_name
+
+if TYPE_CHECKING:
+    from tui_chat.compose import Composed
+    from tui_chat.ui.app import TuiChat
+    from tui_chat.ui.areas.chat.area import ChatArea
+    from tui_chat.ui.areas.chat.composer import Composer
+    from tui_chat.workspace.workspace import Workspace
+
+REWRITE_SECONDS = 0.1
+"""Seconds between two changes of the composer."""
+
+
+async def impersonate(app: TuiChat, _: str) -> None:
+    """Have the model write the user's next message, as a draft."""
+    area = app.chat
+    workspace = await _stored_workspace(area)
+    replies = area.side_replies
+    composed = None if replies.is_writing else await replies.compose(workspace, "impersonate")
+    if composed is not None:
+        replies.run(_write(area, workspace, composed), "impersonate")
+
+
+async def quiet(app: TuiChat, prompt: str) -> None:
+    """Send an instruction, and show the answer; without one, ask for it."""
+    from tui_chat.plugins.sillytavern.quiet_reply import QuietReply
+    from tui_chat.ui.questions import ask_text
+
+    area = app.chat
+    workspace = await _stored_workspace(area)
+    if not prompt:
+        about = "It is sent after the conversation; neither it nor the answer is stored there."
+        prompt = await ask_text(app, "Quiet prompt", about=about, enter="Enter sends") or ""
+        if not prompt:
+            return
+    composed = await area.side_replies.compose(workspace, "quiet", prompt)
+    if composed is None:
+        return
+    reply = QuietReply(prompt, composed.model, app.copy_to_clipboard)
+
+    async def receive() -> None:
+        try:
+            await workspace.side_requests.generate("quiet", composed, reply.show_text)
+        finally:
+            reply.end()
+
+    receiving = area.run_worker(receive(), group="side", description="quiet prompt")
+    reply.stop = receiving.cancel
+    inserted = await app.push_screen_wait(reply)
+    receiving.cancel()
+    if inserted:
+        area.pane.composer.insert_text(inserted)
+        area.pane.composer.focus()
+
+
+async def _stored_workspace(area: ChatArea) -> Workspace:
+    """Return the workspace once the message that was sent last is stored."""
+    await area.drafts.wait_until_stored()
+    return await area.host.opened_workspace()
+
+
+async def _write(area: ChatArea, workspace: Workspace, composed: Composed) -> None:
+    """Put the text into the composer while it arrives."""
+    session_id = workspace.state.session_id
+    edit, arrived = ComposerEdit(area.pane.composer), ""
+    timer: Timer | None = None
+
+    def write() -> None:
+        nonlocal timer
+        timer = None
+        if workspace.state.session_id != session_id or not edit.write(arrived):
+            area.side_replies.stop()
+            return
+        words = f"{composed.model} writes your message · {len(arrived):,} characters"
+        area.pane.activity.show_status(f"{words} · Esc stops")
+
+    def show(text: str) -> None:
+        nonlocal arrived, timer
+        arrived = text
+        timer = timer or area.set_timer(REWRITE_SECONDS, write)
+
+    text, is_whole = "", False
+    area.pane.activity.show_status(f"{composed.model} writes your message · Esc stops")
+    try:
+        text = await workspace.side_requests.generate("impersonate", composed, show, for_user=True)
+    finally:
+        if timer is not None:
+            timer.stop()
+        is_whole = workspace.state.session_id == session_id and edit.write(arrived)
+    if text and is_whole:
+        key = key_name(UNDO_KEYS.partition(",")[0])
+        sentence = f"The model wrote this draft, and nothing was sent. {key} undoes it."
+        area.notify(sentence, markup=False)
+
+
+class ComposerEdit:
+    """A text that is written into the composer piece by piece, as one edit that undo takes back."""
+
+    def __init__(self, composer: Composer) -> None:
+        self._composer = composer
+        self._shown = composer.text
+        self._is_begun = False
+
+    def write(self, text: str) -> bool:
+        """Put the text so far in place of what was there before. Return False, with nothing
+        changed, if the user has changed what is there.
+        """
+        composer = self._composer
+        if composer.text != self._shown:
+            return False
+        if text:
+            if self._is_begun:
+                composer.undo()
+            composer.history.checkpoint()
+            composer.rewrite(text)
+            composer.history.checkpoint()
+            self._is_begun, self._shown = True, composer.text
+        return True
