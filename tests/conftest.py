@@ -1,4 +1,4 @@
-"""Settings for all tests: bounded property tests, the marker of screen tests, and where temporary
+"""Settings for all tests: bounded property tests, the marker of slow tests, and where temporary
 files, bytecode and the garbage collector cost least.
 """
 
@@ -36,29 +36,45 @@ if sys.platform == "linux" and "TMPDIR" not in os.environ and os.access(MEMORY, 
     if shutil.disk_usage(MEMORY).free > 2 * 2**30:
         os.environ["TMPDIR"] = tempfile.tempdir = MEMORY
 
-SCREEN = (
-    *("tests/ui/", "tests/plugins/tap/ui/", "tests/e2e/"),
-    *("tests/cli/test_planted_keys.py", "tests/store/test_process_"),
+SLOW = (
+    "tests/ui/",
+    "tests/e2e/",
+    "tests/cli/test_planted_keys.py",
+    "tests/cli/test_typed_input.py",
+    "tests/interop/test_round_trip.py",
     "tests/plugins/salvage/test_damaged_database.py",
-    *(f"tests/plugins/transcripts/test_{part}" for part in ("reading", "snapshots", "view")),
+    "tests/plugins/sillytavern/test_slow_scan.py",
+    "tests/plugins/transcripts/test_reading.py",
+    "tests/plugins/transcripts/test_snapshots.py",
+    "tests/plugins/transcripts/test_view",
+    "tests/plugins/web/test_serve.py",
+    "tests/plugins/web/test_serve_in_chromium.py",
+    "tests/protocols/test_encode_meaning.py",
+    "tests/store/test_process_lock.py",
+    "tests/test_sample_plugin.py",
 )
-"""Where the tests begin that run the whole app or several processes: the slow part of the suite."""
+"""Where the files begin whose tests are all slow, beside those in a folder `ui`."""
+
+
+def is_slow_file(path: str) -> bool:
+    return path.startswith(SLOW) or "/ui/" in path
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Leave out the part that `-m` deselects, which takes seconds to import."""
+    """Leave out the files that `-m` deselects as a whole: they take seconds to import."""
     part = config.getoption("markexpr")
-    if part not in ("screen", "not screen") or collection_path.is_dir():
+    if part not in ("slow", "not slow") or collection_path.suffix != ".py":
         return None
-    path = collection_path.relative_to(config.rootpath).as_posix()
-    return path.startswith(SCREEN) is not (part == "screen") or None
+    if is_slow_file(collection_path.relative_to(config.rootpath).as_posix()):
+        return part == "not slow" or None
+    return (part == "slow" and b"mark.slow" not in collection_path.read_bytes()) or None
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the screen tests, so that `-m "not screen"` runs the fast part alone."""
+    """Mark the tests of slow files, so that `-m "not slow"` runs the fast part alone."""
     for item in items:
-        if item.nodeid.startswith(SCREEN):
-            item.add_marker("screen")
+        if is_slow_file(item.nodeid.partition("::")[0]):
+            item.add_marker("slow")
 
 
 def pytest_configure(config: pytest.Config) -> None:

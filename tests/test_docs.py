@@ -102,6 +102,7 @@ def folder(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="the examples are for a POSIX shell")
 @pytest.mark.parametrize("block", parameters("sh"))
 def test_every_command_works(block: str, folder: Path, run: Run):

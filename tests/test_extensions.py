@@ -72,6 +72,7 @@ def run(home: Path, *words: str, enabled: str = '["greeter"]') -> subprocess.Com
     )
 
 
+@pytest.mark.slow
 def test_an_enabled_plugin_brings_its_command(installed: Path):
     done = run(installed, "greet", "Ines")
     assert (done.stdout, done.returncode) == ("Hello, Ines!\n", 0)
@@ -79,6 +80,7 @@ def test_an_enabled_plugin_brings_its_command(installed: Path):
     assert re.search(r"^  greet +Print a greeting\.$", listed, re.MULTILINE)
 
 
+@pytest.mark.slow
 def test_a_plugin_can_add_a_command_to_a_group(installed: Path):
     done = run(installed, "db", "greet", "Ines")
     assert (done.stdout, done.returncode) == ("Hello, Ines!\n", 0)
@@ -86,6 +88,7 @@ def test_a_plugin_can_add_a_command_to_a_group(installed: Path):
     assert "No such command 'greet'" in run(installed, "db", "greet", "x", enabled="[]").stderr
 
 
+@pytest.mark.slow
 def test_an_enabled_plugin_brings_a_format_of_exports(installed: Path):
     messages = installed / "messages.json"
     messages.write_text('[{"role": "user", "content": "Ines"}]')
@@ -96,6 +99,7 @@ def test_an_enabled_plugin_brings_a_format_of_exports(installed: Path):
     assert "is not one of" in run(installed, "export", "--format", "cards", enabled="[]").stderr
 
 
+@pytest.mark.slow
 def test_a_plugin_that_is_not_enabled_is_not_imported(installed: Path):
     (installed / "site" / "greeter" / "__init__.py").write_text("raise SystemExit('imported')")
     done = run(installed, "plugins", "--json", enabled="[]")
@@ -104,6 +108,7 @@ def test_a_plugin_that_is_not_enabled_is_not_imported(installed: Path):
     assert "No such command 'greet'" in run(installed, "greet", "x", enabled="[]").stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("manifest", "error"),
     [
@@ -121,12 +126,14 @@ def test_a_plugin_that_fails_is_reported_and_the_rest_works(
     assert run(installed, "build", "Hello").returncode == 0
 
 
+@pytest.mark.slow
 def test_a_plugin_that_is_not_installed_is_a_fault(installed: Path):
     listed = json.loads(run(installed, "plugins", "--json", enabled='["absent"]').stdout)
     fault = {"name": "absent", "status": "fault", "summary": "no installed package brings it."}
     assert fault in listed
 
 
+@pytest.mark.slow
 def test_a_command_that_cannot_be_imported_is_an_error_of_one_sentence(installed: Path):
     done = run(installed, "broken")
     assert done.returncode == 2

@@ -179,6 +179,7 @@ def test_a_shared_folder_keeps_its_permissions(tmp_path: Path) -> None:
     assert stat.S_IMODE(tmp_path.stat().st_mode) == 0o1777
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", [("sessions", "list"), ("import", "chat.json")])
 def test_headless_commands_make_a_private_data_folder(
     tmp_path: Path, words: tuple[str, ...]

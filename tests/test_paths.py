@@ -35,6 +35,7 @@ def test_bundled_files_in_a_wheel(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
     assert paths.bundled("themes") == tmp_path / "_bundled" / "themes"
 
 
+@pytest.mark.slow
 def test_bundled_files_are_found_without_platformdirs() -> None:
     code = (
         "import sys; from tui_chat.paths import bundled; bundled('themes');"

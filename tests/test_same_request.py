@@ -1,5 +1,5 @@
 """The newest user message is the draft, typed or stored: however a turn is asked for, its request
-has the same bytes. First in 2,000 random presets and branches, then at the workspace.
+has the same bytes. First in random presets and branches, then at the workspace.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from tests.e2e.conftest import LOOPBACKS, make_workspace, settled
 from tests.strategies import EVERY_SETTING
@@ -38,7 +39,8 @@ from tui_chat.turn_file import dump_turn, read_turn
 
 __all__ = ["make_workspace"]
 
-CASES, BLOCKS = 2_000, 8
+CASES = 10 * settings().max_examples
+"""More than a property test draws, for each may have any of very many things."""
 WORDS = (
     "salt", "marsh", "Ada", "the sea", "{{user}}", "{{random::a::b}}", "\n", "  ", "汉字", "🙂",
     "{{lastMessage}}", "a long line of words that costs more than others",
@@ -237,9 +239,18 @@ def told(notes: tuple[Note, ...], answered: Message) -> list[tuple[str, ...]]:
     return [(n.level, n.code, n.sentence.replace(called, "the draft"), n.place) for n in notes]
 
 
-@pytest.mark.parametrize("block", range(BLOCKS))
-def test_send_regenerate_replay_and_export_give_the_same_request(block: int):
-    for case in range(block, CASES, BLOCKS):
+@pytest.mark.parametrize(
+    "cases",
+    [
+        pytest.param(range(20), id="some"),
+        *(
+            pytest.param(range(first, CASES, 4), id=f"all-{first}", marks=pytest.mark.slow)
+            for first in range(4)
+        ),
+    ],
+)
+def test_send_regenerate_replay_and_export_give_the_same_request(cases: range):
+    for case in cases:
         chance = random.Random(case)
         typed = inputs_of(chance)
         for _ in range(chance.randint(0, 2)):  # what is remembered of a branch serves another
@@ -287,6 +298,7 @@ LORE = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("endpoint", LOOPBACKS, ids=lambda e: e.protocol.value)
 async def test_the_workspace_resends_the_same_bytes(
     endpoint: Endpoint, make_workspace, tmp_path: Path

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 import stat
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.cli.conftest import Run, run
 from tui_chat import files
 from tui_chat.config.file import create_config_file
 from tui_chat.library.library import Library
@@ -20,6 +21,7 @@ from tui_chat.paths import bundled
 from tui_chat.ui.panes import PaneLayout, write_layout
 from tui_chat.ui.themes import save_choice
 
+__all__ = ["run"]
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="has no permission bits")
 
 ROOT = Path(files.__file__).parent
@@ -98,7 +100,8 @@ def test_a_new_file_takes_a_free_name(tmp_path: Path):
     assert mode(tmp_path / "a") == 0o700
 
 
-def test_commands_write_private_files(tmp_path: Path):
+@pytest.mark.usefixtures("umask")
+def test_commands_write_private_files(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch):
     chat = tmp_path / "chat.json"
     chat.write_text('[{"role": "user", "content": "Hi"}]')
     home = tmp_path / "home"
@@ -115,15 +118,10 @@ def test_commands_write_private_files(tmp_path: Path):
         ("export", "--all", "--output", str(chat), "--force"),
     )
     exports.mkdir(mode=0o700)
+    monkeypatch.chdir(exports)
     for words in commands:
-        subprocess.run(
-            [sys.executable, "-m", "tui_chat", *folders, *words],
-            stdin=subprocess.DEVNULL,
-            cwd=exports,
-            env={**os.environ, "PYTHONPATH": str(ROOT.parent)},
-            umask=0,
-            check=True,
-        )
+        done = run(*folders, *words)
+        assert done.code == 0, done.err
     written = [*home.rglob("*"), *exports.rglob("*")]
     assert [path for path in written if path.suffix == ".png"]
     for path in (*written, chat):
@@ -131,12 +129,18 @@ def test_commands_write_private_files(tmp_path: Path):
 
 
 def test_only_these_modules_write_files():
-    found = {
+    paths = [path for path in ROOT.rglob("*.py") if _WORDS.search(path.read_text("utf-8"))]
+    writers = {
         path.relative_to(ROOT).as_posix()
-        for path in ROOT.rglob("*.py")
-        if any(map(_writes, ast.walk(ast.parse(path.read_text(encoding="utf-8")))))
+        for path in paths
+        if any(map(_writes, ast.walk(ast.parse(path.read_text("utf-8")))))
     }
-    assert found == set(WRITERS)
+    assert writers == set(WRITERS)
+
+
+_METHODS = ("write_text", "write_bytes", "mkdir", "touch", "makedirs")
+_WORDS = re.compile("|".join([*_METHODS, "open"]))
+"""A module without one of them need not be parsed."""
 
 
 def _writes(node: ast.AST) -> bool:
@@ -144,7 +148,7 @@ def _writes(node: ast.AST) -> bool:
     if not isinstance(node, ast.Call):
         return False
     name = node.func.attr if isinstance(node.func, ast.Attribute) else ""
-    if name in ("write_text", "write_bytes", "mkdir", "touch", "makedirs"):
+    if name in _METHODS:
         return True
     if (name or getattr(node.func, "id", "")) not in ("open", "fdopen"):
         return False

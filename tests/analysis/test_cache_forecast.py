@@ -123,6 +123,7 @@ steps = st.lists(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=200)
 @given(st.sampled_from(list(Protocol)), steps, st.booleans(), st.booleans())
 def test_the_forecast_is_the_measured_common_prefix(

@@ -49,6 +49,7 @@ def loaded_by_composing() -> set[str]:
     return set(done.stdout.split())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "module",
     ["httpx", "httpx_sse", "textual", "rich", "aiosqlite", "sqlite3", "asyncio", "socket", "ssl",
@@ -101,6 +102,7 @@ def test_package_docstrings_list_modules_that_exist():
     assert not gone
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "module",
     [

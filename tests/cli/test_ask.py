@@ -387,6 +387,7 @@ def test_nothing_of_a_temporary_session_is_on_disk(ask: Ask, tmp_path: Path):
     assert ask("x", "--temporary", "-c").code == 2
 
 
+@pytest.mark.slow
 async def test_the_running_app_shows_the_session(make_workspace, tmp_path: Path):
     workspace, heard = await make_workspace()
     await workspace.external_changes.check()
@@ -416,6 +417,7 @@ def heed_interrupts() -> None:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
+@pytest.mark.slow
 def test_ctrl_c_keeps_what_arrived(tmp_path: Path):
     process = subprocess.Popen(
         command(tmp_path, "Tell", "--model", "lorem:200:20000"),
@@ -437,6 +439,7 @@ def test_ctrl_c_keeps_what_arrived(tmp_path: Path):
     assert text.startswith((begun + rest).decode().rstrip("\n"))
 
 
+@pytest.mark.slow
 def test_a_closed_pipe_is_quiet_and_stops_the_reply(tmp_path: Path):
     words = command(tmp_path, "Tell", "--model", "lorem:400:20000")
     process = subprocess.Popen(
@@ -452,6 +455,7 @@ def test_a_closed_pipe_is_quiet_and_stops_the_reply(tmp_path: Path):
     assert messages(tmp_path)[-1][2] == "stopped"
 
 
+@pytest.mark.slow
 def test_a_tool_call_without_a_terminal_waits(tmp_path: Path):
     (tmp_path / "config.toml").write_text(TOOL)
     done = subprocess.run(
@@ -481,6 +485,7 @@ def test_a_tool_with_consent_runs(ask: Ask, tmp_path: Path):
 on_linux = pytest.mark.skipif(sys.platform != "linux", reason="needs a pty")
 
 
+@pytest.mark.slow
 @on_linux
 def test_a_terminal_gets_the_rules_for_the_screen(tmp_path: Path):
     with TerminalApp(tmp_path, ("ask", "Hi", "--model", "echo")) as app:
@@ -488,6 +493,7 @@ def test_a_terminal_gets_the_rules_for_the_screen(tmp_path: Path):
     assert [role for role, _ in sent(tmp_path)] == ["system", "system", "user"]
 
 
+@pytest.mark.slow
 @on_linux
 @pytest.mark.parametrize(("key", "answer"), [("y", "sunny"), ("n", "declined")])
 def test_a_tool_call_asks_on_the_terminal(key: str, answer: str, tmp_path: Path):
@@ -501,6 +507,7 @@ def test_a_tool_call_asks_on_the_terminal(key: str, answer: str, tmp_path: Path)
     assert answer in text
 
 
+@pytest.mark.slow
 @on_linux
 @pytest.mark.parametrize("raw", [(), ("--raw",)])
 def test_a_terminal_gets_nothing_that_it_would_obey(raw: tuple[str, ...], tmp_path: Path):
@@ -517,6 +524,7 @@ def test_a_terminal_gets_nothing_that_it_would_obey(raw: tuple[str, ...], tmp_pa
     assert "echo at loopback" in app.text()
 
 
+@pytest.mark.slow
 @on_linux
 def test_no_color_is_heard(tmp_path: Path):
     text = "**strong** `code`"
@@ -528,6 +536,7 @@ def test_no_color_is_heard(tmp_path: Path):
     assert b"\x1b[33m" not in written
 
 
+@pytest.mark.slow
 @on_linux
 def test_a_long_block_is_drawn_whole_at_its_end(tmp_path: Path):
     code = "\n".join(f"line_{number} = {number}" for number in range(60))

@@ -290,6 +290,7 @@ def test_the_preset_of_a_role_is_used(folder: Path, build: Build):
     assert b"TERMINAL" not in build(*words, "--preset", "preset.json").stdout
 
 
+@pytest.mark.slow
 def test_build_writes_exact_bytes_to_a_pipe(folder: Path, build: Build):
     words = (*FILES, "--history", "history.json")
     done = subprocess.run(

@@ -139,6 +139,7 @@ STARTS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="needs a pty")
 @pytest.mark.parametrize("shell", sorted(STARTS))
 def test_a_real_shell_completes(shell: str, home: Path, filled: Run):

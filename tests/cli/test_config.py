@@ -233,6 +233,7 @@ def test_without_the_keyring_a_sentence_says_how_to_get_it(home: Run, monkeypatc
     assert "env:OPENAI_API_KEY, which is not in the keyring" in done.err
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="needs a pty")
 def test_a_typed_key_is_not_shown(tmp_path: Path):
     fake = tmp_path / "modules"
@@ -278,6 +279,7 @@ def test_a_fresh_home_is_well(home: Run, tmp_path: Path):
     assert "Nothing was sent" in home("doctor").out
 
 
+@pytest.mark.usefixtures("impatient")
 def test_what_is_wrong_is_said_with_advice(home: Run, tmp_path: Path):
     (tmp_path / "config.toml").write_text("endpoint = 5")
     assert checks(home("doctor", "--json"))["config"] == ["failed"]

@@ -63,7 +63,7 @@ class Repeating(BaseHTTPRequestHandler):
 @pytest.fixture
 def home(tmp_path: Path) -> Iterator[Path]:
     server = ThreadingHTTPServer(("127.0.0.1", 0), Repeating)
-    Thread(target=server.serve_forever, daemon=True).start()
+    Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
     url = f"http://127.0.0.1:{server.server_address[1]}/v1"
     (tmp_path / "config.toml").write_text(CONFIG.format(url=url, secret=SECRET, other=OTHER))
     yield tmp_path

@@ -176,6 +176,7 @@ def base():
     assert "Traceback" not in said
 
 
+@pytest.mark.slow
 def test_official_sdks_work_with_loopback(base: str):
     client = openai.OpenAI(base_url=f"{base}/v1", api_key="any")
     chat = client.chat.completions.create(
@@ -189,6 +190,7 @@ def test_official_sdks_work_with_loopback(base: str):
         assert "".join(stream.text_stream) == "again"
 
 
+@pytest.mark.slow
 def test_a_public_address_is_refused():
     done = subprocess.run(
         [sys.executable, "-m", "tui_chat", "loopback", "--host", "0.0.0.0", "--port", "0"],

@@ -313,6 +313,7 @@ def test_a_session_is_found_by_the_start_of_its_id(filled: Command):
     assert filled("export", "").code == 2
 
 
+@pytest.mark.slow
 def test_a_closed_pipe_ends_an_export_quietly(filled: Command, tmp_path: Path):
     program = [sys.executable, "-m", "tui_chat", "--data-dir", str(tmp_path / "data")]
     read, write = os.pipe()

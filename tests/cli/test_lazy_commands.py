@@ -33,12 +33,14 @@ def imported(folder: Path, *words: str) -> set[str]:
     return set(done.stdout.splitlines()[-1].split())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", [("--help",), ("--version",), ("no-such-command",)])
 def test_the_list_of_commands_imports_none(tmp_path: Path, words: tuple[str, ...]):
     modules = {entry.path.partition(":")[0] for entry in cli.table.values()}
     assert imported(tmp_path, *words) & modules == {"tui_chat.cli.completion"}
 
 
+@pytest.mark.slow
 def test_a_command_imports_its_own_module_and_no_screen(tmp_path: Path):
     modules = {entry.path.partition(":")[0] for entry in cli.table.values()}
     found = imported(tmp_path, "ask", "--help")

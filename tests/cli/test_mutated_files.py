@@ -362,6 +362,7 @@ def imported(text: str) -> None:
         assert (found.transcript is None) == bool(found.fault or found.ignored)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "request_body", REQUESTS, ids=["chat", "responses", "claude", "gemini", "ollama"]
 )
@@ -386,6 +387,7 @@ def test_replies(protocol: Protocol, body: dict[str, Any]) -> None:
             assert isinstance(reply.text, str)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("body", PRESETS, ids=["preset", "sillytavern", "lorebook", "role"])
 def test_presets(body: dict[str, Any], tmp_path: Path) -> None:
     path = tmp_path / "case.json"
@@ -419,6 +421,7 @@ def test_conversations(body: object) -> None:
         imported(text)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not CORPUS.is_dir(), reason=f"no corpus at {CORPUS}")
 @pytest.mark.parametrize(
     ("pattern", "use"),

@@ -76,7 +76,7 @@ class Refusing(Hostile):
 def servers() -> Iterator[tuple[str, str]]:
     running = [ThreadingHTTPServer(("127.0.0.1", 0), each) for each in (Hostile, Refusing)]
     for each in running:
-        Thread(target=each.serve_forever, daemon=True).start()
+        Thread(target=each.serve_forever, args=(0.01,), daemon=True).start()
     good, bad = (f"http://127.0.0.1:{each.server_address[1]}/v1" for each in running)
     yield good, bad
     for each in running:
@@ -523,6 +523,7 @@ def test_json_escapes_keep_the_data(run: Run, stored: World) -> None:
     assert json.loads(lines[0])["content"] == f"findme {BAD}"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="has no SIGPIPE")
 @pytest.mark.parametrize(
     "words", [("export", "--all"), ("sessions", "list"), ("endpoints", "list", "--json"), ("-h",)]
@@ -544,6 +545,7 @@ def test_a_closed_pipe_ends_a_command_quietly(stored: World, words: tuple[str, .
     assert (done.returncode, done.stderr) == (output.CLOSED, "")
 
 
+@pytest.mark.slow
 def test_characters_outside_the_encoding_are_escaped(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "tui_chat", "endpoints", "test", "none"],

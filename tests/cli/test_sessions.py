@@ -51,6 +51,7 @@ def test_show_as_text_and_json(sessions: Sessions):
     assert shown["messages"][1]["model"] == "echo"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="needs a pty")
 def test_show_on_a_terminal_is_rendered(sessions: Sessions, tmp_path: Path):
     with TerminalApp(tmp_path, ("sessions", "show", "A *talk*")) as app:

@@ -59,6 +59,7 @@ def any_inputs(draw: st.DrawFn) -> Inputs:
     )
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 @given(inputs=any_inputs())
 def test_any_exported_turn_gives_the_same_bytes(inputs: Inputs):

@@ -126,6 +126,7 @@ def test_exact_names_go_before_patterns_and_longer_before_shorter_ones():
     assert endpoint.facts_of("x") == ModelFacts(1, sampling=True, prefill=True)
 
 
+@pytest.mark.slow
 def test_reading_no_file_loads_neither_pydantic_nor_httpx():
     code = (
         "import sys; from pathlib import Path; from tui_chat.config import load_config\n"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -19,6 +20,7 @@ from tui_chat.models.text import OriginKind
 from tui_chat.tokens import Counter
 
 
+@pytest.mark.slow
 @given(presets(), histories(), words, st.one_of(st.none(), st.integers(1, 200)))
 def test_no_enabled_message_is_lost(
     preset: Preset, history: tuple[Message, ...], draft: str, limit: int | None
@@ -40,6 +42,7 @@ def test_no_enabled_message_is_lost(
     assert [turn.text.plain for turn in drafts] == ([draft] if draft else [])
 
 
+@pytest.mark.slow
 @given(presets(), histories(), words, st.integers(1, 200), st.integers(0, 50))
 def test_the_kept_history_is_within_the_budget_and_the_rest_is_listed(
     preset: Preset, history: tuple[Message, ...], draft: str, limit: int, reserve: int
@@ -66,6 +69,7 @@ def test_the_kept_history_is_within_the_budget_and_the_rest_is_listed(
         assert budget.total + envelope.dropped[-1].tokens > limit - reserve
 
 
+@pytest.mark.slow
 @given(presets(), histories(), words)
 def test_every_characters_origin_has_it(preset: Preset, history: tuple[Message, ...], draft: str):
     envelope = build_context(Inputs(ENDPOINT, preset, history, draft, role=ROLE), lambda _: LETTERS)
@@ -92,6 +96,7 @@ macros = st.sampled_from(
 )
 
 
+@pytest.mark.slow
 @given(presets(), histories(), words, st.integers(0, 2**32), macros, st.sampled_from(Protocol))
 def test_the_same_inputs_give_the_same_bytes(
     preset: Preset,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.context.requests import HISTORY, LETTERS
 from tui_chat.context import Inputs, SessionSettings, build_context
 from tui_chat.context.scripts import MAX_WAYS, ScriptSteps, apply_scripts, scripts_for
@@ -34,6 +36,7 @@ def test_patterns_are_those_of_javascript() -> None:
     assert applied("a🙂b", "/(🙂)/", by="$<none>[$1]") == "a[🙂]b"
 
 
+@pytest.mark.slow
 def test_a_pattern_with_nested_repetitions_ends_with_a_note() -> None:
     steps = ScriptSteps()
     scripts = [TextScript("slow", r"/(a+)+$/g", "x"), TextScript("after", "/!/g", "?")]
@@ -44,6 +47,7 @@ def test_a_pattern_with_nested_repetitions_ends_with_a_note() -> None:
     assert "“slow”" in note.sentence
 
 
+@pytest.mark.slow
 def test_a_request_says_which_script_is_too_slow() -> None:
     script = TextScript("slow", r"/^(a|a)*$/", "x", ("user", "assistant"))
     history = tuple(Message("user", "a" * 3_000 + "!", str(n)) for n in range(20))

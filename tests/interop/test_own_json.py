@@ -31,6 +31,7 @@ def written(*told: SessionTranscript) -> str:
     return "".join([*parts, own_json.end()])
 
 
+@pytest.mark.slow
 @given(st.lists(transcripts(), max_size=3), st.integers(1, 2000))
 def test_an_export_is_read_back(told: list[SessionTranscript], size: int):
     data = written(*told).encode()
@@ -40,6 +41,7 @@ def test_an_export_is_read_back(told: list[SessionTranscript], size: int):
     assert [each.transcript for each in found] == told
 
 
+@pytest.mark.slow
 @given(transcripts())
 def test_control_characters_are_escaped(told: SessionTranscript):
     text = written(told)

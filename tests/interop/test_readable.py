@@ -191,6 +191,7 @@ def test_a_page_has_only_safe_elements(text: str, where: str):
     assert "\x00" not in html
 
 
+@pytest.mark.slow
 @given(transcripts())
 def test_any_session_can_be_exported(transcript: SessionTranscript):
     Seen().feed("".join(page(transcript)))

@@ -145,6 +145,7 @@ def test_odd_keys_are_quoted_in_a_path():
     assert format_path(("a", 0, "b c", "你")) == '$.a[0]["b c"].你'
 
 
+@pytest.mark.slow
 def test_a_huge_hostile_file_is_scanned_quickly():
     text = "[" + ",".join(["[]"] * 300_000) + "]"
     assert locate(text, {(299_999,)}).spots[(299_999,)].start == len(text) - 3

@@ -86,6 +86,7 @@ def test_settings_of_a_lorebook_are_edited_and_a_list_becomes_an_object():
     assert read(new_lorebook("New")).book == Lorebook("New")
 
 
+@pytest.mark.slow
 @given(any_lorebooks, any_lorebooks, st.integers(0, 9))
 def test_any_entry_can_become_any_other(book: Lorebook, other: Lorebook, number: int):
     if not (book.entries and other.entries):

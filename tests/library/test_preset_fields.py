@@ -5,7 +5,10 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
 
+
+@pytest.mark.slow
 def test_the_first_screen_loads_no_pydantic():
     code = (
         "import sys; import tui_chat.ui.app, tui_chat.workspace.workspace, tui_chat.store\n"

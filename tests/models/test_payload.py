@@ -12,6 +12,7 @@ from tui_chat.models.text import GLUE, Origin, OriginKind, Text
 DRAFT = Origin(OriginKind.DRAFT, "draft")
 
 
+@pytest.mark.slow
 @given(st.data())
 def test_the_body_and_the_pretty_text_are_the_same_json(data: st.DataObject):
     tree = data.draw(trees(data.draw(sources)))
@@ -23,6 +24,7 @@ def test_the_body_and_the_pretty_text_are_the_same_json(data: st.DataObject):
     )
 
 
+@pytest.mark.slow
 @given(st.data())
 def test_the_characters_of_a_region_come_from_its_origin(data: st.DataObject):
     source = data.draw(sources)
@@ -37,6 +39,7 @@ def test_the_characters_of_a_region_come_from_its_origin(data: st.DataObject):
             assert source[region.piece.origin.id][start : start + len(said)] == said
 
 
+@pytest.mark.slow
 @given(st.data())
 def test_regions_cover_the_body_without_a_gap(data: st.DataObject):
     payload = render(data.draw(trees(data.draw(sources))))
@@ -50,6 +53,7 @@ def test_regions_cover_the_body_without_a_gap(data: st.DataObject):
     assert at == len(payload.body)
 
 
+@pytest.mark.slow
 @given(st.data())
 def test_a_slice_of_lines_equals_the_slice_of_the_text(data: st.DataObject):
     payload = render(data.draw(trees(data.draw(sources))))

@@ -363,6 +363,7 @@ async def test_failures_end_after_n_requests(client, status):
     assert [(await client.post(path, json=body)).status_code for _ in range(3)] == [status] * 3
 
 
+@pytest.mark.slow
 def test_importing_the_catalog_loads_no_network_code():
     code = (
         "import sys; from tui_chat.offline import MODELS; "

@@ -331,6 +331,7 @@ def test_a_picture_beyond_the_limit_is_dropped_whole(monkeypatch: pytest.MonkeyP
     assert reply.finish is not None
 
 
+@pytest.mark.slow
 def test_20_mb_of_sound_end_in_one_sentence() -> None:
     piece = base64.b64encode(bytes(3_000_000)).decode()
     with pytest.raises(TooLarge, match="sounds of the reply have more than"):

@@ -343,6 +343,7 @@ SHARED = {"metadata", "prompt_cache_key", "safety_identifier", "user"}
 """What OpenAI's two protocols have under one name."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", list(Protocol))
 @pytest.mark.parametrize("source", list(Protocol))
 @settings(max_examples=60)

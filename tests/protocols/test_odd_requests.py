@@ -87,6 +87,7 @@ def broken(draw: st.DrawFn, protocol: Protocol) -> Any:
     return body
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("source", list(Protocol))
 @given(data=st.data())
 def test_a_broken_request_is_refused_or_encodes_in_every_protocol(

@@ -12,6 +12,7 @@ from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import ChatEnvelope
 
 
+@pytest.mark.slow
 @given(envelope=envelopes())
 def test_the_sdks_types_accept_every_encoded_envelope(envelope: ChatEnvelope) -> None:
     for protocol in Protocol:

@@ -6,6 +6,8 @@ import gc
 from collections.abc import Sequence
 from weakref import ref
 
+import pytest
+
 from tui_chat.models.envelope import Placement, Turn
 from tui_chat.models.memo import forget_recent
 from tui_chat.models.text import GLUE, Text
@@ -29,6 +31,7 @@ def test_a_run_is_computed_once_for_its_very_turns():
     assert computed == ["ab", "a", "ab"]
 
 
+@pytest.mark.slow
 def test_old_runs_are_let_go_even_where_their_results_refer_to_them():
     memo = run_memo(tuple, size=4)
     first = turn("first")

@@ -154,6 +154,7 @@ def meaning(name: str, value: Any) -> Any:
     return value
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", list(Protocol))
 @settings(max_examples=150)
 @given(data=st.data())
@@ -187,6 +188,7 @@ def test_the_oracle_accepts_random_settings(target: Protocol, data: Any, oracle:
     assert oracle(target, body, model) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", list(Protocol))
 @pytest.mark.parametrize("source", list(Protocol))
 @settings(max_examples=25)

@@ -126,6 +126,7 @@ def complain_unless_readable(error: ProviderError) -> None:
     assert not re.search("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]", str(error))
 
 
+@pytest.mark.slow
 @protocols
 @settings(max_examples=120)
 @given(junk=st.lists(st.tuples(WORDS | st.just(""), VALUES | WORDS), max_size=6))

@@ -84,6 +84,7 @@ async def test_the_key_is_hidden_where_a_server_repeats_it(
     assert found.body == b'{"error":"wrong key [key]"}'
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("keys", [1, 5000])
 async def test_a_key_across_the_border_of_what_is_kept_is_hidden(
     keys: int, provider: Provider, closing: Closing

@@ -77,6 +77,7 @@ READ_ONLY = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="permissions are other there")
 @pytest.mark.parametrize("what", READ_ONLY)
 def test_missing_permissions_are_reported(shared: Path, what: str) -> None:
@@ -94,6 +95,7 @@ def test_missing_permissions_are_reported(shared: Path, what: str) -> None:
     assert shared.read_bytes() == before
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="permissions are other there")
 def test_a_folder_that_cannot_be_created_is_reported(shared: Path) -> None:
     shutil.rmtree(shared.parent)

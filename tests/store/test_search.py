@@ -688,6 +688,7 @@ def test_secondary_text_of_any_columns(calls: str, semantics: str) -> None:
     assert len(secondary_texts_of(calls, semantics)) == 3
 
 
+@pytest.mark.slow
 @given(
     st.recursive(
         st.none() | st.booleans() | st.floats() | st.text(),

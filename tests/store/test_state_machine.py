@@ -469,7 +469,7 @@ class StoreMachine(RuleBasedStateMachine):
         assert {s.session_id for s in trashed} == self.known.keys() - live.keys()
 
 
-TestStore = StoreMachine.TestCase
+TestStore = pytest.mark.slow(StoreMachine.TestCase)
 TestStore.settings = settings(
     max_examples=20,
     stateful_step_count=40,

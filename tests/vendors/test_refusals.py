@@ -327,6 +327,7 @@ async def answered(service: OfflineService, request: HttpRequest) -> tuple[HttpR
     return response, b"".join([data async for data in response.body])
 
 
+@pytest.mark.slow
 @given(data=st.data())
 @pytest.mark.parametrize("service", [OfflineService, VendorService])
 @pytest.mark.parametrize("path", VALID)

@@ -50,7 +50,7 @@ async def test_the_first_words_are_replaced_after_the_first_reply_and_only_then(
 
 
 async def test_a_title_that_the_user_gave_stays(make_workspace):
-    workspace, heard = await make_workspace(title_model=TITLER, model="lorem:50:50")
+    workspace, heard = await make_workspace(title_model=TITLER, model="lorem:500:50")
     assert await workspace.replies.submit("Hello")
     await workspace.organization.rename(workspace.state.session_id, "Mine")
     await settled(workspace, heard)

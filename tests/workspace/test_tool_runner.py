@@ -60,6 +60,7 @@ async def test_output_that_is_not_utf_8_is_decoded():
     assert await said(code) == "a\ufffdb"
 
 
+@pytest.mark.slow
 async def test_a_tool_is_killed_after_its_timeout():
     code = "import time; print('begun', flush=True); time.sleep(600)"
     ran = await run(tool(code, timeout=1.5), "{}")
@@ -136,12 +137,12 @@ _HOLDS_THE_PIPE = (
 )
 
 
+@pytest.mark.slow
 async def test_a_grandchild_that_holds_the_output_does_not_hold_the_run():
     async def holds(child: str, parent: float, ok: bool) -> None:
         code = _HOLDS_THE_PIPE.format(child=child, parent=parent)
-        began = asyncio.get_running_loop().time()
-        ran = await run(tool(code, timeout=1.0), "{}")
-        assert asyncio.get_running_loop().time() - began < 4
+        async with asyncio.timeout(20):
+            ran = await run(tool(code, timeout=1.0), "{}")
         assert ran.ok is ok, (child, parent)
         first, pid, note = ran.text.split("\n")
         assert first == "first"
@@ -157,6 +158,7 @@ async def test_a_grandchild_that_holds_the_output_does_not_hold_the_run():
     await asyncio.sleep(0)
 
 
+@pytest.mark.slow
 async def test_a_grandchild_that_writes_without_end_does_not_hold_the_run():
     child = "exec('while True: os.write(1, b\"x\" * 999)')"
     code = _HOLDS_THE_PIPE.format(child=child, parent=0.2)

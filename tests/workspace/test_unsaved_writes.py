@@ -85,7 +85,7 @@ def stored(folder: Path) -> list[tuple[str, str]]:
 async def test_a_reply_that_cannot_be_written_stays_in_memory_and_is_written_later(
     make_workspace: MakeWorkspace, disk: Disk, tmp_path: Path
 ) -> None:
-    workspace, heard = await make_workspace(model="lorem:100:60")
+    workspace, heard = await make_workspace(model="lorem:500:60")
     await stream_onto_full_disk(workspace, heard, disk, "go")
     await heard.until(lambda: any("not saved yet" in str(t.error) for t in heard.of(Failed)))
     await heard.until(
@@ -94,7 +94,7 @@ async def test_a_reply_that_cannot_be_written_stays_in_memory_and_is_written_lat
     reply = workspace.state.entries[-1]
     assert reply.message.content == said(60)
     assert reply.unsaved == workspace.unsaved_writes.reason == "There is no room left on the disk."
-    assert (reply.model, reply.endpoint) == ("lorem:100:60", "loopback")
+    assert (reply.model, reply.endpoint) == ("lorem:500:60", "loopback")
     await heard.until(lambda: [s.status for s in workspace.state.sessions] == ["complete"])
     assert stored(tmp_path)[-1] == ("streaming", "")
     # Nothing says that another window has it: what cannot be done is writing.
@@ -115,7 +115,7 @@ async def test_the_next_write_also_writes_the_reply(
     make_workspace: MakeWorkspace, disk: Disk, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(unsaved_writes, "FIRST_PAUSE", 1000.0)
-    workspace, heard = await make_workspace(model="lorem:100:60")
+    workspace, heard = await make_workspace(model="lorem:500:60")
     await stream_onto_full_disk(workspace, heard, disk, "go")
     await heard.until(lambda: bool(workspace.unsaved_writes.reason))
     disk.fault = None
@@ -129,7 +129,7 @@ async def test_closing_writes_what_was_not_written(
     make_workspace: MakeWorkspace, disk: Disk, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(unsaved_writes, "FIRST_PAUSE", 1000.0)
-    workspace, heard = await make_workspace(model="lorem:100:60")
+    workspace, heard = await make_workspace(model="lorem:500:60")
     await stream_onto_full_disk(workspace, heard, disk, "go")
     disk.fault = None
     await workspace.close()
@@ -141,7 +141,7 @@ async def test_closing_writes_what_was_not_written(
 async def test_closing_reports_what_could_not_be_written(
     make_workspace: MakeWorkspace, disk: Disk, tmp_path: Path
 ) -> None:
-    workspace, heard = await make_workspace(model="lorem:100:60")
+    workspace, heard = await make_workspace(model="lorem:500:60")
     await stream_onto_full_disk(workspace, heard, disk, "go")
     await workspace.close()
     assert workspace.unsaved_writes.reason == "There is no room left on the disk."
@@ -165,7 +165,7 @@ async def test_a_stopped_reply_that_cannot_be_written_stays_in_memory(
 async def test_a_reply_is_written_when_the_database_is_unlocked(
     make_workspace: MakeWorkspace, disk: Disk, tmp_path: Path
 ) -> None:
-    workspace, heard = await make_workspace(model="lorem:100:60")
+    workspace, heard = await make_workspace(model="lorem:500:60")
     assert await workspace.replies.submit("go")
     await heard.until(lambda: workspace.state.partial is not None)
     disk.fault = StoreBusy("Another program is using the database.")
@@ -180,7 +180,7 @@ async def test_a_reply_is_written_when_the_database_is_unlocked(
 async def test_a_reply_is_written_when_the_folder_is_back(
     make_workspace: MakeWorkspace, tmp_path: Path
 ) -> None:
-    workspace, heard = await make_workspace(model="lorem:100:60")
+    workspace, heard = await make_workspace(model="lorem:500:60")
     assert await workspace.replies.submit("go")
     await heard.until(lambda: workspace.state.partial is not None)
     away = tmp_path.with_name(tmp_path.name + "-away")
@@ -245,7 +245,7 @@ async def test_a_draft_that_cannot_be_written_stays_in_memory_and_is_written_lat
 async def test_an_unsaved_reply_is_in_an_export(
     make_workspace: MakeWorkspace, disk: Disk, tmp_path: Path
 ) -> None:
-    workspace, heard = await make_workspace(model="lorem:100:60")
+    workspace, heard = await make_workspace(model="lorem:500:60")
     await stream_onto_full_disk(workspace, heard, disk, "go")
     await heard.until(lambda: bool(workspace.unsaved_writes.reason))
     text = workspace.state.entries[-1].message.content

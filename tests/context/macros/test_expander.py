@@ -257,6 +257,7 @@ def test_remembered_expansions_equal_fresh_ones(texts: list[str], seeds: list[in
         assert kept.notes == fresh.notes
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "source",
     [
@@ -511,6 +512,7 @@ HOSTILE = (
 )
 
 
+@pytest.mark.slow
 @given(st.lists(pieces, max_size=12), st.integers(0, 2), st.integers(0, 40))
 def test_text_between_macros_is_never_lost(parts: list[tuple[str, str]], seed: int, nested: int):
     """Literal text outside macros is sent, in its order, whatever stands between and around."""

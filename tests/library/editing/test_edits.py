@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -77,6 +78,7 @@ def test_changed_messages_are_marked() -> None:
     assert edits.mark_saved().undo().is_changed
 
 
+@pytest.mark.slow
 @given(st.lists(presets(), max_size=6), st.lists(st.booleans(), max_size=12))
 def test_undo_and_redo_visit_the_same_states(states: list[Preset], walk: list[bool]) -> None:
     edits = EditHistory.of(PRESET)

@@ -22,6 +22,7 @@ from tui_chat.store import Store
 from tui_chat.store.errors import salvage_means
 
 __all__ = ["db", "held", "small_disk"]
+pytestmark = pytest.mark.usefixtures("impatient")
 
 
 def test_the_advice_on_damage_leads_to_a_working_database(db: Database, tmp_path: Path) -> None:

@@ -175,6 +175,7 @@ async def test_without_its_first_page_everything_is_found(whole: Path) -> None:
         assert set(rows[table]) >= set(before[table])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fill", [b"\xa5", b"\0", b"\x05", b"\x0d"])
 async def test_a_lost_page_loses_only_its_own_rows(whole: Path, fill: bytes) -> None:
     before, data = rows_of(whole), whole.read_bytes()

@@ -14,6 +14,7 @@ DIFFERENT: dict[str, str] = {}
 """The captures that give another request, with the reason."""
 
 
+@pytest.mark.slow
 def test_every_capture_gives_the_same_messages():
     paths = sorted(CASES.glob("*.json"))
     if not paths:

@@ -67,6 +67,7 @@ def exported(transcript: SessionTranscript) -> list[dict[str, Any]]:
     return [json.loads(line) for line in "".join(chat_lines(transcript)).split("\n")]
 
 
+@pytest.mark.slow
 @given(st.none() | HEADERS, st.lists(LINES, min_size=1, max_size=5))
 @settings(max_examples=150)
 def test_an_export_of_an_imported_chat_is_equal(

@@ -107,6 +107,7 @@ def reread(preset: Preset) -> Preset:
     return parse_preset(dump_preset(preset), "x.json", preset.name)
 
 
+@pytest.mark.slow
 @given(WHOLES)
 @settings(max_examples=150)
 def test_an_export_without_edits_is_equal_to_the_file(whole: dict[str, Any]) -> None:
@@ -116,6 +117,7 @@ def test_an_export_without_edits_is_equal_to_the_file(whole: dict[str, Any]) -> 
     assert exported.notes == ()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not CORPUS.is_dir(), reason="there is no corpus")
 def test_presets_of_the_corpus_are_exported_equal() -> None:
     for path in sorted(CORPUS.glob("*.json")):

@@ -163,6 +163,7 @@ def read_send_and_write_preset(text: str) -> None:
     dump_preset(preset)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("whole", "every", "run"),
     [

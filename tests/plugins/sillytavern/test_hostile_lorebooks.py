@@ -202,6 +202,7 @@ def use(book: Lorebook) -> None:
         assert compose(with_lore_timers(inputs)).payload.body
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", BODIES)
 def test_any_value_of_a_lorebook(kind: str, tmp_path: Path):
     path = tmp_path / "book.json"
@@ -218,6 +219,7 @@ def test_any_value_of_a_lorebook(kind: str, tmp_path: Path):
         assert checked.faults if found.book is None else checked.taken
 
 
+@pytest.mark.slow
 def test_any_value_of_a_lorebook_in_a_card(tmp_path: Path):
     path = tmp_path / "card.json"
     for text in mutants(CARD):

@@ -46,6 +46,7 @@ def tap(environ: dict[str, str], *words: str, folder: Path) -> subprocess.Comple
     return subprocess.run(command, env=environ, capture_output=True, text=True, timeout=60)
 
 
+@pytest.mark.slow
 def test_a_command_runs_behind_the_tap(run: Run, environ: dict[str, str], tmp_path: Path):
     client = [sys.executable, "-c", CLIENT, "7"]
     flags = ["--upstream", "offline", "--alias", "echo", "--json", "--to", "openai_chat"]
@@ -81,6 +82,7 @@ def test_a_command_runs_behind_the_tap(run: Run, environ: dict[str, str], tmp_pa
     }
 
 
+@pytest.mark.slow
 def test_the_commands_output_is_its_own_without_json(
     run: Run, environ: dict[str, str], tmp_path: Path
 ):
@@ -96,6 +98,7 @@ def test_the_commands_output_is_its_own_without_json(
     assert not (tmp_path / "data").exists()
 
 
+@pytest.mark.slow
 def test_a_command_names_the_address_in_its_arguments(environ: dict[str, str], tmp_path: Path):
     show = ["sh", "-c", 'echo "$1 $OPENAI_BASE_URL"', "sh", 'x="{OPENAI_BASE_URL}" {PATH} {}']
     done = tap(environ, "--upstream", "http://127.0.0.1:9/api", "--", *show, folder=tmp_path)
@@ -114,6 +117,7 @@ def test_the_exit_code_is_the_commands(run: Run, tmp_path: Path, command: list[s
     assert "Traceback" not in done.err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_without_a_command_it_runs_until_a_signal(
     environ: dict[str, str], tmp_path: Path, number: int
@@ -139,6 +143,7 @@ def test_without_a_command_it_runs_until_a_signal(
         assert process.wait(20) == (0 if number == signal.SIGINT else 143)
 
 
+@pytest.mark.slow
 def test_it_ends_at_once_while_a_reply_arrives(run: Run, environ: dict[str, str], tmp_path: Path):
     folder = ["--data-dir", str(tmp_path / "data")]
     command = [sys.executable, "-m", "tui_chat", *folder, "tap", "--listen", "0"]

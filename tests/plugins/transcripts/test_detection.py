@@ -64,6 +64,7 @@ def test_the_program_of_a_transcript_is_named(run: Run, tmp_path: Path, command:
     assert "is a file, not a session" in shown.err
 
 
+@pytest.mark.slow
 def test_the_app_starts_without_a_reader():
     program = (
         "import sys, tui_chat.cli.app, tui_chat.ui.app, tui_chat.workspace.workspace\n"

@@ -218,6 +218,7 @@ async def test_a_decompression_bomb_is_refused(
     assert report.new == 1, "what is not large may shrink as it likes"
 
 
+@pytest.mark.slow
 async def test_progress_is_reported_and_notes_are_counted(store: Store, tmp_path: Path):
     files = [{"file_name": "cat.png", "file_uuid": "f"}]
     told = [

@@ -22,5 +22,6 @@ def test_textual_has_the_private_member(member: str):
     assert is_there(member), f"Textual no longer has {member}: {MEMBERS[member]}"
 
 
+@pytest.mark.slow
 def test_every_private_member_has_its_reason():
     assert used_members(OURS / "plugins" / "web") == set(MEMBERS)

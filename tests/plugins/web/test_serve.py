@@ -21,7 +21,7 @@ from tui_chat.paths import database_file
 from tui_chat.plugins.web import server
 from tui_chat.store import Store
 
-pytestmark = pytest.mark.screen
+pytestmark = pytest.mark.slow
 
 
 async def test_a_chat_and_a_reload_in_the_middle_of_a_reply(tmp_path: Path):

@@ -24,7 +24,7 @@ from tests.plugins.web.served import command, visiting
 from tui_chat.paths import database_file
 from tui_chat.store import Store
 
-pytestmark = [pytest.mark.peer, pytest.mark.screen]
+pytestmark = [pytest.mark.peer, pytest.mark.slow]
 CTRL = 2
 
 
