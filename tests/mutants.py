@@ -1,15 +1,17 @@
 """Mutation testing: change the code in small ways, and see if a test notices.
 
     uv run python -m tests.mutants [--sample 200] [--seed 1] [--only PART_OF_A_PATH] [--seconds 15]
+        [--fast]
 
-A mutant differs from a function of `context/` or `protocols/` in one place: another comparison, a
-condition negated, a constant changed, a call left out. The tests are collected once. Each mutant
-runs in a fork of this process, where its code replaces the function's, with the tests that call
-this function, the quickest first, until one fails. What survives is printed with its place; the
+A mutant differs from a function of `context/`, `protocols/`, `workspace/` or `ui/` in one place:
+another comparison, a condition negated, a constant changed, a call left out. The tests of the
+mutated files are collected once. Each mutant runs in a fork of this process, where its code
+replaces the function's, with the tests that call this function, the quickest first, until one
+fails. What survives is printed with its place; the
 score is the share that was killed. Sentences (strings with a space) stay as they are.
 
 mutmut and cosmic-ray start the tests anew for every mutant: here that is 3 s for each of about
-9,000. Needs `os.fork`.
+35,000. Needs `os.fork`.
 """
 
 from __future__ import annotations
@@ -34,14 +36,56 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).parents[1]
-MUTATED = ("tui_chat/context", "tui_chat/protocols")
-TESTS = (
-    "tests/context",
-    "tests/protocols",
-    "tests/test_same_request.py",
-    "tests/test_provenance.py",
-    *(("tests/plugins/sillytavern",) if (ROOT / "tests/plugins/sillytavern").is_dir() else ()),
-)
+TESTS = {
+    "tui_chat/context/": (
+        "tests/context",
+        "tests/test_same_request.py",
+        "tests/test_provenance.py",
+        *(("tests/plugins/sillytavern",) if (ROOT / "tests/plugins/sillytavern").is_dir() else ()),
+    ),
+    "tui_chat/protocols/": ("tests/protocols", "tests/test_same_request.py"),
+    "tui_chat/workspace/": ("tests/workspace",),
+    "tui_chat/ui/": (
+        "tests/ui/test_app.py",
+        "tests/ui/test_command_palette.py",
+        "tests/ui/test_commands.py",
+        "tests/ui/test_key_bindings.py",
+        "tests/ui/test_key_queue.py",
+        "tests/ui/test_layout.py",
+        "tests/ui/test_main_screen.py",
+        "tests/ui/test_notifications.py",
+        "tests/ui/test_themes.py",
+    ),
+    "tui_chat/ui/dialogs/": (
+        "tests/ui/test_import_export.py",
+        "tests/ui/test_lorebooks.py",
+        "tests/ui/test_profiles.py",
+        "tests/ui/test_roles.py",
+        "tests/ui/test_session_settings.py",
+        "tests/ui/test_usage.py",
+    ),
+    "tui_chat/ui/terminal/": ("tests/ui/terminal", "tests/ui/test_key_bindings.py"),
+    "tui_chat/ui/widgets/": ("tests/ui/widgets", "tests/ui/test_layout.py"),
+    **{
+        f"tui_chat/ui/areas/{area}/": (f"tests/ui/areas/{area}", *journeys)
+        for area, journeys in {
+            "chat": (
+                "tests/ui/test_app.py",
+                "tests/ui/test_app_messages.py",
+                "tests/ui/test_attachments.py",
+                "tests/ui/test_compaction.py",
+                "tests/ui/test_images.py",
+                "tests/ui/test_tool_question.py",
+                "tests/ui/test_unsaved_writes.py",
+            ),
+            "inspector": ("tests/ui/test_inspector_in_app.py",),
+            "presets": (),
+            "search": (),
+            "sessions": ("tests/ui/test_session_organization.py",),
+        }.items()
+    },
+}
+"""Where the mutated files begin, and the tests that should notice; of several, the longest."""
 MIN_SECONDS = 10.0
 """The least time that the tests of a mutant get; a mutant that takes longer is killed too."""
 
@@ -126,6 +170,12 @@ def change(node: ast.AST) -> tuple[str, Callable[[], None]] | None:
         case ast.Continue() | ast.Break():
             return "loop control left out", lambda: setattr(node, "__class__", ast.Pass)
     return None
+
+
+def tests_of(path: Path) -> tuple[str, ...]:
+    """Return the folders and files with the tests of a file; none if it is not mutated."""
+    name = path.relative_to(ROOT).as_posix()
+    return TESTS.get(max(filter(name.startswith, TESTS), key=len, default=""), ())
 
 
 def mutants_of(path: Path) -> Iterator[Mutant]:
@@ -224,7 +274,7 @@ class Runner:
         with tempfile.NamedTemporaryFile() as file:
             if (child := os.fork()) == 0:
                 reached: set[Function] = set()
-                for path in {path for path, _ in live if path.startswith(MUTATED)}:
+                for path in {mutant.function[0] for mutant in self.mutants}:
 
                     def note(name: str, tree: Any, path: str = path) -> None:
                         call = f"__import__('builtins').reached.add(({path!r}, {name!r}))"
@@ -297,12 +347,14 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", default="")
     parser.add_argument("--seconds", type=float, default=1e9, help="of tests for a mutant, at most")
+    parser.add_argument("--fast", action="store_true", help="without the tests marked slow")
     chosen = parser.parse_args()
     os.nice(5)
-    files = [path for folder in MUTATED for path in sorted((ROOT / folder).rglob("*.py"))]
-    found = [each for path in files if chosen.only in str(path) for each in mutants_of(path)]
-    sample = random.Random(chosen.seed).sample(found, min(chosen.sample, len(found)))
-    print(f"{len(found)} mutants, {len(sample)} tried", flush=True)
+    files = [path for path in sorted((ROOT / "tui_chat").rglob("*.py")) if tests_of(path)]
+    mutants = [each for path in files if chosen.only in str(path) for each in mutants_of(path)]
+    sample = random.Random(chosen.seed).sample(mutants, min(chosen.sample, len(mutants)))
+    tests = sorted({test for mutant in sample for test in tests_of(ROOT / mutant.function[0])})
+    print(f"{len(mutants)} mutants, {len(sample)} tried", flush=True)
     words = [
         "-s",
         "-p",
@@ -314,7 +366,8 @@ def main() -> None:
         "-p",
         "no:xdist",
         "--assert=plain",
-        *TESTS,
+        *(("-m", "not slow") if chosen.fast else ()),
+        *tests,
     ]
     sys.exit(pytest.main(words, plugins=[Runner(sample, chosen.seconds)]))
 
