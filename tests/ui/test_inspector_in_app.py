@@ -245,7 +245,7 @@ async def test_a_captured_request_is_read_converted_and_stored(tmp_path: Path) -
         app.inspector.action_open_captured()
         await asked(pilot)
         app.screen.query_one(TextArea).text = f"curl -d '{json.dumps(body)}' https://x"
-        await pilot.press("ctrl+s")
+        await pilot.press("enter")
         await until(pilot, lambda: shown().get("system") == "You are a gardener.")
         await until(pilot, lambda: inspector.is_banner_up)
         await settle(pilot)

@@ -22,11 +22,6 @@ if TYPE_CHECKING:
     from tui_chat.library.typed_fields import Field, FieldRows, Values
 
 
-def number_text(number: float | None) -> str:
-    """Return a number as an input shows it; empty for none."""
-    return "" if number is None else f"{number:g}"
-
-
 class Form(Dialog[T]):
     """A dialog with fields; Ctrl+S saves."""
 
@@ -59,14 +54,6 @@ class Form(Dialog[T]):
     save_label: ClassVar[str] = "Save"
     """The button that answers with the fields' values."""
 
-    def pair(self, *fields: tuple[str, Input]) -> ComposeResult:
-        """Lay out labeled fields side by side."""
-        with Horizontal(classes="pair"):
-            for label, field in fields:
-                with Vertical():
-                    yield Static(label, classes="label")
-                    yield field
-
     def buttons(self) -> ComposeResult:
         """Lay out the fault line, the buttons and the hint."""
         yield Static(id="fault")
@@ -89,10 +76,6 @@ class Form(Dialog[T]):
             self.action_save()
         elif event.button.id == "cancel":
             self.action_leave()
-
-    def value(self, field: str) -> str:
-        """Return the stripped text of an input."""
-        return self.query_one(f"#{field}", Input).value.strip()
 
     def show_fault(self, words: str, field: str) -> None:
         """Show what is wrong with a field, and focus it."""
@@ -137,12 +120,22 @@ class FieldsForm(Form[bool | None]):
         with Vertical() as box:
             set_title(box, self._title)
             with VerticalScroll(id="fields", can_focus=False):
+                yield from self.fields_above()
                 for number, row in enumerate(self._rows):
                     with Horizontal(classes="pair -first" if number == 0 else "pair"):
                         for field in row:
                             with Vertical():
                                 yield from self._field(field)
+                yield from self.fields_below()
             yield from self.buttons()
+
+    def fields_above(self) -> ComposeResult:
+        """Lay out what stands above the fields."""
+        yield from ()
+
+    def fields_below(self) -> ComposeResult:
+        """Lay out what stands below the fields."""
+        yield from ()
 
     def on_mount(self) -> None:
         """Show the first field with its label, above which the focus would scroll."""

@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from textual import on
 from textual.app import App, ComposeResult
-from textual.containers import Vertical, VerticalScroll
-from textual.widgets import Input, Static, TextArea
+from textual.widgets import Input, Static
 
+from tui_chat.errors import FieldError
+from tui_chat.library.typed_fields import Field, FieldRows, Values, shown_values, typed_values
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.generation import request_kinds
 from tui_chat.models.request import SideRequest
 from tui_chat.models.sanitize import sanitize
 from tui_chat.ui.dialogs.branches import branch_lines
-from tui_chat.ui.dialogs.forms import Form, number_text
-from tui_chat.ui.questions import ask
-from tui_chat.ui.widgets.safe_text import SafeTextArea
+from tui_chat.ui.dialogs.forms import FieldsForm
+from tui_chat.ui.questions import ask, ask_text
+from tui_chat.workspace.state import WhatIf
 
 if TYPE_CHECKING:
-    from tui_chat.workspace.state import WhatIf
     from tui_chat.workspace.workspace import Workspace
 
 
@@ -72,77 +73,51 @@ async def ask_diff_base(app: App[Any], workspace: Workspace, current: str) -> st
     return await ask(app, "Compare with", choices, current)
 
 
-class CapturedRequestForm(Form[str | None]):
-    """Asks for a captured request: a body, a curl command, a log line or a file's path."""
-
-    def compose(self) -> ComposeResult:
-        with Vertical() as box:
-            box.border_title = "Open a captured request"
-            words = (
-                "Paste a request body of any protocol, a curl command, a log line, "
-                "an exported turn, or the path of a file with one."
-            )
-            yield Static(words, classes="label")
-            yield SafeTextArea(id="body", tab_behavior="focus")
-            yield from self.buttons()
-
-    def action_save(self) -> None:
-        text = self.query_one(TextArea).text
-        if text.strip():
-            self.dismiss(text)
-        else:
-            self.show_fault("Paste a request first.", "body")
+async def ask_captured(app: App[Any]) -> str | None:
+    """Ask for a captured request: a body, a curl command, a log line or a file's path."""
+    about = (
+        "Paste a request body of any protocol, a curl command, a log line, an exported turn, or "
+        "the path of a file with one."
+    )
+    return await ask_text(app, "Open a captured request", about=about, enter="Enter opens it")
 
 
-class WhatIfForm(Form["WhatIf | None"]):
-    """Asks which of limit, model, endpoint and history length to change in a what-if request."""
+_ROWS: FieldRows = (
+    (
+        Field("limit", "Context limit, in tokens", "number"),
+        Field("messages", "Only the newest messages", "number"),
+    ),
+    (Field("model", "Model"), Field("endpoint", "Endpoint")),
+)
+_FIELDS = {field.name: field for row in _ROWS for field in row}
+
+
+class WhatIfForm(FieldsForm):
+    """Changes limit, model, endpoint and history length of a what-if request."""
 
     hint = "Enter shows the request · Esc cancels · Tab next field"
     save_label = "Show"
 
-    def __init__(self, workspace: Workspace, now: WhatIf | None) -> None:
-        super().__init__()
-        self._endpoints = {endpoint.name for endpoint in workspace.state.config.endpoints}
-        self._now = now
+    def __init__(self, workspace: Workspace) -> None:
+        before = workspace.state.request.what_if or WhatIf()
+        super().__init__("What if", _ROWS, shown_values(before, _FIELDS.values()), self._apply)
+        self._workspace = workspace
 
-    def compose(self) -> ComposeResult:
-        now = self._now
-        with Vertical() as box:
-            box.border_title = "What if"
-            with VerticalScroll(id="fields", can_focus=False):
-                yield Static("Empty fields keep the session's value.", classes="label")
-                limit = number_text(now.limit if now else None)
-                messages = number_text(now.messages if now else None)
-                yield from self.pair(
-                    ("Context limit, in tokens", Input(limit, id="limit")),
-                    ("Only the newest messages", Input(messages, id="messages")),
-                )
-                yield from self.pair(
-                    ("Model", Input(now.model if now else "", id="model")),
-                    ("Endpoint", Input(now.endpoint if now else "", id="endpoint")),
-                )
-            yield from self.buttons()
+    def fields_above(self) -> ComposeResult:
+        yield Static("Empty fields keep the session's value.", classes="label")
 
     @on(Input.Submitted)
     def _submit(self) -> None:
         self.action_save()
 
-    def action_save(self) -> None:
-        """Answer with the changes if they are valid."""
-        from tui_chat.workspace.state import WhatIf
-
-        numbers: dict[str, int | None] = {}
-        for field in ("limit", "messages"):
-            digits = self.value(field).replace(",", "").replace("_", "")
-            if digits and not (digits.isascii() and digits.isdigit()):
-                self.show_fault("This must be a whole number.", field)
-                return
-            numbers[field] = int(digits) if digits else None
-        endpoint = self.value("endpoint")
-        if endpoint and endpoint not in self._endpoints:
-            known = ", ".join(sorted(self._endpoints))
-            self.show_fault(
-                f"There is no endpoint “{endpoint}”. Known endpoints: {known}.", "endpoint"
-            )
-            return
-        self.dismiss(WhatIf(numbers["limit"], endpoint, self.value("model"), numbers["messages"]))
+    async def _apply(self, values: Values, overwrite: bool) -> None:
+        del overwrite
+        for name in ("limit", "messages"):  # 32,000 and 32_000 are numbers too
+            values = {**values, name: re.sub("[,_]", "", str(values[name]))}
+        changes = WhatIf(**typed_values(values, _FIELDS, WhatIf))
+        endpoints = {endpoint.name for endpoint in self._workspace.state.config.endpoints}
+        if changes.endpoint and changes.endpoint not in endpoints:
+            sentence = f"There is no endpoint “{changes.endpoint}”."
+            advice = f"Known endpoints: {', '.join(sorted(endpoints))}."
+            raise FieldError("endpoint", f"{sentence} {advice}")
+        self._workspace.live_request.set_what_if(changes)

@@ -3,26 +3,34 @@
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 from rich.text import Text
-from textual import on
+from textual import on, work
 from textual.app import App, ComposeResult
-from textual.containers import Horizontal, Vertical, VerticalScroll
-from textual.widgets import Button, Checkbox, Input, Static, TextArea
+from textual.containers import Horizontal
+from textual.widgets import Button, Static
 
+from tui_chat.errors import FieldError, InputError
+from tui_chat.lazy_dataclass import dataclass
+from tui_chat.library.foreign_files import card_files
+from tui_chat.library.typed_fields import Field, FieldRows, Values, shown_values, typed_values
+from tui_chat.models.field_types import Range
 from tui_chat.models.media import HEADER_BYTES, detect_mime, format_size, pixels_of
 from tui_chat.models.message import Part
-from tui_chat.models.role import Role
+from tui_chat.models.role import Character, Role
 from tui_chat.models.sanitize import one_line, sanitize
-from tui_chat.ui.dialogs.base import set_title
-from tui_chat.ui.dialogs.forms import Form, number_text
+from tui_chat.ui.areas.file_views import view_file
+from tui_chat.ui.dialogs.forms import FieldsForm
+from tui_chat.ui.dialogs.lorebooks import EntriesDialog
+from tui_chat.ui.notifications import show_error
 from tui_chat.ui.questions import ask, confirm
-from tui_chat.ui.widgets.safe_text import SafeTextArea
+from tui_chat.ui.widgets.typed_app import app_of
+from tui_chat.workspace.lorebooks import BookPlace
 
 if TYPE_CHECKING:
+    from tui_chat.ui.areas.area import Area
     from tui_chat.workspace.workspace import Workspace
 
 _NEW_ROLE = "+"
@@ -68,107 +76,138 @@ async def confirm_delete_role(app: App[Any], workspace: Workspace, role: Role) -
     return await confirm(app, title, question, yes="Delete")
 
 
-class RoleForm(Form[Role | Literal["delete"] | None]):
-    """Edits a role. The result is the role with its id unchanged, "delete", or None."""
+@dataclass(frozen=True, slots=True)
+class _RoleValues:
+    """The values of a role's form."""
 
-    def __init__(
-        self,
-        role: Role,
-        presets: tuple[str, ...],
-        picture: bytes = b"",
-        open_part: Callable[[str], None] = lambda part: None,
-    ) -> None:
-        """`open_part` is called with `picture`, `character` or `lorebook` to show that part of a
-        stored role.
-        """
-        super().__init__()
-        self._role = role
-        self._presets = presets
-        self._picture = picture
-        self._open_part = open_part
+    name: str = ""
+    system_prompt: str = ""
+    model: str = ""
+    preset: str = ""
+    temperature: float | None = None
+    max_tokens: Annotated[int, Range(1)] | None = None
+    enabled: bool = True
 
-    def compose(self) -> ComposeResult:
+
+_ROWS: FieldRows = (
+    (Field("name", "Name"),),
+    (Field("system_prompt", "System prompt", "text"),),
+    (Field("model", "Model (empty: the endpoint's)"), Field("preset", "Preset (empty: plain)")),
+    (
+        Field("temperature", "Temperature (empty: not sent)", "number"),
+        Field("max_tokens", "Max output tokens", "number"),
+    ),
+    (Field("enabled", "Available for new sessions", "switch"),),
+)
+_FIELDS = {field.name: field for row in _ROWS for field in row}
+
+
+class RoleForm(FieldsForm):
+    """Edits a role, and shows the parts of its character card."""
+
+    DEFAULT_CSS = """
+    RoleForm TextArea.-text, RoleForm TextArea.-text:focus { height: 15; }
+    """
+
+    def __init__(self, area: Area, workspace: Workspace, role: Role, picture: bytes = b"") -> None:
+        """A new role has no id; `picture` is that of its card."""
+        self._area, self._workspace = area, workspace
+        self._role, self._picture = role, picture
+        values = _RoleValues(
+            *(role.name, role.system_prompt, role.model, role.preset),
+            *(role.settings.temperature, role.settings.max_tokens, role.status == "enabled"),
+        )
+        title = f"Role: {role.name}" if role.role_id else "New role"
+        super().__init__(title, _ROWS, shown_values(values, _FIELDS.values()), self._save_role)
+
+    async def _save_role(self, values: Values, overwrite: bool) -> None:
+        del overwrite
+        role, typed = self._role, _RoleValues(**typed_values(values, _FIELDS, _RoleValues))
+        presets = self._workspace.library.names("presets")
+        if not typed.name:
+            raise FieldError("name", "A role needs a name.")
+        if typed.preset and typed.preset not in presets:
+            sentence = f"There is no preset “{typed.preset}”."
+            raise FieldError("preset", f"{sentence} Known presets: {', '.join(presets)}.")
+        changed = replace(
+            role,
+            name=typed.name,
+            system_prompt=typed.system_prompt,
+            model=typed.model,
+            preset=typed.preset,
+            settings=replace(
+                role.settings, temperature=typed.temperature, max_tokens=typed.max_tokens
+            ),
+            status="enabled" if typed.enabled else "disabled",
+            character=None,  # it is kept by its own form
+        )
+        await self._workspace.roles.save(changed)
+
+    def fields_below(self) -> ComposeResult:
         role = self._role
-        with Vertical() as box:
-            set_title(box, f"Role: {role.name}" if role.role_id else "New role")
-            with VerticalScroll(id="fields", can_focus=False):
-                yield Static("Name", classes="label -first")
-                yield Input(sanitize(role.name), id="name")
-                yield Static("System prompt", classes="label")
-                yield SafeTextArea(role.system_prompt, id="prompt", tab_behavior="focus")
-                yield from self.pair(
-                    ("Model (empty: the endpoint's)", Input(sanitize(role.model), id="model")),
-                    ("Preset (empty: plain)", Input(role.preset, id="preset")),
-                )
-                temperature = number_text(role.settings.temperature)
-                max_tokens = number_text(role.settings.max_tokens)
-                yield from self.pair(
-                    ("Temperature (empty: not sent)", Input(temperature, id="temperature")),
-                    ("Max output tokens", Input(max_tokens, id="max-tokens")),
-                )
-                yield Checkbox("Available for new sessions", role.status == "enabled", id="enabled")
-                if role.role_id:
-                    yield Static("Character card", classes="label")
-                    if self._picture:
-                        yield Static(_picture_facts(self._picture), id="picture")
-                    with Horizontal(classes="parts"):
-                        yield Button("Character…", id="part-character", compact=True)
-                        yield Button("Lorebook…", id="part-lorebook", compact=True)
-                        if self._picture:
-                            yield Button("Picture", id="part-picture", compact=True)
-                if role.character is not None and role.character.creator_notes.strip():
-                    by = one_line(role.character.creator, 60)
-                    yield Static(f"Creator's notes{f', {by}' if by else ''}", classes="label")
-                    yield Static(Text(sanitize(role.character.creator_notes[:MAX_NOTES])))
-            yield from self.buttons()
+        if role.role_id:
+            yield Static("Character card", classes="label")
+            if self._picture:
+                yield Static(_picture_facts(self._picture), id="picture")
+            with Horizontal(classes="parts"):
+                yield Button("Character…", id="part-character", compact=True)
+                yield Button("Lorebook…", id="part-lorebook", compact=True)
+                if self._picture:
+                    yield Button("Picture", id="part-picture", compact=True)
+        if role.character is not None and role.character.creator_notes.strip():
+            by = one_line(role.character.creator, 60)
+            yield Static(f"Creator's notes{f', {by}' if by else ''}", classes="label")
+            yield Static(Text(sanitize(role.character.creator_notes[:MAX_NOTES])))
 
     def more_buttons(self) -> ComposeResult:
-        """Offer to delete an existing role."""
         if self._role.role_id:
             yield Button("Delete…", id="delete", variant="error", compact=True)
 
-    @on(Button.Pressed, ".parts Button")
-    def _show_part(self, event: Button.Pressed) -> None:
-        self._open_part((event.button.id or "").removeprefix("part-"))
-
     @on(Button.Pressed, "#delete")
-    def _delete(self) -> None:
-        self.dismiss("delete")
+    @work
+    async def _delete(self) -> None:
+        if await confirm_delete_role(app_of(self), self._workspace, self._role):
+            await self._workspace.roles.delete(self._role.role_id)
+            self.dismiss(True)
 
-    def action_save(self) -> None:
-        """Answer with the role if its fields are valid."""
-        name = self.value("name")
-        preset = self.value("preset")
-        if not name:
-            self.show_fault("A role needs a name.", "name")
-            return
-        if preset and preset not in self._presets:
-            known = ", ".join(self._presets)
-            self.show_fault(f"There is no preset “{preset}”. Known presets: {known}.", "preset")
-            return
+    @on(Button.Pressed, "#part-picture")
+    @work(group="role part", exclusive=True)
+    async def _show_picture(self) -> None:
+        await view_file(self._area, f"{self._role.name}.png", self._picture)
+
+    @on(Button.Pressed, "#part-character")
+    @work(group="role part", exclusive=True)
+    async def _edit_character(self) -> None:
         try:
-            temperature = float(text) if (text := self.value("temperature")) else None
-        except ValueError:
-            self.show_fault("The temperature must be a number, such as 0.7.", "temperature")
+            cards = card_files()
+        except InputError as error:
+            show_error(self, error)
             return
-        try:
-            max_tokens = int(text) if (text := self.value("max-tokens")) else None
-        except ValueError:
-            self.show_fault("Max output tokens must be a whole number, such as 2000.", "max-tokens")
-            return
-        self.dismiss(
-            replace(
-                self._role,
-                name=name,
-                system_prompt=self.query_one("#prompt", TextArea).text,
-                model=self.value("model"),
-                preset=preset,
-                settings=replace(
-                    self._role.settings, temperature=temperature, max_tokens=max_tokens
-                ),
-                status="enabled" if self.query_one("#enabled", Checkbox).value else "disabled",
-            )
-        )
+        roles, role_id = self._workspace.roles, self._role.role_id
+        character = await self._stored_character()
+        values = cards.values(character)
+
+        async def keep(typed: Values, overwrite: bool) -> None:
+            del overwrite
+            await roles.edit_character(role_id, values, typed)
+
+        title = f"Character: {one_line(self._role.name, 40)}"
+        form = FieldsForm(title, cards.fields(character), values, keep)
+        await app_of(self).push_screen_wait(form)
+
+    @on(Button.Pressed, "#part-lorebook")
+    @work(group="role part", exclusive=True)
+    async def _edit_lorebook(self) -> None:
+        if (await self._stored_character()).card:
+            place = BookPlace(self._role.name, self._role.role_id)
+            await app_of(self).push_screen_wait(EntriesDialog(self._workspace, place))
+        else:
+            self.notify("It has no character card. “Character…” writes one.", markup=False)
+
+    async def _stored_character(self) -> Character:
+        """Return the role's character as it is stored now; its own form may have changed it."""
+        stored = await self._workspace.store.roles.get(self._role.role_id)
+        return (stored.character if stored is not None else None) or Character()
 
 
 def _picture_facts(content: bytes) -> str:

@@ -384,12 +384,9 @@ class InspectorArea(Area):
         workspace = await self.host.opened_workspace()
         if self.pane is None:
             return
-        form = WhatIfForm(workspace, workspace.state.request.what_if)
-        changes = await self.tui.push_screen_wait(form)
-        if changes is not None:
-            workspace.live_request.set_what_if(changes)
-            if not changes.is_empty:
-                self._show_pane()
+        is_changed = await self.tui.push_screen_wait(WhatIfForm(workspace))
+        if is_changed and workspace.state.request.what_if is not None:
+            self._show_pane()
 
     @work(group="dialog", exclusive=True)
     async def action_choose_kind(self) -> None:
@@ -413,10 +410,10 @@ class InspectorArea(Area):
     @work(group="dialog", exclusive=True)
     async def action_open_captured(self) -> None:
         """Open a request body that was captured somewhere."""
-        from tui_chat.ui.dialogs.requests import CapturedRequestForm
+        from tui_chat.ui.dialogs.requests import ask_captured
 
         await self.host.opened_workspace()
-        if (text := await self.tui.push_screen_wait(CapturedRequestForm())) is not None:
+        if (text := await ask_captured(self.tui)) is not None:
             self.show_captured(text)
 
     @work(group="inspect", exclusive=True, description="open a captured request")

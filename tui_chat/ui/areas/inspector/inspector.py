@@ -133,7 +133,8 @@ class Inspector(OnePassWidget):
         """Runs while the size of a long body waits for a pause in typing."""
         self._summary = RequestSummary()
         self.views = ViewStack()
-        self._find_bar = FindBar("words in the request")
+        self._find_bar: FindBar | None = None
+        """Made when words are first searched for."""
         self._forecast = ForecastLine()
         self._status = OriginStatus()
         self._legend = Legend()
@@ -146,7 +147,6 @@ class Inspector(OnePassWidget):
         yield self._banner
         yield self._summary
         yield self.views
-        yield self._find_bar
         yield self._forecast
         yield self._status
         yield self._legend
@@ -251,8 +251,9 @@ class Inspector(OnePassWidget):
 
     def close_find(self) -> None:
         """Close the line to find words, and highlight them no longer."""
-        self._find_bar.close()
-        self.views.end_find()
+        if self._find_bar is not None:
+            self._find_bar.close()
+            self.views.end_find()
 
     def show_lore_entry(self, origin: Origin) -> None:
         """Show the lore view with the cursor on an entry."""
@@ -389,7 +390,7 @@ class Inspector(OnePassWidget):
         """Close the line to find words, else go back to the live request; if that is shown, leave
         Esc to the app.
         """
-        if self._find_bar.display:
+        if self._find_bar is not None and self._find_bar.display:
             self.close_find()
             return
         if not self.is_banner_up:
@@ -448,14 +449,17 @@ class Inspector(OnePassWidget):
         self._legend.current = under.origin.kind if under is not None else None
         self.post_message(self.OriginPointed(under.origin if under is not None else None))
 
-    def on_inspector_find_requested(self, event: FindRequested) -> None:
+    async def on_inspector_find_requested(self, event: FindRequested) -> None:
         event.stop()
+        if self._find_bar is None:
+            self._find_bar = FindBar("words in the request")
+            await self.mount(self._find_bar, after=self.views)
         self._find_bar.open()
 
     def on_find_bar_words_changed(self, event: FindBar.WordsChanged) -> None:
         event.stop()
         count = self.views.searched.find(event.words)
-        if self.views.current is not self.views.payload:
+        if self._find_bar is not None and self.views.current is not self.views.payload:
             self._find_bar.show(min(count, 1), count, bool(event.words))
 
     def on_find_bar_step_requested(self, event: FindBar.StepRequested) -> None:
@@ -469,8 +473,9 @@ class Inspector(OnePassWidget):
 
     def on_payload_view_marked(self, event: PayloadView.Marked) -> None:
         event.stop()
-        if self._find_bar.display and self.views.current is self.views.payload:
-            self._find_bar.show(event.number, event.count, True)
+        bar = self._find_bar
+        if bar is not None and bar.display and self.views.current is self.views.payload:
+            bar.show(event.number, event.count, True)
         elif event.count:
             self._status.places = f"place {event.number:,} of {event.count:,} · n N"
 

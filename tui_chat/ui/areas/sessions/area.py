@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Literal
@@ -23,8 +22,6 @@ from tui_chat.ui.questions import ask, ask_line, ask_path
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from tui_chat.library.typed_fields import Values
-    from tui_chat.models.role import Role
     from tui_chat.models.session import SessionSummary
     from tui_chat.workspace.chat_participants import ParticipantKind
     from tui_chat.workspace.events import WorkspaceEvent
@@ -250,60 +247,13 @@ class SessionsArea(Area):
     @work(group="dialog", exclusive=True)
     async def action_edit_roles(self) -> None:
         """Write, change, disable or delete roles."""
-        from tui_chat.ui.dialogs.roles import RoleForm, ask_role_to_edit, confirm_delete_role
+        from tui_chat.ui.dialogs.roles import RoleForm, ask_role_to_edit
 
         workspace = await self.host.opened_workspace()
-        if (role := await ask_role_to_edit(self.tui, workspace)) is None:
-            return
-        picture = await workspace.roles.picture(role.role_id)
-        role = await workspace.store.roles.get(role.role_id) or role
-
-        def open_part(part: str) -> None:
-            self._open_part(workspace, role, part, picture)
-
-        form = RoleForm(role, workspace.library.names("presets"), picture, open_part)
-        changed = await self.tui.push_screen_wait(form)
-        if changed == "delete":
-            if await confirm_delete_role(self.tui, workspace, role):
-                await workspace.roles.delete(role.role_id)
-        elif changed is not None:  # its card was kept by its own form
-            await workspace.roles.save(replace(changed, character=None))
-
-    @work(group="role part", exclusive=True, description="show a part of a role")
-    async def _open_part(self, workspace: Workspace, role: Role, part: str, picture: bytes) -> None:
-        """Show the picture, the character or the lorebook of a role over its form."""
-        from tui_chat.library.foreign_files import card_files
-        from tui_chat.models.role import Character
-        from tui_chat.ui.areas.file_views import view_file
-        from tui_chat.ui.dialogs.forms import FieldsForm
-
-        if part == "picture":
-            await view_file(self, f"{role.name}.png", picture)
-            return
-        stored = await workspace.store.roles.get(role.role_id)
-        character = (stored.character if stored is not None else None) or Character()
-        if part == "character":
-            try:
-                cards = card_files()
-            except InputError as error:
-                self.show_error(error)
-                return
-            shown, rows = cards.values(character), cards.fields(character)
-            title = f"Character: {one_line(role.name, 40)}"
-
-            async def keep(values: Values, overwrite: bool) -> None:
-                del overwrite
-                await workspace.roles.edit_character(role.role_id, shown, values)
-
-            await self.tui.push_screen_wait(FieldsForm(title, rows, shown, keep))
-        elif not character.card:
-            self.notify("It has no character card. “Character…” writes one.", markup=False)
-        else:
-            from tui_chat.ui.dialogs.lorebooks import EntriesDialog
-            from tui_chat.workspace.lorebooks import BookPlace
-
-            place = BookPlace(role.name, role.role_id)
-            await self.tui.push_screen_wait(EntriesDialog(workspace, place))
+        if (role := await ask_role_to_edit(self.tui, workspace)) is not None:
+            picture = await workspace.roles.picture(role.role_id)
+            role = await workspace.store.roles.get(role.role_id) or role
+            await self.tui.push_screen_wait(RoleForm(self, workspace, role, picture))
 
     # --- organizing ----------------------------------------------------------------------
 
