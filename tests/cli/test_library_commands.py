@@ -54,7 +54,7 @@ def test_a_preset_is_shown_by_name_path_or_input(
     shown = home("presets", "show", "mine").out
     assert "  1  system     p\n       Be brief.\n       And kind.\n" in shown
     assert "here: the place of chat history" in shown
-    assert "d: at depth -2 (disabled)" in shown
+    assert "d: depth 2 (disabled)" in shown
     path = tmp_path / "presets" / "mine.json"
     assert home("presets", "show", path).out == shown
     assert home("presets", "show", "mine", "--json").out.strip() == path.read_text()

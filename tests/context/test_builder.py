@@ -491,11 +491,14 @@ def test_doubtful_presets_get_notes(code: str, messages: list[PresetMessage]):
     assert code in codes(built(*messages))
 
 
-@pytest.mark.parametrize(("depth", "end"), [(7, "newest"), (-9, "oldest")])
-def test_a_depth_beyond_an_end_says_which(depth: int, end: str):
+@pytest.mark.parametrize(
+    ("depth", "words", "end"),
+    [(7, "a place after message 7", "newest"), (-9, "depth 9", "oldest")],
+)
+def test_a_depth_beyond_an_end_says_which(depth: int, words: str, end: str):
     notes = built(HISTORY, said("X", insertion_point=depth)).notes
     (sentence,) = [note.sentence for note in notes if note.code == "depth-clamped"]
-    assert f"has depth {depth}, but" in sentence
+    assert f"asks for {words}, but" in sentence
     assert sentence.endswith(f"it goes to the {end} end.")
 
 
@@ -539,7 +542,7 @@ def test_a_placement_gives_its_reason():
         "A1": "It is part of the conversation.",
         "U2": "It is part of the conversation.",
         "A2": "It is part of the conversation.",
-        "X": "Its depth -1 is after the newest message of the history.",
+        "X": "Its depth 1 is after the newest message of the history.",
         "D": "Your draft follows the history.",
     }
 

@@ -35,7 +35,7 @@ def test_the_documented_contributor_adds_its_line():
     assert turn.origin.label == "lore entry “Reminder in long conversations”"
     assert turn.placement.rule == (
         "Added to conversations of more than two messages. "
-        "Its depth -2 is before the newest message of the history."
+        "Its depth 2 is before the newest message of the history."
     )
 
 

@@ -67,12 +67,15 @@ def test_each_finding_has_its_line(messages: list[Any], expected: list[Any]):
     assert told(*messages) == expected
 
 
-@pytest.mark.parametrize(("depth", "end"), [(500, "newest"), (-500, "oldest")])
-def test_a_large_depth_is_about_any_history(depth: int, end: str):
+@pytest.mark.parametrize(
+    ("depth", "words", "end"),
+    [(500, "a place after message 500", "newest"), (-500, "depth 500", "oldest")],
+)
+def test_a_large_depth_is_about_any_history(depth: int, words: str, end: str):
     text = json.dumps([HISTORY, said(id="note", insertionPoint=depth)])
     (finding,) = check_preset(text, "p")
     shorter = f"in a shorter history it goes to the {end} end."
-    assert finding.sentence == f"“note” has depth {depth}; {shorter}"
+    assert finding.sentence == f"“note” asks for {words}; {shorter}"
 
 
 def test_a_misspelled_key_has_a_suggestion():

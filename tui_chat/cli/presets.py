@@ -27,7 +27,7 @@ from tui_chat.library.foreign_files import first_preset_files, import_preset_fil
 from tui_chat.library.preset_check import check_preset
 from tui_chat.library.presets import dump_preset, load_preset
 from tui_chat.models.envelope import Level
-from tui_chat.models.preset import Preset, PresetMessage
+from tui_chat.models.preset import Preset, PresetMessage, depth_words
 from tui_chat.models.sanitize import one_line, sanitize
 from tui_chat.models.setting_json import settings_json
 
@@ -95,7 +95,7 @@ def _place(message: PresetMessage) -> str:
     if message.is_anchor:
         return f"{name}: the place of {message.type.replace('_', ' ')}"
     if message.insertion_point is not None:
-        return f"{name}: at depth {message.insertion_point}"
+        return f"{name}: {depth_words(message.insertion_point)}"
     if message.anchor_target or message.anchor_point:
         target = message.anchor_target or "the history"
         return f"{name}: {message.anchor_point or 'after'} {target}"

@@ -33,6 +33,7 @@ from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.envelope import CacheMark, Dropped, Level, Note, Placement, Turn
 from tui_chat.models.memo import Memo, recent_memo
 from tui_chat.models.message import Message
+from tui_chat.models.preset import depth_words
 from tui_chat.models.semantics import NO_MESSAGE_SEMANTICS, Summary
 
 
@@ -163,8 +164,9 @@ def _depth(line: ResolvedMessage, length: int, notes: list[Note]) -> DepthPlacem
     place = min(max(wanted, 0), length)
     if place != wanted:
         end = "oldest" if wanted < 0 else "newest"
+        words = depth_words(asked) if asked < 0 else f"a place {depth_words(asked)}"
         sentence = (
-            f"{line.called} has depth {asked}, but the sent history has {length} "
+            f"{line.called} asks for {words}, but the sent history has {length} "
             f"message{'s' * (length != 1)}; it goes to the {end} end."
         )
         notes.append(Note(Level.INFO, "depth-clamped", sentence, line.origin))
@@ -187,7 +189,7 @@ def _where(asked: int, place: int, length: int) -> str:
         where = f"before the {length - place} newest messages of the history"
     else:
         where = f"after message {place} of the history that is sent"
-    return f"Its depth {asked} is {where}."
+    return f"Its depth {-asked} is {where}." if asked < 0 else f"It stands {where}."
 
 
 def inject(

@@ -24,7 +24,7 @@ from tui_chat.models.envelope import Level
 from tui_chat.models.json_text import object_or_none
 from tui_chat.models.lorebook import Lorebook, LorebookEntry
 from tui_chat.models.message import Message
-from tui_chat.models.preset import Preset, PresetMessage
+from tui_chat.models.preset import Preset, PresetMessage, depth_words
 from tui_chat.models.role import Character, Profile, Role
 from tui_chat.models.text import Origin, OriginKind
 from tui_chat.tokens import Counter
@@ -113,7 +113,8 @@ def _message_lints(message: PresetMessage, ids: Tally[str]) -> Iterator[tuple[Le
     if message.enabled and abs(message.insertion_point or 0) > SAMPLE_MESSAGES:
         depth = message.insertion_point or 0
         end = "oldest" if depth < 0 else "newest"
-        sentence = f"{called} has depth {depth}; in a shorter history it goes to the {end} end."
+        words = depth_words(depth) if depth < 0 else f"a place {depth_words(depth)}"
+        sentence = f"{called} asks for {words}; in a shorter history it goes to the {end} end."
         yield Level.INFO, "depth-clamped", sentence
     if message.type == "placeholder" and message.cache_control is not None:
         sentence = f"{called} is a placeholder, which has no content to cache."

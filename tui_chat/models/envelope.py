@@ -70,7 +70,8 @@ class Placement:
     rule: str = ""
     """The rule, as a sentence."""
     asked: int | None = None
-    """The insertion point in the preset: below 0 it counts from the newest message."""
+    """The insertion point in the preset: below 0 it counts from the newest message.
+    None for the end of the conversation, which no insertion point names."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,6 +35,16 @@ FIRST_BUILDER = "sillytavern"
 OTHERWISE = "-otherwise"
 """End of the id of a message that stands for another one with other kinds of generation."""
 
+
+def depth_words(insertion_point: int) -> str:
+    """Return a place in the history in the words of the field: `depth 2` has two messages after it,
+    the draft among them. A place that is counted from the oldest message is `after message 3`.
+    """
+    if insertion_point < 0:
+        return f"depth {-insertion_point}"
+    return f"after message {insertion_point}" if insertion_point else "before message 1"
+
+
 _MARKS: tuple[tuple[object, CacheLifetime | None], ...] = (
     (False, None),
     (True, "5m"),
@@ -66,8 +76,9 @@ class PresetMessage:
     name: str = ""
     enabled: bool = True
     insertion_point: int | None = None
-    """Depth in the truncated history: 0 before the oldest message, n after the n-th, -1
-    after the newest, -2 before the newest. Clamped to the end it passes."""
+    """Place in the truncated history: 0 before the oldest message, n after the n-th, -1 after the
+    newest, -2 before the newest. Clamped to the end it passes. On the screen -2 is depth 2: the
+    newest message and the draft follow."""
     anchor_point: AnchorPoint | None = None
     anchor_target: str | None = None
     """Id of the anchor; None with an `anchor_point` means the history."""

@@ -346,7 +346,7 @@ def test_any_contributor_can_add_messages():
     envelope = build_context(inputs, lambda _: LETTERS, (authors_note, authors_note))
     assert order(envelope) == "NOTE User NOTE User U1 D"
     assert envelope.turns[0].origin == origin
-    assert envelope.turns[0].placement.rule.startswith("The author wants it. Its depth -2 is")
+    assert envelope.turns[0].placement.rule.startswith("The author wants it. Its depth 2 is")
     assert codes(envelope) == ["mine", "mine"]
 
 

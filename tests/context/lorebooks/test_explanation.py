@@ -126,7 +126,7 @@ def test_active_entries_have_tokens_and_budgets_say_what_is_used():
     [
         ({}, "before the history", "skeleton"),
         ({"position": "before_character"}, "before the history", "skeleton"),
-        ({"insertion_point": -2}, "depth -2", "depth"),
+        ({"insertion_point": -2}, "depth 2", "depth"),
         ({"anchor_point": "after"}, "after the history", "after"),
         ({"anchor_target": "world"}, "after “world”", "after"),
         ({"anchor_point": "before", "anchor_target": "world"}, "before “world”", "before"),

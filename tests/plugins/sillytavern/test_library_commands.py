@@ -26,7 +26,7 @@ def test_a_role_is_exported_as_a_card(home: Run, tmp_path: Path):
 
 
 ENTRY_SHOWN = """\
-   2  owl: fox  → depth -2, order 5, user
+   2  owl: fox  → depth 2, order 5, user
       · and none of “owl”, “elk”
       · probability 50 %
       · sticky 3 messages
@@ -51,7 +51,7 @@ def test_lorebooks_of_files_and_cards_are_listed_shown_and_exported(
     listed = json.loads(run(*folders, "lorebooks", "list", "--json").out)
     assert listed[0]["name"] == "town"
     assert listed[1]["place"] == "card of Ines Varga"
-    assert "fox  → depth -2" in run(*folders, "lorebooks", "show", "town").out
+    assert "fox  → depth 2" in run(*folders, "lorebooks", "show", "town").out
     assert run(*folders, "lorebooks", "show", "town").out.endswith(ENTRY_SHOWN)
     world = json.loads(run(*folders, "lorebooks", "export", "town").out)
     assert world["entries"]["0"]["depth"] == 2

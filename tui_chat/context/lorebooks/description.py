@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from tui_chat.context.rules import rules_of
 from tui_chat.models.lorebook import LorebookEntry, LorePosition, SecondaryLogic
-from tui_chat.models.preset import CHAT_HISTORY, Preset
+from tui_chat.models.preset import CHAT_HISTORY, Preset, depth_words
 
 LOGIC_WORDS: Mapping[SecondaryLogic, str] = {
     "and_any": "any of",
@@ -36,7 +36,7 @@ def describe_place(entry: LorebookEntry, *, by_position: bool = True) -> str:
     if by_position and entry.position in POSITION_WORDS:
         return POSITION_WORDS[entry.position]
     if entry.insertion_point is not None:
-        return f"depth {entry.insertion_point}"
+        return depth_words(entry.insertion_point)
     if entry.anchor_point is None and entry.anchor_target is None:
         return "before the history"
     is_history = entry.anchor_target in (None, CHAT_HISTORY)

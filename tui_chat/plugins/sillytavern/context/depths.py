@@ -88,4 +88,4 @@ def _placement(depth: int, count: int) -> Placement:
     rule = f"Its depth is {where} of the conversation."
     if count > 1:
         rule += f" The {count} messages of its order and role there are sent as one."
-    return Placement("depth", depth=-1 - depth, rule=rule, asked=-depth)
+    return Placement("depth", depth=-1 - depth, rule=rule, asked=-depth or None)

@@ -22,7 +22,7 @@ from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.common_prefix import common_prefix
 from tui_chat.models.envelope import ChatEnvelope, Dropped, Turn
 from tui_chat.models.message import MessageRole
-from tui_chat.models.preset import PresetMessage
+from tui_chat.models.preset import PresetMessage, depth_words
 from tui_chat.models.text import Origin, OriginKind
 from tui_chat.ui.areas.inspector.row_wrapping import counted, cut
 from tui_chat.ui.areas.inspector.view import InProtocol, InspectorState
@@ -340,7 +340,7 @@ def _placement(turn: Turn) -> str:
         case "before" | "after" if place.anchor:
             return f"{place.kind} {_anchor_name(place.anchor)}"
         case "depth":
-            return f"depth {place.depth if place.asked is None else place.asked}"
+            return "depth 0" if place.asked is None else depth_words(place.asked)
         case "draft" if turn.origin.kind is OriginKind.DRAFT:
             return "draft"
         case "skeleton" if place.anchor:
