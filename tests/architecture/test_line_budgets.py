@@ -26,7 +26,10 @@ BUDGETS: dict[str, tuple[int, str]] = {
         2_800,
         "the transcript, our own JSON, Markdown, HTML, HAR, the registry of formats",
     ),
-    "library": (3_500, "the user's files, read with places of faults and edited without loss"),
+    "library": (
+        3_600,
+        "the user's files, read with places of faults and edited without loss; recipes",
+    ),
     "models": (7_800, "the values, described once; model facts, prices, settings and their types"),
     "offline": (4_100, "the built-in models, and one writer for each of five protocols"),
     "plugins/salvage": (1_050, "reads pages of SQLite files that SQLite refuses"),

@@ -114,10 +114,10 @@ async def test_authoring_with_the_keyboard_only(tmp_path: Path) -> None:
         while pane.rows.chosen.message is not message(pane, "note"):
             await pilot.press("up")
         at_four = common(app)
-        await until(pilot, shows(inspector, "depth -4"))
+        await until(pilot, shows(inspector, "depth 4"))
         await pilot.press(*">>>")
         await until(pilot, lambda: message(pane, "note").insertion_point == -1)
-        await until(pilot, shows(inspector, "depth -1"))
+        await until(pilot, shows(inspector, "depth 1"))
         assert body(pane).index("(Softly.)") > body(pane).index("One?")
         # Once it was sent so, the cache has more.
         await pilot.press("escape")

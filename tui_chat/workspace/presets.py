@@ -157,12 +157,15 @@ class Presets:
 
     @reported(None)
     async def create(self, name: str) -> None:
-        """Create a preset that contains the history and nothing else, and use it."""
+        """Create a preset that contains the history and nothing else, and use it. Its system
+        messages stay where they are put, so that a reminder is where it looks to be.
+        """
         library = self.core.library
         if file_name(name) in library.names("presets"):
             raise InputError(f"There is a preset “{name}” already.")
         history = PresetMessage("history", "user", type="chat_history")
-        await self._use(library.save_preset(Preset(name, (history,)), name).stem)
+        preset = Preset(name, (history,), system_placement="in_place")
+        await self._use(library.save_preset(preset, name).stem)
 
     @reported(None)
     async def add(self, preset: Preset) -> None:

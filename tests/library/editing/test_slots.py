@@ -9,10 +9,11 @@ from hypothesis import strategies as st
 
 from tests.strategies import presets
 from tui_chat.library.editing import (
+    depth_fields,
+    depth_of,
     first_changed,
     next_slot,
     outline_preset,
-    place_like,
     put_in_slot,
     slots_for,
 )
@@ -39,16 +40,13 @@ def slots_passed(preset: Preset, index: int, step: int) -> list[str]:
 def test_a_message_moves_down_through_the_history() -> None:
     preset = Preset("p", (user_message("a"), HISTORY, user_message("note", insertion_point=-4)))
     assert slots_passed(preset, 0, 1) == [
-        "before the history",
-        "at depth 0",
+        "after message 1",
+        "at depth 4",  # before the note
+        "at depth 4",  # after it
+        "at depth 3",
+        "at depth 2",
         "at depth 1",
-        "at depth -4",
-        "at depth -4",
-        "at depth -3",
-        "at depth -2",
-        "at depth -1",
-        "after the history",
-        "in the list",
+        "at depth 0",
     ]
 
 
@@ -56,14 +54,37 @@ def test_a_message_moves_up_through_the_history() -> None:
     preset = Preset("p", (HISTORY, user_message("a"), user_message("b")))
     assert slots_passed(preset, 2, -1) == [
         "in the list",
-        "after the history",
-        "at depth -1",
-        "at depth -2",
         "at depth 1",
-        "at depth 0",
-        "before the history",
+        "at depth 2",
+        "after message 1",
         "in the list",
     ]
+
+
+def test_each_step_passes_one_row_and_keeps_the_kind_of_place() -> None:
+    place = user_message("world's", anchor_target="world")
+    end = user_message("end", anchor_target=CHAT_HISTORY)
+    preset = Preset("p", (user_message("a"), WORLD, place, HISTORY, user_message("b"), end))
+    assert slots_passed(preset, 0, 1) == [
+        "after “world”",  # before the one that is there
+        "after “world”",
+        "after message 1",
+        "at depth 2",
+        "at depth 1",
+        "at depth 0",
+        "at depth 0",
+        "in the list",
+    ]
+
+
+def test_depths_are_the_numbers_of_messages_that_follow() -> None:
+    for depth in (0, 1, 4):
+        message = replace(WORLD, type="message", **depth_fields(depth))
+        assert depth_of(message) == depth
+    assert depth_fields(2)["insertion_point"] == -2
+    assert depth_of(user_message("x", insertion_point=3)) is None
+    assert depth_of(user_message("x", anchor_target="world")) is None
+    assert depth_of(user_message("x")) is None
 
 
 @given(presets(), st.sampled_from((-1, 1)), st.data())
@@ -84,15 +105,6 @@ def test_each_step_advances_until_the_outline_ends(
         assert preset != before
         index = first_changed(before, preset, index)
     raise AssertionError("moves in a circle")
-
-
-def test_a_message_placed_like_a_row_has_its_anchor_and_order() -> None:
-    preset = Preset("p", (HISTORY, user_message("note", anchor_target=CHAT_HISTORY, order=3)))
-    row = outline_preset(preset).rows[-1]
-    new = place_like(PresetMessage("new", content="x"), row)
-    assert (new.role, new.anchor_target, new.order) == ("user", CHAT_HISTORY, 3)
-    anchor = replace(HISTORY, id="place", type="placeholder")
-    assert place_like(anchor, row) is anchor
 
 
 @given(presets(), st.data())
@@ -128,11 +140,11 @@ def test_a_message_put_in_a_slot_is_placed_there(preset: Preset, data: st.DataOb
         assert adjacent.message is neighbor
 
 
-def test_an_authors_note_moves_to_depth_minus_two() -> None:
+def test_an_authors_note_moves_to_depth_two() -> None:
     preset = Preset("p", (HISTORY, user_message("note", insertion_point=-4)))
     outline = outline_preset(preset)
     (slot,) = [s for s in slots_for(outline, preset.messages[1]) if s.depth == -2]
-    assert slot.description == "at depth -2"
+    assert slot.description == "at depth 2"
     assert put_in_slot(preset, 1, slot).messages[1].insertion_point == -2
 
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Literal
+from typing import Any, Literal
 
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.library.editing.edits import move_message
 from tui_chat.library.editing.outline import Outline, OutlineRow
-from tui_chat.models.preset import CHAT_HISTORY, Preset, PresetMessage
+from tui_chat.models.preset import CHAT_HISTORY, Preset, PresetMessage, depth_words
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,9 +32,11 @@ class Slot:
 
     @property
     def description(self) -> str:
-        """The slot in a few words: `at depth -2`, `after the history`."""
+        """The slot in a few words: `at depth 2`, `before the history`."""
         called = "the history" if self.anchor == CHAT_HISTORY else f"“{self.anchor}”"
         match self.kind:
+            case "after" if self.anchor == CHAT_HISTORY:
+                return "at depth 0"
             case "system":
                 return "among the system messages"
             case "list":
@@ -42,7 +44,8 @@ class Slot:
             case "before" | "after":
                 return f"{self.kind} {called}"
             case "depth":
-                return f"at depth {self.depth}"
+                depth = self.depth or 0
+                return f"at {depth_words(depth)}" if depth < 0 else depth_words(depth)
 
 
 def slots_for(outline: Outline, message: PresetMessage) -> tuple[Slot, ...]:
@@ -191,35 +194,80 @@ def put_in_slot(preset: Preset, index: int, slot: Slot) -> Preset:
 
 
 def next_slot(outline: Outline, index: int, step: int) -> Slot | None:
-    """Return the nearest slot above (`step` < 0) or below message `index` that changes the preset.
+    """Return the nearest slot above (`step` < 0) or below message `index` that moves it past
+    another row; None at the end of the outline.
 
-    None at the end of the outline.
+    Of several slots between two rows it is the one like the message's own place. The one between
+    the history's anchor and its oldest message is skipped: what is sent is as before the anchor.
     """
-    preset = outline.preset
-    slots = slots_for(outline, preset.messages[index])
-    at = outline.row_of(index)
-    row = outline.rows[at]
-    own = [n for n, slot in enumerate(slots) if slot.row in (at, at + 1) and _holds(slot, row)]
-    if step < 0:
-        first = own[0] if own else sum(slot.row <= at for slot in slots)
-        candidates = reversed(slots[:first])
-    else:
-        last = own[-1] + 1 if own else sum(slot.row <= at for slot in slots)
-        candidates = iter(slots[last:])
-    return next((slot for slot in candidates if put_in_slot(preset, index, slot) != preset), None)
+    preset, number = outline.preset, outline.row_of(index)
+    row = outline.rows[number]
+    gaps: dict[int, list[Slot]] = {}
+    for slot in slots_for(outline, preset.messages[index]):
+        is_ahead = slot.row < number if step < 0 else slot.row > number + 1
+        if is_ahead and (slot.depth != 0 or slot.neighbor is not None):
+            gaps.setdefault(slot.row, []).append(slot)
+    for gap in sorted(gaps, reverse=step < 0):
+        slot = min(gaps[gap], key=lambda slot: (not _is_like(slot, row), _rank(slot)))
+        if put_in_slot(preset, index, slot) != preset:
+            return slot
+    return None
 
 
-def _holds(slot: Slot, row: OutlineRow) -> bool:
-    """True if a message in the slot would have the placement of the row."""
-    match row.placement:
-        case "system":
-            return slot.kind == "system"
-        case "before" | "after":
-            return (slot.kind, slot.anchor) == (row.placement, row.anchor)
-        case "depth":
-            return (slot.kind, slot.depth) == ("depth", row.depth)
-        case _:
-            return slot.kind == "list"
+def nearest_slot(outline: Outline, message: PresetMessage, number: int) -> Slot | None:
+    """Return the slot behind row `number` for a new message, else the nearest one to it; None if it
+    can go nowhere but to the end of the list.
+    """
+    row = outline.rows[number] if 0 <= number < len(outline.rows) else None
+
+    def distance(slot: Slot) -> tuple[int, bool, int]:
+        is_like = row is not None and _is_like(slot, row)
+        return abs(slot.row - number - 1), not is_like, _rank(slot)
+
+    return min(slots_for(outline, message), key=distance, default=None)
+
+
+def _is_like(slot: Slot, row: OutlineRow) -> bool:
+    """True if a message in the slot would have the kind of place that a row has."""
+    if row.placement == "skeleton":
+        return slot.kind == "list"
+    if _counts_from_end(row.placement, row.anchor, row.depth):
+        return _counts_from_end(slot.kind, slot.anchor, slot.depth)
+    return (slot.kind, slot.anchor) == (row.placement, row.anchor)
+
+
+def _counts_from_end(kind: str, anchor: str, depth: int | None) -> bool:
+    """True for a place at a depth; the end of the history is depth 0."""
+    is_end = (kind, anchor) == ("after", CHAT_HISTORY)
+    return is_end or (kind == "depth" and depth is not None and depth < 0)
+
+
+def _rank(slot: Slot) -> int:
+    """Return how late a kind of place is chosen among those between two rows."""
+    if _counts_from_end(slot.kind, slot.anchor, slot.depth):
+        return 0
+    return ("list", "system", "after", "before", "depth").index(slot.kind) + 1
+
+
+def depth_of(message: PresetMessage) -> int | None:
+    """Return how many messages follow a message of the history, the draft among them; None for a
+    message that has another place.
+    """
+    point = message.insertion_point
+    if point is not None:
+        return -point if point < 0 else None
+    is_after = (message.anchor_point or "after") == "after"
+    target = message.anchor_target or (CHAT_HISTORY if message.anchor_point else None)
+    return 0 if is_after and target == CHAT_HISTORY else None
+
+
+def depth_fields(depth: int) -> dict[str, Any]:
+    """Return the fields of a message that `depth` messages follow: the end of the history for 0."""
+    return {
+        "insertion_point": -depth if depth else None,
+        "anchor_point": None if depth else "after",
+        "anchor_target": None if depth else CHAT_HISTORY,
+    }
 
 
 def first_changed(before: Preset, after: Preset, otherwise: int) -> int:
@@ -235,21 +283,3 @@ def first_changed(before: Preset, after: Preset, otherwise: int) -> int:
         by_id = {message.id: message for message in before.messages}
         new = [n for n, message in enumerate(after.messages) if by_id.get(message.id) != message]
     return next(iter(new), max(min(otherwise, len(after.messages) - 1), -1))
-
-
-def place_like(message: PresetMessage, row: OutlineRow | None) -> PresetMessage:
-    """Return a message with the role, depth, anchor and order of a row's message.
-
-    It is returned unchanged if it is an anchor, or the row has no message or an anchor.
-    """
-    other = row.message if row is not None else None
-    if message.is_anchor or other is None or other.is_anchor:
-        return message
-    return replace(
-        message,
-        role=other.role,
-        insertion_point=other.insertion_point,
-        anchor_point=other.anchor_point,
-        anchor_target=other.anchor_target,
-        order=other.order,
-    )

@@ -84,8 +84,10 @@ class EntriesDialog(Dialog[None]):
         Binding("slash", "filter", show=False),
     ]
 
-    def __init__(self, workspace: Workspace, place: BookPlace) -> None:
+    def __init__(self, workspace: Workspace, place: BookPlace, *, is_adding: bool = False) -> None:
+        """If `is_adding`, the form of a new entry is opened at once."""
         super().__init__()
+        self._is_adding = is_adding
         self._workspace = workspace
         self._place = place
         self._file: LorebookFile | None = None
@@ -105,6 +107,8 @@ class EntriesDialog(Dialog[None]):
 
     async def on_mount(self) -> None:
         await self.show_entries()
+        if self._is_adding and self._file is not None:
+            self.open_form(None)
 
     def on_resize(self) -> None:
         if self._file is not None:

@@ -27,7 +27,8 @@ class ChoiceField(Widget, can_focus=True):
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("left,up", "step(-1)", show=False),
-        Binding("right,down,space", "step(1)", show=False),
+        Binding("right,down", "step(1)", show=False),
+        Binding("space", "step(1, True)", show=False),
     ]
 
     @dataclass
@@ -77,12 +78,12 @@ class ChoiceField(Widget, can_focus=True):
             )
         )
 
-    def action_step(self, by: int) -> None:
-        """Choose the next word, round the end."""
+    def action_step(self, by: int, wraps: bool = False) -> None:
+        """Choose the next word; if it `wraps`, the first one after the last."""
         values = [value for value, _ in self._choices]
         if values:
             at = values.index(self.value) + by if self.value in values else 0
-            self._take(values[at % len(values)])
+            self._take(values[at % len(values) if wraps else min(max(at, 0), len(values) - 1)])
 
     def on_click(self, event: events.Click) -> None:
         at = 0
@@ -90,7 +91,7 @@ class ChoiceField(Widget, can_focus=True):
             at += cell_len(text)
             if event.x < at:
                 if self._folded:
-                    self.action_step(-1 if value == "<" else 1)
+                    self.action_step(-1 if value == "<" else 1, wraps=True)
                 else:
                     self._take(value)
                 return

@@ -19,9 +19,7 @@ async def test_policies_are_seen_and_changed_in_the_presets_form(tmp_path: Path)
         await press(pilot, "p")
         rows = {row.policy: row for row in pane.settings.query(PolicyRow)}
         assert set(rows) == {each.name for each in fields(Policies)}
-        depths, empty = rows["depths"].choice, rows["send_if_empty"].text
-        assert depths is not None
-        assert empty is not None
+        depths, empty = rows["depths"].field, rows["send_if_empty"].field
         depths.focus()
         await press(pilot, "right")
         assert policies_of(preset_of(pane)).depths == "joined"

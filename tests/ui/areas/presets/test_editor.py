@@ -51,7 +51,7 @@ async def test_the_list_mirrors_the_context(tmp_path: Path) -> None:
         assert shown[3].startswith("[x] user lore It rains.")
         assert "after world" in shown[3]
         assert "Chat history" in shown[4]
-        assert "depth -4" in shown[line_of(pane, "Note")]
+        assert "depth 4" in shown[line_of(pane, "Note")]
         # What it costs is what the request says it costs.
         app = pane.app
         composed = app.workspace.requests.compose("")  # type: ignore[attr-defined]
@@ -139,12 +139,12 @@ async def test_every_step_can_be_undone_and_redone(tmp_path: Path) -> None:
 async def test_notes_appear_under_their_messages_while_typing(tmp_path: Path) -> None:
     """What only the composing knows: macros, depths in the history there is, empty messages."""
     async with editing(tmp_path) as (pilot, pane):
-        assert lines(pane)[line_of(pane, "Note")].split()[-3:] == ["depth", "-4", "8"]
+        assert lines(pane)[line_of(pane, "Note")].split()[-3:] == ["depth", "4", "8"]
         pilot.app.query_one(Composer).focus()
         await say(pilot, "One?")
         pane.focus()
         note = line_of(pane, "Note")
-        assert "depth -4→oldest" in lines(pane)[note]
+        assert "depth 4→oldest" in lines(pane)[note]
         assert "usr One?" in lines(pane)[note + 1]
         await press(pilot, "enter", *" {{nope}}")
         at = line_of(pane, "system    rule")
@@ -195,8 +195,7 @@ async def test_depths_and_roles_by_keys(tmp_path: Path) -> None:
 async def test_a_new_message_appears_at_the_cursor(tmp_path: Path) -> None:
     async with editing(tmp_path) as (pilot, pane):
         pane.rows.light(4)
-        await press(pilot, "a")
-        await press(pilot, "enter")
+        await press(pilot, "a", *"message", "enter")
         assert pane.form.content.has_focus
         await press(pilot, *"Hear me")
         new = message(pane, "message")
@@ -212,7 +211,9 @@ async def test_an_anchor_can_be_added(tmp_path: Path) -> None:
     async with editing(tmp_path) as (pilot, pane):
         await press(pilot, "a", *"placeholder", "enter")
         assert message(pane, "placeholder").type == "placeholder"
-        await press(pilot, "tab", *"-2")
+        assert pane.form.rows["name"].field.has_focus
+        pane.form.rows["id"].field.focus()
+        await press(pilot, *"-2")
         assert "placeholder-2" in ids(pane)
 
 
@@ -256,13 +257,19 @@ async def test_the_form_changes_place_role_and_order(tmp_path: Path) -> None:
     async with editing(tmp_path) as (pilot, pane):
         pane.rows.light(2)
         await press(pilot, "enter")
-        pane.query_one("#form-kind").focus()
+        pane.query_one("#form-place").focus()
+        await press(pilot, "right", "left", "left", "left", "left", "left")
+        assert message(pane, "lore").anchor_target is None
+        assert pane.form.rows["place"].value == "list", "the arrows end at both ends"
         await press(pilot, "right")
         assert message(pane, "lore").insertion_point == -1
         pane.query_one("#form-depth").focus()
         await press(pilot, "backspace", "3")
         assert message(pane, "lore").insertion_point == -3
-        await press(pilot, "backspace", "backspace", "x")
+        await press(pilot, "backspace", "0")
+        lore = message(pane, "lore")
+        assert (lore.insertion_point, lore.anchor_point) == (None, "after")
+        await press(pilot, "backspace", "3", "backspace", "x")
         assert message(pane, "lore").insertion_point == -3
         assert pane.query_one("#form-depth").has_class("-invalid")
         pane.query_one("#form-order").focus()
@@ -271,7 +278,7 @@ async def test_the_form_changes_place_role_and_order(tmp_path: Path) -> None:
         await pilot.press("left")
         pane.query_one("#form-enabled").focus()
         await press(pilot, "right")
-        pane.query_one("#form-cache").focus()
+        pane.query_one("#form-cache_control").focus()
         await press(pilot, "right")
         assert "⛁ 5m" in lines(pane)[line_of(pane, "lore")]
         lore = message(pane, "lore")
@@ -479,9 +486,7 @@ async def test_all_choices_of_a_message_fit_beside_the_chat(tmp_path: Path) -> N
         assert enabled.region.right <= pane.form.region.right
 
 
-@pytest.mark.parametrize(
-    ("typed", "stays"), [("", -4), ("-", -4), ("abc", -4), ("12345678", 123456)]
-)
+@pytest.mark.parametrize(("typed", "stays"), [("", 4), ("-", 4), ("abc", 4), ("12345678", 123456)])
 async def test_a_number_that_is_not_taken_says_so(tmp_path: Path, typed: str, stays: int) -> None:
     async with editing(tmp_path) as (pilot, pane):
         await press(pilot, "end", "enter")
@@ -492,8 +497,8 @@ async def test_a_number_that_is_not_taken_says_so(tmp_path: Path, typed: str, st
         assert "a whole number" in str(note.render())
         assert f"it stays {stays}." in str(note.render())
         assert note.display
-        assert message(pane, "note").insertion_point == stays
-        await press(pilot, *["backspace"] * 9, "-", "2")
+        assert message(pane, "note").insertion_point == -stays
+        await press(pilot, *["backspace"] * 9, "2")
         assert message(pane, "note").insertion_point == -2
         assert "whole number" not in str(note.render())
 
@@ -502,7 +507,7 @@ async def test_keys_that_move_nothing_say_why(tmp_path: Path) -> None:
     async with editing(tmp_path) as (pilot, pane):
         await press(pilot, "K")
         assert "System messages go first" in told(pane)
-        assert "where they are put" in told(pane)
+        assert "in place" in told(pane)
         await press(pilot, "down", "greater_than_sign")
         assert "An anchor has no depth" in told(pane)
         await press(pilot, "end", *["J"] * 12)

@@ -192,6 +192,21 @@ class PresetsArea(Area):
         while place := await self.tui.push_screen_wait(LorebooksDialog(workspace)):
             await self.tui.push_screen_wait(EntriesDialog(workspace, place))
 
+    @work(group="dialog", exclusive=True)
+    async def action_add_lore(self) -> None:
+        """Write a lore entry in the first lorebook of the session, in a new one without any."""
+        from tui_chat.ui.dialogs.lorebooks import EntriesDialog
+        from tui_chat.workspace.lorebooks import BookPlace
+
+        workspace = await self.host.opened_workspace()
+        names, preset = workspace.state.lorebook_names, workspace.state.preset_name
+        try:
+            place = BookPlace(names[0]) if names else await workspace.lorebooks.create(preset)
+        except InputError as error:
+            self.show_error(error)
+        else:
+            await self.tui.push_screen_wait(EntriesDialog(workspace, place, is_adding=True))
+
     # --- files ---------------------------------------------------------------------------
 
     def check_file(self) -> None:
@@ -250,8 +265,7 @@ class PresetsArea(Area):
             case "use":
                 await self.tui.run_action("presets.choose_preset")
             case "new":
-                if new := await ask_line(app, "Name of the new preset"):
-                    await workspace.presets.create(new)
+                await self._create(workspace)
             case "copy":
                 if new := await ask_line(app, "Save as", f"{name} copy"):
                     await self._save(workspace, new)
@@ -285,6 +299,15 @@ class PresetsArea(Area):
                 await self._edit_file(workspace)
             case _:
                 pass
+
+    @work(group="dialog", exclusive=True)
+    async def action_new(self) -> None:
+        """Create a preset and use it."""
+        await self._create(await self.host.opened_workspace())
+
+    async def _create(self, workspace: Workspace) -> None:
+        if name := await ask_line(self.tui, "Name of the new preset"):
+            await workspace.presets.create(name)
 
     async def _ask_command(self, workspace: Workspace) -> str | None:
         """Ask for something to do with the preset or its file; only what is possible is offered."""

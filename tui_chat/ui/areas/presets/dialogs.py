@@ -5,7 +5,7 @@ or an export, in which equal sentences are counted.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from difflib import unified_diff
 
 from rich.text import Text
@@ -28,41 +28,55 @@ _COLORS = {Level.ERROR: "text-error", Level.WARNING: "text-warning", Level.INFO:
 _MOST_LINES = 2_000
 
 
-class ReportDialog(Dialog[None]):
-    """Shows sentences, the worst first."""
+class _TextDialog(Dialog[None]):
+    """Shows a long text."""
 
     DEFAULT_CSS = """
-    ReportDialog > Vertical { width: 110; max-height: 90%; }
-    ReportDialog VerticalScroll { height: auto; max-height: 100%; }
+    _TextDialog > Vertical { width: 110; max-height: 90%; }
+    _TextDialog VerticalScroll { height: auto; max-height: 100%; }
     """
 
-    def __init__(self, title: str, sentences: Sequence[tuple[Level, str]], nothing: str) -> None:
+    def __init__(self, title: str) -> None:
         super().__init__()
         self._title = title
-        self._sentences = Counter(sentences)
-        self._nothing = nothing
 
     def compose(self) -> ComposeResult:
         with Vertical() as box:
             set_title(box, one_line(self._title, 100))
             with VerticalScroll():
-                yield Static(self._text())
+                yield Static(self.text())
             yield Static("↑ ↓ scroll · Esc closes this", classes="hint")
 
     def on_mount(self) -> None:
         """Focus the lines, for keys to scroll."""
         self.query_one(VerticalScroll).focus()
 
-    def _text(self) -> Text:
-        variables = app_of(self).theme_variables
+    def text(self) -> Text:
+        raise NotImplementedError
+
+    def style(self, variable: str) -> str:
+        """Return the style of a color of the theme, without its opacity, which is not a style's."""
+        color = app_of(self).theme_variables.get(variable, "").split(" ")[0]
+        return color if color.startswith("#") else ""
+
+
+class ReportDialog(_TextDialog):
+    """Shows sentences, the worst first."""
+
+    def __init__(self, title: str, sentences: Sequence[tuple[Level, str]], nothing: str) -> None:
+        super().__init__(title)
+        self._sentences = Counter(sentences)
+        self._nothing = nothing
+
+    def text(self) -> Text:
+        """Return the sentences under the headings of their levels."""
         text = Text()
         shown = 0
         for level, heading in _HEADINGS.items():
             counts = {words: n for (each, words), n in self._sentences.items() if each is level}
             if not counts:
                 continue
-            color = variables.get(_COLORS[level], "").split(" ")[0]
-            text.append(f"{heading}\n", style=f"bold {color}" if color[:1] == "#" else "bold")
+            text.append(f"{heading}\n", style=f"bold {self.style(_COLORS[level])}".strip())
             for words, count in list(counts.items())[: _MOST_SENTENCES - shown]:
                 times = f"{count:,} × " if count > 1 else ""
                 text.append(f"· {times}{one_line(words, 400)}\n")
@@ -72,53 +86,28 @@ class ReportDialog(Dialog[None]):
         return text or Text(self._nothing)
 
 
-def difference(before: str, after: str) -> list[str]:
-    """Return the lines of a unified diff without its header; empty if the texts are equal."""
-    return list(_lines(before.splitlines(), after.splitlines()))
-
-
-def _lines(before: list[str], after: list[str]) -> Iterator[str]:
-    for number, line in enumerate(unified_diff(before, after, lineterm="", n=2)):
-        if number >= 2:  # skips the two file names
-            yield line
-
-
-class PresetDiff(Dialog[None]):
+class PresetDiff(_TextDialog):
     """Shows the difference of two presets."""
 
-    DEFAULT_CSS = """
-    PresetDiff > Vertical { width: 110; height: 90%; }
-    PresetDiff VerticalScroll { height: 1fr; max-height: 100%; }
-    """
-
     def __init__(self, title: str, before: str, after: str) -> None:
-        super().__init__()
-        self._title = title
-        self._found = difference(before, after)
+        super().__init__(title)
+        self._lines = difference(before, after)
 
-    def compose(self) -> ComposeResult:
-        with Vertical() as box:
-            set_title(box, self._title)
-            with VerticalScroll():
-                yield Static(self._text())
-            yield Static("Esc closes this", classes="hint")
-
-    def on_mount(self) -> None:
-        """Focus the lines, for keys to scroll."""
-        self.query_one(VerticalScroll).focus()
-
-    def _text(self) -> Text:
+    def text(self) -> Text:
+        """Return the lines that differ, with a few around them."""
         text = Text()
-        variables = app_of(self).theme_variables
-        colors = {"+": variables.get("text-success", ""), "-": variables.get("text-error", "")}
-        for line in self._found[:_MOST_LINES]:
-            shown = sanitize(line)
+        colors = {"+": "text-success", "-": "text-error"}
+        for line in self._lines[:_MOST_LINES]:
             if line.startswith("@@"):
                 text.append("⋯\n", style="dim")
             else:
-                # Theme colors may carry an opacity, which is not a style's.
-                style = colors.get(line[:1], "").split(" ")[0]
-                text.append(shown + "\n", style=style if style.startswith("#") else "")
-        if len(self._found) > _MOST_LINES:
-            text.append(f"and {len(self._found) - _MOST_LINES:,} lines more\n", style="dim")
-        return text if self._found else Text("They are the same.")
+                text.append(sanitize(line) + "\n", style=self.style(colors.get(line[:1], "")))
+        if len(self._lines) > _MOST_LINES:
+            text.append(f"and {len(self._lines) - _MOST_LINES:,} lines more\n", style="dim")
+        return text if self._lines else Text("They are the same.")
+
+
+def difference(before: str, after: str) -> list[str]:
+    """Return the lines of a unified diff without its header; empty if the texts are equal."""
+    lines = unified_diff(before.splitlines(), after.splitlines(), lineterm="", n=2)
+    return list(lines)[2:]  # without the two file names

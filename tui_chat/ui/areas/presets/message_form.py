@@ -1,200 +1,194 @@
-"""The form of a message: fields, placement, and its content with macro completion."""
+"""The form of a message: its content, and below it its fields in two columns."""
 
 from __future__ import annotations
 
-import re
 from contextlib import suppress
-from typing import Any, NamedTuple
+from typing import Any, ClassVar
 
-from rich.text import Text
-from textual import events, on
+from textual import on
 from textual.app import ComposeResult
-from textual.containers import Horizontal
+from textual.binding import Binding, BindingType
+from textual.containers import Grid, Horizontal
 from textual.content import Content
-from textual.widget import Widget
-from textual.widgets import Input, OptionList, Static, TextArea
-from textual.widgets.option_list import Option
+from textual.widgets import Input, Static, TextArea
 
-from tui_chat.context.macros.completion import MacroHelp, complete_macro
-from tui_chat.models.envelope import Note
-from tui_chat.models.preset import (
-    CHAT_HISTORY,
-    Preset,
-    PresetMessage,
-)
+from tui_chat.library.editing import depth_fields, depth_of
+from tui_chat.models.preset import CHAT_HISTORY, Preset, PresetMessage
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.text import clean
-from tui_chat.ui.areas.presets.form_fields import EditForm, FormField
+from tui_chat.ui.areas.presets.content_editor import ContentEditor
+from tui_chat.ui.areas.presets.form_fields import EditForm, FormRow
 from tui_chat.ui.areas.presets.row_drawing import display_name
 from tui_chat.ui.areas.presets.row_edits import placement_kind
 from tui_chat.ui.widgets.choice_field import ChoiceField
-from tui_chat.ui.widgets.safe_text import SafeTextArea
 
-_BEGUN = re.compile(r"\{\{([\w/]*)\Z")
+_LARGEST_NUMBER = 1_000_000
+"""Limit of depths and orders; more is a typing error."""
+_ROLES = (("system", "system"), ("user", "user"), ("assistant", "assistant"))
+_TYPES = (
+    ("message", "message"),
+    ("chat_history", "chat history"),
+    ("user_profile", "user profile"),
+    ("placeholder", "placeholder"),
+    ("example_dialogues", "examples"),
+)
+_PLACES = (
+    ("list", "in the list"),
+    ("depth", "at a depth"),
+    ("start", "from oldest"),
+    ("before", "before …"),
+    ("after", "after …"),
+)
+_CACHES = (("", "no mark"), ("5m", "5 minutes"), ("1h", "1 hour"))
+_DETAILS = {"before": "target", "after": "target", "start": "start", "depth": "depth"}
+"""The field that says more, by the kind of place."""
 
 
-class MacroList(OptionList, can_focus=False):
-    """The macros that complete the text; hidden if there are none."""
+class MessageForm(EditForm):
+    """Shows a message of a preset; posts every change."""
 
     DEFAULT_CSS = """
-    MacroList {
-        display: none;
-        height: auto;
-        max-height: 7;
-        border: none;
-        padding: 0;
-        background: $surface;
-        color: $foreground;
-        scrollbar-size-vertical: 1;
+    MessageForm {
+        #form-fields { grid-size: 2; grid-rows: 1; height: auto; }
+        #form-detail { height: 1; }
+        &.-anchor .-of-message { display: none; }
+        &.-anchor ContentEditor { display: none; }
     }
     """
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._offered: tuple[MacroHelp, ...] = ()
-
-    @property
-    def chosen(self) -> MacroHelp | None:
-        """The highlighted macro; None if nothing is offered."""
-        at = self.highlighted
-        return self._offered[at] if self.display and at is not None else None
-
-    def offer(self, macros: tuple[MacroHelp, ...]) -> None:
-        """Offer exactly these macros; hide the list if there are none."""
-        if macros != self._offered:
-            self._offered = macros
-            self.clear_options()
-            wide = max((len(macro.written) for macro in macros), default=0)
-            for macro in macros:
-                line = Text(macro.written.ljust(wide + 2), no_wrap=True)
-                line.append(macro.words, style="dim")
-                self.add_option(Option(line))
-            self.highlighted = 0 if macros else None
-        self.display = bool(macros)
-
-
-class ContentEditor(SafeTextArea):
-    """The text area of a message's content."""
-
-    DEFAULT_CSS = """
-    ContentEditor {
-        height: 1fr;
-        min-height: 3;
-        padding: 0 1;
-        border: none;
-        background: $surface;
-        scrollbar-size-vertical: 1;
-        &:focus { border: none; background: $foreground 7%; }
-    }
-    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+down", "preset_editor.step(1)", "Next", tooltip="The next message"),
+        Binding("ctrl+up", "preset_editor.step(-1)", show=False, tooltip="The message above"),
+    ]
 
     def __init__(self) -> None:
         super().__init__(
-            soft_wrap=True, tab_behavior="focus", highlight_cursor_line=False,
-            placeholder="What the model reads; {{ offers macros",
-        )  # fmt: skip
-        self.macros = MacroList()
-        """Mounted by the form, below the text."""
-        self.variables: tuple[str, ...] = ()
-        """The preset's variables, offered as macros."""
+            FormRow("name", "Name"),
+            FormRow("role", "Role", _ROLES),
+            FormRow("place", "Place", _PLACES),
+            FormRow("target", "At", ()),
+            FormRow("depth", "Depth", is_number=True, hint="follow it"),
+            FormRow("start", "After", is_number=True, hint="messages"),
+            FormRow("enabled", "Sent", (("on", "yes"), ("off", "no"))),
+            FormRow("order", "Order", is_number=True),
+            FormRow("cache_control", "Cache", _CACHES),
+            FormRow("type", "Type", _TYPES),
+            FormRow("id", "Id"),
+        )
+        self._preset = Preset("")
+        self.content = ContentEditor()
+        self._detail = Horizontal(id="form-detail", classes="-of-message")
+        self._fault_line = Static(classes="fault", id="form-note")
 
-    @on(TextArea.SelectionChanged)
-    def _ask(self) -> None:
-        begun = self._begun() if self.has_focus else None
-        self.macros.offer(() if begun is None else complete_macro(begun, self.variables))
+    @property
+    def message(self) -> PresetMessage | None:
+        """The message shown; None for none."""
+        return self.shown
 
-    def _begun(self) -> str | None:
-        row, column = self.cursor_location
-        match = _BEGUN.search(self.document[row][:column])
-        return match[1] if match else None
+    def compose(self) -> ComposeResult:
+        yield self.content
+        yield self.content.macros
+        yield self._fault_line
+        details = set(_DETAILS.values())
+        for key in ("place", "order"):
+            self.rows[key].add_class("-of-message")
+        with Grid(id="form-fields"):
+            for key, row in self.rows.items():
+                if key == "target":
+                    with self._detail:
+                        yield from (self.rows[detail] for detail in details)
+                elif key not in details:
+                    yield row
 
-    def on_blur(self) -> None:
-        self.macros.offer(())
+    def show(self, preset: Preset, index: int, saved: Preset) -> None:
+        """Show a message; text being typed is left alone, fields that are not saved are marked."""
+        self._preset, message = preset, preset.messages[index]
+        self.shown = message
+        self.border_title = Content(one_line(display_name(message), 60))
+        in_file = next((each for each in saved.messages if each.id == message.id), message)
+        self.set_class(message.is_anchor, "-anchor")
+        self._offer_places(preset, message)
+        with self.prevent(Input.Changed, TextArea.Changed):
+            for key, row in self.rows.items():
+                value = _shown(message, key)
+                row.show(value, is_changed=value != _shown(in_file, key))
+            if self.content.text != message.content:
+                self.content.load_text(message.content)
+                self.content.move_cursor(self.content.document.end)
+        self.content.variables = tuple(preset.variables)
+        self._show_faults()
 
-    async def _on_key(self, event: events.Key) -> None:
-        if self.macros.display and self._choose(event.key):
-            event.prevent_default()
-            event.stop()
+    def _offer_places(self, preset: Preset, message: PresetMessage) -> None:
+        """Offer the anchors that the message may be beside, and show the field for its place."""
+        kind = placement_kind(message)
+        anchors = {CHAT_HISTORY: "the history"}
+        anchors |= {m.anchor_id: display_name(m) for m in preset.messages if m.is_anchor}
+        target = message.anchor_target or CHAT_HISTORY
+        if any(m.type == "chat_history" and m.id == target for m in preset.messages):
+            anchors.setdefault(target, anchors[CHAT_HISTORY])  # the history by its own id
+        anchors.setdefault(target, f"{target} (no anchor)")
+        if kind != "before":  # after the history is depth 0
+            del anchors[CHAT_HISTORY]
+        for key, choices in (
+            ("target", tuple((key, one_line(name, 24)) for key, name in anchors.items())),
+            ("place", _PLACES if anchors else tuple(p for p in _PLACES if p[0] != "after")),
+        ):
+            field = self.rows[key].field
+            if isinstance(field, ChoiceField):
+                field.offer(choices, _shown(message, key))
+        for key in set(_DETAILS.values()):
+            self.rows[key].display = key == _DETAILS.get(kind)
 
-    def _choose(self, key: str) -> bool:
-        """Handle a key while macros are offered; return False if it means nothing here."""
-        match key:
-            case "down":
-                self.macros.action_cursor_down()
-            case "up":
-                self.macros.action_cursor_up()
-            case "escape":
-                self.macros.offer(())
-            case "tab" | "enter":
-                begun, chosen = self._begun(), self.macros.chosen
-                if begun is None or chosen is None:
-                    return False
-                row, column = self.cursor_location
-                line = self.document[row]
-                end = column + 2 * line.startswith("}}", column)
-                self.replace(chosen.written, (row, column - len(begun) - 2), (row, end))
-                self.macros.offer(())
-            case _:
-                return False
-        return True
+    def _show_faults(self) -> None:
+        """Show what is wrong with a field whose value is not taken."""
+        fault = ""
+        for row in self.rows.values():
+            if self.shown is not None and row.field.has_class("-invalid"):
+                try:
+                    self._changes(self.shown, row)
+                except ValueError as error:
+                    fault = str(error)
+        self._fault_line.update(Content(fault))
+        self._fault_line.display = bool(fault)
 
-    async def _on_paste(self, event: events.Paste) -> None:
-        event.prevent_default()
+    def field_changed(self, row: FormRow, key: str) -> None:
+        """Take the value of a row, or show what is wrong with it."""
+        if self.shown is None:
+            return
+        try:
+            changes = self._changes(self.shown, row)
+        except ValueError:
+            changes = {}
+        row.field.set_class(not changes, "-invalid")
+        self._show_faults()
+        self._post(changes, key)
+
+    @on(TextArea.Changed)
+    def _content_changed(self, event: TextArea.Changed) -> None:
         event.stop()
-        text = clean(event.text.replace("\r\n", "\n").replace("\r", "\n"))
-        if result := self._replace_via_keyboard(text, *self.selection):
-            self.move_cursor(result.end_location)
+        if self.shown is not None:
+            self._post({"content": clean(self.content.text)}, "content")
 
-    def action_undo(self) -> None:
-        """Undo in the text, or in the preset if nothing is left to undo."""
-        if self.history.undo_stack:
-            super().action_undo()
-        else:
-            self.call_later(self.run_action, "preset_editor.undo")
+    def _post(self, changes: dict[str, Any], key: str) -> None:
+        if any(getattr(self.shown, name) != value for name, value in changes.items()):
+            self.post_change(changes, key)
 
-
-_LARGEST_NUMBER = 1_000_000
-"""Limit of depths and orders in both directions; more is a typing error."""
-
-
-class MessageField(NamedTuple):
-    """A field of the form: what it shows of a message, and what a typed or chosen value changes."""
-
-    id: str
-    attribute: str
-    """The name of a message's attribute; `placement` stands for several of them."""
-    choices: tuple[tuple[str, str], ...] | None = None
-    """The values that can be chosen, with their labels; None for a text."""
-    is_folded: bool = False
-    """True if only the chosen label is shown."""
-    is_number: bool = False
-
-    def widget(self) -> FormField | ChoiceField:
-        """Return its widget."""
-        id = f"form-{self.id}"
-        if self.choices is not None:
-            return ChoiceField(self.choices, id=id, folded=self.is_folded)
-        placeholder, classes = ("", "-number") if self.is_number else (self.id, "")
-        return FormField(placeholder=placeholder, id=id, classes=classes, select_on_focus=False)
-
-    def shown(self, message: PresetMessage) -> str:
-        """Return the value of a message."""
-        match self.attribute:
-            case "placement":
-                return placement_kind(message)
-            case "enabled":
-                return "on" if message.enabled else "off"
-            case attribute:
-                value = getattr(message, attribute)
-                return "" if value is None else str(value)
-
-    def changes(self, message: PresetMessage, value: str) -> dict[str, Any]:
-        """Return the attributes of a message that a value gives. Raises ValueError with a sentence
-        about a text that is not accepted.
+    def _changes(self, message: PresetMessage, row: FormRow) -> dict[str, Any]:
+        """Return the attributes of a message that the value of a row gives. Raises ValueError with
+        a sentence about a value that is not accepted.
         """
-        match self.attribute:
-            case "placement":
-                return placement_fields(message, value)
+        value = clean(row.value)
+        match row.key:
+            case "place":
+                return self._place_fields(message, value)
+            case "target":
+                return {"anchor_target": value}
+            case "depth":
+                return depth_fields(_number(message, row.key, value, least=0))
+            case "start":
+                return {"insertion_point": _number(message, row.key, value, least=0)}
+            case "order":
+                return {"order": _number(message, row.key, value or "0", least=-_LARGEST_NUMBER)}
             case "enabled":
                 return {"enabled": value == "on"}
             case "cache_control":
@@ -203,174 +197,47 @@ class MessageField(NamedTuple):
                 raise ValueError(f"An id cannot be empty; it stays “{one_line(message.id, 40)}”.")
             case "id":
                 return {"id": value.strip()}
-            case attribute if self.is_number:
-                with suppress(ValueError):
-                    if abs(number := int(value or "0" * (attribute == "order"))) <= _LARGEST_NUMBER:
-                        return {attribute: number}
-                limit = f"from -{_LARGEST_NUMBER:,} to {_LARGEST_NUMBER:,}"
-                stays = f"it stays {getattr(message, attribute)}."
-                raise ValueError(f"{self.id.title()}: a whole number {limit}; {stays}")
-            case attribute:
-                return {attribute: value}
+            case key:
+                return {key: value}
+
+    def _place_fields(self, message: PresetMessage, kind: str) -> dict[str, Any]:
+        """Return the fields that give a message another kind of place."""
+        others = [m.id for m in self._preset.messages if m.is_anchor and m.type != "chat_history"]
+        target, point = message.anchor_target or CHAT_HISTORY, message.insertion_point or 0
+        if kind == "after" and target == CHAT_HISTORY:
+            target = next(iter(others), CHAT_HISTORY)
+        if kind == "depth":
+            return depth_fields(1)
+        beside = kind in ("before", "after")
+        return {
+            "insertion_point": max(point, 0) if kind == "start" else None,
+            "anchor_point": kind if beside else None,
+            "anchor_target": target if beside else None,
+        }
 
 
-def placement_fields(message: PresetMessage, kind: str) -> dict[str, Any]:
-    """Return the fields that give a message another kind of placement."""
-    beside = kind in ("before", "after")
-    depth = message.insertion_point
-    return {
-        "insertion_point": (-1 if depth is None else depth) if kind == "depth" else None,
-        "anchor_point": kind if beside else None,
-        "anchor_target": (message.anchor_target or CHAT_HISTORY) if beside else None,
-    }
+def _shown(message: PresetMessage, key: str) -> str:
+    """Return the text or the chosen value of a field."""
+    value: object
+    match key:
+        case "place":
+            value = placement_kind(message)
+        case "target":
+            value = message.anchor_target or CHAT_HISTORY
+        case "depth":
+            value = depth_of(message)
+        case "start":
+            value = message.insertion_point if placement_kind(message) == "start" else None
+        case "enabled":
+            value = "on" if message.enabled else "off"
+        case _:
+            value = getattr(message, key)
+    return "" if value is None else str(value)
 
 
-_ROLES = (("system", "system"), ("user", "user"), ("assistant", "assistant"))
-_TYPES = (
-    ("message", "message"),
-    ("chat_history", "chat history"),
-    ("user_profile", "user profile"),
-    ("placeholder", "placeholder"),
-    ("example_dialogues", "example dialogues"),
-)
-_PLACES = (("list", "in the list"), ("before", "before"), ("after", "after"), ("depth", "depth"))
-_CACHES = (("", "no cache mark"), ("5m", "cache 5 min"), ("1h", "cache 1 h"))
-
-FIELDS = (
-    MessageField("name", "name"),
-    MessageField("id", "id"),
-    MessageField("cache", "cache_control", _CACHES, is_folded=True),
-    MessageField("role", "role", _ROLES),
-    MessageField("type", "type", _TYPES, is_folded=True),
-    MessageField("enabled", "enabled", (("on", "on"), ("off", "off"))),
-    MessageField("kind", "placement", _PLACES),
-    MessageField("at", "anchor_target", (), is_folded=True),
-    MessageField("depth", "insertion_point", is_number=True),
-    MessageField("order", "order", is_number=True),
-)
-
-
-class MessageForm(EditForm):
-    """Shows a message of a preset; posts every change."""
-
-    DEFAULT_CSS = """
-    MessageForm {
-        #form-note { height: auto; max-height: 2; color: $foreground 70%; padding: 0 1; }
-        #form-note.-fault { color: $text-error; }
-        &.-anchor #form-place, &.-anchor ContentEditor { display: none; }
-        #form-at, #form-depth, #form-depth-label { display: none; }
-        &.-beside #form-at { display: block; }
-        &.-deep #form-depth { display: block; }
-    }
-    """
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.message: PresetMessage | None = None
-        """The message shown."""
-        self.content = ContentEditor()
-        self._widgets = {field.id: field.widget() for field in FIELDS}
-        self._note = Static(id="form-note")
-        self._notes = ""
-        """The notes of the message shown."""
-
-    def compose(self) -> ComposeResult:
-        with Horizontal():
-            yield Static("Name", classes="label")
-            yield self._widgets["name"]
-            yield Static("Id", classes="label")
-            yield self._widgets["id"]
-            yield self._widgets["cache"]
-        with Horizontal():
-            yield self._widgets["role"]
-            yield Static("·", classes="label")
-            yield self._widgets["type"]
-            yield self._widgets["enabled"]
-        with Horizontal(id="form-place"):
-            yield self._widgets["kind"]
-            yield self._widgets["at"]
-            yield self._widgets["depth"]
-            yield Static("order", classes="label")
-            yield self._widgets["order"]
-        yield self._note
-        yield self.content
-        yield self.content.macros
-
-    def show(self, preset: Preset, index: int, notes: tuple[Note, ...]) -> None:
-        """Show a message; text being typed is left alone."""
-        self.message = message = preset.messages[index]
-        anchors = {CHAT_HISTORY: "the history"}
-        anchors |= {m.anchor_id: display_name(m) for m in preset.messages if m.is_anchor}
-        target = message.anchor_target or CHAT_HISTORY
-        if any(m.type == "chat_history" and m.id == target for m in preset.messages):
-            anchors.setdefault(target, anchors[CHAT_HISTORY])  # the history by its own id
-        anchors.setdefault(target, f"{target} (no anchor)")
-        place = placement_kind(message)
-        named = tuple((key, one_line(name, 24)) for key, name in anchors.items())
-        self.set_class(message.is_anchor, "-anchor")
-        self.set_class(place in ("before", "after"), "-beside")
-        self.set_class(place == "depth", "-deep")
-        with self.prevent(Input.Changed, TextArea.Changed):
-            for field in FIELDS:
-                match self._widgets[field.id]:
-                    case FormField() as widget:
-                        widget.fill(field.shown(message))
-                    case ChoiceField() as widget if field.id == "at":
-                        widget.offer(named, target)
-                    case ChoiceField() as widget:
-                        widget.choose(field.shown(message))
-            if self.content.text != message.content:
-                self.content.load_text(message.content)
-                self.content.move_cursor(self.content.document.end)
-        self.content.variables = tuple(preset.variables)
-        self._notes = "\n".join(one_line(note.sentence) for note in notes[:2])
-        self._show_note(self._fault())
-
-    def _show_note(self, fault: str) -> None:
-        """Show what is wrong with a field, else the notes of the message."""
-        self._note.set_class(bool(fault), "-fault")
-        self._note.display = bool(fault or self._notes)
-        self._note.update(Content(fault or self._notes))
-
-    def _fault(self) -> str:
-        """Return a sentence about a field whose value is not taken; empty if all are."""
-        for field in FIELDS:
-            widget = self._widgets[field.id]
-            if self.message is not None and widget.has_class("-invalid"):
-                try:
-                    field.changes(self.message, clean(widget.value))
-                except ValueError as fault:
-                    return str(fault)
-        return ""
-
-    @on(TextArea.Changed)
-    def _content_changed(self, event: TextArea.Changed) -> None:
-        event.stop()
-        self._post({"content": clean(self.content.text)}, "content")
-
-    @on(Input.Changed)
-    def _field_changed(self, event: Input.Changed) -> None:
-        event.stop()
-        field, message = self._field_of(event.input), self.message
-        if message is None:
-            return
-        try:
-            changes = field.changes(message, clean(event.value))
-        except ValueError:
-            changes = {}
-        event.input.set_class(not changes, "-invalid")
-        self._show_note(self._fault())
-        self._post(changes, next(iter(changes), ""))
-
-    @on(ChoiceField.ChoiceMade)
-    def _chosen(self, event: ChoiceField.ChoiceMade) -> None:
-        event.stop()
-        if self.message is not None:
-            self._post(self._field_of(event.field).changes(self.message, event.value))
-
-    def _field_of(self, widget: Widget) -> MessageField:
-        return next(field for field in FIELDS if self._widgets[field.id] is widget)
-
-    def _post(self, changes: dict[str, Any], key: str = "") -> None:
-        if any(getattr(self.message, name) != value for name, value in changes.items()):
-            self.post_change(changes, key)
+def _number(message: PresetMessage, key: str, typed: str, least: int) -> int:
+    with suppress(ValueError):
+        if least <= (number := int(typed)) <= _LARGEST_NUMBER:
+            return number
+    limits = f"a whole number from {least:,} to {_LARGEST_NUMBER:,}"
+    raise ValueError(f"{key.title()}: {limits}; it stays {_shown(message, key)}.")

@@ -15,14 +15,16 @@ from textual.widgets import Input, Static
 
 from tui_chat.compose import Composed
 from tui_chat.library.editing import (
+    RECIPES,
     EditHistory,
     OutlineRow,
+    add_from_recipe,
     change_message,
     first_changed,
     outline_preset,
     put_in_slot,
 )
-from tui_chat.models.preset import PresetMessage
+from tui_chat.models.preset import Preset, PresetMessage
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.text import Origin, OriginKind
 from tui_chat.ui.actions import UNDO_KEYS
@@ -32,7 +34,6 @@ from tui_chat.ui.areas.presets.message_form import MessageForm
 from tui_chat.ui.areas.presets.request_facts import NO_FACTS, facts_of
 from tui_chat.ui.areas.presets.row_drawing import display_name
 from tui_chat.ui.areas.presets.row_edits import (
-    KINDS,
     after_delete,
     edit_for,
     keep_shown_order,
@@ -40,7 +41,6 @@ from tui_chat.ui.areas.presets.row_edits import (
     quoted,
     switch_heading,
     why_not_moved,
-    with_new,
 )
 from tui_chat.ui.areas.presets.rows import PresetRows
 from tui_chat.ui.areas.presets.settings_form import SettingsForm
@@ -67,8 +67,7 @@ class PresetPane(Vertical):
         }
         &.-form.-of-message MessageForm, &.-form.-of-preset SettingsForm { display: block; }
         &.-form EditForm { height: 2fr; }
-        &.-form #preset-status { display: none; }
-        &.-form.-done #preset-status { display: block; }
+        &.-form.-tall EditForm { height: 1fr; }
         &.-form.-low PresetRows { max-height: 4; }
         &.-wide #preset-body { layout: horizontal; }
         &.-wide EditForm { border-top: none; border-left: solid $foreground 20%; }
@@ -192,6 +191,7 @@ class PresetPane(Vertical):
         """Put the form beside the list if there is room; make the list low if not."""
         self.set_class(self.size.width >= 110, "-wide")
         self.set_class(self.size.height < 20, "-low")
+        self.set_class(self.size.height >= 30, "-tall")
 
     def show_step(self, edits: EditHistory, at: int) -> None:
         """Show the preset after an edit, the cursor on the message with list index `at`."""
@@ -302,14 +302,18 @@ class PresetPane(Vertical):
             self.settings.show(self.edits.preset, self.edits.saved)
             return
         if self.edits is not None and row is not None and row.index >= 0:
-            self.form.show(self.edits.preset, row.index, row.notes)
+            self.form.show(self.edits.preset, row.index, self.edits.saved)
 
     def action_close_form(self) -> None:
         """Close the form, and return to the list from it."""
         if self.form.has_focus_within or self.settings.has_focus_within:
             self.screen.set_focus(self.rows)  # before the focused field is hidden
         self.remove_class("-form")
-        self.form.message = None
+        self.form.shown = None
+
+    def action_step(self, step: int) -> None:
+        """Go to the next message, or the one above, and stay in the form."""
+        self.rows.action_move(step)
 
     def action_filter(self) -> None:
         self.add_class("-filter")
@@ -337,7 +341,7 @@ class PresetPane(Vertical):
             return None
         return self.edits.preset.messages[self.index]
 
-    def action_edit(self, action: str) -> None:
+    def action_edit(self, action: str, depth: int = 0) -> None:
         """Make an edit of the message under the cursor: see `row_edits.edit_for`."""
         edits, index, outline = self.edits, self.index, self.rows.outline
         if self.message is None or edits is None or outline is None:
@@ -351,7 +355,7 @@ class PresetPane(Vertical):
                 self._switched_off[heading] = on
             self._take(edits.record(edit.preset, edit.label), index)
             return
-        edit = edit_for(outline, index, action)
+        edit = edit_for(outline, index, action, depth)
         if edit is None:
             self.show_status(why_not_moved(outline, index, action))
             app_of(self).bell()
@@ -378,13 +382,18 @@ class PresetPane(Vertical):
         if self.edits is None:
             app_of(self).bell()
             return
-        choices = [Choice(kind, label, detail) for kind, label, detail in KINDS]
-        app_of(self).push_screen(ChoiceDialog("Add what?", choices, "message"), self._add)
+        choices = [Choice(recipe.id, recipe.label, recipe.detail) for recipe in RECIPES]
+        app_of(self).push_screen(ChoiceDialog("Add", choices, RECIPES[0].id), self._add)
 
-    def _add(self, kind: str | None) -> None:
-        if self.edits is not None and kind is not None:
-            after = with_new(self.edits.preset, self.rows.chosen, kind)
-            self._take(self.edits.record(after, f"add a {kind}"))
+    async def _add(self, recipe: str | None) -> None:
+        """Add what was chosen, the cursor in its text."""
+        outline = self.rows.outline
+        if recipe == "lore":
+            await self.run_action("presets.add_lore")
+        elif recipe is not None and self.edits is not None and outline is not None:
+            after = add_from_recipe(outline, self.rows.cursor, recipe)
+            label = next(each.label for each in RECIPES if each.id == recipe)
+            self._take(self.edits.record(after, f"add “{label}”"))
             self.action_open()
 
     async def action_back(self) -> None:
@@ -407,11 +416,7 @@ class PresetPane(Vertical):
         """Replace the content of a message, as one edit; return False if it is gone meanwhile."""
         if self.edits is None:
             return False
-        messages = self.edits.preset.messages
-        there = (n for n, each in enumerate(messages) if each is message)
-        index = next(there, None)
-        if index is None:  # edited meanwhile: find it by its id
-            index = next((n for n, each in enumerate(messages) if each.id == message.id), None)
+        index = _index_of(self.edits.preset, message)
         if index is None:
             return False
         after = change_message(self.edits.preset, index, content=content)
@@ -427,15 +432,14 @@ class PresetPane(Vertical):
             self._change_message(self.edits, event)
 
     def _change_message(self, edits: EditHistory, event: EditForm.FieldsChanged) -> None:
-        index = self.index
-        if index < 0 or self.form.message is None:
+        index = _index_of(edits.preset, event.shown)
+        if index is None:
             return
         message = edits.preset.messages[index]
-        if message is not self.form.message:
-            return  # the cursor moved on before this arrived
         after = change_message(edits.preset, index, **event.fields)
         key = f"{index} {event.key}" if event.key else ""
-        self._take(edits.record(after, f"edit {quoted(message)}", key), index)
+        is_here = self.form.message is None or event.shown is self.form.message
+        self._take(edits.record(after, f"edit {quoted(message)}", key), index if is_here else None)
 
     def _change_settings(self, edits: EditHistory, event: EditForm.FieldsChanged) -> None:
         after, words = replace(edits.preset, **event.fields), ""
@@ -459,3 +463,13 @@ class PresetPane(Vertical):
         index = first_changed(before.preset, edits.preset, self.index) if at is None else at
         self.show_step(edits, index)
         self.post_message(self.Edited(self.shown_name, edits))
+
+
+def _index_of(preset: Preset, message: PresetMessage) -> int | None:
+    """Return the list index of a message that may be edited meanwhile; None if it is gone."""
+    messages = preset.messages
+    same = (n for n, each in enumerate(messages) if each is message)
+    index = next(same, None)
+    if index is None:
+        index = next((n for n, each in enumerate(messages) if each.id == message.id), None)
+    return index

@@ -10,7 +10,7 @@ from tui_chat.analysis.unsent_messages import only_on, sets
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.library.editing import MessageGroup, Outline, OutlineRow
 from tui_chat.models.envelope import Level, Turn
-from tui_chat.models.preset import CHAT_HISTORY, PresetMessage
+from tui_chat.models.preset import CHAT_HISTORY, PresetMessage, depth_words
 from tui_chat.models.sanitize import one_line
 from tui_chat.ui.areas.presets.request_facts import RequestFacts
 from tui_chat.ui.widgets.row_list import clipped
@@ -279,13 +279,15 @@ def _place(row: OutlineRow, names: dict[str, str], *, is_clamped: bool) -> str:
     match row.placement:
         case "system":
             return "first"
+        case "after" if row.anchor == CHAT_HISTORY:
+            return f"depth 0{order}"
         case "before" | "after":
             at = "history" if row.anchor == CHAT_HISTORY else names.get(row.anchor, row.anchor)
             return f"{row.placement} {clipped(one_line(at, 40), 14)}{order}"
         case "depth":
             end = "→oldest" if (row.depth or 0) < 0 else "→newest"
             end = end if is_clamped else ""
-            return f"depth {row.depth}{end}{order}"
+            return f"{depth_words(row.depth or 0)}{end}{order}"
         case "unplaced":
             return only_on(message.triggers) if message.triggers else "not placed"
         case _:

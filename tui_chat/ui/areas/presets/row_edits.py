@@ -11,12 +11,12 @@ from tui_chat.library.editing import (
     MessageGroup,
     Outline,
     OutlineRow,
-    add_message,
     change_message,
+    depth_fields,
+    depth_of,
     duplicate_message,
     groups_of,
     next_slot,
-    place_like,
     put_in_slot,
     remove_message,
     switch_group,
@@ -27,17 +27,10 @@ from tui_chat.models.preset import (
     CacheLifetime,
     Preset,
     PresetMessage,
-    PresetMessageType,
+    depth_words,
 )
 from tui_chat.models.sanitize import one_line
 
-KINDS: tuple[tuple[PresetMessageType, str, str], ...] = (
-    ("message", "Message", "something to send"),
-    ("chat_history", "Chat history", "anchor: where the conversation goes"),
-    ("user_profile", "User profile", "anchor: where the profile goes"),
-    ("placeholder", "Placeholder", "anchor: a place for others to stand at"),
-    ("example_dialogues", "Example dialogues", "anchor: where the character's examples go"),
-)
 _NEXT_MARK: dict[CacheLifetime | None, CacheLifetime | None] = {None: "5m", "5m": "1h", "1h": None}
 _ROLES: tuple[MessageRole, ...] = ("system", "user", "assistant")
 
@@ -62,8 +55,10 @@ def switch_heading(
     return LabeledEdit(switch_group(preset, group, before), f"{word} the group “{name}”"), on
 
 
-def edit_for(outline: Outline, index: int, action: str) -> LabeledEdit | None:
-    """Return the edit that an action makes; None if it changes nothing here."""
+def edit_for(outline: Outline, index: int, action: str, depth: int = 0) -> LabeledEdit | None:
+    """Return the edit that an action makes, `depth` that of the action `depth`; None if it changes
+    nothing here.
+    """
     preset = outline.preset
     message = preset.messages[index]
     name = quoted(message)
@@ -90,47 +85,50 @@ def edit_for(outline: Outline, index: int, action: str) -> LabeledEdit | None:
             lifetime = _NEXT_MARK[message.cache_control]
             words = f"mark {name} for {lifetime}" if lifetime else f"take the mark off {name}"
             return LabeledEdit(change_message(preset, index, cache_control=lifetime), words)
-        case "higher" | "lower":
-            return _change_depth(preset, index, -1 if action == "higher" else 1)
+        case "earlier" | "later" | "depth":
+            return _move_in_history(preset, index, action, depth)
         case _:
             return None
 
 
-def _change_depth(preset: Preset, index: int, by: int) -> LabeledEdit | None:
-    """Change the depth of a message by a step; it keeps the end that it counts from.
-
-    A message without a depth gets -1.
+def _move_in_history(preset: Preset, index: int, action: str, depth: int) -> LabeledEdit | None:
+    """Move a message to a depth, or by one message of the history; it keeps the end that it counts
+    from. A message that is not in the history goes to depth 1.
     """
-    message = preset.messages[index]
-    depth = message.insertion_point
+    message, step = preset.messages[index], {"earlier": 1, "later": -1}.get(action, 0)
     if message.is_anchor:
         return None
-    if depth is None:
-        fields = {"insertion_point": -1, "anchor_point": None, "anchor_target": None}
-    elif (depth < 0) != (depth + by < 0):
+    point, old = message.insertion_point, depth_of(message)
+    if step and point is not None and point >= 0:
+        point = point - step
+        if point < 0:
+            return None
+        after = change_message(preset, index, insertion_point=point)
+        return LabeledEdit(after, f"move {quoted(message)} {depth_words(point)}")
+    if step:
+        depth = 1 if old is None else old + step
+    if depth < 0:
         return None
-    else:
-        fields = {"insertion_point": depth + by}
-    after = change_message(preset, index, **fields)
-    return LabeledEdit(after, f"move {quoted(message)} to depth {fields['insertion_point']}")
+    after = change_message(preset, index, **depth_fields(depth))
+    return LabeledEdit(after, f"move {quoted(message)} to depth {depth}")
 
 
 def why_not_moved(outline: Outline, index: int, action: str) -> str:
     """Return why a key moves a message nowhere, and what would; empty for other actions."""
     row = outline.rows[outline.row_of(index)]
-    if row.message is None or action not in ("up", "down", "higher", "lower"):
+    if row.message is None or action not in ("up", "down", "earlier", "later", "depth"):
         return ""
     if row.placement == "system" and action in ("up", "down"):
         return (
             "System messages go first, in their order; this is the "
             f"{'first' if action == 'up' else 'last'} one. "
-            "p, “System messages: where they are put” lets it go elsewhere."
+            "p, “System messages: in place” lets it go elsewhere."
         )
-    if row.message.is_anchor and action in ("higher", "lower"):
+    if row.message.is_anchor and action in ("earlier", "later", "depth"):
         return "An anchor has no depth: it stands in the list."
-    if action in ("higher", "lower"):
-        end = "before the oldest" if (row.message.insertion_point or 0) >= 0 else "after the newest"
-        return f"It stands {end} message; the form has depths that count from the other end."
+    if action in ("earlier", "later"):
+        end = "before the oldest message" if action == "earlier" else "at the end"
+        return f"It stands {end} already."
     return f"There is no other place {'above' if action == 'up' else 'below'} it."
 
 
@@ -166,15 +164,6 @@ def after_delete(outline: Outline, index: int) -> int:
     return nearest - (nearest > index)
 
 
-def with_new(preset: Preset, row: OutlineRow | None, kind: str) -> Preset:
-    """Return the preset with a new message or anchor after the one under the cursor."""
-    at = row.index + 1 if row is not None and row.index >= 0 else None
-    message_type: PresetMessageType = next(each for each, _, _ in KINDS if each == kind)
-    if message_type == "message":
-        return add_message(preset, place_like(PresetMessage("message", "user"), row), at)
-    return add_message(preset, PresetMessage(message_type, "user", type=message_type), at)
-
-
 def placement_sentence(row: OutlineRow, names: Mapping[str, str]) -> str:
     """Return a sentence about where a row is placed; `names` are those of the anchors, by id."""
     message = row.message
@@ -184,10 +173,12 @@ def placement_sentence(row: OutlineRow, names: Mapping[str, str]) -> str:
     match row.placement:
         case "system":
             words = "System messages go first, in their order."
+        case "after" if depth_of(message) == 0:
+            words = _depth_sentence(message)
         case "before" | "after":
             words = f"It is anchored {row.placement} {at}."
         case "depth":
-            words = f"It is in the history at depth {row.depth}."
+            words = _depth_sentence(message)
         case "anchor":
             words = f"Messages can be anchored before or after “{message.anchor_id}”."
         case "unplaced" if message.triggers:
@@ -199,15 +190,32 @@ def placement_sentence(row: OutlineRow, names: Mapping[str, str]) -> str:
     return f"Off. Once on: {words[0].lower()}{words[1:]}" if row.disabled else words
 
 
+def _depth_sentence(message: PresetMessage) -> str:
+    match depth_of(message):
+        case None:
+            words = depth_words(message.insertion_point or 0)
+            return f"It stands {words} of the history, counted from the oldest."
+        case 0:
+            return "Depth 0: nothing of the chat follows it."
+        case 1:
+            return "Depth 1: one message follows it, the one that you type."
+        case depth:
+            return f"Depth {depth}: {depth} messages follow it, with the one that you type."
+
+
 def quoted(message: PresetMessage) -> str:
     """Return the name of a message in the undo list."""
     return f"“{one_line(message.name or message.id, 40)}”"
 
 
 def placement_kind(message: PresetMessage) -> str:
-    """Return the kind of a message's place: `list`, `before`, `after` or `depth`."""
-    if message.insertion_point is not None:
+    """Return the kind of a message's place: `list`, `before`, `after`, `depth` (counted from the
+    end) or `start` (from the oldest message).
+    """
+    if depth_of(message) is not None:
         return "depth"
+    if message.insertion_point is not None:
+        return "start"
     if message.anchor_point is None and message.anchor_target is None:
         return "list"
     return message.anchor_point or "after"

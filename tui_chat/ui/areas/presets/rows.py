@@ -82,52 +82,40 @@ class PresetRows(RowList):
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("g", "first", show=False),
-        Binding("G", "last", show=False),
         Binding("enter", "preset_editor.open", "Edit", tooltip="Edit the message"),
-        Binding(
-            "space",
-            "preset_editor.edit('enable')",
-            "On/off",
-            tooltip="Enable or disable the message",
-        ),
-        Binding("a", "preset_editor.add", "Add", tooltip="Add a message or an anchor"),
-        Binding(
-            "d", "preset_editor.edit('duplicate')", show=False, tooltip="Duplicate the message"
-        ),
-        Binding(
-            "delete,x", "preset_editor.edit('delete')", show=False, tooltip="Delete the message"
-        ),
-        Binding("alt+up,K", "preset_editor.edit('up')", show=False, tooltip="Move the message up"),
-        Binding(
-            "alt+down,J", "preset_editor.edit('down')", show=False, tooltip="Move the message down"
-        ),
-        Binding("less_than_sign", "preset_editor.edit('higher')", show=False, tooltip="One deeper"),
-        Binding(
-            "greater_than_sign", "preset_editor.edit('lower')", show=False, tooltip="One less deep"
-        ),
-        Binding("z", "fold", show=False, tooltip="Fold or unfold the group"),
-        Binding("Z", "fold_all", show=False, tooltip="Fold or unfold all groups"),
-        Binding("left", "fold(True)", show=False, tooltip="Fold the group"),
-        Binding("right", "fold(False)", show=False, tooltip="Unfold the group"),
-        Binding("r", "preset_editor.edit('role')", show=False, tooltip="Another role"),
-        Binding(
-            "c",
-            "preset_editor.edit('mark')",
-            show=False,
-            tooltip="Cache mark: 5 minutes, an hour, none",
-        ),
-        Binding("u", "preset_editor.undo", show=False, tooltip="Undo"),
-        Binding("U", "preset_editor.redo", show=False, tooltip="Redo"),
-        Binding("e", "presets.edit_content", show=False, tooltip="Edit the content in $EDITOR"),
-        Binding("E", "presets.edit_file", show=False, tooltip="Edit the whole preset in $EDITOR"),
-        Binding("w", "presets.show_places", show=False, tooltip="Where it is in the request"),
-        Binding("slash", "preset_editor.filter", show=False, tooltip="Show what contains …"),
-        Binding(
-            "p", "preset_editor.settings", show=False, tooltip="Name, variables, system messages"
-        ),
+        Binding("space", "preset_editor.edit('enable')", "On/off", tooltip="Send it or not"),
+        Binding("a", "preset_editor.add", "Add", tooltip="Add messages or an anchor"),
         Binding("m", "presets.files", "More", tooltip="Switch, copy, compare, rename presets"),
-        Binding("escape", "back", show=False),
+        *(
+            Binding(keys, action, show=False, tooltip=words)
+            for keys, action, words in (
+                ("g", "first", ""),
+                ("G", "last", ""),
+                ("d", "preset_editor.edit('duplicate')", "Duplicate the message"),
+                ("delete,x", "preset_editor.edit('delete')", "Delete the message"),
+                ("alt+up,K", "preset_editor.edit('up')", "Move the message up"),
+                ("alt+down,J", "preset_editor.edit('down')", "Move the message down"),
+                ("less_than_sign", "preset_editor.edit('earlier')", "Earlier in the chat"),
+                ("greater_than_sign", "preset_editor.edit('later')", "Later in the chat"),
+                ("0", "preset_editor.edit('depth', 0)", "Depth 0 to 9: how many messages follow"),
+                *((f"{n}", f"preset_editor.edit('depth', {n})", "") for n in range(1, 10)),
+                ("z", "fold", "Fold or unfold the group"),
+                ("Z", "fold_all", "Fold or unfold all groups"),
+                ("left", "fold(True)", "Fold the group"),
+                ("right", "fold(False)", "Unfold the group"),
+                ("r", "preset_editor.edit('role')", "Another role"),
+                ("c", "preset_editor.edit('mark')", "Cache mark: 5 minutes, an hour, none"),
+                ("u", "preset_editor.undo", "Undo"),
+                ("U", "preset_editor.redo", "Redo"),
+                ("e", "presets.edit_content", "Edit the content in $EDITOR"),
+                ("E", "presets.edit_file", "Edit the whole preset in $EDITOR"),
+                ("w", "presets.show_places", "Where it is in the request"),
+                ("slash", "preset_editor.filter", "Show what contains …"),
+                ("p", "preset_editor.settings", "Name, variables, system messages"),
+                ("n", "presets.new", "New preset"),
+                ("escape", "back", ""),
+            )
+        ),
     ]
 
     class MessageDropped(Message):

@@ -4,84 +4,60 @@ Policies are how its requests are built where programs differ.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
 from textual import on
 from textual.app import ComposeResult
 from textual.containers import Horizontal, VerticalScroll
-from textual.widget import Widget
 from textual.widgets import Input, Static
 
-from tui_chat.library.policies import BuilderPolicies, PolicyField, policies_of_builder
+from tui_chat.library.policies import PolicyField, policies_of_builder
 from tui_chat.models.preset import Preset
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.text import clean
-from tui_chat.ui.areas.presets.form_fields import EditForm, FormField
-from tui_chat.ui.widgets.choice_field import ChoiceField
+from tui_chat.ui.areas.presets.form_fields import EditForm, FormField, FormRow
 
-_PLACEMENTS = (("hoist", "all first"), ("in_place", "where they are put"))
+_PLACEMENTS = (("hoist", "all first"), ("in_place", "in place"))
 
 
-class PolicyRow(Horizontal):
+class PolicyRow(FormRow):
     """The label and the field of a policy."""
 
-    DEFAULT_CSS = """
-    PolicyRow { height: 1; }
-    PolicyRow > .policy-label { width: 32; color: $foreground 72%; }
-    """
-
-    def __init__(self, field: PolicyField, default: object) -> None:
+    def __init__(self, policy: PolicyField, default: object) -> None:
         """`default` is the value of a preset without the policy."""
-        super().__init__()
-        self.policy = field.name
+        choices = tuple((key, key) for key in policy.choices) or None
+        super().__init__(f"policy-{policy.name}", policy.label, choices)
+        self.policy = policy.name
         self._default = default
-        self._label = Static(classes="policy-label")
-        self._words, self._values = field.label, field.choices
-        self.choice: ChoiceField | None = None
-        self.text: FormField | None = None
-        if self._values:
-            words = tuple((key, key) for key in self._values)
-            self.choice = ChoiceField(words, id=f"policy-{field.name}", folded=True)
-        else:
-            self.text = FormField(placeholder="empty: none", select_on_focus=False)
+        self._values = policy.choices
 
-    def compose(self) -> ComposeResult:
-        yield self._label
-        if field := self.choice or self.text:
-            yield field
-
-    def show(self, policies: Mapping[str, Any], saved: Mapping[str, Any]) -> None:
+    def show_policy(self, policies: Mapping[str, Any], saved: Mapping[str, Any]) -> None:
         """Show the value of the policy; a changed one is marked."""
         value = policies.get(self.policy, self._default)
-        mark = "● " if value != saved.get(self.policy, self._default) else "  "
-        self._label.update(mark + self._words)
-        if self.choice is not None:
-            self.choice.choose(next((k for k, each in self._values.items() if each == value), "?"))
-        elif self.text is not None and self.value != value:
-            self.text.fill(value.replace("\\", "\\\\").replace("\n", "\\n"))
+        is_changed = value != saved.get(self.policy, self._default)
+        if self._values:
+            shown = next((key for key, each in self._values.items() if each == value), "?")
+            self.show(shown, is_changed=is_changed)
+        else:
+            typed = self.value if value == self._policy_value else None
+            shown = typed or value.replace("\\", "\\\\").replace("\n", "\\n")
+            self.show(shown, is_changed=is_changed)
 
     @property
-    def value(self) -> Any:
+    def _policy_value(self) -> Any:
         """The value that is chosen, or typed with line breaks as in JSON."""
-        if self.choice is not None:
-            return self._values.get(self.choice.value)
-        typed = clean(self.text.value) if self.text is not None else ""
-        return typed.replace("\\\\", "\0").replace("\\n", "\n").replace("\0", "\\")
+        if self._values:
+            return self._values.get(self.value)
+        return clean(self.value).replace("\\\\", "\0").replace("\\n", "\n").replace("\0", "\\")
 
     def changed(self, policies: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return the policies with the value of this field."""
         others = {name: value for name, value in policies.items() if name != self.policy}
-        own = {} if self.value == self._default else {self.policy: self.value}
+        value = self._policy_value
+        own = {} if value == self._default else {self.policy: value}
         return MappingProxyType(others | own)
-
-
-def policy_rows(policies: BuilderPolicies | None) -> Iterator[PolicyRow]:
-    """Yield a row for each policy of a builder."""
-    if policies is not None:
-        for field in policies.fields:
-            yield PolicyRow(field, policies.default(field.name))
 
 
 class VariableRow(Horizontal):
@@ -90,7 +66,8 @@ class VariableRow(Horizontal):
     DEFAULT_CSS = """
     VariableRow {
         height: 1;
-        .variable-name { width: 24; }
+        padding-left: 2;
+        .variable-name { width: 24; max-width: 40%; }
         .sign { width: 3; color: $foreground 72%; padding: 0 1; }
     }
     """
@@ -118,64 +95,57 @@ class SettingsForm(EditForm):
 
     DEFAULT_CSS = """
     SettingsForm {
-        .heading { margin: 1 0 0 0; color: $foreground 72%; }
-        .hint { height: auto; color: $foreground 72%; padding: 0 1; }
-        #settings-variables { height: 1fr; scrollbar-size-vertical: 1; padding: 0 1; }
+        FormRow .label { width: 34; max-width: 50%; }
+        .heading { margin-top: 1; padding: 0 2; color: $foreground 72%; }
+        #settings-list { height: 1fr; scrollbar-size-vertical: 1; }
     }
     """
 
     def __init__(self) -> None:
-        super().__init__()
-        self._preset = Preset("")
-        self.name_field = FormField(placeholder="name", id="settings-name", select_on_focus=False)
-        self._placement = ChoiceField(_PLACEMENTS, id="settings-system")
-        self._labels = {
-            "name": Static(classes="label"),
-            "system_placement": Static(classes="label"),
-            "variables": Static(classes="label"),
-        }
-        self._variables = [VariableRow()]
-        self._policies = list(policy_rows(policies_of_builder("")))
-        self._list = VerticalScroll(
-            *self._variables,
-            Static("Policies: how its requests are built", classes="heading"),
-            *self._policies,
-            id="settings-variables",
-            can_focus=False,
+        builder = policies_of_builder("")
+        fields = builder.fields if builder is not None else ()
+        policies = [PolicyRow(field, builder.default(field.name)) for field in fields if builder]
+        super().__init__(
+            FormRow("name", "Name"),
+            FormRow("system_placement", "System messages", _PLACEMENTS),
+            *policies,
         )
-        self._kept = Static(classes="hint")
+        self.border_title = "Preset settings"
+        self._policies = policies
+        self._variables = [VariableRow()]
+        self._heading = Static(classes="heading", id="settings-policies")
+        self._list = VerticalScroll(id="settings-list", can_focus=False)
+        self._kept = Static(classes="heading")
+
+    @property
+    def name_field(self) -> FormField | Any:
+        """The field of the preset's name."""
+        return self.rows["name"].field
 
     def compose(self) -> ComposeResult:
-        with Horizontal():
-            yield self._labels["name"]
-            yield self.name_field
-        with Horizontal():
-            yield self._labels["system_placement"]
-            yield self._placement
-        with Horizontal():
-            yield self._labels["variables"]
-        yield self._list
-        yield self._kept
+        with self._list:
+            yield self.rows["name"]
+            yield self.rows["system_placement"]
+            hint = "Variables  {{getvar::name}} or {{name}}; clear a name to remove one"
+            yield Static(hint, classes="heading")
+            yield from self._variables
+            self._heading.update("Policies: how its requests are built")
+            yield self._heading
+            yield from self._policies
+            yield self._kept
 
     def show(self, preset: Preset, saved: Preset) -> None:
         """Show a preset; text being typed is left alone, unsaved fields are marked."""
-        self._preset = preset
-        words = {
-            "name": "Name",
-            "system_placement": "System messages",
-            "variables": "Variables  {{getvar::name}} or {{name}}; clear a name to remove one",
-        }
-        for field, label in self._labels.items():
-            mark = "● " if getattr(preset, field) != getattr(saved, field) else "  "
-            label.update(mark + words[field])
+        self.shown = preset
         with self.prevent(Input.Changed):
-            self.name_field.fill(preset.name)
-            if self._typed() != dict(preset.variables):
+            for key in ("name", "system_placement"):
+                value = getattr(preset, key)
+                self.rows[key].show(value, is_changed=value != getattr(saved, key))
+            if self._typed_variables() != dict(preset.variables):
                 self._fill(preset.variables)
             for row in self._policies:
-                row.show(preset.policies, saved.policies)
+                row.show_policy(preset.policies, saved.policies)
         self._grow(len([line for line in self._variables if line.typed[0]]) + 1)
-        self._placement.choose(preset.system_placement)
         kept = ", ".join(one_line(key, 40) for key in preset.without_builder_keys().extras)
         self._kept.update(f"Also in the file, and kept: {kept}" if kept else "")
         self._kept.display = bool(kept)
@@ -191,11 +161,11 @@ class SettingsForm(EditForm):
         """Make sure there are so many lines, and hide empty ones below them."""
         new = [VariableRow() for _ in range(count - len(self._variables))]
         self._variables += new
-        self._list.mount_all(new, before=".heading")
+        self._list.mount_all(new, before="#settings-policies")
         for number, line in enumerate(self._variables):
             line.display = number < count or line.has_focus_within or any(line.typed)
 
-    def _typed(self) -> dict[str, str]:
+    def _typed_variables(self) -> dict[str, str]:
         """Return the variables as typed; a name that occurs twice counts once."""
         values: dict[str, str] = {}
         for line in self._variables:
@@ -205,35 +175,22 @@ class SettingsForm(EditForm):
                 values[name] = value
         return values
 
+    def field_changed(self, row: FormRow, key: str) -> None:
+        """Post the new value of a row."""
+        preset: Preset = self.shown
+        if isinstance(row, PolicyRow):
+            policies = row.changed(preset.policies)
+            if policies != preset.policies:
+                self.post_change({"policies": policies}, key)
+            return
+        value = clean(row.value).strip()
+        row.field.set_class(not value, "-invalid")
+        if value and value != getattr(preset, row.key):
+            self.post_change({row.key: value}, key)
+
     @on(Input.Changed)
-    def _field_changed(self, event: Input.Changed) -> None:
-        event.stop()
-        if event.input is self.name_field:
-            name = clean(event.value).strip()
-            event.input.set_class(not name, "-invalid")
-            if name and name != self._preset.name:
-                self.post_change({"name": name}, "name")
-            return
-        if row := self._policy_of(event.input):
-            self._change_policy(row, row.policy)
-            return
-        typed = self._typed()
-        if typed != dict(self._preset.variables):
-            at = next(n for n, line in enumerate(self._variables) if event.input in line.children)
+    def _variable_typed(self, event: Input.Changed) -> None:
+        lines = (n for n, line in enumerate(self._variables) if event.input in line.children)
+        typed = self._typed_variables()
+        if (at := next(lines, None)) is not None and typed != dict(self.shown.variables):
             self.post_change({"variables": MappingProxyType(typed)}, f"variable {at}")
-
-    @on(ChoiceField.ChoiceMade)
-    def _chosen(self, event: ChoiceField.ChoiceMade) -> None:
-        event.stop()
-        if row := self._policy_of(event.field):
-            self._change_policy(row)
-        else:
-            self.post_change({"system_placement": event.value})
-
-    def _policy_of(self, field: Widget) -> PolicyRow | None:
-        return next((row for row in self._policies if field in (row.choice, row.text)), None)
-
-    def _change_policy(self, row: PolicyRow, key: str = "") -> None:
-        policies = row.changed(self._preset.policies)
-        if policies != self._preset.policies:
-            self.post_change({"policies": policies}, key)
