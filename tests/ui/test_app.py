@@ -293,31 +293,6 @@ async def test_every_pane_can_be_reached_and_left_by_key(size: tuple[int, int], 
             assert pane.has_focus_within, "keys do not go to what lies below"
 
 
-async def test_a_session_is_renamed_deleted_and_brought_back(tmp_path: Path):
-    app = make_app(tmp_path, model="echo")
-    async with app.run_test(size=(120, 35)) as pilot:
-        await opened(pilot)
-        await say(pilot, "name me")
-        workspace = app.workspace
-        assert workspace is not None
-        assert workspace.state.session is not None
-        app.sessions.action_rename_listed()
-        await until(pilot, lambda: len(app.screen_stack) == 2)
-        await pilot.press("ctrl+u", *"Novel", "enter")
-        await until(pilot, lambda: workspace.state.sessions[0].title == "Novel")
-        app.sessions.action_delete()
-        await until(
-            pilot, lambda: workspace.state.sessions == () and workspace.state.session is None
-        )
-        app.sessions.action_undo()
-        await until(
-            pilot,
-            lambda: (
-                workspace.state.session is not None and workspace.state.session.title == "Novel"
-            ),
-        )
-
-
 async def test_a_switched_model_answers(tmp_path: Path):
     received: list[HttpRequest] = []
     app = make_app(tmp_path, on_request=received.append)

@@ -71,7 +71,13 @@ async def test_a_regenerated_reply_adds_a_version(tmp_path: Path):
 async def test_an_edited_message_is_sent_as_a_new_version(tmp_path: Path):
     async with make_app(tmp_path).run_test(size=(120, 35)) as pilot:
         app = await at_transcript(pilot, "Hello")
+        before = texts(app)
         await pilot.press("k", "k", "e")
+        await until(pilot, lambda: isinstance(app.screen, TextAreaPrompt))
+        await pilot.press("x", "escape")
+        await until(pilot, lambda: not isinstance(app.screen, TextAreaPrompt))
+        assert texts(app) == before
+        await pilot.press("e")
         await until(pilot, lambda: isinstance(app.screen, TextAreaPrompt))
         app.screen.query_one(TextArea).text = "Goodbye"
         await pilot.press("ctrl+j", "x", "enter")
@@ -80,17 +86,6 @@ async def test_an_edited_message_is_sent_as_a_new_version(tmp_path: Path):
         assert app.workspace is not None
         assert app.workspace.state.entries[0].siblings == 2
         assert len(app.workspace.state.entries) == 2
-
-
-async def test_an_edit_can_be_cancelled(tmp_path: Path):
-    async with make_app(tmp_path).run_test(size=(80, 24)) as pilot:
-        app = await at_transcript(pilot, "Hello")
-        before = texts(app)
-        await pilot.press("e")
-        await until(pilot, lambda: isinstance(app.screen, TextAreaPrompt))
-        await pilot.press("x", "escape")
-        await until(pilot, lambda: not isinstance(app.screen, TextAreaPrompt))
-        assert texts(app) == before
 
 
 async def test_a_deletion_can_be_undone(tmp_path: Path):
@@ -103,17 +98,6 @@ async def test_a_deletion_can_be_undone(tmp_path: Path):
         await until(pilot, lambda: texts(app) == before)
         transcript = app.query_one(Transcript)
         await until(pilot, lambda: transcript.cursor == 0)  # there again, and not at the end
-
-
-async def test_a_pin_is_set_and_removed(tmp_path: Path):
-    async with make_app(tmp_path).run_test(size=(120, 35)) as pilot:
-        app = await at_transcript(pilot, "Hello")
-        workspace = app.workspace
-        assert workspace is not None
-        await pilot.press("k", "k", "p")
-        await until(pilot, lambda: workspace.state.entries[0].message.pinned)
-        await pilot.press("p")
-        await until(pilot, lambda: not workspace.state.entries[0].message.pinned)
 
 
 async def test_only_what_can_be_done_is_done(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -215,6 +199,8 @@ async def test_a_message_is_pinned_and_a_session_forked(tmp_path: Path):
         assert app.workspace is not None
         await pilot.press("k", "k", "p")
         await until(pilot, lambda: app.workspace.state.entries[0].message.pinned)  # type: ignore[union-attr]
+        await pilot.press("p")
+        await until(pilot, lambda: not app.workspace.state.entries[0].message.pinned)  # type: ignore[union-attr]
         first = app.workspace.state.session
         await pilot.press("f")
         await asked(pilot)

@@ -126,25 +126,6 @@ async def test_an_unknown_command_is_reported_and_kept(tmp_path: Path):
         assert [r.body for r in received] == [shown.payload.body]
 
 
-async def test_the_session_is_renamed_by_command(tmp_path: Path):
-    app = make_app(tmp_path, model="echo")
-    async with app.run_test(size=(120, 35)) as pilot:
-        await opened(pilot)
-        await say(pilot, "hello")
-        app.query_one(Composer).text = "/rename A fine title"
-        await pilot.press("enter")
-        workspace = app.workspace
-        assert workspace is not None
-        await until(
-            pilot,
-            lambda: (
-                workspace.state.session is not None and workspace.state.session.title != "hello"
-            ),
-        )
-        assert workspace.state.session is not None
-        assert workspace.state.session.title == "A fine title"
-
-
 def shown_toasts(app) -> str:
     return "\n".join(str(each.message) for each in app.notifications.shown)
 

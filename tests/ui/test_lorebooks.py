@@ -6,7 +6,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
 from textual.pilot import Pilot
 from textual.widgets import Button, Checkbox, Input, OptionList, Static, TextArea
 
@@ -56,12 +55,9 @@ FOX = {"id": "fox", "keys": ["fox"], "content": "Red.", "mood": "kept"}
 OWL = {"id": "owl", "keys": ["owl"], "content": "Wise."}
 
 
-@pytest.mark.parametrize("size", [(160, 45), (80, 24)])
-async def test_a_lorebook_from_nothing_fires_is_edited_and_undone(
-    tmp_path: Path, size: tuple[int, int]
-) -> None:
+async def test_a_lorebook_from_nothing_fires_is_edited_and_undone(tmp_path: Path) -> None:
     path = tmp_path / "lorebooks" / "Team.json"
-    async with make_app(tmp_path, model="echo").run_test(size=size) as pilot:
+    async with make_app(tmp_path, model="echo").run_test(size=(80, 24)) as pilot:
         app = await opened(pilot)
         inspector = app.query_one(Inspector)
         await app.run_action("presets.choose_lorebooks")
@@ -106,12 +102,9 @@ async def test_a_lorebook_from_nothing_fires_is_edited_and_undone(
         await until(pilot, lambda: kept(path)[0]["content"] == "The pool is closed.")
 
 
-@pytest.mark.parametrize("size", [(160, 45), (80, 24)])
-async def test_the_lore_view_leads_to_lorebooks_and_tries_what_is_typed(
-    tmp_path: Path, size: tuple[int, int]
-) -> None:
+async def test_the_lore_view_leads_to_lorebooks_and_tries_what_is_typed(tmp_path: Path) -> None:
     town(tmp_path, FOX)
-    async with make_app(tmp_path, model="echo").run_test(size=size) as pilot:
+    async with make_app(tmp_path, model="echo").run_test(size=(80, 24)) as pilot:
         app = await opened(pilot)
         inspector = app.query_one(Inspector)
         app.panes.show_area(app.inspector)

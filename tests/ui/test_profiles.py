@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import pytest
 from textual.pilot import Pilot
 from textual.widgets import Input, TextArea
 
@@ -28,12 +27,9 @@ async def profiles_of(pilot: Pilot[None], command: str = "/persona") -> TuiChat:
     return app
 
 
-@pytest.mark.parametrize("size", [(160, 45), (80, 24)])
-async def test_a_profile_from_nothing_is_used_edited_deleted_and_restored(
-    tmp_path: Path, size: tuple[int, int]
-) -> None:
+async def test_a_profile_from_nothing_is_used_edited_deleted_and_restored(tmp_path: Path) -> None:
     path = tmp_path / "profiles" / "Kim.json"
-    async with make_app(tmp_path, model="echo").run_test(size=size) as pilot:
+    async with make_app(tmp_path, model="echo").run_test(size=(80, 24)) as pilot:
         app = await profiles_of(pilot)
         workspace = app.workspace
         assert workspace is not None

@@ -1,4 +1,4 @@
-"""Tags, folders, the archive and its undo, as a person does them."""
+"""Titles, tags, folders, the archive and the trash with undo, as a person does them."""
 
 from __future__ import annotations
 
@@ -34,10 +34,17 @@ def told(app: TuiChat) -> str:
     return list(app.notifications.shown)[-1].message if app.notifications.shown else ""
 
 
-async def test_a_session_is_tagged_filed_archived_and_restored(tmp_path: Path) -> None:
+async def test_a_session_is_renamed_tagged_filed_archived_and_restored(tmp_path: Path) -> None:
     async with make_app(tmp_path, model="echo").run_test(size=(120, 35)) as pilot:
         app = await opened(pilot)
         await say(pilot, "hello")
+        await pilot.press("f2")
+        await settle(pilot)
+
+        await answered(pilot, "e", "ctrl+u", *"Novel")
+        await until(pilot, lambda: listed(app).title == "Novel")
+        await pilot.press("f2", *"/rename A fine title", "enter")
+        await until(pilot, lambda: listed(app).title == "A fine title")
         await pilot.press("f2")
         await settle(pilot)
 
@@ -59,14 +66,17 @@ async def test_a_session_is_tagged_filed_archived_and_restored(tmp_path: Path) -
 
         await pilot.press("a")
         await until(pilot, lambda: listed(app).archived)
-        await until(pilot, lambda: told(app) == "Archived “hello”. u brings it back.")
+        await until(pilot, lambda: told(app) == "Archived “A fine title”. u brings it back.")
         await pilot.press("u")
         await until(pilot, lambda: not listed(app).archived)
 
         await pilot.press("d")
         await until(pilot, lambda: app.workspace is not None and not app.workspace.state.sessions)
+        assert app.workspace is not None
+        assert app.workspace.state.session is None
         await pilot.press("f2", *"/undo", "enter")
         await until(pilot, lambda: bool(app.workspace and app.workspace.state.sessions))
+        await until(pilot, lambda: app.chat.pane.title_line.title == "A fine title")
 
 
 async def test_sessions_are_found_from_the_composer(tmp_path: Path) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 from tests.e2e.conftest import settled
 from tui_chat.config import OFFLINE
 from tui_chat.offline import HttpRequest
@@ -101,6 +104,36 @@ async def test_an_empty_edit_is_refused(make_workspace):
     assert not await workspace.branches.edit("nowhere", "x")
 
 
+async def test_an_arriving_reply_cannot_be_edited(make_workspace):
+    workspace, heard = await make_workspace(model="flaky-stall")
+    assert await workspace.replies.submit("one")
+    await heard.until(lambda: workspace.state.partial is not None)
+    reply = ids(workspace)[1]
+    assert not await workspace.branches.edit(reply, "Something else.")
+    assert "still arriving" in str(heard.of(Failed)[-1].error)
+    await workspace.replies.stop()
+    await heard.until(lambda: workspace.state.entries[-1].status == "stopped")
+    assert await workspace.branches.edit(reply, "Something else.")
+    assert contents(workspace) == ["one", "Something else."]
+
+
+async def test_messages_of_an_imported_conversation_were_not_made_here(
+    make_workspace, tmp_path: Path
+):
+    workspace, heard = await make_workspace()
+    await said(workspace, heard, "one", "two")
+    assert [await workspace.branches.was_made_here(each) for each in ids(workspace)] == [True] * 4
+    messages = [{"role": "user", "content": "Q"}, {"role": "assistant", "content": "A"}]
+    file = tmp_path / "talk.json"
+    file.write_text(json.dumps({"title": "Talk", "messages": messages}))
+    [report] = await workspace.import_export.import_files((file,), lambda _: None)
+    await workspace.sessions.open(report.session_ids[0])
+    assert contents(workspace) == ["Q", "A"]
+    assert [await workspace.branches.was_made_here(each) for each in ids(workspace)] == [False] * 2
+    await workspace.branches.delete(ids(workspace)[1])
+    assert not await workspace.branches.was_made_here(ids(workspace)[0]), "no reply tells"
+
+
 async def test_a_conversation_that_ends_with_a_user_message_can_be_answered(make_workspace):
     workspace, heard = await make_workspace()
     await said(workspace, heard, "one")
@@ -178,15 +211,6 @@ async def test_a_deleted_message_is_restored_while_another_session_is_active(mak
     assert workspace.state.session is None
     await workspace.sessions.open(session_id)
     assert contents(workspace) == ["one", "one"]
-
-
-async def test_a_pinned_message_survives_every_truncation(make_workspace):
-    workspace, heard = await make_workspace()
-    await said(workspace, heard, "one")
-    await workspace.branches.pin(ids(workspace)[0], True)
-    assert workspace.state.entries[0].message.pinned
-    await workspace.branches.pin(ids(workspace)[0], False)
-    assert not workspace.state.entries[0].message.pinned
 
 
 async def test_the_model_can_be_changed_in_the_middle(make_workspace):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -132,6 +133,38 @@ async def test_a_reply_that_another_program_receives_is_followed_to_its_end(
     assert await workspace.replies.submit("three"), "one goes on from there at once"
     await settled(workspace, heard)
     assert len(workspace.state.entries) == 6
+
+
+async def test_a_reply_of_another_program_is_not_shown_in_the_session_opened_meanwhile(
+    make_workspace, other_program: OpenOther, monkeypatch: pytest.MonkeyPatch
+):
+    workspace, heard = await make_workspace()
+    assert await workspace.replies.submit("one")
+    await settled(workspace, heard)
+    first = workspace.state.session_id
+    await workspace.sessions.new()
+    assert await workspace.replies.submit("elsewhere")
+    await settled(workspace, heard)
+    second = workspace.state.session_id
+    await workspace.sessions.open(first)
+    other = await other_program()
+    reply_id = await asked(other, first, "two")
+    assert await workspace.external_changes.check() == FOLLOW_INTERVAL
+    await other.replies.flush(reply_id, thinking("It ", "Hm"))
+    replies = workspace.store.replies
+    read = replies.read_journal
+
+    async def read_late(*arguments: Any) -> Any:
+        arrived = await read(*arguments)
+        await workspace.sessions.open(second)
+        return arrived
+
+    monkeypatch.setattr(replies, "read_journal", read_late)
+    heard.changes.clear()
+    await workspace.external_changes.check()
+    assert workspace.state.session_id == second
+    assert not heard.of(ReplyGrew)
+    assert workspace.state.partial is None
 
 
 async def test_replies_of_a_killed_program_are_interrupted(

@@ -13,16 +13,17 @@ from tests.e2e.conftest import LOOPBACKS, settled
 from tests.workspace.test_settings import preset_with, put
 from tests.workspace.test_tools import BY_HAND
 from tui_chat.compose import compose
-from tui_chat.models.endpoint import ModelFacts
+from tui_chat.models.endpoint import ModelFacts, Protocol
 from tui_chat.models.message import Part
 from tui_chat.models.reply import Reply
 from tui_chat.models.reply_growth import advance
-from tui_chat.models.request import RawResponse
+from tui_chat.models.request import RawResponse, RequestRecord
 from tui_chat.offline import HttpRequest
 from tui_chat.protocols.registry import protocol_of
 from tui_chat.providers import recorded_events
 from tui_chat.turn_file import read_turn
 from tui_chat.workspace.events import Done, Failed
+from tui_chat.workspace.request_history import SentRequest
 from tui_chat.workspace.state import WhatIf
 from tui_chat.workspace.workspace import Workspace
 
@@ -412,3 +413,20 @@ async def test_only_the_newest_responses_are_kept(make_workspace, monkeypatch):
     last = await said(workspace, heard, "d")
     assert await received_response(workspace, replies[-1]) is None
     assert await received_response(workspace, last) is not None
+
+
+@pytest.mark.parametrize(
+    ("recipe", "continued"),
+    [
+        ({"prefill": True}, True),
+        ({"prefill": False, "chat": {"kind": "normal"}}, False),
+        ({"chat": {"kind": "continue"}}, True),
+        ({"chat": None}, False),
+        ({}, False),
+    ],
+)
+def test_a_request_tells_whether_its_reply_continues_a_message(
+    recipe: dict[str, object], continued: bool
+):
+    record = RequestRecord("e", Protocol.GEMINI, "POST", "https://x", "00", recipe)
+    assert SentRequest(record, "kept").continued is continued
