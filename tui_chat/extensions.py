@@ -30,6 +30,7 @@ BUILT_IN: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "sillytavern": {
         "builders": ("sillytavern",),
         "kinds": ("impersonate", "quiet"),
+        "script_builder": ("scripts",),
         "actions": ("impersonate", "quiet"),
         "commands": ("sillytavern",),
         "formats": ("SillyTavern's chats",),
@@ -220,6 +221,9 @@ class Plugin:
     builders: tuple[BuilderPath, ...] = ()
     kinds: tuple[RequestKind, ...] = ()
     """Kinds of generation whose texts are no messages of the conversation."""
+    script_builder: str = ""
+    """The name of its context builder that runs scripts. It builds requests with scripts also for
+    presets that name no builder."""
     formats: tuple[FormatPath, ...] = ()
     exports: tuple[ExportPath, ...] = ()
     recordings: tuple[RecordingPath, ...] = ()

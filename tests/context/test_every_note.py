@@ -17,15 +17,13 @@ import tui_chat.context
 from tests.context.lorebooks.test_activation import entry, told
 from tests.context.requests import ENDPOINT, HISTORY, LETTERS, ROLE, U1, built, codes, said
 from tests.context.test_summaries import summary
-from tui_chat.context import Contribution, Inputs, build, build_context
-from tui_chat.context.scripts import ScriptSteps, apply_scripts
+from tui_chat.context import Contribution, Inputs, SessionSettings, build, build_context
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.envelope import ChatEnvelope, Level, Note
 from tui_chat.models.lorebook import Lorebook, LorebookEntry
 from tui_chat.models.message import Message
 from tui_chat.models.preset import Preset, PresetMessage
 from tui_chat.models.settings import TextScript
-from tui_chat.models.text import GLUE, Text
 from tui_chat.tokens import Counter
 
 CODE = re.compile(r"[a-z]+(?:-[a-z]+)+")
@@ -57,10 +55,12 @@ def codes_in(folder: Path) -> set[str]:
     return found
 
 
-def scripted(pattern: str, text: str) -> list[Note]:
-    steps = ScriptSteps()
-    apply_scripts(Text.of(text, GLUE), [TextScript("s", pattern, "x")], steps)
-    return steps.notes
+def without_plugins(*scripts: TextScript) -> ChatEnvelope:
+    settings = SessionSettings(scripts=scripts)
+    inputs = Inputs(ENDPOINT, Preset("p", (HISTORY,)), (U1,), "D", settings=settings)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("tui_chat.context.builders.plugins", tuple)
+        return build(inputs, lambda _: LETTERS)
 
 
 def contributed(inputs: Inputs, counter: Counter) -> Contribution:
@@ -234,8 +234,8 @@ WALK: dict[str, list[tuple[Callable[[], Shown], Callable[[], Shown]]]] = {
             lambda: built(HISTORY, role=ROLE, history=(U1,)),
         ),
     ],
-    "script-too-slow": [
-        (lambda: scripted(r"/(a+)+$/g", "a" * 9_000 + "!"), lambda: scripted("/a/g", "aaa")),
+    "scripts-not-run": [
+        (lambda: without_plugins(TextScript("s", "a", "b", ("user",))), lambda: without_plugins()),
     ],
     "unfilled-blank": [
         (lambda: built(HISTORY, draft="Dear {{?name}}"), lambda: built(HISTORY, draft="Dear Ada")),

@@ -21,6 +21,7 @@ from tests.context.test_summaries import summary
 from tui_chat.context import SessionSettings
 from tui_chat.models.chat_settings import ChatSettings
 from tui_chat.models.envelope import ChatEnvelope
+from tui_chat.models.generation import GenerationKind
 from tui_chat.models.preset import PresetMessage
 from tui_chat.models.role import Character, Profile
 
@@ -58,9 +59,8 @@ def starting(start: str, **more: object) -> ChatEnvelope:
     return built(HISTORY, settings=SessionSettings(reply_start=start), **more)
 
 
-def quiet(prompt: str) -> ChatEnvelope:
-    chat = ChatSettings(kind="quiet", prompt=prompt)
-    return built(HISTORY, draft="", chat=chat)
+def continued(kind: GenerationKind) -> ChatEnvelope:
+    return built(HISTORY, history=(U1, A1), draft="", chat=ChatSettings(kind=kind))
 
 
 IN_PLACE = "This is its place in the preset."
@@ -113,8 +113,8 @@ WALK: list[tuple[str, str, Callable[[], ChatEnvelope], Callable[[], ChatEnvelope
     ("U1", "It is the message to be answered, which ends the history.",
      lambda: built(HISTORY, history=(U1,), draft=""),
      lambda: built(HISTORY, history=(U1, A1), draft="")),
-    ("QUIET", "The kind of generation puts it at the end.", lambda: quiet("QUIET"),
-     lambda: built(HISTORY, said("QUIET"))),
+    ("Continue your last", "The kind of generation puts it at the end.",
+     lambda: continued("continue"), lambda: continued("normal")),
     ("LORE", "Without a position of its own, it goes before the history.", lambda: told(LORE),
      lambda: told(replace(LORE, anchor_target="history", anchor_point="before"))),
 ]  # fmt: skip

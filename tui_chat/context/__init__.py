@@ -10,12 +10,10 @@ history_costs     the tokens of a history and the sums that truncation needs
 history           phase 2: truncate the history, inject messages by depth; summaries
 skeleton          phase 3: walk the list, fill the anchors
 session_texts     author's note, depth prompt, profile at a depth, injected texts
-conversation      the texts of the conversation that scripts change
 draft             the turn that ends the conversation
 examples          example dialogues, split into blocks
 generation        the kinds of generation: what continue, impersonate and quiet add
 turn_sources      the messages that a merged turn is made of
-scripts           replacements by regular expressions
 budget            notes about where the tokens went
 builder           build_context, which reads like these phases
 builders          the builder that a preset chooses: the core's, or a plugin's

@@ -24,7 +24,6 @@ from dataclasses import field, replace
 from itertools import chain
 
 from tui_chat.context.budget import budget_notes, history_notes, summary_notes, tool_costs
-from tui_chat.context.conversation import scripted_conversation
 from tui_chat.context.draft import draft_turn
 from tui_chat.context.examples import example_turns
 from tui_chat.context.generation import nudge_turns, reply_start_turns
@@ -110,8 +109,6 @@ def build_context(
 
     costs = history_costs(inputs.history, request.count)
     draft = draft_turn(inputs, notes)
-    if inputs.scripts:
-        costs, draft = scripted_conversation(inputs, costs, draft, request.count, expander)
     parts = Parts(
         groups,
         role_prompt,

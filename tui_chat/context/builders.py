@@ -1,19 +1,21 @@
 """Context builders: the core's, and those of plugins.
 
 A preset chooses its builder by name. Of a preset that names none, a request that the core cannot
-build is built by the plugin that can: one of a kind of generation that the plugin adds.
+build is built by the plugin that can: one of a kind of generation that the plugin adds, or one with
+scripts.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TypeAlias
 
 from tui_chat.context.builder import CONTRIBUTORS, CounterOf, build_context
 from tui_chat.context.inputs import Contributor, Inputs
 from tui_chat.context.parameters import parameters
 from tui_chat.errors import InputError
-from tui_chat.extensions import load_named, missing_plugin
+from tui_chat.extensions import load_named, missing_plugin, plugins
 from tui_chat.models.envelope import ChatEnvelope, Level, Note
 from tui_chat.models.generation import side_kind
 
@@ -29,17 +31,31 @@ def build(
     bring it.
     """
     try:
-        builder = builder_named(inputs.preset.builder_name or _needed_builder(inputs))
+        name = inputs.preset.builder_name or _needed_builder(inputs)
+        builder = builder_named(name)
     except InputError as error:
         note = Note(Level.ERROR, "missing-builder", str(error))
         return ChatEnvelope((), parameters(inputs), notes=(note,))
-    return builder(inputs, counter, contributors)
+    envelope = builder(inputs, counter, contributors)
+    return envelope if name or not inputs.has_scripts else _without_scripts(envelope)
+
+
+def _without_scripts(envelope: ChatEnvelope) -> ChatEnvelope:
+    """Return an envelope with a note that its scripts were not run."""
+    plugin = missing_plugin("script_builder", "scripts")
+    sentence = (
+        f"Scripts are run by the plugin “{plugin}”, which is not installed; they are not run."
+    )
+    note = Note(Level.WARNING, "scripts-not-run", sentence)
+    return replace(envelope, notes=(*envelope.notes, note))
 
 
 def _needed_builder(inputs: Inputs) -> str:
     """Return the name of the builder that knows what the core's does not; empty for the core's."""
-    kind = side_kind(inputs.chat.kind)
-    return kind.builder if kind is not None else ""
+    if (kind := side_kind(inputs.chat.kind)) is not None:
+        return kind.builder
+    runners = (plugin.script_builder for plugin in plugins()) if inputs.has_scripts else ()
+    return next(filter(None, runners), "")
 
 
 def builder_named(name: str) -> ContextBuilder:

@@ -40,7 +40,6 @@ from tui_chat.models.settings import (
     Injection,
     LoreRules,
     Settings,
-    TextScript,
     setting_values,
 )
 from tui_chat.tokens import NO_CORRECTION, Correction, Counter
@@ -138,11 +137,11 @@ class Inputs:
         role = self.role
         if role is None or role.status != "enabled" or role.character is None:
             return None if role is None or role.status != "enabled" else role
-        texts = self._first("character")
+        texts = self.first("character")
         collapses = self.rules.collapse_newlines
         return _as_sent(role, texts, collapses) if texts or collapses else role
 
-    def _first(self, name: str) -> Any:
+    def first(self, name: str) -> Any:
         """Return a setting of the first place that has it; None if none has."""
         values = (getattr(settings, name) for settings, _ in self.setting_places)
         return next((value for value in values if value is not None), None)
@@ -162,31 +161,26 @@ class Inputs:
         )
 
     @property
-    def scripts(self) -> tuple[TextScript, ...]:
-        """The scripts that change what is sent: the session's, the preset's, the card's; those that
-        SillyTavern stores first.
-        """
-        whose, role = self.rules.scripts, self.active_role
-        found: tuple[TextScript, ...] = self._first("scripts") or ()
-        found += self.preset.scripts if "preset" in whose else ()
-        if "card" in whose and role is not None and role.character is not None:
-            found += role.character.scripts
-        return _stored_first(found)
+    def has_scripts(self) -> bool:
+        """True if a setting, the preset or the role's card has scripts."""
+        character = self.active_role.character if self.active_role is not None else None
+        by_card = character.scripts if character is not None else ()
+        return bool(self.first("scripts") or self.preset.scripts or by_card)
 
     @property
     def injections(self) -> tuple[Injection, ...]:
         """The texts that are inserted into every request."""
-        return self._first("injections") or ()
+        return self.first("injections") or ()
 
     @property
     def reply_start(self) -> str:
         """The beginning that every reply is given; empty for none."""
-        return self._first("reply_start") or ""
+        return self.first("reply_start") or ""
 
     @property
     def lore_rules(self) -> LoreRules:
         """How lorebooks are searched: as a setting says, else by the rules of the builder."""
-        rules: LoreRules = self._first("lore") or self.rules.lore.defaults
+        rules: LoreRules = self.first("lore") or self.rules.lore.defaults
         count = len(self.lorebooks)
         if rules.tiers and len(rules.tiers) != count:  # books were added or taken away since
             last = rules.tiers[-1:]
@@ -200,12 +194,12 @@ class Inputs:
     @property
     def searched_lorebooks(self) -> tuple[Lorebook, ...]:
         """The lorebooks with what a setting says of their search."""
-        return _with_rules(self.lorebooks, self._first("lore") or NO_LORE_RULES)
+        return _with_rules(self.lorebooks, self.first("lore") or NO_LORE_RULES)
 
     @property
     def global_variables(self) -> Mapping[str, str]:
         """The variables for `{{getglobalvar::name}}`: those of a setting, else of the chat."""
-        found: Mapping[str, str] | None = self._first("global_variables")
+        found: Mapping[str, str] | None = self.first("global_variables")
         return self.chat.global_variables if found is None else found
 
     @property
@@ -262,11 +256,6 @@ def _as_sent(role: Role, texts: CharacterTexts | None, collapses: bool) -> Role:
     if collapses:
         found = {name: _BREAKS.sub("\n", text.replace("\r", "")) for name, text in found.items()}
     return replace(role, character=replace(character, **found))
-
-
-@recent_memo()
-def _stored_first(scripts: tuple[TextScript, ...]) -> tuple[TextScript, ...]:
-    return tuple(sorted(scripts, key=lambda script: not script.is_stored))
 
 
 @recent_memo()

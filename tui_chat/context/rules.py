@@ -29,8 +29,6 @@ class BuilderRules:
     role_prompt: Literal["first", "description"] = "first"
     """Where the prompt of a role without a character card goes; `description`: it is the value of
     that macro."""
-    scripts: tuple[Literal["preset", "card"], ...] = ("preset", "card")
-    """Whose scripts change what is sent."""
     lore: LoreDialect = CORE_LORE
     """Where lore goes, what is searched for its keys, and how entries activate others."""
     macros: MacroDialect = CORE_DIALECT

@@ -20,7 +20,7 @@ from tui_chat.context import Inputs, SessionSettings, build
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import ChatEnvelope
 from tui_chat.models.preset import Preset, PresetMessage
-from tui_chat.models.settings import AuthorNote, Injection
+from tui_chat.models.settings import AuthorNote, Injection, TextScript
 from tui_chat.plugins.sillytavern.context.post_processing import PLACEHOLDER
 from tui_chat.plugins.sillytavern.policies import Policies, policy_values
 
@@ -71,6 +71,11 @@ def processed(**inputs: object) -> ChatEnvelope:
     )
 
 
+def scripted(pattern: str, text: str) -> ChatEnvelope:
+    settings = SessionSettings(scripts=(TextScript("s", pattern, "x", ("user",)),))
+    return built(HISTORY, history=(U1,), draft=text, settings=settings)
+
+
 def merged(*lines: PresetMessage) -> ChatEnvelope:
     return built(HISTORY, *lines, policies=MERGED)
 
@@ -79,6 +84,10 @@ Requests = tuple[Callable[[], ChatEnvelope], Callable[[], ChatEnvelope]]
 NOTES: dict[str, Requests] = {
     "examples-dropped": (lambda: with_examples(-1), lambda: with_examples(0)),
     "injections-dropped": (lambda: with_injection(50), lambda: with_injection(1)),
+    "script-too-slow": (
+        lambda: scripted(r"/(a+)+$/g", "a" * 9_000 + "!"),
+        lambda: scripted("/a/g", "aaa"),
+    ),
     "role-prompt-skipped": (
         lambda: built(HISTORY, role=ROLE, policies=DESCRIBED),
         lambda: built(HISTORY, said("{{description}}"), role=ROLE, policies=DESCRIBED),

@@ -14,7 +14,8 @@ from tui_chat.models.lorebook import Lorebook, LorebookEntry
 from tui_chat.models.preset import Preset
 from tui_chat.models.role import Character
 from tui_chat.models.settings import LoreRules, TextScript
-from tui_chat.plugins.sillytavern.policies import LORE_RULES, Policies, policy_values
+from tui_chat.plugins.sillytavern.context.rules import LORE_RULES
+from tui_chat.plugins.sillytavern.policies import Policies, policy_values
 
 JOINED = Policies(depths="joined")
 

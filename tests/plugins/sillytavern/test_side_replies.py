@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.cli.test_ask import NO_RETRIES, Ask, ask, rows
+from tests.context.test_reply_starts import is_begun
 from tests.e2e.conftest import settled
 from tests.workspace.test_tools import BY_HAND
 from tui_chat.workspace.events import Failed
@@ -68,6 +69,11 @@ async def test_the_cost_of_a_request_in_a_new_chat_is_counted(make_workspace, ki
     assert await workspace.store.side_requests.list("") == (), (
         "nobody could delete what was written"
     )
+
+
+def test_the_users_message_has_no_beginning_of_a_reply():
+    assert is_begun("quiet")
+    assert not is_begun("impersonate")
 
 
 def test_side_replies_on_the_command_line(ask: Ask, tmp_path: Path):

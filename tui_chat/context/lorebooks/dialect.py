@@ -5,8 +5,28 @@ The core's rules are the default of every field.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any, Protocol
+
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.settings import NO_LORE_RULES, LoreRules
+
+
+class TextChanges(Protocol):
+    """What a builder changes in messages before they are sent. Equal values change them equally."""
+
+    @property
+    def is_by_depth(self) -> bool:
+        """True if a change depends on how many messages follow."""
+        ...
+
+    def changed(self, text: str, role: str, depth: int) -> str:
+        """Return the text of a message that `depth` messages follow as it is sent."""
+        ...
+
+
+def _no_changes(_: object) -> TextChanges | None:
+    return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +41,9 @@ class LoreDialect:
     has_positions: bool = False
     """True if entries go to the `position` that they name."""
     searches_sent_texts: bool = False
-    """True if texts are searched with their scripts applied and their macros expanded."""
+    """True if texts are searched with their macros expanded."""
+    changes: Callable[[Any], TextChanges | None] = _no_changes
+    """Returns the changes of `Inputs` with which messages are searched; None for none."""
     searches_every_role: bool = False
     """True if the messages of all roles are searched; else those of user and assistant."""
     joins_texts: bool = False

@@ -1,7 +1,7 @@
 """Which keys of lorebooks occur in the texts that are searched for one request.
 
 1. The newest messages are searched, each with the name of its speaker if the session says so. In a
-   dialect that searches what is sent they have their scripts applied; the texts of the card, the
+   dialect that searches what is sent they have the builder's changes; the texts of the card, the
    profile and the author's note, and the content of entries, have their macros expanded.
 2. What occurs in a message is remembered with it: a keystroke searches the draft only, and another
    turn the message that was added.
@@ -22,6 +22,7 @@ from tui_chat.context.lorebooks.book_index import (
     entry_origin,
 )
 from tui_chat.context.lorebooks.conditions import Conditions
+from tui_chat.context.lorebooks.dialect import TextChanges
 from tui_chat.context.lorebooks.keys import (
     MARK,
     NO_KEYS,
@@ -33,15 +34,13 @@ from tui_chat.context.lorebooks.keys import (
 from tui_chat.context.macros.environment import MacroEnvironment
 from tui_chat.context.macros.expander import expand
 from tui_chat.context.macros.syntax import has_macros, parse
-from tui_chat.context.scripts import apply_scripts, scripts_for
 from tui_chat.context.session_texts import searched_texts
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.envelope import Level, Note
 from tui_chat.models.lorebook import LorebookEntry
 from tui_chat.models.memo import recent_memo
 from tui_chat.models.message import Message
-from tui_chat.models.settings import TextScript
-from tui_chat.models.text import GLUE, Origin, OriginKind, Text
+from tui_chat.models.text import Origin, OriginKind
 
 MAX_WIDER = 1_000
 """How many more messages are searched until enough entries are active."""
@@ -77,25 +76,23 @@ class SearchedTexts:
         return self._contents[id(entry)]
 
 
-def scripted(text: str, role: str, scripts: tuple[TextScript, ...], depth: int) -> str:
-    """Return the text of a message after its scripts; `depth` messages follow it."""
-    if not scripts:
-        return text
-    return apply_scripts(Text.of(text, GLUE), scripts_for(scripts, role, depth)).plain
+def _changed(text: str, role: str, changes: TextChanges | None, depth: int) -> str:
+    """Return the text of a message as it is searched; `depth` messages follow it."""
+    return text if changes is None else changes.changed(text, role, depth)
 
 
 def _in_message(
     index: KeyIndex,
     message: Message,
     names: tuple[str, str] | None,
-    scripts: tuple[TextScript, ...],
+    changes: TextChanges | None,
     depth: int,
     marks: bool,
 ) -> Occurrences:
     """Return the keys that occur in a message that `depth` messages follow."""
-    if not (names or scripts or marks):
+    if not (names or changes or marks):
         return index.in_message(message)
-    text = scripted(message.content, message.role, scripts, depth)
+    text = _changed(message.content, message.role, changes, depth)
     return index.in_named(message, searched_text(text, message.role, message.name, names, marks))
 
 
@@ -111,7 +108,7 @@ def newest_texts(
     depth: int,
     names: tuple[str, str] | None,
     every_role: bool,
-    scripts: tuple[TextScript, ...],
+    changes: TextChanges | None,
     follow: int,
 ) -> tuple[str, ...]:
     """Return the newest messages as they are searched together, newest first; `follow` messages
@@ -119,7 +116,7 @@ def newest_texts(
     """
     return tuple(
         searched_text(
-            scripted(message.content, message.role, scripts, follow + place),
+            _changed(message.content, message.role, changes, follow + place),
             *(message.role, message.name, names),
             marks=True,
         )
@@ -159,7 +156,7 @@ def history_keys(
     depth: int,
     names: tuple[str, str] | None,
     every_role: bool,
-    scripts: tuple[TextScript, ...],
+    changes: TextChanges | None,
     follow: int,
     marks: bool,
 ) -> HistoryKeys:
@@ -171,7 +168,7 @@ def history_keys(
     undecided: list[tuple[int, Message]] = []
     spanning = NO_KEYS
     for place, message in enumerate(texts):
-        occurrences = _in_message(index, message, names, scripts, follow + place, marks)
+        occurrences = _in_message(index, message, names, changes, follow + place, marks)
         for key in occurrences.found:
             first.setdefault(key, place)
         if occurrences.undecided:
@@ -192,9 +189,9 @@ class KeySearch:
         self.length = len(inputs.history) + inputs.has_draft
         self.conditions = Conditions(inputs, self.length)
         self._texts = SearchedTexts(inputs)
-        self._scripts = inputs.scripts if self.dialect.searches_sent_texts else ()
+        self._changes = self.dialect.changes(inputs)
         self._follow = inputs.has_draft - (inputs.chat.kind == "continue")
-        """How many messages follow the newest one of the history, as scripts count them."""
+        """How many messages follow the newest one of the history, as changes count them."""
         self.newest: tuple[Message | None, ...] = ()
         """The searched texts, newest first; None is the typed draft."""
         self._round_texts: list[str] = []
@@ -238,7 +235,7 @@ class KeySearch:
             yield message.name, text
 
     def _draft_text(self) -> str:
-        return scripted(self._inputs.draft, "user", self._scripts, self._follow - 1)
+        return _changed(self._inputs.draft, "user", self._changes, self._follow - 1)
 
     def _in_string(self, number: int, index: KeyIndex, text: str) -> KeyNumbers:
         return self._decided(number, index, text, index.in_string(text))
@@ -261,7 +258,7 @@ class KeySearch:
             first = dict.fromkeys(self._occurring(number, index, draft), 0)
         history = history_keys(
             *(index, self._inputs.history, depth - has_draft, prefixes),
-            *(self.dialect.searches_every_role, self._scripts, self._follow),
+            *(self.dialect.searches_every_role, self._changes, self._follow),
             self.dialect.joins_texts,
         )
         self._may_span[number] |= history.spanning
@@ -290,7 +287,7 @@ class KeySearch:
             text = searched_text(self._draft_text(), "user", "", self.prefixes, marks)
             return self._decided(number, index, text, index.in_draft(text))
         if isinstance(source, Message):
-            if not (self.prefixes or self._scripts or marks):
+            if not (self.prefixes or self._changes or marks):
                 known = index.in_message(source)
             else:
                 text = source.content if source is not self._inputs.answered else self._draft_text()
@@ -403,7 +400,7 @@ class KeySearch:
             texts.append(draft)
         texts += newest_texts(
             *(inputs.history, max(depth - len(texts), 0), self.prefixes),
-            *(self.dialect.searches_every_role, self._scripts, self._follow),
+            *(self.dialect.searches_every_role, self._changes, self._follow),
         )
         texts += (MARK + text for _, text in self._sources(candidate.keyed.entry) if text)
         texts += (MARK + text for _, text in self._also_texts() if text)
@@ -418,10 +415,10 @@ class KeySearch:
 
     def keys_in(self, index: KeyIndex, message: Message) -> KeyNumbers | None:
         """Return the keys that may occur in a message; None if that differs with its depth."""
-        if any(s.min_depth is not None or s.max_depth is not None for s in self._scripts):
+        if self._changes is not None and self._changes.is_by_depth:
             return None
         marks = self.dialect.joins_texts
-        return _in_message(index, message, self.prefixes, self._scripts, 0, marks).possible
+        return _in_message(index, message, self.prefixes, self._changes, 0, marks).possible
 
     def keys_in_content(self, index: KeyIndex, entry: LorebookEntry) -> KeyNumbers | None:
         """Return the keys that may occur in an entry's content; None if that differs between

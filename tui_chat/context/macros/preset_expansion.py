@@ -16,8 +16,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from typing import TypeAlias
 
 from tui_chat.context.inputs import Inputs
 from tui_chat.context.macros.environment import GLOBAL, MacroEnvironment
@@ -26,7 +27,6 @@ from tui_chat.context.macros.expansion import Expansion, unclosed_note
 from tui_chat.context.macros.syntax import MacroSyntax, Node, has_macros, parse, unclosed
 from tui_chat.context.resolved_message import ResolvedMessage, resolve_profile, text_of
 from tui_chat.context.scan import MessageGroups
-from tui_chat.context.scripts import ScriptSteps, apply_scripts, scripts_for
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.envelope import Level, Note
 from tui_chat.models.memo import Memo
@@ -61,15 +61,20 @@ def _program(line: ResolvedMessage, syntax: MacroSyntax) -> _Program | None:
     return _Program(parse(content, syntax), note)
 
 
+LoreChange: TypeAlias = "Callable[[Expander, ResolvedMessage, Text], Text]"
+"""Returns what is sent of the expanded text of a lore entry."""
+
+
 class Expander:
     """Expands the texts of one request, in the order in which they are given."""
 
-    def __init__(self, inputs: Inputs, notes: list[Note]) -> None:
+    def __init__(
+        self, inputs: Inputs, notes: list[Note], change_lore: LoreChange | None = None
+    ) -> None:
         self._inputs = inputs
         self._dialect = inputs.rules.macros
         self._notes = notes
-        self._has_lore_scripts = any("lore" in script.applies_to for script in inputs.scripts)
-        self.script_steps = ScriptSteps(notes=notes)
+        self._change_lore = change_lore
         self._environment: MacroEnvironment | None = None
         self.texts: dict[int, Text] = {}
         """The expanded texts of the messages with macros, by their identity."""
@@ -86,7 +91,7 @@ class Expander:
         return self._environment
 
     def expand_macros(self, source: str) -> str:
-        """Return a text of a script with its macros expanded."""
+        """Return a text that is no message with its macros expanded."""
         return expand_stored(source, self.environment)
 
     def expand(self, line: ResolvedMessage) -> Text:
@@ -113,16 +118,8 @@ class Expander:
             if original is not None and not text.plain:  # the card's prompt expands to nothing
                 text = original
             self.texts[id(line)] = text
-        if self._has_lore_scripts and is_lore_entry(line):
-            point = line.message.insertion_point
-            depth = None if point is None else max(-point, 0)
-            scripts = scripts_for(self._inputs.scripts, "lore", depth)
-            steps, syntax = self.script_steps, self._dialect.syntax
-            changed = apply_scripts(text, scripts, steps, self.expand_macros, syntax)
-            if changed is not text and has_macros(changed.plain, syntax):
-                inserted = replace(line.message, content=changed.plain)
-                changed = self.expand(ResolvedMessage(inserted, replace(line.origin, within=None)))
-            text = self.texts[id(line)] = changed
+        if self._change_lore is not None and is_lore_entry(line):
+            text = self.texts[id(line)] = self._change_lore(self, line, text)
         return text
 
     def _again(self, line: ResolvedMessage, text: Text, original: Text | None = None) -> Text:

@@ -40,11 +40,12 @@ PLUGIN = Plugin(
         BuilderPath(
             "sillytavern",
             f"{_HERE}.context.builder:build_context",
-            rules=f"{_HERE}.policies:rules_of",
+            rules=f"{_HERE}.context.rules:rules_of",
             policies=f"{_HERE}.policy_form:POLICIES",
             preset_keys=("sillytavern",),
         ),
     ),
+    script_builder="sillytavern",
     kinds=(
         RequestKind(
             "impersonate",

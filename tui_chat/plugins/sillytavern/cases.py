@@ -21,7 +21,6 @@ from tui_chat.compose import Composed, compose
 from tui_chat.context import Inputs, SessionSettings
 from tui_chat.context.macros.environment import MacroEnvironment
 from tui_chat.context.macros.expander import expand_stored
-from tui_chat.context.scripts import apply_scripts
 from tui_chat.errors import InputError
 from tui_chat.interop.timestamps import parse_timestamp
 from tui_chat.lazy_dataclass import dataclass
@@ -49,6 +48,7 @@ from tui_chat.models.settings import (
 from tui_chat.models.text import GLUE, Text, clean
 from tui_chat.plugins.sillytavern.card_files import CardFile, read_card
 from tui_chat.plugins.sillytavern.cards import role_of_card
+from tui_chat.plugins.sillytavern.context.scripts import apply_scripts, scripts_of
 from tui_chat.plugins.sillytavern.policies import GENERATION_KINDS, policies_of, policy_values
 from tui_chat.plugins.sillytavern.presets import parse_sillytavern_preset
 from tui_chat.plugins.sillytavern.scripts import read_scripts
@@ -183,7 +183,7 @@ class _CaseReader:
         SillyTavern stores their result.
         """
         environment = MacroEnvironment(replace(inputs, draft=""))
-        scripts = self._global_scripts() + inputs.scripts
+        scripts = self._global_scripts() + scripts_of(inputs)
         stored = [each for each in scripts if each.is_stored and "user" in each.applies_to]
         typed = Text.of(clean(inputs.draft), GLUE)
         typed = apply_scripts(

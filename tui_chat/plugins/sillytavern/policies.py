@@ -11,14 +11,10 @@ from dataclasses import fields
 from types import MappingProxyType
 from typing import Any, Literal
 
-from tui_chat.context.lorebooks.dialect import CORE_LORE, LoreDialect
-from tui_chat.context.rules import BuilderRules
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.memo import Memo
 from tui_chat.models.preset import Preset
-from tui_chat.models.settings import LoreRules
 from tui_chat.models.typed_json import InvalidValue, read
-from tui_chat.plugins.sillytavern.context.macro_dialects import macro_dialect
 
 GENERATION_KINDS = ("normal", "continue", "impersonate", "swipe", "regenerate", "quiet")
 """The kinds of generation of SillyTavern's files, all of which there are."""
@@ -104,22 +100,6 @@ class Policies:
 OWN_POLICIES = Policies()
 """The rules of tui-chat."""
 
-LORE_RULES = LoreRules(names=True, budget_percent=25)
-"""SillyTavern's defaults of the search of lorebooks."""
-_LORE = LoreDialect(
-    defaults=LORE_RULES,
-    card_book_last=True,
-    has_positions=True,
-    searches_sent_texts=True,
-    searches_every_role=True,
-    joins_texts=True,
-    max_depth=1_000,
-    takes_blank_keys=True,
-    searches_sources=True,
-    has_recursion_levels=True,
-    is_latest_first=True,
-)
-
 
 @Memo
 def policies_of(preset: Preset) -> Policies:
@@ -130,25 +110,6 @@ def policies_of(preset: Preset) -> Policies:
         return read(Policies, dict(preset.policies), is_own=True)
     except InvalidValue:
         return OWN_POLICIES
-
-
-@Memo
-def rules_of(preset: Preset) -> BuilderRules:
-    """Return the rules of a preset for the steps that are the core's."""
-    policies = policies_of(preset)
-    is_joined = policies.depths == "joined"
-    return BuilderRules(
-        needs_anchor=policies.without_anchor == "not_sent",
-        card_prompts=policies.card_prompts,
-        collapse_newlines=policies.collapse_newlines,
-        role_prompt=policies.role_prompt,
-        scripts=policies.scripts,
-        lore=_LORE if is_joined else CORE_LORE,
-        macros=macro_dialect(is_whole=policies.expand_history, is_legacy=policies.legacy_macros),
-        continues_user=is_joined,
-        continue_prefill=policies.continue_prefill,
-        continue_postfix=policies.continue_postfix,
-    )
 
 
 def policy_values(policies: Policies) -> Mapping[str, Any]:

@@ -78,6 +78,7 @@ from tui_chat.plugins.sillytavern.context.prompt_budget import (
     fit,
     fitting_notes,
 )
+from tui_chat.plugins.sillytavern.context.scripts import RequestScripts
 from tui_chat.plugins.sillytavern.policies import policies_of
 from tui_chat.tokens import REQUEST_OVERHEAD
 
@@ -95,7 +96,8 @@ def build_context(
     role_prompt = _role_prompt(inputs, notes)
     groups = _scan(request)
     notes += (*groups.notes, *request.contributed.notes)
-    expander = Expander(inputs, notes)
+    scripts = RequestScripts(inputs, notes)
+    expander = Expander(inputs, notes, scripts.change_lore)
     expand_places(expander, places)
     blocks = _example_blocks(inputs, groups, places, expander)
     if policies.expand_history:
@@ -107,9 +109,9 @@ def build_context(
     draft = draft_turn(inputs, notes, speakers)
     is_empty = draft is None and inputs.chat.kind == "normal"
     filler = empty_draft_turn(inputs, expander) if is_empty else None
-    if policies.expand_history or inputs.scripts:
+    if policies.expand_history or scripts.scripts:
         costs, draft = expanded_conversation(
-            inputs, costs, draft, request.count, speakers, expander
+            inputs, costs, draft, request.count, speakers, expander, scripts
         )
     parts = Parts(
         groups,

@@ -8,22 +8,23 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from tui_chat.context import history_costs
-from tui_chat.context.conversation import with_sent_texts
+from tui_chat.context.draft import draft_message
 from tui_chat.context.examples import without_returns
-from tui_chat.context.history_costs import FIELD, HistoryCosts
+from tui_chat.context.history_costs import FIELD, HistoryCosts, with_changed
 from tui_chat.context.inputs import Inputs
 from tui_chat.context.macros.preset_expansion import Expander
 from tui_chat.context.macros.syntax import MacroSyntax, has_macros
 from tui_chat.context.resolved_message import ResolvedMessage
-from tui_chat.context.scripts import apply_scripts, scripts_for
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.envelope import Turn
 from tui_chat.models.memo import Memo, recent_memo
 from tui_chat.models.message import Message, MessageOrigin
 from tui_chat.models.preset import PresetMessage
 from tui_chat.models.text import GLUE, Origin, Span, Text
+from tui_chat.plugins.sillytavern.context.scripts import RequestScripts, scripts_for
 from tui_chat.plugins.sillytavern.policies import NamesPolicy, policies_of
 from tui_chat.tokens import Counter
 
@@ -73,22 +74,19 @@ def expanded_conversation(
     count: Counter,
     speakers: history_costs.Speakers,
     expander: Expander,
+    scripts: RequestScripts,
 ) -> tuple[HistoryCosts, Turn | None]:
-    """Return a history and the draft with their scripts applied and their macros expanded."""
+    """Return a history and the draft with their scripts applied and their macros expanded: the
+    newest message's first, so that a variable that a message sets has its value in older ones.
+    """
     expands = policies_of(inputs.preset).expand_history
+    syntax = inputs.rules.macros.syntax
 
     def sent_text(message: Message, turn: Turn, depth: int) -> Text:
-        scripts = scripts_for(inputs.scripts, message.role, depth)
-        syntax = inputs.rules.macros.syntax
         is_draft = turn.placement.kind == "draft"
-        if scripts or is_draft:
-            text = apply_scripts(
-                Text.of(message.content, turn.origin),
-                scripts,
-                expander.script_steps,
-                expander.expand_macros,
-                syntax,
-            )
+        if is_draft or scripts_for(scripts.scripts, message.role, depth):
+            stored = Text.of(message.content, turn.origin)
+            text = scripts.apply(stored, message.role, depth, expander)
             if expands and has_macros(text.plain, syntax):
                 text = expander.expand(_text_line(message, text.plain, turn.origin))
         elif expands:
@@ -99,9 +97,26 @@ def expanded_conversation(
         text = without_returns(text)
         return Text((Span(prefix, GLUE), *text.spans)) if prefix else text
 
+    if draft is not None:
+        draft = _with_text(draft, sent_text(draft_message(inputs), draft, 0))
     every = range(len(inputs.history))
-    indices = every if inputs.scripts else _changing(inputs.history, inputs.rules.macros.syntax)
-    return with_sent_texts(inputs, costs, draft, count, sent_text, indices)
+    changed: dict[int, Turn] = {}
+    length = len(inputs.history) + inputs.has_draft - (inputs.chat.kind == "continue")
+    for index in reversed(every if scripts.scripts else _changing(inputs.history, syntax)):
+        turn = costs.turns[index]
+        sent = _with_text(turn, sent_text(inputs.history[index], turn, length - 1 - index))
+        if sent is not turn:
+            changed[index] = sent
+    return (with_changed(costs, tuple(changed.items()), count) if changed else costs), draft
+
+
+def _with_text(turn: Turn, text: Text) -> Turn:
+    return turn if text.plain == turn.text.plain else _changed(turn, text)
+
+
+@Memo
+def _changed(turn: Turn, text: Text) -> Turn:
+    return replace(turn, text=text)
 
 
 @recent_memo()

@@ -5,13 +5,19 @@ from __future__ import annotations
 import pytest
 
 from tests.context.requests import HISTORY, LETTERS
-from tui_chat.context import Inputs, SessionSettings, build_context
-from tui_chat.context.scripts import MAX_WAYS, ScriptSteps, apply_scripts, scripts_for
+from tui_chat.context import Inputs, SessionSettings
+from tui_chat.context.builders import build
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.message import Message
 from tui_chat.models.preset import Preset
 from tui_chat.models.settings import TextScript
 from tui_chat.models.text import GLUE, Text
+from tui_chat.plugins.sillytavern.context.scripts import (
+    MAX_WAYS,
+    ScriptSteps,
+    apply_scripts,
+    scripts_for,
+)
 
 ENDPOINT = Endpoint("test", Protocol.OPENAI_CHAT, "https://test.invalid", models=("m",))
 
@@ -53,7 +59,7 @@ def test_a_request_says_which_script_is_too_slow() -> None:
     history = tuple(Message("user", "a" * 3_000 + "!", str(n)) for n in range(20))
     preset = Preset("p", (HISTORY,))
     inputs = Inputs(ENDPOINT, preset, history, "hi", settings=SessionSettings(scripts=(script,)))
-    envelope = build_context(inputs, lambda _: LETTERS)
+    envelope = build(inputs, lambda _: LETTERS)
     assert [note.code for note in envelope.notes].count("script-too-slow") == 1
     assert envelope.turns[0].text.plain == history[0].content
 
@@ -99,5 +105,5 @@ def test_macros_of_messages_stay_whatever_scripts_there_are() -> None:
     history = (Message("user", "I am {{user}}.", "1"), Message("assistant", "{{char}} z", "2"))
     settings = SessionSettings(scripts=(script,))
     inputs = Inputs(ENDPOINT, Preset("p", (HISTORY,)), history, "{{user}}", settings=settings)
-    turns = build_context(inputs, lambda _: LETTERS).turns
+    turns = build(inputs, lambda _: LETTERS).turns
     assert [turn.text.plain for turn in turns] == ["I am {{user}}.", "{{char}} x", "{{user}}"]

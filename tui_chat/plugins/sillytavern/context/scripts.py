@@ -1,4 +1,4 @@
-"""Scripts: replacements by regular expressions in what is sent. Stored messages stay as they are.
+"""Regex scripts: replacements in what is sent. Stored messages stay as they are.
 
 1. Patterns are in JavaScript's syntax; those that cannot be expressed are not applied.
 2. What a script inserts has the script as its origin.
@@ -19,13 +19,18 @@ from dataclasses import field, replace
 from functools import lru_cache
 from itertools import islice
 
+from tui_chat.context.inputs import Inputs
 from tui_chat.context.lorebooks.patterns import BadPattern, Pattern
 from tui_chat.context.lorebooks.patterns.parser import group_names
+from tui_chat.context.macros.preset_expansion import Expander
 from tui_chat.context.macros.syntax import CORE_SYNTAX, Macro, MacroSyntax, has_macros, parse
+from tui_chat.context.resolved_message import ResolvedMessage
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.envelope import Level, Note
+from tui_chat.models.memo import recent_memo
 from tui_chat.models.settings import TextScript
-from tui_chat.models.text import Origin, OriginKind, Span, Text
+from tui_chat.models.text import GLUE, Origin, OriginKind, Span, Text
+from tui_chat.plugins.sillytavern.policies import policies_of
 
 MAX_CHARACTERS = 20_000
 MAX_WAYS = 2_000_000
@@ -36,6 +41,76 @@ _FLAGS = re.compile(r"(?!.*(.).*\1)[gmisuxXUAJ]+")
 _SPECIAL = re.compile(r"[\n\r\t\v\f\0.^$*+?{}\[\]\\/|()]")
 _GROUP = re.compile(r"\(\?<(?![=!])")
 _REFERENCE = re.compile(r"\{\{match\}\}|\$(\d+)|\$<([^>]+)>", re.IGNORECASE)
+
+
+def scripts_of(inputs: Inputs) -> tuple[TextScript, ...]:
+    """Return the scripts of a request: the settings', the preset's, the card's; first those with
+    which SillyTavern would have stored the messages.
+    """
+    whose, role = policies_of(inputs.preset).scripts, inputs.active_role
+    scripts: tuple[TextScript, ...] = inputs.first("scripts") or ()
+    scripts += inputs.preset.scripts if "preset" in whose else ()
+    if "card" in whose and role is not None and role.character is not None:
+        scripts += role.character.scripts
+    return _stored_first(scripts)
+
+
+@recent_memo()
+def _stored_first(scripts: tuple[TextScript, ...]) -> tuple[TextScript, ...]:
+    return tuple(sorted(scripts, key=lambda script: not script.is_stored))
+
+
+@dataclass(frozen=True, slots=True)
+class MessageChanges:
+    """What scripts change in messages, for the search of lorebooks."""
+
+    scripts: tuple[TextScript, ...]
+
+    @property
+    def is_by_depth(self) -> bool:
+        return any(s.min_depth is not None or s.max_depth is not None for s in self.scripts)
+
+    def changed(self, text: str, role: str, depth: int) -> str:
+        return apply_scripts(Text.of(text, GLUE), scripts_for(self.scripts, role, depth)).plain
+
+
+def message_changes(inputs: Inputs) -> MessageChanges | None:
+    """Return what the scripts of a request change in messages; None without scripts."""
+    scripts = scripts_of(inputs)
+    return _message_changes(scripts) if scripts else None
+
+
+@recent_memo()
+def _message_changes(scripts: tuple[TextScript, ...]) -> MessageChanges:
+    return MessageChanges(scripts)
+
+
+class RequestScripts:
+    """The scripts of one request, which share the steps that they may take."""
+
+    def __init__(self, inputs: Inputs, notes: list[Note]) -> None:
+        self.scripts = scripts_of(inputs)
+        self.change_lore = self._change_lore if self._for_lore else None
+        self._syntax = inputs.rules.macros.syntax
+        self._steps = ScriptSteps(notes=notes)
+
+    @property
+    def _for_lore(self) -> bool:
+        return any("lore" in script.applies_to for script in self.scripts)
+
+    def apply(self, text: Text, target: str, depth: int | None, expander: Expander) -> Text:
+        """Return a text after the scripts for it; see `scripts_for`."""
+        scripts = scripts_for(self.scripts, target, depth)
+        return apply_scripts(text, scripts, self._steps, expander.expand_macros, self._syntax)
+
+    def _change_lore(self, expander: Expander, line: ResolvedMessage, text: Text) -> Text:
+        point = line.message.insertion_point
+        depth = None if point is None else max(-point, 0)
+        changed = self.apply(text, "lore", depth, expander)
+        if changed is text or not has_macros(changed.plain, self._syntax):
+            return changed
+        inserted = replace(line.message, content=changed.plain)
+        return expander.expand(ResolvedMessage(inserted, replace(line.origin, within=None)))
 
 
 def scripts_for(scripts: Sequence[TextScript], target: str, depth: int | None) -> list[TextScript]:
