@@ -18,7 +18,7 @@ from tui_chat.config.file import create_config_file
 from tui_chat.library.library import Library
 from tui_chat.models.preset import Preset
 from tui_chat.paths import bundled
-from tui_chat.ui.panes import PaneLayout, write_layout
+from tui_chat.ui.pane_layout import PaneLayout, write_layout
 from tui_chat.ui.themes import save_choice
 
 __all__ = ["run"]

@@ -8,7 +8,8 @@ import pytest
 
 from tests.ui.app_under_test import make_app, opened, settle, until
 from tui_chat.ui.app import TuiChat
-from tui_chat.ui.panes import MIN_CHAT, PaneLayout, read_layout, write_layout
+from tui_chat.ui.pane_layout import PaneLayout, read_layout, write_layout
+from tui_chat.ui.panes import MIN_CHAT
 from tui_chat.ui.widgets.pane_divider import PaneDivider
 
 

@@ -106,9 +106,11 @@ def _renderable(picture: Image, width: int, height: int) -> RenderableType:
     return renderable.HalfcellImage(picture, width, height)
 
 
-async def save_file(area: Area, name: str, content: bytes) -> None:
+async def save_file(
+    area: Area, name: str, content: bytes, title: str = "Save attachment to file"
+) -> None:
     """Save a file where the user says."""
-    target = await ask_new_file(area.tui, "Save attachment to file", name)
+    target = await ask_new_file(area.tui, title, name)
     if target is None:
         return
     path, replaces = target

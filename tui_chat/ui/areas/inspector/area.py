@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from asyncio import Event, sleep, to_thread
-from time import monotonic
+from asyncio import Event
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import work
@@ -26,14 +25,13 @@ from tui_chat.ui.areas.inspector.view import (
     load,
     views,
 )
-from tui_chat.ui.questions import ask_line, ask_new_file
+from tui_chat.ui.questions import ask_line
 
 if TYPE_CHECKING:
-    from tui_chat.analysis.lore_table import LoreTable
-    from tui_chat.compose import Composed
     from tui_chat.extensions import ViewPath
     from tui_chat.models.request import RawResponse
     from tui_chat.ui.areas.inspector.inspector import Inspector
+    from tui_chat.ui.areas.inspector.lore_search import LoreSearch
     from tui_chat.workspace.events import WorkspaceEvent
     from tui_chat.workspace.lorebooks import BookPlace
     from tui_chat.workspace.state import ForeignReply, LiveRequestState
@@ -41,13 +39,6 @@ if TYPE_CHECKING:
 
 RECALL_AFTER = 0.5
 """Seconds after which the last request to an endpoint is looked up: the start comes first."""
-
-LORE_PAUSE = 0.05
-"""Seconds without another request after which lore is explained."""
-LORE_REST = 0.004
-"""Seconds between the turns that are searched for the lore view."""
-LORE_SHOWN_AFTER = 0.25
-"""Seconds after which the lore view shows what was found meanwhile."""
 
 
 class InspectorArea(Area):
@@ -65,15 +56,18 @@ class InspectorArea(Area):
         """The session whose request was shown last."""
         self._pinned_in: tuple[Entry, ...] = ()
         """The branch whose pinned messages the pane knows."""
-        self._lore: LoreTable | None = None
-        """The table of the lore view."""
+        self._lore_search: LoreSearch | None = None
 
     async def open_pane(self) -> None:
         """Create the pane."""
         from tui_chat.ui.areas.inspector.inspector import Inspector
+        from tui_chat.ui.areas.inspector.lore_search import LoreSearch
 
         if self.pane is None:
-            self.pane = Inspector()
+            self.pane = pane = Inspector()
+            self._lore_search = LoreSearch(
+                lambda table: pane.change(lore=table), lambda: pane.shows(LORE)
+            )
             if not self.context.read_only:
                 self.pane.change(lore_folder=str(self.context.config.config_dir / "lorebooks"))
             await self.mount(self.pane)
@@ -112,8 +106,10 @@ class InspectorArea(Area):
             return
         is_other_session = state.session_id != self._session_id
         if is_other_session:
-            self._session_id, self._pinned_in, self._lore = state.session_id, (), None
+            self._session_id, self._pinned_in = state.session_id, ()
             pane.forget()
+            if self._lore_search is not None:
+                self._lore_search.forget()
         pane.mark_recorded(bool(state.session and state.session.client))
         pane.own_protocol = viewed.composed.protocol if viewed else state.endpoint.protocol
         pane.show_banner(self._banner(request), is_past=viewed is not None)
@@ -135,8 +131,9 @@ class InspectorArea(Area):
         if pane.shows(DIFF):
             base = workspace.live_request.comparison()
             pane.change(baseline=Baseline(base.name, base.payload, base.reason))
-        if pane.shows(LORE):
-            self._explain_lore(pane, composed)
+        if pane.shows(LORE) and self._lore_search is not None:
+            search = self._lore_search.run(composed)
+            self.run_worker(search, group="lore", exclusive=True, description="explain lore")
         self._load_view(pane, workspace)
 
     def _why_nothing(self, foreign: ForeignReply) -> str:
@@ -151,30 +148,6 @@ class InspectorArea(Area):
     @work(group="foreign", exclusive=True)
     async def _view_foreign(self, workspace: Workspace) -> None:
         await workspace.viewed_requests.view_foreign()
-
-    @work(group="lore", exclusive=True, description="explain lore")
-    async def _explain_lore(self, pane: Inspector, composed: Composed) -> None:
-        """Search the lorebooks for the lore view: when typing pauses, in slices that no key has to
-        wait for, the newest turn first. The next request takes over what is known.
-        """
-        from tui_chat.analysis.lore_table import LoreTable
-
-        inputs = composed.inputs
-        if inputs is None or not inputs.lorebooks:
-            self._lore = None
-            pane.change(lore=None)
-            return
-        await sleep(LORE_PAUSE)
-        table = self._lore = LoreTable(inputs, self._lore)
-        pane.change(lore=table)
-        shown = monotonic()
-        while pane.shows(LORE) and table.compute_next():
-            now = monotonic()
-            if now - shown > LORE_SHOWN_AFTER:
-                pane.change(lore=table)
-                shown = now
-            await sleep(LORE_REST)
-        pane.change(lore=table)
 
     def _load_view(self, pane: Inspector, workspace: Workspace) -> None:
         """Load what the visible view shows beside the request, if it does."""
@@ -464,24 +437,16 @@ class InspectorArea(Area):
     @work(group="dialog", exclusive=True)
     async def action_export_turn(self) -> None:
         """Write the shown reply, its request and everything it was composed from to one file."""
+        from tui_chat.ui.areas.file_views import save_file
+
         workspace = await self.host.opened_workspace()
         entry = self._shown_reply()
         if entry is None:
             return
         text = await workspace.request_history.export_turn(entry.message.id)
-        if text is None:
-            return
-        default = f"turn-{entry.message.id[:8]}.json"
-        target = await ask_new_file(self.tui, "Export the turn to", default)
-        if target is None:
-            return
-        path, _ = target
-        try:
-            await to_thread(path.write_text, text, encoding="utf-8")
-        except OSError as error:
-            self.show_error(InputError(f"{path} cannot be written: {error.strerror}."))
-        else:
-            self.notify(f"The turn was exported to {path}.", markup=False)
+        if text is not None:
+            name = f"turn-{entry.message.id[:8]}.json"
+            await save_file(self, name, text.encode(), title="Export the turn to")
 
     def _banner(self, request: LiveRequestState) -> str:
         """Say what is shown if it is not the live request."""

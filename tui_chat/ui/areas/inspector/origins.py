@@ -42,6 +42,12 @@ LETTERS: dict[OriginKind, str] = {
 """Lower case; a highlighted row has the capital."""
 
 
+def origin_rules(prefix: str) -> str:
+    """Return the style sheet's rules for the component classes `PREFIX--KIND`."""
+    rules = (f"& > .{prefix}--{kind} {{ color: $origin-{kind}; }}\n" for kind in OriginKind)
+    return "".join(rules)
+
+
 def is_colorless(widget: Widget) -> bool:
     """Return True if `NO_COLOR` is set, or all origins are gray in the theme."""
     app = app_of(widget)

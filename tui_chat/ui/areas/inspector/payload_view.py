@@ -22,7 +22,7 @@ from tui_chat.models.envelope import Level, Note
 from tui_chat.models.payload import Payload
 from tui_chat.models.text import Origin, OriginKind
 from tui_chat.ui.areas.inspector.drawn_row import CursorTarget, run_at
-from tui_chat.ui.areas.inspector.origins import is_colorless
+from tui_chat.ui.areas.inspector.origins import is_colorless, origin_rules
 from tui_chat.ui.areas.inspector.payload_cursor import MESSAGE_DEPTH, BodyCursor, target_under
 from tui_chat.ui.areas.inspector.payload_layout import PayloadLayout, lay_out_in_thread
 from tui_chat.ui.areas.inspector.payload_places import (
@@ -76,18 +76,12 @@ class PayloadView(LineView):
         "payload--lit",
         "payload--hit",
     }
-    DEFAULT_CSS = """
+    DEFAULT_CSS = (
+        f"PayloadView {{ {origin_rules('payload')} }}"
+        + """
     PayloadView {
         scrollbar-gutter: stable;
-        & > .payload--system { color: $origin-system; }
-        & > .payload--preset { color: $origin-preset; }
-        & > .payload--profile { color: $origin-profile; }
-        & > .payload--lore { color: $origin-lore; }
-        & > .payload--history { color: $origin-history; }
-        & > .payload--draft { color: $origin-draft; text-style: bold; }
-        & > .payload--macro { color: $origin-macro; }
-        & > .payload--setting { color: $origin-setting; }
-        & > .payload--glue { color: $origin-glue; }
+        & > .payload--draft { text-style: bold; }
         & > .payload--key { color: $origin-glue; }
         & > .payload--mark { color: $text-warning; background: $warning-muted; }
         & > .payload--cursor { background: $surface; }
@@ -100,6 +94,7 @@ class PayloadView(LineView):
         & > .payload--note-info { color: $text-accent; }
     }
     """
+    )
 
     @dataclass
     class TargetChanged(Message):

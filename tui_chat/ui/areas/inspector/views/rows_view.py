@@ -21,6 +21,7 @@ from textual.strip import Strip
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.sanitize import sanitize
 from tui_chat.models.text import GLUE, Origin, OriginKind
+from tui_chat.ui.areas.inspector.origins import origin_rules
 from tui_chat.ui.areas.inspector.row_wrapping import LEAST, breaks, cut
 from tui_chat.ui.areas.inspector.view import InspectorState, reveal_origin
 from tui_chat.ui.widgets.row_list import RowList
@@ -175,19 +176,13 @@ class RowsView(RowList):
         Binding("G", "last", "End", show=False),
         Binding("enter,space", "choose", "Open", show=False),
     ]
-    DEFAULT_CSS = """
+    DEFAULT_CSS = (
+        f"RowsView {{ {origin_rules('rows')} }}"
+        + """
     RowsView {
         height: 1fr;
         scrollbar-gutter: stable;
-        & > .rows--system { color: $origin-system; }
-        & > .rows--preset { color: $origin-preset; }
-        & > .rows--profile { color: $origin-profile; }
-        & > .rows--lore { color: $origin-lore; }
-        & > .rows--history { color: $origin-history; }
-        & > .rows--draft { color: $origin-draft; text-style: bold; }
-        & > .rows--macro { color: $origin-macro; }
-        & > .rows--setting { color: $origin-setting; }
-        & > .rows--glue { color: $origin-glue; }
+        & > .rows--draft { text-style: bold; }
         & > .rows--muted { color: $foreground 72%; }
         & > .rows--strong { text-style: bold; }
         & > .rows--heading { text-style: bold; color: $text-primary; }
@@ -205,6 +200,7 @@ class RowsView(RowList):
         & > .rows--focused { background: $panel; }
     }
     """
+    )
 
     uses: ClassVar[frozenset[str]] = frozenset()
     """The fields of `InspectorState` beside the request whose change it draws at once."""
