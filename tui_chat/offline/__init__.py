@@ -11,7 +11,7 @@ The modules, in the order in which a request passes them:
       http_messages          the HTTP request and response, byte for byte; clock, sleep and ids
       service                from a request to a response; the list of protocols
         base_protocol        what each of them implements: reading, writing, errors
-        openai_chat  openai_responses  anthropic_messages  gemini  ollama
+        openai_chat  openai_responses  anthropic  gemini  ollama
         prompt               the request in terms of no protocol
         models               every model by its name; mirror and script have modules of their own
         json_answers         arguments and answers that fit a JSON schema

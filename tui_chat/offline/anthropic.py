@@ -124,7 +124,7 @@ class _Messages(OfflineProtocol):
         )
 
     def writer(self, prompt: PromptRequest, dependencies: OfflineDependencies) -> ResponseWriter:
-        return _Writer(prompt, dependencies)
+        return _MessagesWriter(prompt, dependencies)
 
     def error(self, status: int, kind: str, message: str, fault: Problem) -> dict[str, Any]:
         return {"type": kind, "message": message}
@@ -165,8 +165,8 @@ def _block(block: dict[str, Any]) -> PromptPart:
         case "thinking" | "redacted_thinking":
             return PromptReasoning(text_of(block.get("thinking")))
         case "tool_use":
-            name, given = text_of(block.get("name")), compact(fields_of(block.get("input")))
-            return PromptToolCall(text_of(block.get("id")), name, given)
+            name, arguments = text_of(block.get("name")), compact(fields_of(block.get("input")))
+            return PromptToolCall(text_of(block.get("id")), name, arguments)
         case "tool_result":
             text = joined_texts(read_content(block.get("content")))
             return PromptToolResult(text_of(block.get("tool_use_id")), "", text)
@@ -174,7 +174,7 @@ def _block(block: dict[str, Any]) -> PromptPart:
             return read_part(block)
 
 
-class _Writer:
+class _MessagesWriter:
     def __init__(self, prompt: PromptRequest, dependencies: OfflineDependencies) -> None:
         self.id = f"msg_01{dependencies.random_id(22)}"
         self._prompt = prompt

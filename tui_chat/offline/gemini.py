@@ -138,7 +138,7 @@ class _GenerateContent(OfflineProtocol):
         )
 
     def writer(self, prompt: PromptRequest, dependencies: OfflineDependencies) -> ResponseWriter:
-        return _Writer(prompt, dependencies)
+        return _ContentWriter(prompt, dependencies)
 
     def error(self, status: int, kind: str, message: str, fault: Problem) -> dict[str, Any]:
         error: dict[str, Any] = {"code": status, "message": message, "status": kind}
@@ -177,7 +177,7 @@ class _ArrayStream(_GenerateContent):
         return operation if is_stream and request.query.get("alt") != "sse" else None
 
     def writer(self, prompt: PromptRequest, dependencies: OfflineDependencies) -> ResponseWriter:
-        return _ArrayWriter(prompt, dependencies)
+        return _ArrayStreamWriter(prompt, dependencies)
 
 
 def _both(name: str) -> tuple[str, str]:
@@ -230,7 +230,7 @@ def _function(function: dict[str, Any]) -> PromptTool:
     return PromptTool(name, description, schema)
 
 
-class _Writer:
+class _ContentWriter:
     def __init__(self, prompt: PromptRequest, dependencies: OfflineDependencies) -> None:
         self.id = dependencies.random_id(23)
         self._prompt = prompt
@@ -348,7 +348,7 @@ class _Writer:
         return f"data: {compact(value)}\r\n\r\n".encode()
 
 
-class _ArrayWriter(_Writer):
+class _ArrayStreamWriter(_ContentWriter):
     _separator = "["
 
     def end(self, finish: Finish) -> bytes:

@@ -60,7 +60,7 @@ _FAULTS: FaultTable = {
 }
 
 
-class _Chat(OfflineProtocol):
+class _OllamaChat(OfflineProtocol):
     """`/api/chat`."""
 
     name = "Ollama chat"
@@ -101,7 +101,7 @@ class _Chat(OfflineProtocol):
         )
 
     def writer(self, prompt: PromptRequest, dependencies: OfflineDependencies) -> ResponseWriter:
-        return _Writer(prompt, dependencies)
+        return _OllamaWriter(prompt, dependencies)
 
     def error(self, status: int, kind: str, message: str, fault: Problem) -> dict[str, Any]:
         return {"error": message}
@@ -137,7 +137,7 @@ def _call(call: dict[str, Any]) -> PromptToolCall:
     return PromptToolCall(text_of(call.get("id")), text_of(function.get("name")), arguments)
 
 
-class _Writer:
+class _OllamaWriter:
     id = ""
 
     def __init__(self, prompt: PromptRequest, dependencies: OfflineDependencies) -> None:
@@ -209,4 +209,4 @@ class _Writer:
         }
 
 
-OLLAMA = _Chat()
+OLLAMA = _OllamaChat()

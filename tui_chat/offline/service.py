@@ -28,7 +28,8 @@ from tui_chat.offline.http_messages import (
 from tui_chat.offline.json_answers import obeying, wanted_schema
 from tui_chat.offline.models import MODELS, ModelFunction, find_model
 from tui_chat.offline.ollama import OLLAMA
-from tui_chat.offline.openai import OPENAI_CHAT, OPENAI_RESPONSES
+from tui_chat.offline.openai_chat import OPENAI_CHAT
+from tui_chat.offline.openai_responses import OPENAI_RESPONSES
 from tui_chat.offline.prompt import (
     PromptPart,
     PromptRequest,
