@@ -195,11 +195,11 @@ def _like(node: Tree, value: Any) -> Tree:
         values = cast("dict[str, Any]", value)
         trees = dict(node.items)
         return Obj(
-            tuple((key, _like(trees[key], each)) for key, each in values.items()), node.origin
+            tuple((key, _like(trees[key], value)) for key, value in values.items()), node.origin
         )
     if isinstance(node, Arr) and isinstance(value, list):
         pairs = zip(node.items, cast("list[Any]", value), strict=True)
-        return Arr(tuple(_like(item, each) for item, each in pairs), node.origin)
+        return Arr(tuple(_like(item, value) for item, value in pairs), node.origin)
     return node if isinstance(node, Str) else tree_of(value, cast("Arr | Lit", node).origin)
 
 

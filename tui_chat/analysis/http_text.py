@@ -53,7 +53,7 @@ def as_curl(composed: Composed) -> str:
         names = {name.lower() for name, _ in headers}
         if "accept-encoding" in names:
             parts.append("--compressed")
-        headers = tuple(each for each in headers if each[0].lower() not in _OF_THE_CONNECTION)
+        headers = tuple(pair for pair in headers if pair[0].lower() not in _OF_THE_CONNECTION)
         parts += [f"--header '{name}:'" for name in _CURLS_OWN if name.lower() not in names]
     for name, value in headers:
         header = f"{name}: {value}" if value else f"{name};"
@@ -107,7 +107,9 @@ def read_http(text: str) -> RecordedRequest | None:
     request, fields = _REQUEST_LINE.fullmatch(first.strip()), list(map(_HEADER.fullmatch, lines))
     if request is None or not blank or not all(fields):
         return None
-    headers = tuple((each["name"], each["value"].strip()) for each in fields if each is not None)
+    headers = tuple(
+        (match["name"], match["value"].strip()) for match in fields if match is not None
+    )
     credentials = Credentials(headers, request["url"])
     url = credentials.mask_target(request["url"])
     kept = credentials.mask_text(body.strip())

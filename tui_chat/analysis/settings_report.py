@@ -108,7 +108,7 @@ class SettingReport:
             return "decides what is sent"
         if not self.sent:
             return "not sent" if self.notes else "nothing to send"
-        return ", ".join(f"{each.pointer} {each.text}" for each in self.sent)
+        return ", ".join(f"{value.pointer} {value.text}" for value in self.sent)
 
     @property
     def sentence(self) -> str:
@@ -120,7 +120,7 @@ class SettingReport:
         elif self.name in CONTEXT_SETTINGS:
             sentences.append("It decides what is sent; the body has no field for it.")
         elif self.sent or not self.notes:
-            places = ", ".join(f"{each.text} at {each.pointer}" for each in self.sent)
+            places = ", ".join(f"{value.text} at {value.pointer}" for value in self.sent)
             sentences.append(f"Sent as {places}." if places else "There is nothing to send.")
         return " ".join((*sentences, *(note.sentence for note in self.notes)))
 
@@ -143,7 +143,7 @@ def report_settings(composed: Composed) -> tuple[SettingReport, ...]:
             is_text = _has_text(composed, *_TEXTS[name])
         report = SettingReport(name, value, sourced.origin, tuple(sent), notes, is_text=is_text)
         reports.append(report)
-    named = {each.name for each in reports}
+    named = {report.name for report in reports}
     for origin, sent in values_by_origin.items():
         if origin.id in named:  # a text that a setting puts in front of the messages
             continue
@@ -188,10 +188,10 @@ def refused_settings(inputs: Inputs) -> dict[str, str]:
     )
     reasons: dict[str, str] = {}
     for name in SETTINGS.keys() - CONTEXT_SETTINGS:
-        given = {name: EXAMPLES[name], **PREREQUISITES.get(name, {})}
-        values = {each: parse_setting(each, text) for each, text in given.items()}
+        examples = {name: EXAMPLES[name], **PREREQUISITES.get(name, {})}
+        values = {key: parse_setting(key, text) for key, text in examples.items()}
         tried = compose(replace(small, settings=replace(inputs.settings, **values)))
-        report = next(each for each in report_settings(tried) if each.name == name)
+        report = next(report for report in report_settings(tried) if report.name == name)
         if not report.sent and report.notes:
             reasons[name] = report.notes[0].sentence
     return reasons
@@ -238,17 +238,17 @@ def parameter_json(value: Any) -> Any:
     """
     values = cast("tuple[object, ...]", value) if isinstance(value, tuple) else (value,)
     if not isinstance(value, tuple) or not all(
-        isinstance(each, HostedTool | str) for each in values
+        isinstance(value, HostedTool | str) for value in values
     ):
         return setting_json(value)
     many = cast("tuple[HostedTool | str, ...]", value)
     plain = [
-        each
-        if isinstance(each, str)
-        else setting_json(each.search)
-        if each.kind == "web_search"
-        else each.kind
-        for each in many
+        value
+        if isinstance(value, str)
+        else setting_json(value.search)
+        if value.kind == "web_search"
+        else value.kind
+        for value in many
     ]
     if many and isinstance(many[0], str):
         return plain

@@ -194,6 +194,11 @@ def as_array(value: object) -> list[object]:
     return cast("list[object]", value) if isinstance(value, list) else []
 
 
+def as_objects(value: object) -> list[JsonObject]:
+    """Return the JSON array as objects; an entry that is none is an empty one."""
+    return [as_object(entry) for entry in as_array(value)]
+
+
 def objects_in(value: object) -> Iterator[dict[str, Any]]:
     """Yield the objects of a JSON array; nothing of any other value."""
     for item in as_array(value):

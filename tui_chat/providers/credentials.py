@@ -143,7 +143,7 @@ class Credentials:
         if len(secret) < _SHORTEST or secret in self._masks or secret in _PLACEHOLDERS:
             return
         self._masks.add(secret)
-        starts = "|".join(re.escape(each[:4]) for each in self._masks)
+        starts = "|".join(re.escape(mask[:4]) for mask in self._masks)
         self._shown_parts = re.compile(f"(?:{starts}){_SHOWN_PART}".encode())
 
     # --- what is kept -----------------------------------------------------------------------

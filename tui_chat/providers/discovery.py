@@ -56,7 +56,7 @@ def get_request(endpoint: Endpoint, path: str, timeouts: Timeouts | None = None)
         method="GET",
         url=request_url(endpoint, path),
         headers=(
-            *(each for each in defaults if each[0].lower() not in configured),
+            *(header for header in defaults if header[0].lower() not in configured),
             *endpoint.headers,
         ),
         body=b"",
@@ -91,11 +91,11 @@ def model_names(body: object) -> tuple[str, ...]:
         for key, name in (("data", "id"), ("models", "name")):
             if isinstance(fields.get(key), list):
                 entries = [cast("dict[str, Any]", e) for e in fields[key] if isinstance(e, dict)]
-                found = [e.get(name) or e.get("id") or e.get("model") for e in entries]
+                listed = [e.get(name) or e.get("id") or e.get("model") for e in entries]
                 names = tuple(
-                    each.removeprefix("models/")
-                    for each in found
-                    if isinstance(each, str) and 0 < len(each) <= MAX_NAME_LENGTH
+                    model.removeprefix("models/")
+                    for model in listed
+                    if isinstance(model, str) and 0 < len(model) <= MAX_NAME_LENGTH
                 )
                 if len(names) > MAX_MODELS:
                     raise ProviderError(
@@ -141,42 +141,40 @@ async def discover_endpoints(
     """Return the `endpoints` at loopback addresses whose servers answer, completed with the models
     and context limits that the servers report. Raises nothing; takes at most `SERVER_SECONDS`.
     """
-    local = [each for each in endpoints if is_loopback(each.base_url)]
+    local = [endpoint for endpoint in endpoints if is_loopback(endpoint.base_url)]
     # Endpoints that share a server and a list path: the server is asked once for all of them.
     servers: dict[str, list[Endpoint]] = {}
-    for each in local:
-        servers.setdefault(
-            request_url(each, protocol_of(each.protocol).models_path(each)), []
-        ).append(each)
+    for endpoint in local:
+        path = protocol_of(endpoint.protocol).models_path(endpoint)
+        servers.setdefault(request_url(endpoint, path), []).append(endpoint)
     answers = await asyncio.gather(*(_probe(same[0], client) for same in servers.values()))
     completed = [
-        (local.index(each), _completed(each, answer))
+        (local.index(endpoint), _completed(endpoint, answer))
         for same, answer in zip(servers.values(), answers, strict=True)
         if answer is not None
-        for each in same
+        for endpoint in same
     ]
-    return _distinct([each for _, each in sorted(completed, key=lambda pair: pair[0])])
+    return _distinct([endpoint for _, endpoint in sorted(completed, key=lambda pair: pair[0])])
 
 
-def merge_discovered(known: Sequence[Endpoint], found: Sequence[Endpoint]) -> tuple[Endpoint, ...]:
-    """Return the known endpoints, each replaced by its discovered version, then the other
-    discovered ones. Versions match by base URL and protocol, preferably by name as well.
+def merge_discovered(
+    endpoints: Sequence[Endpoint], discovered: Sequence[Endpoint]
+) -> tuple[Endpoint, ...]:
+    """Return the endpoints, each replaced by its discovered version, then the other discovered
+    ones. Versions match by base URL and protocol, preferably by name as well.
     """
-    unmatched = list(found)
+    unmatched = list(discovered)
 
-    def discovered(endpoint: Endpoint) -> Endpoint:
-        same = [
-            each
-            for each in unmatched
-            if (each.base_url, each.protocol) == (endpoint.base_url, endpoint.protocol)
-        ]
-        candidates = [each for each in same if each.name == endpoint.name] or same
+    def version_of(endpoint: Endpoint) -> Endpoint:
+        server = endpoint.base_url, endpoint.protocol
+        same = [other for other in unmatched if (other.base_url, other.protocol) == server]
+        candidates = [other for other in same if other.name == endpoint.name] or same
         if not candidates:
             return endpoint
         unmatched.remove(candidates[0])
         return candidates[0]
 
-    return (*map(discovered, known), *unmatched)
+    return (*map(version_of, endpoints), *unmatched)
 
 
 @dataclass(frozen=True, slots=True)

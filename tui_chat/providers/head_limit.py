@@ -108,7 +108,7 @@ def limit_heads(client: httpx.AsyncClient) -> None:
     of its connection pools are wrapped.
     """
     transports: list[Any] = [client._transport, *client._mounts.values()]  # pyright: ignore[reportPrivateUsage]
-    for pool in filter(None, (getattr(each, "_pool", None) for each in transports)):
+    for pool in filter(None, (getattr(transport, "_pool", None) for transport in transports)):
         pool._network_backend = HeadLimit(pool._network_backend)
 
 

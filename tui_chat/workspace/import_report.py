@@ -76,7 +76,7 @@ class Report:
 
     def names(self, kind: Kind) -> list[str]:
         """Return the names of the files of a kind."""
-        return [name for each, name in self.files if each == kind]
+        return [name for file_kind, name in self.files if file_kind == kind]
 
     def skip(self, name: str) -> None:
         """Add the name of a file that is nothing known, or count it."""

@@ -106,7 +106,7 @@ async def import_files(
 
 async def _choose_profile(store: Store, reports: Iterable[Report]) -> None:
     """Have new chats begin with the profile of a user's folder, unless one was chosen here."""
-    report = next((each for each in reports if each.profile), None)
+    report = next((report for report in reports if report.profile), None)
     if report is not None and await store.settings.get("profile") is None:
         await store.settings.set("profile", report.profile)
         report.notes[f"New chats begin with the profile “{one_line(report.profile, 60)}”."] += 1
@@ -300,7 +300,7 @@ def _in_folder(
     files: list[Path] = []
     for name, below, names in os.walk(folder):
         below[:] = sorted(folder for folder in below if not folder.startswith("."))
-        files += [Path(name, each) for each in sorted(names) if _may_hold(each) or is_zip(each)]
+        files += [Path(name, file) for file in sorted(names) if _may_hold(file) or is_zip(file)]
     files = [file for file in files if file.is_file() and not file.is_symlink()]
     files.sort(key=lambda file: not _is_named_as_card(file.name))
     report.size = sum(file.stat().st_size for file in files)

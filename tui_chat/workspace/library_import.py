@@ -116,4 +116,5 @@ class FolderFormat:
 def folder_import(folder: Path, taker: LibraryImport, report: Report) -> FolderImport | None:
     """Return what imports a folder as a whole; None for one that is no user's folder; blocks."""
     formats: Iterator[FolderFormat] = load_all("import_folders")
-    return next((each.open(folder, taker, report) for each in formats if each.detect(folder)), None)
+    fitting = (format for format in formats if format.detect(folder))
+    return next((format.open(folder, taker, report) for format in fitting), None)

@@ -115,8 +115,8 @@ class Forecasts:
             self._seen[endpoint] = sent
             if self._of_sent.get(endpoint, ("", None))[0] == sent.entry_id:
                 continue  # it was recalled
-            shown = (each for known, each in self._newest if known is sent.composed)
-            forecast = next(shown, None)
+            forecasts = (shown for composed, shown in self._newest if composed is sent.composed)
+            forecast = next(forecasts, None)
             if forecast is None and last is not None:
                 forecast = Forecaster()(last.composed, sent.composed, _counter_of(sent.composed))
             self._of_sent[endpoint] = sent.entry_id, forecast

@@ -142,7 +142,7 @@ class Lorebooks:
 
     async def use(self, name: str, *, is_used: bool) -> None:
         """Search a lorebook in the session, after the others, or no longer."""
-        names = tuple(each for each in self.core.state.lorebook_names if each != name)
+        names = tuple(used for used in self.core.state.lorebook_names if used != name)
         await self._settings.set_lorebooks((*names, name) if is_used else names)
 
     async def delete(self, name: str) -> None:

@@ -398,7 +398,7 @@ class Replies:
     def _done(self, session_id: str, task: asyncio.Task[Entry], end: Entry | None) -> None:
         core = self.core
         self._tasks.pop(session_id, None)
-        partials = {key: each for key, each in core.state.partials.items() if key != session_id}
+        partials = {key: part for key, part in core.state.partials.items() if key != session_id}
         core.update(streaming_sessions=frozenset(self._tasks), partials=partials)
         if end is not None and end.unsaved:
             if core.state.is_active(session_id):

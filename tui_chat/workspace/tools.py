@@ -218,9 +218,9 @@ class Tools:
                 entry = await store.messages.add(session_id, answer, entries[-1].message.id)
             except StoreError as error:
                 reply, _ = unanswered_calls(entries)
-                for each in answers[number:]:
+                for unstored in answers[number:]:
                     if reply is not None:
-                        self._unstored[(reply.message.id, each.tool_call_id)] = each
+                        self._unstored[(reply.message.id, unstored.tool_call_id)] = unstored
                 sentence = f"The answer of the tool could not be stored. {error}"
                 advice = (
                     "It is kept in memory: “Run once” stores it, and does not run the tool again."

@@ -136,7 +136,7 @@ def _shorten_until_valid(
 
 
 def _shorten_once(turns: Sequence[Turn], wanted: dict[int, _Lifetimes]) -> dict[int, _Lifetimes]:
-    system = any("5m" in each for index, each in wanted.items() if turns[index].role == "system")
+    system = any("5m" in marks for index, marks in wanted.items() if turns[index].role == "system")
     short, sent = False, dict[int, _Lifetimes]()
     for index, lifetimes in wanted.items():
         behind = short or (system and turns[index].role != "system")

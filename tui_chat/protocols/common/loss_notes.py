@@ -340,13 +340,13 @@ def _unheld(value: Any, path: str, held: Collection[str], *, is_group: bool) -> 
     """Yield the paths of what no unified parameter holds, as deep as unified ones go."""
     if path in held or value in (None, "", []):
         return
-    inside = any(each.startswith(f"{path}.") for each in held)
+    inside = any(held_path.startswith(f"{path}.") for held_path in held)
     if isinstance(value, dict) and (inside or (is_group and value)):
         for key, inner in cast("dict[str, Any]", value).items():
             yield from _unheld(inner, f"{path}.{key}", held, is_group=False)
     elif isinstance(value, list) and inside:
         words = cast("list[Any]", value)
-        yield from (each for word in words if (each := f"{path}.{word}") not in held)
+        yield from (inner for word in words if (inner := f"{path}.{word}") not in held)
     else:
         yield path
 

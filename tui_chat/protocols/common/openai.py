@@ -58,7 +58,7 @@ class OpenAISettings(Namespace):
         return meanings
 
 
-SHARED = frozenset(each.name for each in fields(OpenAISettings)) - {"service_tier", "store"}
+SHARED = frozenset(field.name for field in fields(OpenAISettings)) - {"service_tier", "store"}
 """The settings that are copied from one of OpenAI's protocols to the other."""
 
 

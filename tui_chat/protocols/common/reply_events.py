@@ -28,7 +28,14 @@ from tui_chat.models.citations import (
     found_source,
     web_address,
 )
-from tui_chat.models.json_text import JsonObject, as_array, as_object, decode_lenient, to_json
+from tui_chat.models.json_text import (
+    JsonObject,
+    as_array,
+    as_object,
+    as_objects,
+    decode_lenient,
+    to_json,
+)
 from tui_chat.models.media import detect_mime_of_base64, kind_of, known_mime, standard_base64
 from tui_chat.models.message import Part, PartKind
 from tui_chat.models.reply import Reply
@@ -404,7 +411,7 @@ def load_event(event: str, data: str, *, whole: bool) -> list[JsonObject]:
             f"The provider sent a piece of the reply that cannot be read: “{one_line(data, 120)}”.",
             advice="What came before it is kept; send again for a whole reply.",
         ) from None
-    chunks = [as_object(each) for each in as_array(value) or [value]]
+    chunks = as_objects(value) or [as_object(value)]
     for chunk in chunks:
         if event == "error":
             raise stream_error(find_error(chunk) or ErrorBody(one_line(data)))

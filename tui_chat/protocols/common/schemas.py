@@ -39,7 +39,7 @@ def _from_gemini_schema(value: Any) -> Any:
             schema["type"] = [schema["type"], "null"]
         return schema
     if isinstance(value, list):
-        return [_from_gemini_schema(each) for each in value]  # type: ignore[misc]
+        return [_from_gemini_schema(inner) for inner in value]  # type: ignore[misc]
     return value
 
 
@@ -141,5 +141,5 @@ def _closed(key: str, value: Any) -> Any:
     if key in _SCHEMAS and isinstance(value, Mapping):
         return closed_schema(cast("Mapping[str, Any]", value))[0]
     if key in _SCHEMAS and isinstance(value, list):
-        return [_closed("items", each) for each in cast("list[Any]", value)]
+        return [_closed("items", inner) for inner in cast("list[Any]", value)]
     return value

@@ -140,7 +140,7 @@ def _is_run_in_order(run: Sequence[Turn], rules: PairingRules) -> bool:
         and all(ids)
         and all(rules.names.allows(call.name) for call in calls)
         and not (rules.id_forbidden and any(map(rules.id_forbidden.search, ids)))
-        and not (rules.longest_id and any(len(each) > rules.longest_id for each in ids))
+        and not (rules.longest_id and any(len(id) > rules.longest_id for id in ids))
     )
 
 

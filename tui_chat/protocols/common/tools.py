@@ -106,7 +106,7 @@ def tool_tree(value: JsonValue, prefix: str = "") -> Tree:
         )
         return Obj(tuple(items), origin)
     if isinstance(value, Sequence) and not isinstance(value, str):
-        return Arr(tuple(tool_tree(each, prefix) for each in value))
+        return Arr(tuple(tool_tree(entry, prefix) for entry in value))
     return tree_of(value)
 
 

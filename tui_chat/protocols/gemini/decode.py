@@ -142,14 +142,11 @@ def _tools(
         entry = camel_fields(raw.remaining, raw.place, spelled)
         count = 0
         if entry.remaining.get("functionDeclarations"):
-            named = [
-                camel_fields(each.remaining, each.place, spelled)
-                for each in entry.take_list("functionDeclarations")
-            ]
-            for each in named:
-                tool = read_tool(each)
+            for declaration in entry.take_list("functionDeclarations"):
+                place = declaration.place
+                tool = read_tool(camel_fields(declaration.remaining, place, spelled))
                 if tool is None:
-                    raise InputError(f"{each.place} has no name.")
+                    raise InputError(f"{place} has no name.")
                 tools.append(tool)
                 count += 1
         groups.append((count, entry.remaining_json()))
@@ -315,8 +312,8 @@ def read_response(part: Fields, builder: TurnBuilder) -> None:
         builder.add_text(text)
     elif text is None:
         builder.shape = "absent"
-    for each, marks in media:
-        builder.add_part(each, **marks)
+    for media_part, marks in media:
+        builder.add_part(media_part, **marks)
 
 
 def _media_parts(answer: Fields, spelled: set[str]) -> list[tuple[Part, dict[str, Any]]]:

@@ -33,6 +33,7 @@ from tui_chat.models.json_text import (
     as_array,
     as_count,
     as_object,
+    as_objects,
     as_raw_string,
     as_string,
     to_json,
@@ -180,18 +181,17 @@ class ReplyParser(ReplyReader):
     def take_in(self, chunk: JsonObject, event: str = "") -> None:
         """Read one response, of a stream or whole."""
         response = chunk
-        candidates = as_array(response.get("candidates"))
+        candidates = as_objects(response.get("candidates"))
         feedback = as_object(response.get("promptFeedback"))
         if response.get("responseId") == self._id:
             self._responses_of_id += 1
-        elif any(as_object(as_object(each).get("content")).get("parts") for each in candidates):
+        elif any(as_object(candidate.get("content")).get("parts") for candidate in candidates):
             self._check_id(as_string(response.get("responseId")))
         if candidates or feedback or "usageMetadata" in response:
             self._events.start(
                 as_string(response.get("modelVersion")), as_string(response.get("responseId"))
             )
-        for each in candidates:
-            candidate = as_object(each)
+        for candidate in candidates:
             if as_count(candidate.get("index")) in (None, 0):
                 self._candidate(candidate)
         if (blocked := as_string(feedback.get("blockReason"))) and not candidates:
@@ -219,8 +219,8 @@ class ReplyParser(ReplyReader):
         return super().finish()
 
     def _candidate(self, candidate: JsonObject) -> None:
-        for part in as_array(as_object(candidate.get("content")).get("parts")):
-            self._part(as_object(part))
+        for part in as_objects(as_object(candidate.get("content")).get("parts")):
+            self._part(part)
         if not _REFERENCES.isdisjoint(candidate):
             self._read_references(candidate)
         raw = as_string(candidate.get("finishReason"))
@@ -236,24 +236,25 @@ class ReplyParser(ReplyReader):
         for query in as_array(grounding.get("webSearchQueries")):
             self._events.add_search(as_string(query))
         numbers = [
-            self._source(as_object(each))
-            for each in as_array(grounding.get("groundingChunks"))[: MOST_SOURCES + 1]
+            self._source(chunk)
+            for chunk in as_objects(grounding.get("groundingChunks"))[: MOST_SOURCES + 1]
         ]
-        for support in map(as_object, as_array(grounding.get("groundingSupports"))):
-            for each in as_array(support.get("groundingChunkIndices")):
-                number = as_count(each)
+        for support in as_objects(grounding.get("groundingSupports")):
+            for index in as_array(support.get("groundingChunkIndices")):
+                number = as_count(index)
                 if number is not None and number < len(numbers):
                     self._wait(numbers[number], as_object(support.get("segment")))
         cited = as_object(candidate.get("citationMetadata"))
-        for each in as_array(cited.get("citationSources")) or as_array(cited.get("citations")):
-            source = as_object(each)
+        for source in as_objects(cited.get("citationSources")) or as_objects(
+            cited.get("citations")
+        ):
             uri, title = as_string(source.get("uri")), as_string(source.get("title"))
             if uri or title:
                 self._wait(self._events.add_source(title, uri), source)
         fetched = as_object(candidate.get("urlContextMetadata"))
-        for each in map(as_object, as_array(fetched.get("urlMetadata"))[:MOST_SOURCES]):
-            url = as_string(each.get("retrievedUrl"))
-            status = as_string(each.get("urlRetrievalStatus"))
+        for page in as_objects(fetched.get("urlMetadata"))[:MOST_SOURCES]:
+            url = as_string(page.get("retrievedUrl"))
+            status = as_string(page.get("urlRetrievalStatus"))
             if status in ("", "URL_RETRIEVAL_STATUS_SUCCESS"):
                 self._events.add_consulted("", url)
             else:
@@ -351,8 +352,8 @@ class ReplyParser(ReplyReader):
         if more or "partialArgs" in call or self._partial is not None:
             if self._partial is None:
                 self._partial = PartialArguments(call.get("args"))
-            for piece in as_array(call.get("partialArgs")):
-                self._partial.add(as_object(piece))
+            for piece in as_objects(call.get("partialArgs")):
+                self._partial.add(piece)
             self._events.add_tool_call(
                 number, id=as_string(call.get("id")), name=name, signature=signature
             )
@@ -421,7 +422,7 @@ _COUNTED = (
 def read_reply(body: bytes) -> Reply:
     """Read an answer that came whole; a stream without `alt=sse` is a list of responses."""
     answer = load_body(body)
-    responses = [as_object(each) for each in as_array(answer)] or [as_object(answer)]
+    responses = as_objects(answer) or [as_object(answer)]
     if not any("candidates" in r or "promptFeedback" in r for r in responses):
         raise not_a_reply(answer)
     parser = ReplyParser()

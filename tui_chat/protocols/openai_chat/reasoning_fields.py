@@ -33,7 +33,7 @@ def _blocks(message: Fields) -> Iterator[ReasoningBlock]:
     for key, read in (("reasoning_details", _detail), ("thinking_blocks", _thinking)):
         value = message.remaining.get(key)
         if isinstance(value, list) and value:
-            blocks = [read(each) for each in cast("list[object]", value)]
+            blocks = [read(entry) for entry in cast("list[object]", value)]
             readable = [block for block in blocks if block is not None]
             if write_reasoning(readable).get(key) == value:
                 del message.remaining[key]

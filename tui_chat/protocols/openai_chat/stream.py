@@ -31,6 +31,7 @@ from tui_chat.models.json_text import (
     as_array,
     as_count,
     as_object,
+    as_objects,
     as_raw_string,
     as_string,
     to_json,
@@ -113,7 +114,7 @@ class ReplyParser(ReplyReader):
 
     def take_in(self, chunk: JsonObject, event: str = "", *, is_whole: bool = False) -> None:
         """Read a chunk of a stream, or an answer that came whole."""
-        choices = as_array(chunk.get("choices"))
+        choices = as_objects(chunk.get("choices"))
         usage = as_object(chunk.get("usage")) or as_object(
             as_object(chunk.get("x_groq")).get("usage")
         )
@@ -123,8 +124,7 @@ class ReplyParser(ReplyReader):
             self._check_id(as_string(chunk.get("id")), choices)
         if choices or usage or "choices" in chunk:
             self._events.start(as_string(chunk.get("model")), as_string(chunk.get("id")))
-        for each in choices:
-            choice = as_object(each)
+        for choice in choices:
             if as_count(choice.get("index")) not in (None, 0):
                 continue
             fields = self._new_fields(choice, is_whole=is_whole)
@@ -142,11 +142,11 @@ class ReplyParser(ReplyReader):
             tier = as_string(chunk.get("service_tier"))
             self._events.set_usage(replace(_usage(usage), tier=tier))
 
-    def _check_id(self, id: str, choices: list[object]) -> None:
+    def _check_id(self, id: str, choices: list[JsonObject]) -> None:
         """Expect another reply if the chunk has another id and a role."""
         if not id:
             return
-        has_role = any(as_object(as_object(c).get("delta")).get("role") for c in choices)
+        has_role = any(as_object(choice.get("delta")).get("role") for choice in choices)
         if self._id and has_role and (self._chunks_of_id > 1 or self._events.ended):
             self._is_next = True
         self._id, self._chunks_of_id = id, 1
@@ -163,10 +163,10 @@ class ReplyParser(ReplyReader):
         one keeps its place.
         """
         for name in sorted(_SOURCES, reverse=True):  # with their titles first
-            for index, each in enumerate(as_array(chunk.get(name))[: MOST_SOURCES + 1]):
-                source = as_object(each)
+            for index, entry in enumerate(as_array(chunk.get(name))[: MOST_SOURCES + 1]):
+                source = as_object(entry)
                 title, url = as_string(source.get("title")), as_string(source.get("url"))
-                url, listed_title = url or as_string(each), self._listed.get(index)
+                url, listed_title = url or as_string(entry), self._listed.get(index)
                 if url and (listed_title is None or title not in ("", listed_title)):
                     self._listed[index] = title
                     self._events.add_source(title, url, key=("listed", index))
@@ -189,31 +189,30 @@ class ReplyParser(ReplyReader):
         google = as_object(as_object(delta.get("extra_content")).get("google"))
         content = delta.get("content")
         signature = as_string(google.get("thought_signature"))
-        if parts := as_array(content):
+        if parts := as_objects(content):
             self._parts(parts)
             self._events.add_text("", signature=signature)
         else:
             self._events.add_text(as_raw_string(content), signature=signature)
         if refusal := as_raw_string(delta.get("refusal")):
             self._events.add_refusal(refusal)
-        for each in as_array(delta.get("images")):
-            self._picture(as_object(each))
+        for image in as_objects(delta.get("images")):
+            self._picture(image)
         if sound := as_object(delta.get("audio")):
             self._hear(sound)
-        for each in as_array(delta.get("annotations")):
-            add_annotation(self._events, as_object(each), self._events.part_start)
-        for each in as_array(delta.get("tool_calls")):
-            self._call(as_object(each))
+        for annotation in as_objects(delta.get("annotations")):
+            add_annotation(self._events, annotation, self._events.part_start)
+        for call in as_objects(delta.get("tool_calls")):
+            self._call(call)
         if function := as_object(delta.get("function_call")):
             self._function(_LEGACY, "", function)
 
-    def _parts(self, parts: list[object]) -> None:
-        for each in parts:
-            part = as_object(each)
+    def _parts(self, parts: list[JsonObject]) -> None:
+        for part in parts:
             match part.get("type"):
                 case "thinking":  # Mistral: text parts inside
-                    for inner in as_array(part.get("thinking")):
-                        text = as_raw_string(as_object(inner).get("text"))
+                    for inner in as_objects(part.get("thinking")):
+                        text = as_raw_string(inner.get("text"))
                         self._events.add_reasoning(
                             self._events.block_index("thinking"), text, kind="thinking"
                         )
@@ -265,16 +264,16 @@ class ReplyParser(ReplyReader):
 
     def _reason(self, delta: JsonObject) -> None:
         spoke = False
-        for each in as_array(delta.get("reasoning_details")):
-            spoke = self._detail(as_object(each)) or spoke
+        for detail in as_objects(delta.get("reasoning_details")):
+            spoke = self._detail(detail) or spoke
         for field in () if spoke else _PLAIN_REASONING:
             if text := as_raw_string(delta.get(field)):
                 self._events.add_reasoning(self._events.block_index(field), text, kind=field)
                 break
-        for each in as_array(delta.get("thinking_blocks")):  # litellm, beside reasoning_content
-            if signature := as_string(as_object(each).get("signature")):
-                block = self._events.block_index(_PLAIN_REASONING[0])
-                self._events.add_reasoning(block, signature=signature)
+        for block in as_objects(delta.get("thinking_blocks")):  # litellm, beside reasoning_content
+            if signature := as_string(block.get("signature")):
+                index = self._events.block_index(_PLAIN_REASONING[0])
+                self._events.add_reasoning(index, signature=signature)
 
     def _detail(self, detail: JsonObject) -> bool:
         """Read one of OpenRouter's details. Return True if it had readable text."""

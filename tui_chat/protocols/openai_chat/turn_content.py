@@ -120,7 +120,8 @@ def _encode_turn(turn: Turn, developer: bool, speaks: bool) -> TurnContent:
         items.append(("tool_call_id", field_string(turn.tool_call_id, origin, "tool call id")))
     if form is not None:
         items = merge_extras(items, form.extras, origin)
-    lost = () if form else [each for each in turn.semantics.reasoning if not can_be_sent_back(each)]
+    thoughts = turn.semantics.reasoning
+    lost = () if form else [block for block in thoughts if not can_be_sent_back(block)]
     building.notes += turn_notes(turn, _CHAT, lost=lost, named=named)
     if turn.semantics.failed and form is None:
         building.notes.append(failure_note(turn))

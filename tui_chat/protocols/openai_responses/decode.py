@@ -24,7 +24,7 @@ from typing import Any, cast
 from tui_chat.errors import InputError
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import ChatEnvelope, Parameters, ToolDefinition, Turn
-from tui_chat.models.json_text import to_json, type_name
+from tui_chat.models.json_text import as_object, to_json, type_name
 from tui_chat.models.media import split_data_url
 from tui_chat.models.message import MessageRole, Part, ToolCall
 from tui_chat.models.semantics import NativeTool, ReasoningBlock, SessionSemantics
@@ -282,8 +282,8 @@ def _assistant_message(item: Fields, builder: TurnBuilder) -> None:
     if builder.refusal or sum(map(_is_refusal, parts)) > 1:
         builder.add_other("message", whole)
         return
-    for index, each in enumerate(parts):
-        part = Fields(cast("dict[str, Any]", each), "")
+    for index, content_part in enumerate(parts):
+        part = Fields(cast("dict[str, Any]", content_part), "")
         del part.remaining["type"]
         words = str(part.remaining.pop("text", "") or part.remaining.pop("refusal", ""))
         extras = dict(item.remaining) if index == 0 else {}
@@ -293,20 +293,20 @@ def _assistant_message(item: Fields, builder: TurnBuilder) -> None:
         if index == 0:
             marks |= {"id": identity, "phase": phase}
         marks["extras"] = to_json(extras) if extras else ""
-        if _is_refusal(each):
+        if _is_refusal(content_part):
             builder.add_refusal(words, **marks)
         else:
             builder.add_text(words, **marks)
 
 
 def _is_text(part: object) -> bool:
-    assistant = cast("dict[str, Any]", part) if isinstance(part, dict) else {}
-    return assistant.get("type") == "output_text" and isinstance(assistant.get("text"), str)
+    fields = as_object(part)
+    return fields.get("type") == "output_text" and isinstance(fields.get("text"), str)
 
 
 def _is_refusal(part: object) -> bool:
-    assistant = cast("dict[str, Any]", part) if isinstance(part, dict) else {}
-    return assistant.get("type") == "refusal" and isinstance(assistant.get("refusal"), str)
+    fields = as_object(part)
+    return fields.get("type") == "refusal" and isinstance(fields.get("refusal"), str)
 
 
 def _reasoning(item: Fields) -> list[ReasoningBlock]:
@@ -331,9 +331,9 @@ def _texts(parts: object, kind: str) -> list[str] | None:
     if not isinstance(parts, list):
         return None
     texts: list[str] = []
-    for each in cast("list[Any]", parts):
-        text = cast("dict[str, Any]", each).get("text") if isinstance(each, dict) else None
-        if not isinstance(text, str) or not text or each != {"type": kind, "text": text}:
+    for part in cast("list[Any]", parts):
+        text = as_object(part).get("text")
+        if not isinstance(text, str) or not text or part != {"type": kind, "text": text}:
             return None
         texts.append(text)
     return texts

@@ -25,6 +25,7 @@ from tui_chat.models.json_text import (
     as_array,
     as_count,
     as_object,
+    as_objects,
     as_raw_string,
     as_string,
 )
@@ -123,8 +124,8 @@ class ReplyParser(ReplyReader):
         if status == "failed" or response.get("error"):
             raise stream_error(find_error(response.get("error")) or ErrorBody(code=status))
         if not self._items:
-            for index, item in enumerate(as_array(response.get("output"))):
-                self._complete(index, as_object(item))
+            for index, item in enumerate(as_objects(response.get("output"))):
+                self._complete(index, item)
         tier = as_string(response.get("service_tier"))
         self._events.set_usage(replace(_usage(as_object(response.get("usage"))), tier=tier))
         why = as_string(as_object(response.get("incomplete_details")).get("reason"))
@@ -207,16 +208,15 @@ class ReplyParser(ReplyReader):
         )
 
     def _message(self, item: _Item, fields: JsonObject) -> None:
-        for number, each in enumerate(as_array(fields.get("content"))):
-            part = as_object(each)
+        for number, part in enumerate(as_objects(fields.get("content"))):
             if part.get("type") == "refusal":
                 if "refusal" not in item.grew:
                     self._events.add_refusal(as_raw_string(part.get("refusal")))
             elif "text" not in item.grew:
                 item.starts[number] = self._events.text_start
                 self._events.add_text(as_raw_string(part.get("text")))
-            for annotation in as_array(part.get("annotations")):
-                add_annotation(self._events, as_object(annotation), item.starts.get(number))
+            for annotation in as_objects(part.get("annotations")):
+                add_annotation(self._events, annotation, item.starts.get(number))
 
     def _read_search(self, item: JsonObject) -> None:
         """Read a search that the provider ran on the web or in files."""
@@ -229,10 +229,10 @@ class ReplyParser(ReplyReader):
         if item.get("status") == "failed":
             what = "web search" if kind == "web_search_call" else "search in files"
             self._events.add_search(failure=f"A {what} failed.")
-        for source in map(as_object, (action, *as_array(action.get("sources")))):
+        for source in (action, *as_objects(action.get("sources"))):
             if url := as_string(source.get("url")):
                 self._events.add_consulted(as_string(source.get("title")), url)
-        for result in map(as_object, as_array(item.get("results"))):
+        for result in as_objects(item.get("results")):
             name = as_string(result.get("filename")) or as_string(result.get("file_id"))
             if name:
                 self._events.add_consulted(file=name)
@@ -240,8 +240,8 @@ class ReplyParser(ReplyReader):
     def _reasoning(self, item: _Item, fields: JsonObject) -> None:
         grew = frozenset(item.grew)
         for kind, parts in ((_SUMMARY, fields.get("summary")), (_RAW, fields.get("content"))):
-            for number, each in enumerate(as_array(parts)):
-                text = as_raw_string(as_object(each).get("text"))
+            for number, part in enumerate(as_objects(parts)):
+                text = as_raw_string(part.get("text"))
                 if text and kind not in grew:
                     self._think(item, kind, number, text)
         if encrypted := as_string(fields.get("encrypted_content")):
