@@ -97,11 +97,11 @@ class Forecaster:
         if last is None or (last.endpoint.name, last.model) != (now.endpoint.name, now.model):
             self._now, self._last = prompt, None
             kind: BreakKind = "first" if last is None else "model"
-            at = CacheBreak(kind, None, _SENTENCES[kind])
+            first_break = CacheBreak(kind, None, _SENTENCES[kind])
             total = _total(now, prompt)
-            return Forecast(total, 0, 0, _read_tokens(now, prompt), at)
-        known = self._last is not None and self._last[0] is last and self._now is not None
-        if self._last is None or not known or self._last[1].counter is not counter:
+            return Forecast(total, 0, 0, _read_tokens(now, prompt), first_break)
+        is_same = self._last is not None and self._last[0] is last and self._now is not None
+        if self._last is None or not is_same or self._last[1].counter is not counter:
             self._last = last, prompt_of(last, counter, prompt)
             self._now, self._equal = None, 0
         was = self._last[1]
@@ -111,16 +111,16 @@ class Forecaster:
         return _forecast(last, was, now, prompt, self._equal)
 
 
-def _equal_segments(was: Prompt, now: Prompt, known: int) -> int:
+def _equal_segments(was: Prompt, now: Prompt, equal: int) -> int:
     """Return the number of equal leading segments, at least `known`."""
     ends = min(len(was.segments), len(now.segments))
-    at = known + common_prefix(was.segments[known:], now.segments[known:])
-    while at < ends:
-        one, other = was.segments[at], now.segments[at]
+    count = equal + common_prefix(was.segments[equal:], now.segments[equal:])
+    while count < ends:
+        one, other = was.segments[count], now.segments[count]
         if one is not other and not _are_equal(one, other):
             break
-        at += 1
-    return at
+        count += 1
+    return count
 
 
 def _are_equal(one: Tree, other: Tree) -> bool:
@@ -162,16 +162,21 @@ def _forecast(last: Composed, was: Prompt, now: Composed, prompt: Prompt, equal:
         common += prompt.counter.scaled(inside.tokens)
     served = _served(now.protocol, was, prompt, common)
     if equal < was.tools or equal < prompt.tools:
-        at = _tool_break(was, prompt, one, other)
+        cache_break = _tool_break(was, prompt, one, other)
     else:
         inside.is_in_last = equal == len(was.segments) - 1
-        at = _break(last, now, one, other, inside)
+        cache_break = _break(last, now, one, other, inside)
     measure = _Measure(last, was, now)
     whole = _read_tokens(now, prompt)
     common, served = (min(measure(tokens), whole) for tokens in (common, served))
     after = whole - common
     return Forecast(
-        _total(now, prompt), common, served, after, _with_sentence(at, after), measure(was.total)
+        _total(now, prompt),
+        common,
+        served,
+        after,
+        _with_sentence(cache_break, after),
+        measure(was.total),
     )
 
 
@@ -263,22 +268,22 @@ class _SegmentComparison:
                 return self._strings(key, one, other)
             case Obj(), Obj():
                 pairs = list(zip(one.items, other.items, strict=False))
-                for at, ((name, value), (other_name, other_value)) in enumerate(pairs, 1):
+                for number, ((name, value), (other_name, other_value)) in enumerate(pairs, 1):
                     if name == other_name == "cache_control":
                         continue
                     if name != other_name:
                         return self._differ(_origin(value), _origin(other_value))
                     if not self.compare(name, value, other_value):
-                        self.is_ended &= at == len(one.items)
+                        self.is_ended &= number == len(one.items)
                         return False
                 return self._lengths(
                     [value for _, value in one.items], [value for _, value in other.items]
                 )
             case Arr(), Arr():
                 pairs = zip(one.items, other.items, strict=False)
-                for at, (value, other_value) in enumerate(pairs, 1):
+                for number, (value, other_value) in enumerate(pairs, 1):
                     if not self.compare(key, value, other_value):
-                        self.is_ended &= at == len(one.items)
+                        self.is_ended &= number == len(one.items)
                         return False
                 return self._lengths(one.items, other.items)
             case _:
@@ -357,9 +362,9 @@ def _break(
     return CacheBreak("gone" if not came else "other", was_origin)
 
 
-def _named(found: Origin | None, segment: Tree) -> Origin:
+def _named(origin: Origin | None, segment: Tree) -> Origin:
     """Return the origin of the difference; for mere structure, that of its segment."""
-    return _origin(segment) if found is None or found is GLUE else found
+    return _origin(segment) if origin is None or origin is GLUE else origin
 
 
 def _owner(origin: Origin) -> tuple[OriginKind, str]:
@@ -387,12 +392,12 @@ _SENTENCES: dict[BreakKind, str] = {
 }
 
 
-def _with_sentence(at: CacheBreak, after: int) -> CacheBreak:
-    what = at.origin.label if at.origin is not None else "The following text"
-    if at.origin is not None and at.origin.kind is OriginKind.DRAFT:
+def _with_sentence(cache_break: CacheBreak, after: int) -> CacheBreak:
+    what = cache_break.origin.label if cache_break.origin is not None else "The following text"
+    if cache_break.origin is not None and cache_break.origin.kind is OriginKind.DRAFT:
         what = f"the {what}"
     words = f"{after:,} token{'s' * (after != 1)}"
-    sentence = _SENTENCES[at.kind].format(what=what[:1].upper() + what[1:], after=words)
-    if not after and at.kind != "grown":
+    sentence = _SENTENCES[cache_break.kind].format(what=what[:1].upper() + what[1:], after=words)
+    if not after and cache_break.kind != "grown":
         sentence = f"{sentence.partition(': ')[0]}; the rest is unchanged."
-    return CacheBreak(at.kind, at.origin, sentence)
+    return CacheBreak(cache_break.kind, cache_break.origin, sentence)

@@ -97,10 +97,10 @@ class CapturedRequest:
 
     def _kept(self) -> dict[str, tuple[str, Any]]:
         """Return the settings that a session holds, by their keys in the body: name and value."""
-        body, asked = self._flat_body(), self.envelope.parameters
+        body, parameters = self._flat_body(), self.envelope.parameters
         kept: dict[str, tuple[str, Any]] = {}
         for name in _KEPT:
-            sourced = cast("Sourced[Any] | None", getattr(asked, name))
+            sourced = cast("Sourced[Any] | None", getattr(parameters, name))
             if sourced is None:
                 continue
             if name in ("temperature", "max_tokens"):
@@ -245,13 +245,13 @@ def _inside(text: str) -> Iterator[dict[str, Any]]:
     """Yield the requests that a text contains, the outermost first."""
     decoder = json.JSONDecoder()
     for unquoted in (text, text.replace(SHELL_QUOTE, "'")):
-        at = -1
+        start = -1
         for _ in range(MAX_ATTEMPTS):
-            at = unquoted.find("{", at + 1)
-            if at < 0:
+            start = unquoted.find("{", start + 1)
+            if start < 0:
                 break
             try:
-                value, _end = decoder.raw_decode(unquoted, at)
+                value, _end = decoder.raw_decode(unquoted, start)
             except (ValueError, RecursionError):
                 continue
             if isinstance(value, dict):

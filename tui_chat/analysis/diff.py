@@ -133,10 +133,10 @@ def _joined(runs: Iterator[DiffRun]) -> Iterator[DiffRun]:
         yield waiting
 
 
-def _compare(one: Tree, other: Tree, at: int, other_at: int) -> Iterator[DiffRun]:
+def _compare(one: Tree, other: Tree, line: int, other_line: int) -> Iterator[DiffRun]:
     """Yield the runs of two corresponding nodes, which start at the given lines."""
     height, other_height = len(PrettyLines(one)), len(PrettyLines(other))
-    whole = range(at, at + height), range(other_at, other_at + other_height)
+    whole = range(line, line + height), range(other_line, other_line + other_height)
     # A large part is compared item by item, so that its bytes need not be rendered.
     alike = height == other_height < _HIGH
     if one is other or (alike and body_of(one) == body_of(other)):
@@ -147,9 +147,9 @@ def _compare(one: Tree, other: Tree, at: int, other_at: int) -> Iterator[DiffRun
         return
     assert isinstance(one, Obj | Arr)
     assert isinstance(other, Obj | Arr)
-    yield DiffRun(True, range(at, at + 1), range(other_at, other_at + 1))
+    yield DiffRun(True, range(line, line + 1), range(other_line, other_line + 1))
     for same, items, other_items in _aligned(one, other):
-        yield from _items(same, (one, items, at), (other, other_items, other_at))
+        yield from _items(same, (one, items, line), (other, other_items, other_line))
     yield DiffRun(True, whole[0][-1:], whole[1][-1:])
 
 
@@ -158,13 +158,13 @@ _Slice = tuple["Obj | Arr", range, int]
 
 def _items(same: bool, one: _Slice, other: _Slice) -> Iterator[DiffRun]:
     """Yield the runs of corresponding items, pair by pair, then of the rest."""
-    (node, items, at), (other_node, other_items, other_at) = one, other
+    (node, items, line), (other_node, other_items, other_line) = one, other
     if (
         same
         and node.items[items.start : items.stop]
         == (other_node.items[other_items.start : other_items.stop])
     ):
-        yield DiffRun(True, _lines(node, items, at), _lines(other_node, other_items, other_at))
+        yield DiffRun(True, _lines(node, items, line), _lines(other_node, other_items, other_line))
         return
     # Values under different keys do not correspond, however similar they are.
     pairs = 0 if isinstance(node, Obj) and not same else min(len(items), len(other_items))
@@ -172,13 +172,13 @@ def _items(same: bool, one: _Slice, other: _Slice) -> Iterator[DiffRun]:
         yield from _compare(
             _value(node, index),
             _value(other_node, other_index),
-            _lines(node, range(index, index + 1), at).start,
-            _lines(other_node, range(other_index, other_index + 1), other_at).start,
+            _lines(node, range(index, index + 1), line).start,
+            _lines(other_node, range(other_index, other_index + 1), other_line).start,
         )
     yield DiffRun(
         False,
-        _lines(node, items[pairs:], at),
-        _lines(other_node, other_items[pairs:], other_at),
+        _lines(node, items[pairs:], line),
+        _lines(other_node, other_items[pairs:], other_line),
     )
 
 
@@ -225,12 +225,12 @@ def _value(node: Obj | Arr, index: int) -> Tree:
     return node.items[index][1] if isinstance(node, Obj) else node.items[index]
 
 
-def _lines(node: Obj | Arr, items: range, at: int) -> range:
+def _lines(node: Obj | Arr, items: range, first_line: int) -> range:
     """Return the lines of some items of a node whose first line is `at`."""
     starts = line_starts(node)
     if not items:
-        return range(at + starts[items.start], at + starts[items.start])
-    return range(at + starts[items.start], at + starts[items.stop])
+        return range(first_line + starts[items.start], first_line + starts[items.start])
+    return range(first_line + starts[items.start], first_line + starts[items.stop])
 
 
 def _are_same_kind(one: Tree, other: Tree) -> bool:

@@ -84,12 +84,12 @@ def parts_of(turn: Turn) -> tuple[Piece, ...]:
 
 def shared(pieces: tuple[Piece, ...], tokens: int) -> Iterator[tuple[HistoryPart, str, int]]:
     """Yield the tokens of each part of a turn, which add up to those of the turn."""
-    whole, done, given = sum(size for _, _, size in pieces), 0, 0
+    whole, done, counted = sum(size for _, _, size in pieces), 0, 0
     for part, name, size in pieces:
         done += size
         upto = round(tokens * done / whole) if whole else tokens
-        yield part, name, upto - given
-        given = upto
+        yield part, name, upto - counted
+        counted = upto
 
 
 _BASES = {"system": HistoryPart.SYSTEM, "tool": HistoryPart.RESULT}
@@ -101,32 +101,32 @@ def _blocks(turn: Turn) -> Iterator[str]:
     lengths = [piece.length for piece in layout.pieces if piece.length] if layout else []
     if sum(lengths) != len(text):
         lengths = [len(text)]
-    at = 0
+    start = 0
     for length in lengths:
-        yield text[at : at + length]
-        at += length
+        yield text[start : start + length]
+        start += length
 
 
 def _parts(block: str, base: HistoryPart) -> Iterator[Piece]:
     """Yield the parts of a block of text."""
-    at = 0
+    position = 0
     unclosed: set[str] = set()
     for match in _ELEMENTS.finditer(block):
         name, tag = match["path"] or "", match["file"] or match["name"]
-        if match.start() < at or tag in unclosed or not (name or _is_reminding(tag)):
+        if match.start() < position or tag in unclosed or not (name or _is_reminding(tag)):
             continue
         end = block.find(f"</{tag}>", match.end())
         if end < 0:
             unclosed.add(tag)
             continue
         end += len(tag) + 3
-        yield from _files(block[at : match.start()], base)
+        yield from _files(block[position : match.start()], base)
         if name:
             yield HistoryPart.FILE, name, end - match.start()
         else:
             yield from _files(block[match.start() : end], HistoryPart.REMINDER)
-        at = end
-    yield from _files(block[at:], base)
+        position = end
+    yield from _files(block[position:], base)
 
 
 def _is_reminding(name: str) -> bool:
@@ -136,15 +136,15 @@ def _is_reminding(name: str) -> bool:
 
 def _files(text: str, base: HistoryPart) -> Iterator[Piece]:
     """Yield the files of a text, and what is around them."""
-    at = 0
+    position = 0
     heads = list(_HEADLINES.finditer(text)) if base is not HistoryPart.RESULT else []
     for number, head in enumerate(heads):
-        if head.start() < at:
+        if head.start() < position:
             continue
         stop = heads[number + 1].start() if number + 1 < len(heads) else len(text)
         end = _END.search(text, head.end(), stop)
-        yield base, "", head.start() - at
-        at = stop if end is None else end.end()
+        yield base, "", head.start() - position
+        position = stop if end is None else end.end()
         name = next(path for path in head.groups() if path)
-        yield HistoryPart.FILE, name.strip(), at - head.start()
-    yield base, "", len(text) - at
+        yield HistoryPart.FILE, name.strip(), position - head.start()
+    yield base, "", len(text) - position

@@ -36,7 +36,7 @@ class LoreColumn:
 
     number: int
     """From 1."""
-    asked: Message | None
+    question: Message | None
     """The last message before the reply; None for the typed draft, or if there is none."""
     reply: Message | None
     """None for the request itself."""
@@ -82,8 +82,8 @@ class LoreTable:
         history, is_past = self.inputs.history, turn < len(self._places)
         length = self._places[turn] if is_past else len(history)
         typed = not is_past and bool(self.inputs.draft or self.inputs.draft_parts)
-        asked = history[length - 1] if length and not typed else None
-        return LoreColumn(turn + 1, asked, history[length] if is_past else None)
+        question = history[length - 1] if length and not typed else None
+        return LoreColumn(turn + 1, question, history[length] if is_past else None)
 
     def name(self, entry: int) -> str:
         """Return the display name of an entry."""
@@ -133,8 +133,8 @@ class LoreTable:
 
     def with_state(self, turn: int, state: EntryState) -> Iterator[int]:
         """Yield the entries that have a state in a turn."""
-        for entry, found in enumerate(self.compute(turn)):
-            if found == state:
+        for entry, entry_state in enumerate(self.compute(turn)):
+            if entry_state == state:
                 yield entry
 
     def change(self, turn: int, entry: int, step: int) -> int | None:

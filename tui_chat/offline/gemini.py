@@ -91,12 +91,12 @@ class _GenerateContent(OfflineProtocol):
 
     def operation(self, request: HttpRequest) -> Operation | None:
         method, path = request.method, request.path
-        if method == "POST" and (asked := _PATH.fullmatch(path)):
-            model, action = asked.groups()
+        if method == "POST" and (match := _PATH.fullmatch(path)):
+            model, action = match.groups()
             is_stream = action == "streamGenerateContent"
             return Operation("count" if action == "countTokens" else "reply", model, is_stream)
-        if method in ("GET", "HEAD") and (asked := _MODELS.fullmatch(path)):
-            return Operation("models", asked[1] or "")
+        if method in ("GET", "HEAD") and (match := _MODELS.fullmatch(path)):
+            return Operation("models", match[1] or "")
         return None
 
     def count(self, tokens: int) -> dict[str, Any]:

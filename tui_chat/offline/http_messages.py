@@ -77,8 +77,8 @@ class HttpRequest:
 
     def header(self, name: str) -> str | None:
         """Return the first value of a header, in any letter case; None if it is absent."""
-        wanted = name.lower()
-        return next((value for key, value in self.headers if key == wanted), None)
+        lower_name = name.lower()
+        return next((value for key, value in self.headers if key == lower_name), None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -119,9 +119,9 @@ class _SchemaSampler:
         node = fields_of(schema)
         if not isinstance(schema, dict) or depth > _MAX_DEPTH or self._remaining < 0:
             return f"example {name}"
-        for given in ("const", "default", "example"):
-            if given in node:
-                return node[given]
+        for key in ("const", "default", "example"):
+            if key in node:
+                return node[key]
         for several in ("enum", "examples"):
             if choices := rows_of(node.get(several)):
                 return choices[0]

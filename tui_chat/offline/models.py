@@ -178,8 +178,8 @@ def _drawn(text: str, size: int = 64) -> str:
         rows.append(0)  # the filter of the row: none
         for x in range(size):
             rows += bytes(
-                (digest[at] + x * digest[at + 3] // size + y * digest[at + 6] // size) & 255
-                for at in range(3)
+                (start + x * across // size + y * down // size) & 255
+                for start, across, down in zip(digest[:3], digest[3:6], digest[6:9], strict=True)
             )
     side = size.to_bytes(4, "big")
     header = side + side + bytes((8, 2, 0, 0, 0))  # 8 bits of red, green and blue

@@ -72,11 +72,11 @@ class _OllamaChat(OfflineProtocol):
         return request.path.startswith("/api/")
 
     def operation(self, request: HttpRequest) -> Operation | None:
-        asked = request.method.replace("HEAD", "GET"), request.path
+        method_and_path = request.method.replace("HEAD", "GET"), request.path
         return {
             ("POST", "/api/chat"): Operation("reply"),
             ("GET", "/api/tags"): Operation("models"),
-        }.get(asked)
+        }.get(method_and_path)
 
     def read(self, body: dict[str, Any], operation: Operation, size: int) -> PromptRequest:
         options = fields_of(body.get("options"))

@@ -234,11 +234,11 @@ def compact(value: object) -> str:
 
 
 def other_fields(
-    fields: Mapping[str, Any], known: tuple[str, ...], prefix: str = ""
+    fields: Mapping[str, Any], read: tuple[str, ...], prefix: str = ""
 ) -> tuple[tuple[str, str], ...]:
     """Return name and compact JSON of every field that is not among the known ones."""
     return tuple(
-        (prefix + name, compact(value)) for name, value in fields.items() if name not in known
+        (prefix + name, compact(value)) for name, value in fields.items() if name not in read
     )
 
 

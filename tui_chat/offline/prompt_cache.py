@@ -93,12 +93,12 @@ class PromptCache:
             return CacheUse()
         total, now = estimate_prompt_tokens(prompt.characters), self._now()
         digest, hashes, ends = sha256(prompt.model.encode()), list[str](), list[int]()
-        at = 0
+        characters = 0
         for block in blocks:
             digest.update(block.text.encode("utf-8", "replace"))
-            at += block.characters
+            characters += block.characters
             hashes.append(digest.hexdigest())
-            ends.append(min(total, estimate_prompt_tokens(at)))
+            ends.append(min(total, estimate_prompt_tokens(characters)))
         marks = [n for n, block in enumerate(blocks) if block.seconds is not None]
         marks = [n for n in marks if ends[n] >= _MINIMUM]
         read = 0

@@ -75,8 +75,8 @@ _STORED_RESPONSES = 256
 
 def protocol_of(request: HttpRequest) -> OfflineProtocol:
     """Return the protocol of a request, by what it asks for, else by whom it is meant for."""
-    asked = (protocol for protocol in PROTOCOLS if protocol.operation(request) is not None)
-    posted = next(asked, None) if request.method == "POST" else None
+    fitting = (protocol for protocol in PROTOCOLS if protocol.operation(request) is not None)
+    posted = next(fitting, None) if request.method == "POST" else None
     return posted or next(protocol for protocol in PROTOCOLS if protocol.owns(request))
 
 
@@ -178,10 +178,10 @@ class OfflineService:
         return prompt
 
     def _model(self, name: str) -> ModelFunction:
-        for asked in (name, self._alias):
-            if asked == SCRIPT and self._script is not None:
+        for model_name in (name, self._alias):
+            if model_name == SCRIPT and self._script is not None:
                 return self._script.reply
-            if (model := find_model(asked)) is not None:
+            if (model := find_model(model_name)) is not None:
                 return model
         message = f"The offline provider has no model “{name[:200]}”."
         raise Refusal(Problem("unknown_model", message))

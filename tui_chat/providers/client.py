@@ -306,7 +306,7 @@ def _decompressor(encoding: str) -> Callable[[bytes], Iterable[bytes]]:
 
 
 def _split(chunk: bytes) -> Iterable[bytes]:
-    return (chunk[at : at + PIECE] for at in range(0, len(chunk), PIECE))
+    return (chunk[start : start + PIECE] for start in range(0, len(chunk), PIECE))
 
 
 class _Inflater:

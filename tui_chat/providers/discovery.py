@@ -208,14 +208,14 @@ async def _probe(endpoint: Endpoint, client: HttpClient) -> _ServerReport | None
 def _completed(endpoint: Endpoint, server: _ServerReport) -> Endpoint:
     """Return an endpoint completed with its server's report."""
     names, limits = server.models, server.limits
-    known = tuple((name, ModelFacts(limit)) for name, limit in limits.items() if name in names)
-    wanted = tuple(name for name in endpoint.models if name in names)
+    reported = tuple((name, ModelFacts(limit)) for name, limit in limits.items() if name in names)
+    configured = tuple(name for name in endpoint.models if name in names)
     return replace(
         endpoint,
         # A llama.cpp server may listen at the usual port of vLLM.
         name=server.kind if server.kind and endpoint.name in _SERVER_NAMES else endpoint.name,
-        models=(*wanted, *(name for name in names if name not in wanted)),
-        server_facts=(*known, *endpoint.server_facts),
+        models=(*configured, *(name for name in names if name not in configured)),
+        server_facts=(*reported, *endpoint.server_facts),
     )
 
 

@@ -137,15 +137,15 @@ class KeyMask:
                 self.was_split |= match_start < start + len(part.held)
                 output += text[max(done, start) : match_start] + MASK
                 done = end
-        at = self._key_start(text, done)
+        key_start = self._key_start(text, done)
         unmasked = max(done, start)
-        part.released = text[at:unmasked] if at < unmasked else ""
+        part.released = text[key_start:unmasked] if key_start < unmasked else ""
         if whole:
             output += text[unmasked:]
-            part.released, part.held = text[at:], ""
+            part.released, part.held = text[key_start:], ""
         else:
-            output += text[unmasked : max(at, unmasked)]
-            part.held = text[max(at, unmasked) :]
+            output += text[unmasked : max(key_start, unmasked)]
+            part.held = text[max(key_start, unmasked) :]
         return output
 
     def _release(
@@ -171,19 +171,19 @@ class KeyMask:
 
     def _key_start(self, text: str, after: int) -> int:
         """Return the offset at which the end of a text may begin the key; its length if nowhere."""
-        for at in range(max(after, len(text) - self._longest), len(text)):
-            if text[at] in (self._key[0], "\\") and self._spelled_length(text, at) >= 0:
-                return at
+        for index in range(max(after, len(text) - self._longest), len(text)):
+            if text[index] in (self._key[0], "\\") and self._spelled_length(text, index) >= 0:
+                return index
         return len(text)
 
     def _spelled_length(self, text: str, at: int = 0) -> int:
         """Return how many characters of the key a text spells from `at` to its end; -1 if it
         spells something else.
         """
-        for number, wanted in enumerate(self._key):
+        for number, character in enumerate(self._key):
             if at == len(text):
                 return number
-            if text[at] == wanted != "\\":
+            if text[at] == character != "\\":
                 at += 1
                 continue
             match_start = at
@@ -195,12 +195,12 @@ class KeyMask:
                 return number
             if text[at] == "u":
                 digits = text[at + 1 : at + 5].lower()
-                if not f"{ord(wanted):04x}".startswith(digits):
+                if not f"{ord(character):04x}".startswith(digits):
                     return -1
                 if len(digits) < 4:
                     return number
                 at += 5
-            elif text[at] == wanted and wanted in _ESCAPED:
+            elif text[at] == character and character in _ESCAPED:
                 at += 1
             else:
                 return -1
@@ -296,14 +296,14 @@ def _masked_pieces(
 
 def _matches(pattern: re.Pattern[AnyStr], text: AnyStr, longest: int) -> Iterator[tuple[int, int]]:
     """Yield the start and end of each match; `longest` is the maximum length of a match."""
-    at, size = 0, len(text)
-    while at < size:
-        match = pattern.search(text, at, min(at + _WINDOW + longest, size))
-        if match is None or match.start() >= at + _WINDOW:
-            at += _WINDOW
+    position, size = 0, len(text)
+    while position < size:
+        match = pattern.search(text, position, min(position + _WINDOW + longest, size))
+        if match is None or match.start() >= position + _WINDOW:
+            position += _WINDOW
         else:
             yield match.span()
-            at = match.end()
+            position = match.end()
 
 
 _ESCAPED = '/"\\'

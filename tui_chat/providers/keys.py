@@ -214,8 +214,8 @@ def _program(command: str) -> str:
     return os.path.basename(words[0]) if words else "(empty)"
 
 
-def _checked(found: Secret, fault: str, advice: str) -> Secret:
+def _checked(secret: Secret, fault: str, advice: str) -> Secret:
     """Return the key without surrounding white space. Raises KeyMissing if it cannot be a key."""
-    if not re.fullmatch(r"[!-~]+", found.reveal().strip()):
+    if not re.fullmatch(r"[!-~]+", secret.reveal().strip()):
         raise KeyMissing(fault, advice=advice)
-    return Secret(found.reveal().strip())
+    return Secret(secret.reveal().strip())

@@ -55,9 +55,9 @@ class ResponseRecorder:
         self._size += len(chunk)
         while self._held - len(self._chunks[0]) >= MAX_RESPONSE_BYTES + _MARGIN:
             self._held -= len(self._chunks.popleft())
-        at = round((self._clock() - self._start) * 1000)
-        if not self._times or at - self._times[-1][0] >= ARRIVAL_TICK:
-            self._times.append((at, self._size))
+        milliseconds = round((self._clock() - self._start) * 1000)
+        if not self._times or milliseconds - self._times[-1][0] >= ARRIVAL_TICK:
+            self._times.append((milliseconds, self._size))
         else:
             self._times[-1] = self._times[-1][0], self._size
 
@@ -80,7 +80,7 @@ class ResponseRecorder:
                 response.status, "text/plain", _SPLIT_KEY_NOTICE, len(_SPLIT_KEY_NOTICE)
             )
         media_type = response.headers.get("content-type", "").partition(";")[0].strip()
-        times = tuple((at, size) for at, size in self._times if size > self._size - len(body))
+        times = tuple(moment for moment in self._times if moment[1] > self._size - len(body))
         size = max(self._size, len(body))
         return RawResponse(response.status, media_type, body, size, times)
 

@@ -75,9 +75,9 @@ async def open_with_retries(
                 failure = await refusal(response)
                 seconds = None
                 if is_retryable(response, failure):
-                    asked = failure.retry_after
+                    retry_after = failure.retry_after
                     seconds = seconds_before_retry(
-                        attempt, outgoing.retries, asked, client.random_fraction
+                        attempt, outgoing.retries, retry_after, client.random_fraction
                     )
             finally:
                 await opening.__aexit__(None, None, None)
@@ -100,17 +100,17 @@ def is_retryable(response: IncomingResponse, failure: Refused) -> bool:
 
 
 def seconds_before_retry(
-    attempt: int, retries: Retries, asked: float | None, random_fraction: Callable[[], float]
+    attempt: int, retries: Retries, retry_after: float | None, random_fraction: Callable[[], float]
 ) -> float | None:
     """Return the seconds to wait after attempt number `attempt`; None for no further attempt.
 
-    `asked` is the wait in seconds that the server asks for; `random_fraction` gives 0 to 1.
+    `retry_after` is the wait in seconds that the server asks for; `random_fraction` gives 0 to 1.
     """
     if attempt > retries.times:
         return None
-    if asked is not None:
-        if asked > retries.longest_wait:
+    if retry_after is not None:
+        if retry_after > retries.longest_wait:
             return None
-        return asked + random_fraction() * min(0.25 * asked, 1.0)
+        return retry_after + random_fraction() * min(0.25 * retry_after, 1.0)
     doubled = retries.first_wait * 2 ** (attempt - 1)
     return min(doubled, retries.longest_wait) * (0.5 + 0.5 * random_fraction())

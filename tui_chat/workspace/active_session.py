@@ -116,11 +116,11 @@ class ActiveSession:
         """
         store = self.core.store_of(session.session_id)
         entries = await store.branches.load(session.session_id)
-        known = self.core.state.entries
-        if len(known) < _MANY_MESSAGES:
-            entries = _with_known(known, entries)
+        shown = self.core.state.entries
+        if len(shown) < _MANY_MESSAGES:
+            entries = _with_known(shown, entries)
         else:
-            entries = await asyncio.to_thread(_with_known, known, entries)
+            entries = await asyncio.to_thread(_with_known, shown, entries)
         return entries, await self._history.foreign_reply(store, session, entries)
 
     def show_branch(self, entries: tuple[Entry, ...], foreign: ForeignReply | None) -> None:
@@ -134,12 +134,12 @@ class ActiveSession:
         if session is None:
             return
         while True:
-            known = core.state.entries
+            shown = core.state.entries
             entries, foreign = await self.read_branch(session)
             # Nothing may be awaited from here to the update.
             if not core.state.is_active(session.session_id):
                 return  # another session was opened meanwhile
-            if core.state.entries is known:
+            if core.state.entries is shown:
                 break  # else what was shown meanwhile may be newer than what was read
         self.show_branch(entries, foreign)
 

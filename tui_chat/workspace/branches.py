@@ -185,8 +185,8 @@ class Branches:
         """
         core = self.core
         ids = [entry.message.id for entry in core.state.entries]
-        at = ids.index(entry_id) if entry_id in ids else 0
-        entries = (*core.state.entries[at:], *reversed(core.state.entries[:at]))
+        index = ids.index(entry_id) if entry_id in ids else 0
+        entries = (*core.state.entries[index:], *reversed(core.state.entries[:index]))
         replies = (entry for entry in entries if entry.message.role == "assistant")
         reply = next(replies, None)
         if reply is None:

@@ -46,8 +46,8 @@ class TokenCalibration:
         budget = composed.envelope.budget
         if budget is not None and not composed.endpoint.base_url.startswith(LOOPBACK_URL):
             key = composed.endpoint.name, composed.model
-            known = self._corrections.pop(key, NO_CORRECTION)
-            self._corrections[key] = known.after(budget.uncorrected, reported)
+            correction = self._corrections.pop(key, NO_CORRECTION)
+            self._corrections[key] = correction.after(budget.uncorrected, reported)
 
     async def load(self) -> None:
         """Read the corrections that an earlier run stored. Raises StoreError."""

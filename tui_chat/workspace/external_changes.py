@@ -229,8 +229,8 @@ class ExternalChanges:
 
     def _later(self, grown: PartialReply, entry: Entry, arrived: JournalSnapshot) -> PartialReply:
         """Return the progress of a reply of which more has arrived."""
-        known = self._arrived.message if self._arrived is not None else Message("assistant")
-        events = _between(known, arrived.message)
+        earlier = self._arrived.message if self._arrived is not None else Message("assistant")
+        events = _between(earlier, arrived.message)
         reply = grown.reply
         if events is None:  # it was replaced, not continued
             events = _between(Message("assistant"), arrived.message) or []

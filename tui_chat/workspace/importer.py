@@ -114,11 +114,11 @@ async def _choose_profile(store: Store, reports: Iterable[Report]) -> None:
 
 async def _as_chosen(store: Store, role: Role) -> Role:
     """Return the role of a card with what was chosen for it if it is there already."""
-    known = await store.roles.get(role.role_id)
-    if known is None:
+    stored = await store.roles.get(role.role_id)
+    if stored is None:
         return role
-    chosen = {"model": known.model, "settings": known.settings, "status": known.status}
-    return replace(role, preset=known.preset or role.preset, **chosen)
+    chosen = {"model": stored.model, "settings": stored.settings, "status": stored.status}
+    return replace(role, preset=stored.preset or role.preset, **chosen)
 
 
 async def _with_participants(

@@ -248,14 +248,14 @@ class LiveRequest:
 
     def _has_long_text(self, entries: tuple[Entry, ...]) -> bool:
         if self._measured[0] is not entries:
-            known = set(map(id, self._measured[0]))
+            measured = set(map(id, self._measured[0]))
             sizes = [
                 len(entry.message.content)
                 + sum(len(call.arguments) for call in entry.message.tool_calls)
                 for entry in entries
             ]
             self._has_long_message = self._has_long_message or any(
-                size > LONG_MESSAGE and id(entry) not in known
+                size > LONG_MESSAGE and id(entry) not in measured
                 for entry, size in zip(entries, sizes, strict=True)
             )
             self._measured = entries, sum(sizes) > LONG_TEXT

@@ -258,8 +258,8 @@ class Presets:
         self.core.update(open_presets={**self.core.state.open_presets, name: opened})
 
     def _close(self, name: str) -> None:
-        known = self.core.state.open_presets
-        self.core.update(open_presets={n: preset for n, preset in known.items() if n != name})
+        opened = self.core.state.open_presets
+        self.core.update(open_presets={n: preset for n, preset in opened.items() if n != name})
 
     def _stamp(self, name: str) -> FileStamp:
         try:

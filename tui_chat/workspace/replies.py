@@ -161,20 +161,20 @@ class Replies:
         """
         async with self._active.locked():
             entries = self.core.state.entries
-            at = last_reply_index(entries)
-            if entry_id not in (e.message.id for e in entries[-1 if at is None else at :]):
+            index = last_reply_index(entries)
+            if entry_id not in (e.message.id for e in entries[-1 if index is None else index :]):
                 raise InputError(
                     "Only the last reply can be continued.",
                     advice="To continue an earlier one, fork the session at it.",
                 )
-            if at is None:
+            if index is None:
                 return await self._reply_to(entries[-1].message.id)
             if not self.may_send():
                 return False
             composed = self._requests.compose_kind("continue")
             assert composed.inputs is not None
             text = continued_text(composed.inputs)
-            parent_id = entries[at].parent_id
+            parent_id = entries[index].parent_id
             if await self._exchange(composed, parent_id, None, "", begin_with=text):
                 self.core.publish(Done(continuation_in_words(composed)))
                 return True
@@ -229,9 +229,9 @@ class Replies:
 
     def timing(self, entry: Entry) -> Timing:
         """Return how long a reply took and what it cost, as far as that is known."""
-        known = self._timings.get(entry.message.id)
-        if known is not None:
-            return known
+        timing = self._timings.get(entry.message.id)
+        if timing is not None:
+            return timing
         tokens = entry.usage.output
         cost, priced = entry.cost, entry.priced
         if not priced and tokens is not None and entry.status == "complete":
@@ -445,11 +445,11 @@ def _index_of(entry_id: str, entries: tuple[Entry, ...]) -> int | None:
 def continuation_in_words(composed: Composed) -> str:
     """Return how a request continues a reply, and why so, as a sentence."""
     assert composed.inputs is not None
-    wanted = composed.inputs.rules.continue_prefill
+    by_preset = composed.inputs.rules.continue_prefill
     if uses_prefill(composed.inputs):
-        why = "as the preset says" if wanted else f"{composed.model} accepts a prefill"
+        why = "as the preset says" if by_preset else f"{composed.model} accepts a prefill"
         return f"Continued by prefill: the request ends with the reply ({why})."
-    if wanted is False:
+    if by_preset is False:
         why = "as the preset says"
     elif composed.endpoint.facts_of(composed.model).prefill is False:
         why = f"{composed.model} does not accept a prefill"

@@ -222,10 +222,10 @@ class RequestHistory:
 
     # --- composing again -------------------------------------------------------------------
 
-    async def request(self, entry_id: str, known: Iterable[Entry] = ()) -> SentRequest:
+    async def request(self, entry_id: str, loaded: Iterable[Entry] = ()) -> SentRequest:
         """Return the request that produced a reply. Raises InputError if there was none.
 
-        The messages of `known` entries are used instead of equal ones from the store, because
+        The messages of `loaded` entries are used instead of equal ones from the store, because
         memos find what was made of them by their identity.
         """
         record = await self.core.active_store.requests.get(entry_id)
@@ -238,7 +238,7 @@ class RequestHistory:
                 return sent
             return replace(sent, composed=calibrate(sent.composed, entry.usage.input))
         try:
-            inputs = await self._inputs(entry_id, record.recipe, known)
+            inputs = await self._inputs(entry_id, record.recipe, loaded)
             # With a long history that takes longer than a frame.
             composed = await asyncio.to_thread(compose, inputs)
         except InputError as error:
@@ -288,7 +288,7 @@ class RequestHistory:
         return SentRequest(record, "differs", why, body, composed)
 
     async def _inputs(
-        self, entry_id: str, stored_recipe: Mapping[str, Any], known: Iterable[Entry]
+        self, entry_id: str, stored_recipe: Mapping[str, Any], loaded: Iterable[Entry]
     ) -> Inputs:
         """Return what a request was composed from. Raises InputError if that is gone, and
         ValueError and the like if the recipe cannot be read.
@@ -302,7 +302,7 @@ class RequestHistory:
             text = await store.revisions.get(stored.get(name, name))
             if text is not None and sha256(text.encode()).hexdigest() == name:
                 revisions[name] = text
-        path = with_known_messages(await store.branches.path_to(entry_id), known)
+        path = with_known_messages(await store.branches.path_to(entry_id), loaded)
         ids = [entry.message.id for entry in path]
         if recipe.parent and recipe.parent not in ids and not recipe.continues:
             raise InputError("The messages that it contained are gone.")
@@ -324,9 +324,9 @@ def _model_in_url(url: str) -> str:
     return match.group(1) if match else ""
 
 
-def with_known_messages(path: Iterable[Entry], known: Iterable[Entry]) -> tuple[Entry, ...]:
+def with_known_messages(path: Iterable[Entry], loaded: Iterable[Entry]) -> tuple[Entry, ...]:
     """Return a branch with the message objects of `known` in place of equal ones."""
-    messages = {entry.message.id: entry.message for entry in known}
+    messages = {entry.message.id: entry.message for entry in loaded}
 
     def with_known(entry: Entry) -> Entry:
         message = messages.get(entry.message.id)

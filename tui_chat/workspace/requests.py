@@ -97,8 +97,8 @@ class Requests:
         if not any(old is not new for old, new in changed):
             return
         if now.entries is not before.entries:
-            known, self._history = self._history, sendable_messages(now.entries)
-            if not known or known[:1] != self._history[:1]:
+            previous, self._history = self._history, sendable_messages(now.entries)
+            if not previous or previous[:1] != self._history[:1]:
                 self._searched = None  # it was another session, or not loaded yet
         self._forget()
 
@@ -155,15 +155,15 @@ class Requests:
         # composed before the change must not be found after it.
         memory, state = self._composed, self.core.state
         own = state.endpoint.protocol
-        wanted = protocol or own
-        composed = memory.get((draft, parts, wanted))
+        target = protocol or own
+        composed = memory.get((draft, parts, target))
         if composed is None:
             base = memory.get((draft, parts, own))
             base = base or compose(self._inputs(state, draft, self._history, parts))
-            composed = self.in_protocol(base, wanted)
+            composed = self.in_protocol(base, target)
             for key in [key for key in tuple(memory) if key[:2] != (draft, parts)]:
                 memory.pop(key, None)
-            memory |= {(draft, parts, own): base, (draft, parts, wanted): composed}
+            memory |= {(draft, parts, own): base, (draft, parts, target): composed}
         if memory is self._composed:
             self._searched = _search_key(state)
         return composed

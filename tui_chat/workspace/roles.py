@@ -189,8 +189,8 @@ class Roles:
         names = library.names("roles")
         if not names:
             return
-        known: dict[str, str] = await self._recalled("role_files", dict) or {}
-        digests = dict(known)
+        imported: dict[str, str] = await self._recalled("role_files", dict) or {}
+        digests = dict(imported)
         for name in names:
             try:
                 text = library.text("roles", name)
@@ -200,7 +200,7 @@ class Roles:
                     digests[name] = digest
             except InputError as error:
                 self.core.publish(Failed(error))
-        if digests != known:
+        if digests != imported:
             await store.settings.set("role_files", json.dumps(digests))
 
     async def _recalled(self, key: str, kind: type) -> Any:

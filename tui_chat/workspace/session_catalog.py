@@ -43,8 +43,8 @@ class SessionCatalog:
         has_more = len(first) == FIRST_SESSIONS
         if has_more:
             read = {summary.session_id for summary in first}
-            known = self.core.state.sessions
-            first = (*first, *(summary for summary in known if summary.session_id not in read))
+            listed = self.core.state.sessions
+            first = (*first, *(summary for summary in listed if summary.session_id not in read))
         self.core.update(SessionsChanged(), sessions=first)
         return has_more
 

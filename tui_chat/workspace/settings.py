@@ -252,8 +252,8 @@ class SessionSetup:
     async def discover_models(self) -> None:
         """Look for model servers on this machine, and offer their models."""
         core = self.core
-        known = core.state.config.endpoints
-        discovered = await discover_endpoints(known, core.client)
+        endpoints = core.state.config.endpoints
+        discovered = await discover_endpoints(endpoints, core.client)
         config = core.state.config
         endpoints = merge_discovered(config.endpoints, discovered)
         core.update(config=replace(config, endpoints=endpoints))

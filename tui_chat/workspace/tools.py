@@ -186,8 +186,8 @@ class Tools:
             for endpoint in config.endpoints
             if endpoint.key.startswith("env:")
         }
-        given = call.arguments if arguments is None else arguments
-        task = asyncio.ensure_future(run(tool, given, hidden=hidden))
+        sent_arguments = call.arguments if arguments is None else arguments
+        task = asyncio.ensure_future(run(tool, sent_arguments, hidden=hidden))
         self._runs[(entry_id, call.id)] = task
         self._publish_runs()
         try:
@@ -196,8 +196,8 @@ class Tools:
                 return None
             result = task.result()
             text = result.text
-            if given.strip() != call.arguments.strip():
-                text = f"The user changed the arguments of this call to {given}\n\n{text}"
+            if sent_arguments.strip() != call.arguments.strip():
+                text = f"The user changed the arguments of this call to {sent_arguments}\n\n{text}"
             return _answer(call, clean(text), failed=None if result.ok else True)
         finally:
             task.cancel()

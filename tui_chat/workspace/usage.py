@@ -104,11 +104,11 @@ class UsageReports:
     async def report(self) -> UsageSummary:
         """Return the sums of everything. Raises StoreError."""
         core = self.core
-        known, now = await self.prices(), core.now()
+        prices, now = await self.prices(), core.now()
         report = UsageSummary(await self.session(core.state.session_id))
         this_month = f"{now:%Y-%m}"
         async for reply in core.store.usage.requests():
-            cost = known_cost(reply, core.state.config, known)
+            cost = known_cost(reply, core.state.config, prices)
             month = group_name(reply, "month", now.tzinfo)
             report.months.setdefault(month, UsageSum()).add(reply, cost)
             if month == this_month:
@@ -120,9 +120,9 @@ class UsageReports:
     async def session(self, session_id: str) -> UsageSum:
         """Return the sum of a session, all its branches included. Raises StoreError."""
         core, total = self.core, UsageSum()
-        known = await self.prices()
+        prices = await self.prices()
         async for reply in core.store_of(session_id).usage.requests(session_id):
-            total.add(reply, known_cost(reply, core.state.config, known))
+            total.add(reply, known_cost(reply, core.state.config, prices))
         return total
 
 
@@ -130,12 +130,12 @@ def group_name(reply: ReplyUsage, group: UsageGroup, zone: tzinfo | None = None)
     """Return the name of the group that a reply belongs to; days begin in `zone`, by default that
     of this computer.
     """
-    at = datetime.fromtimestamp(reply.created, UTC).astimezone(zone)
+    time = datetime.fromtimestamp(reply.created, UTC).astimezone(zone)
     match group:
         case "day":
-            return f"{at:%Y-%m-%d}"
+            return f"{time:%Y-%m-%d}"
         case "month":
-            return f"{at:%Y-%m}"
+            return f"{time:%Y-%m}"
         case "model":
             return f"{reply.endpoint}/{reply.model}"
         case "session":
@@ -144,7 +144,7 @@ def group_name(reply: ReplyUsage, group: UsageGroup, zone: tzinfo | None = None)
             return reply.kind
 
 
-def known_cost(reply: ReplyUsage, config: Config, known: KnownPrices) -> Decimal | None:
+def known_cost(reply: ReplyUsage, config: Config, prices: KnownPrices) -> Decimal | None:
     """Return the stored cost, or that of the prices of its time for a reply stored without one."""
     if reply.priced or reply.status != "complete":
         return reply.cost
@@ -152,5 +152,5 @@ def known_cost(reply: ReplyUsage, config: Config, known: KnownPrices) -> Decimal
         endpoint = config.endpoint_named(reply.endpoint)
     except InputError:
         return None
-    at = datetime.fromtimestamp(reply.created, UTC)
-    return cost_of(reply.usage, known.prices_of(endpoint, reply.model, at))
+    time = datetime.fromtimestamp(reply.created, UTC)
+    return cost_of(reply.usage, prices.prices_of(endpoint, reply.model, time))

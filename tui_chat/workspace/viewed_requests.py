@@ -114,10 +114,10 @@ class ViewedRequests:
             endpoint = core.state.config.endpoint_named(sent.endpoint)
             captured = read_captured(sent.body.decode("utf-8", "replace"), endpoint.protocol)
             composed = calibrate(captured.composed(endpoint, sent.model), sent.usage.input)
-            at = datetime.fromtimestamp(sent.created).astimezone().strftime("%H:%M")
+            time = datetime.fromtimestamp(sent.created).astimezone().strftime("%H:%M")
             ended = "" if sent.status == "complete" else f" · {sent.status}"
             self._live_request.view(
-                ViewedRequest(composed, f"{sent.kind} request, as sent at {at}{ended}")
+                ViewedRequest(composed, f"{sent.kind} request, as sent at {time}{ended}")
             )
             return True
         return False
@@ -130,13 +130,15 @@ class ViewedRequests:
         before = await self._history.before(entry_id, now.endpoint.protocol)
         if before is None:
             return viewed
-        known = (await self._usage.prices()).prices_of_request(now, core.now())
+        prices = (await self._usage.prices()).prices_of_request(now, core.now())
         forecast = await asyncio.to_thread(Forecaster(), before, now, counter_for(now.model))
         entry = viewed.entry
         loss = entry.cache_loss if entry is not None else None
         if loss is None and (entry is None or entry.usage.cached is None):
             lost = forecast.lost
-            loss = CacheLoss(lost, "", lost_cost(lost, forecast.total, known(""))) if lost else None
+            loss = (
+                CacheLoss(lost, "", lost_cost(lost, forecast.total, prices(""))) if lost else None
+            )
         description = viewed.description
         if loss is not None:
             description = f"{loss.amount} · {description}"
@@ -216,16 +218,17 @@ class ViewedRequests:
         return replace(entry, message=replace(message, id=self.core.new_id()))
 
 
-def save_summary(not_kept: tuple[str, ...], wanted: str, used: str) -> tuple[str, bool]:
+def save_summary(not_kept: tuple[str, ...], named_model: str, used_model: str) -> tuple[str, bool]:
     """Return what became of a captured request in sentences, and whether all of it was kept.
 
-    `wanted` is the model that it names, empty for none; `used` the one that the session uses.
+    `named_model` is the model that it names, empty for none; `used_model` the one that the session
+    uses.
     """
     lines = ["Saved as a session with its preset."]
-    if not wanted:
-        lines.append(f"It names no model: the session uses {used}.")
-    elif wanted != used:
-        lines.append(f"Its model {wanted} is not offered here: the session uses {used}.")
+    if not named_model:
+        lines.append(f"It names no model: the session uses {used_model}.")
+    elif named_model != used_model:
+        lines.append(f"Its model {named_model} is not offered here: the session uses {used_model}.")
     if not_kept:
         listed = one_line(", ".join(not_kept), _LONGEST_LIST + 1)
         cut = listed if len(listed) <= _LONGEST_LIST else f"{listed[:_LONGEST_LIST]}…"

@@ -65,7 +65,7 @@ class _Block:
     """As it began: for the input of a call that came at once, and for blocks not ours."""
     grown: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
     """The text added to a block that is not ours; of a call only that there was some."""
-    at: int = 0
+    start_offset: int = 0
     """For a text block, the length of all text before it."""
     citations: list[object] = field(default_factory=list[object])
 
@@ -121,7 +121,7 @@ class ReplyParser(ReplyReader):
             raise too_large("blocks of the reply", MOST_PIECES, "beginnings without an end")
         match kind:
             case "text":
-                block = self._blocks[index] = _Block("text", at=self._events.text_start)
+                block = self._blocks[index] = _Block("text", start_offset=self._events.text_start)
                 block.citations += as_array(fields.get("citations"))[:MOST_CITATIONS]
                 self._events.add_text(as_raw_string(fields.get("text")))
             case "thinking" | "redacted_thinking":
@@ -191,7 +191,7 @@ class ReplyParser(ReplyReader):
             self._events.add_tool_call(block.number, to_json(block.start.get("input") or {}))
         elif block.kind == "text":
             for citation in block.citations:
-                self._cite(as_object(citation), block.at, self._events.text_length)
+                self._cite(as_object(citation), block.start_offset, self._events.text_length)
         elif block.kind == "other":
             whole = _assembled(block)
             self._events.add_other(as_string(block.start.get("type")), whole)

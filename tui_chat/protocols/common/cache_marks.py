@@ -36,22 +36,22 @@ def limit_cache_marks(
     turns: Sequence[Turn], protocol: Protocol
 ) -> tuple[Sequence[Turn], list[Note]]:
     """Return the turns with the marks that may be sent, and notes on those left out."""
-    wanted = {index: _lifetimes(turn) for index, turn in enumerate(turns) if has_marks(turn)}
+    marks = {index: _lifetimes(turn) for index, turn in enumerate(turns) if has_marks(turn)}
     if protocol is Protocol.ANTHROPIC:
-        sent = _shorten_until_valid(turns, _keep_last(wanted))
+        sent = _shorten_until_valid(turns, _keep_last(marks))
     else:
-        sent = _one_for_each_message(turns, wanted, protocol)
+        sent = _one_for_each_message(turns, marks, protocol)
     is_other = _changes_lifetime(turns, sent, protocol)
     notes = [_lifetime_note(protocol)] if is_other else []
     changed = list(turns)
     for index, lifetimes in sent.items():
-        if lifetimes != wanted[index]:
+        if lifetimes != marks[index]:
             turn = turns[index]
             changed[index] = variant(
                 turn, ("marks", lifetimes), partial(_replace_lifetimes, sent=lifetimes)
             )
-            notes += _mark_notes(turn, protocol, wanted[index], lifetimes)
-    return (turns if sent == wanted else changed), notes
+            notes += _mark_notes(turn, protocol, marks[index], lifetimes)
+    return (turns if sent == marks else changed), notes
 
 
 def _changes_lifetime(
@@ -95,11 +95,11 @@ def _lifetime(mark: str) -> CacheLifetime:
     return "1h" if json.loads(mark).get("ttl") in ("1h", "12h") else "5m"
 
 
-def _keep_last(wanted: dict[int, _Lifetimes]) -> dict[int, _Lifetimes]:
+def _keep_last(marks: dict[int, _Lifetimes]) -> dict[int, _Lifetimes]:
     """Leave out what is more than `MAX_MARKS`, from the first on."""
-    surplus = sum(map(len, wanted.values())) - MAX_MARKS
+    surplus = sum(map(len, marks.values())) - MAX_MARKS
     sent: dict[int, _Lifetimes] = {}
-    for index, lifetimes in wanted.items():
+    for index, lifetimes in marks.items():
         gone = min(max(surplus, 0), len(lifetimes))
         sent[index] = (*(None for _ in range(gone)), *lifetimes[gone:])
         surplus -= gone
@@ -107,12 +107,12 @@ def _keep_last(wanted: dict[int, _Lifetimes]) -> dict[int, _Lifetimes]:
 
 
 def _one_for_each_message(
-    turns: Sequence[Turn], wanted: dict[int, _Lifetimes], protocol: Protocol
+    turns: Sequence[Turn], marks: dict[int, _Lifetimes], protocol: Protocol
 ) -> dict[int, _Lifetimes]:
     """Leave the last mark of each of the last messages that accept one in OpenAI's protocols."""
-    accepting = [index for index in wanted if _takes_breakpoint(turns[index], protocol)]
+    accepting = [index for index in marks if _takes_breakpoint(turns[index], protocol)]
     sent: dict[int, _Lifetimes] = {}
-    for index, lifetimes in wanted.items():
+    for index, lifetimes in marks.items():
         last = lifetimes[-1] if index in accepting[-MAX_MARKS:] else None
         sent[index] = (*(None for _ in lifetimes[1:]), last)
     return sent
@@ -125,20 +125,20 @@ def _takes_breakpoint(turn: Turn, protocol: Protocol) -> bool:
 
 
 def _shorten_until_valid(
-    turns: Sequence[Turn], wanted: dict[int, _Lifetimes]
+    turns: Sequence[Turn], marks: dict[int, _Lifetimes]
 ) -> dict[int, _Lifetimes]:
     """Shorten the marks of an hour that follow one of five minutes. A system turn that is shortened
     may be before other marks, which are then shortened too.
     """
-    while (sent := _shorten_once(turns, wanted)) != wanted:
-        wanted = sent
-    return wanted
+    while (sent := _shorten_once(turns, marks)) != marks:
+        marks = sent
+    return marks
 
 
-def _shorten_once(turns: Sequence[Turn], wanted: dict[int, _Lifetimes]) -> dict[int, _Lifetimes]:
-    system = any("5m" in marks for index, marks in wanted.items() if turns[index].role == "system")
+def _shorten_once(turns: Sequence[Turn], marks: dict[int, _Lifetimes]) -> dict[int, _Lifetimes]:
+    system = any("5m" in marks for index, marks in marks.items() if turns[index].role == "system")
     short, sent = False, dict[int, _Lifetimes]()
-    for index, lifetimes in wanted.items():
+    for index, lifetimes in marks.items():
         behind = short or (system and turns[index].role != "system")
         now: list[CacheLifetime | None] = []
         for lifetime in lifetimes:
@@ -167,7 +167,7 @@ def _replace_lifetimes(turn: Turn, sent: _Lifetimes) -> Turn:
 
 
 def _mark_notes(
-    turn: Turn, protocol: Protocol, wanted: _Lifetimes, sent: _Lifetimes
+    turn: Turn, protocol: Protocol, lifetimes: _Lifetimes, sent: _Lifetimes
 ) -> Iterator[Note]:
     origin, label = mark_origin(turn), protocol.label
     if lost := sent.count(None):
@@ -180,7 +180,7 @@ def _mark_notes(
         count = "this one is" if len(sent) == 1 else f"{lost} of {len(sent)} in this message are"
         sentence = f"{why}; {count} left out."
         yield Note(Level.INFO, "cache-mark-left-out", sentence, origin)
-    if any(new not in (None, old) for old, new in zip(wanted, sent, strict=True)):
+    if any(new not in (None, old) for old, new in zip(lifetimes, sent, strict=True)):
         sentence = "A cache mark of an hour cannot follow one of five minutes; it is shortened."
         yield Note(Level.INFO, "cache-mark-shortened", sentence, origin)
 

@@ -96,12 +96,12 @@ def _fill_layout(turn: Turn, pieces: Sequence[LayoutPiece]) -> Iterator[PlacedCo
         iter(turn.tool_calls),
         iter(turn.parts),
     )
-    at = 0
+    start = 0
     for piece in pieces:
         match piece.kind:
             case "text":
-                yield piece, turn.text[at : at + piece.length]
-                at += piece.length
+                yield piece, turn.text[start : start + piece.length]
+                start += piece.length
             case "reasoning":
                 yield piece, next(reasoning)
             case "call":

@@ -287,11 +287,11 @@ class Meanings:
         self.values[parameter] = cast("Sourced[Any]", sourced(name, value))
         self.paths.update(paths)
 
-    def add_logprobs(self, asked: object, number: object, path: str, number_path: str) -> None:
+    def add_logprobs(self, is_on: object, number: object, path: str, number_path: str) -> None:
         """Record log probabilities: whether they are asked for, and for how many tokens."""
-        if asked is True and is_count(number):
+        if is_on is True and is_count(number):
             self.add("logprobs", number, path, number_path)
-        elif asked is True:
+        elif is_on is True:
             self.add("logprobs", 0, path)
 
 

@@ -51,17 +51,17 @@ NAMES_GEMINI = NameRule(
 
 
 def aliases_for(
-    names: Iterable[str], rule: NameRule, known: Sequence[tuple[str, str]] = ()
+    names: Iterable[str], rule: NameRule, captured: Sequence[tuple[str, str]] = ()
 ) -> dict[str, str]:
     """Return the alias of every name that the rule forbids; `known` ones stay as they are."""
     distinct = list(dict.fromkeys(names))
     taken = {name for name in distinct if rule.allows(name)}
-    given = {ours: alias for ours, alias in known if rule.allows(alias)}
+    usable = {ours: alias for ours, alias in captured if rule.allows(alias)}
     aliases: dict[str, str] = {}
     for name in distinct:
         if name in taken and rule.allows(name):
             continue
-        alias = given.get(name)
+        alias = usable.get(name)
         if alias is None or alias in taken:
             alias = _unique(_sanitize(name, rule), taken, rule)
         taken.add(alias)

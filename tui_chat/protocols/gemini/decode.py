@@ -129,13 +129,13 @@ def _tools(
     request: Fields, spelled: set[str]
 ) -> tuple[tuple[ToolDefinition, ...] | None, tuple[tuple[int, str], ...], Any]:
     """Return the tools, how they were grouped, and whether `tools` was one bare object."""
-    given = request.remaining.get("tools")
-    if given is None:
+    listed = request.remaining.get("tools")
+    if listed is None:
         return None, (), ""
     shape = ""
-    if isinstance(given, dict):
+    if isinstance(listed, dict):
         shape = "object"
-        request.remaining["tools"] = [given]
+        request.remaining["tools"] = [listed]
     tools: list[ToolDefinition] = []
     groups: list[tuple[int, str]] = []
     for raw in request.take_list("tools"):

@@ -140,8 +140,8 @@ class GeminiSettings(Namespace):
             meanings.add("reasoning_summary", summary, f"{base}.thinkingConfig.includeThoughts")
         if is_count(count := config.get("candidateCount")):
             meanings.add("replies", count, f"{base}.candidateCount")
-        asked, number = config.get("responseLogprobs"), config.get("logprobs")
-        meanings.add_logprobs(asked, number, f"{base}.responseLogprobs", f"{base}.logprobs")
+        is_on, number = config.get("responseLogprobs"), config.get("logprobs")
+        meanings.add_logprobs(is_on, number, f"{base}.responseLogprobs", f"{base}.logprobs")
         if (tier := as_string(self.service_tier).lower()) in TIERS:
             meanings.add("service_tier", TIERS[tier], "service_tier")
         if isinstance(self.store, bool):

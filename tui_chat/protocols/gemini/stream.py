@@ -122,16 +122,16 @@ class PartialArguments:
 
 def _steps(path: str) -> list[Step]:
     steps: list[Step] = []
-    at = 1 if path.startswith("$") else 0
-    if at == 0:
+    position = 1 if path.startswith("$") else 0
+    if position == 0:
         path = f".{path}"
-    while at < len(path):
-        step = _STEP.match(path, at)
+    while position < len(path):
+        step = _STEP.match(path, position)
         if step is None or len(steps) == _MOST_STEPS:
             return []
         plain, index, double, single = step.groups()
         steps.append(int(index) if index is not None else plain or double or single or "")
-        at = step.end()
+        position = step.end()
     return steps
 
 

@@ -337,8 +337,8 @@ def _heading(table: LoreTable, turn: int, width: int) -> Part:
     """Return the row that names the chosen turn."""
     column = table.column(turn)
     name = "This request" if column.reply is None else f"Turn {column.number:,}"
-    asked = column.asked
-    words = first_words(asked.content, width) if asked is not None else ""
+    question = column.question
+    words = first_words(question.content, width) if question is not None else ""
     pieces: list[Piece] = [(name, "strong"), (f"  {words}" if words else "", "muted")]
     right = f"{column.number:,} of {counted(table.turns, 'turn')} · ← →"
     return line(*spread(width, pieces, right))
