@@ -59,12 +59,12 @@ def test_each_turn_says_what_became_of_each_entry():
 def test_a_column_knows_its_messages():
     table = LoreTable(inputs(*TEXTS, draft="a fox"))
     first, last = table.column(0), table.column(3)
-    assert (first.number, first.asked, first.reply) == (1, *messages(*TEXTS)[:2])
-    assert (last.number, last.asked, last.reply) == (4, None, None)
-    stored = LoreTable(inputs(*TEXTS, "the end")).column(3).asked
+    assert (first.number, first.question, first.reply) == (1, *messages(*TEXTS)[:2])
+    assert (last.number, last.question, last.reply) == (4, None, None)
+    stored = LoreTable(inputs(*TEXTS, "the end")).column(3).question
     assert stored is not None
     assert stored.content == "the end"
-    assert LoreTable(inputs()).column(0).asked is None
+    assert LoreTable(inputs()).column(0).question is None
 
 
 def test_the_nearest_turn_with_a_change():
