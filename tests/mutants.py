@@ -116,7 +116,7 @@ def functions(tree: ast.Module, before: str = "") -> Iterator[tuple[str, ast.AST
     """
     for node in tree.body:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            first = min([node.lineno, *(each.lineno for each in node.decorator_list)])
+            first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
             yield f"{before}{node.name}:{first}", node
         elif isinstance(node, ast.ClassDef):
             inner = ast.Module(node.body, [])
@@ -125,26 +125,26 @@ def functions(tree: ast.Module, before: str = "") -> Iterator[tuple[str, ast.AST
 
 def nodes(function: ast.AST) -> list[ast.AST]:
     """Return the nodes of a function's body that run."""
-    found: list[ast.AST] = []
+    inner: list[ast.AST] = []
     waiting: list[ast.AST] = list(getattr(function, "body", []))
     while waiting:
         node = waiting.pop(0)
-        found.append(node)
+        inner.append(node)
         for name, value in ast.iter_fields(node):
             if name not in ("annotation", "returns", "args") or isinstance(node, ast.Call):
                 children = value if isinstance(value, list) else [value]
-                waiting += [each for each in children if isinstance(each, ast.AST)]
-    return found
+                waiting += [child for child in children if isinstance(child, ast.AST)]
+    return inner
 
 
 def change(node: ast.AST) -> tuple[str, Callable[[], None]] | None:
     """Return what can be changed in a node, and how; None if nothing."""
     operator = getattr(node, "op", None) or (getattr(node, "ops", None) or [None])[0]
     if (other := _OPPOSITE.get(type(operator))) is not None:
-        words = f"{type(operator).__name__} -> {other.__name__}"
+        description = f"{type(operator).__name__} -> {other.__name__}"
         if isinstance(node, ast.Compare):
-            return words, lambda: node.ops.__setitem__(0, other())  # type: ignore[arg-type]
-        return words, lambda: setattr(node, "op", other())
+            return description, lambda: node.ops.__setitem__(0, other())  # type: ignore[arg-type]
+        return description, lambda: setattr(node, "op", other())
     match node:
         case ast.UnaryOp(op=ast.Not()):
             return "not x -> bool(x)", lambda: setattr(node, "op", ast.UAdd())
@@ -182,9 +182,9 @@ def mutants_of(path: Path) -> Iterator[Mutant]:
     """Yield all mutants of a file."""
     for name, function in functions(ast.parse(path.read_text(encoding="utf-8"))):
         for number, node in enumerate(nodes(function)):
-            if (found := change(node)) is not None:
+            if (possible := change(node)) is not None:
                 line = getattr(node, "lineno", 0) or getattr(node.target, "lineno", 0)  # type: ignore[attr-defined]
-                yield Mutant((str(path.relative_to(ROOT)), name), number, line, found[0])
+                yield Mutant((str(path.relative_to(ROOT)), name), number, line, possible[0])
 
 
 def compiled(path: str, edit: Callable[[str, ast.AST], None]) -> dict[str, CodeType]:
@@ -194,16 +194,16 @@ def compiled(path: str, edit: Callable[[str, ast.AST], None]) -> dict[str, CodeT
     for name, function in functions(tree):
         edit(name, function)
         names.add(name)
-    found: dict[str, CodeType] = {}
+    codes: dict[str, CodeType] = {}
 
     def collect(code: CodeType) -> None:
-        for each in code.co_consts:
-            if isinstance(each, CodeType):
-                found[name_of(each)] = each
-                collect(each)
+        for constant in code.co_consts:
+            if isinstance(constant, CodeType):
+                codes[name_of(constant)] = constant
+                collect(constant)
 
     collect(compile(ast.fix_missing_locations(tree), str(ROOT / path), "exec", dont_inherit=True))
-    return {name: code for name, code in found.items() if name in names}
+    return {name: code for name, code in codes.items() if name in names}
 
 
 def name_of(code: CodeType) -> str:
@@ -212,21 +212,21 @@ def name_of(code: CodeType) -> str:
 
 def live_functions() -> dict[Function, list[FunctionType]]:
     """Return the functions that exist, by file and name."""
-    found: dict[Function, list[FunctionType]] = {}
-    for each in gc.get_objects():
-        if isinstance(each, FunctionType) and each.__code__.co_filename.startswith(str(ROOT)):
-            path = each.__code__.co_filename.removeprefix(f"{ROOT}/")
-            found.setdefault((path, name_of(each.__code__)), []).append(each)
-    return found
+    live: dict[Function, list[FunctionType]] = {}
+    for item in gc.get_objects():
+        if isinstance(item, FunctionType) and item.__code__.co_filename.startswith(str(ROOT)):
+            path = item.__code__.co_filename.removeprefix(f"{ROOT}/")
+            live.setdefault((path, name_of(item.__code__)), []).append(item)
+    return live
 
 
 def replace_code(
     function: Function, code: CodeType, live: dict[Function, list[FunctionType]]
 ) -> None:
     """Give the functions of that name other code."""
-    for each in live.get(function, ()):
-        if len(each.__code__.co_freevars) == len(code.co_freevars):
-            each.__code__ = code
+    for copy in live.get(function, ()):
+        if len(copy.__code__.co_freevars) == len(code.co_freevars):
+            copy.__code__ = code
 
 
 @dataclass(eq=False)
@@ -283,7 +283,7 @@ class Runner:
                     for name, code in compiled(path, note).items():
                         replace_code((path, name), code, live)
                 __import__("builtins").reached = reached
-                found: list[tuple[float, list[Function]]] = []
+                observed: list[tuple[float, list[Function]]] = []
                 for item in items:
                     reached.clear()
                     began = time.perf_counter()
@@ -291,13 +291,15 @@ class Runner:
                     if self.failed:
                         print(f"{item.nodeid} fails without a mutant", flush=True)
                         self.failed = False
-                    found.append((time.perf_counter() - began, sorted(reached)))
-                Path(file.name).write_text(json.dumps(found))
+                    observed.append((time.perf_counter() - began, sorted(reached)))
+                Path(file.name).write_text(json.dumps(observed))
                 os._exit(0)
             os.waitpid(child, 0)
-            found = json.loads(Path(file.name).read_text())
-        calls = {i: {(path, name) for path, name in each} for i, (_, each) in enumerate(found)}
-        return calls, {i: each for i, (each, _) in enumerate(found)}
+            observed = json.loads(Path(file.name).read_text())
+        calls = {
+            i: {(path, name) for path, name in reached} for i, (_, reached) in enumerate(observed)
+        }
+        return calls, {i: spent for i, (spent, _) in enumerate(observed)}
 
     def _run(self, items: list[pytest.Item]) -> None:
         """Run tests until one fails."""
@@ -318,11 +320,11 @@ class Runner:
             return "no test"
         (path, name), sys.stdout = mutant.function, sys.__stdout__
 
-        def edit(each: str, tree: ast.AST) -> None:
-            if each == name:
-                found = change(nodes(tree)[mutant.number])
-                assert found is not None
-                found[1]()
+        def edit(edited: str, tree: ast.AST) -> None:
+            if edited == name:
+                possible = change(nodes(tree)[mutant.number])
+                assert possible is not None
+                possible[1]()
 
         if (child := os.fork()) == 0:
             os.setpgid(0, 0)
@@ -351,11 +353,11 @@ def main() -> None:
     chosen = parser.parse_args()
     os.nice(5)
     files = [path for path in sorted((ROOT / "tui_chat").rglob("*.py")) if tests_of(path)]
-    mutants = [each for path in files if chosen.only in str(path) for each in mutants_of(path)]
+    mutants = [mutant for path in files if chosen.only in str(path) for mutant in mutants_of(path)]
     sample = random.Random(chosen.seed).sample(mutants, min(chosen.sample, len(mutants)))
     tests = sorted({test for mutant in sample for test in tests_of(ROOT / mutant.function[0])})
     print(f"{len(mutants)} mutants, {len(sample)} tried", flush=True)
-    words = [
+    arguments = [
         "-s",
         "-p",
         "no:terminal",
@@ -369,7 +371,7 @@ def main() -> None:
         *(("-m", "not slow") if chosen.fast else ()),
         *tests,
     ]
-    sys.exit(pytest.main(words, plugins=[Runner(sample, chosen.seconds)]))
+    sys.exit(pytest.main(arguments, plugins=[Runner(sample, chosen.seconds)]))
 
 
 if __name__ == "__main__":

@@ -233,7 +233,7 @@ def exported(composed: Composed) -> Inputs:
     return read_turn(dump_turn(composed, composed.payload.body, None), "turn").inputs
 
 
-def told(notes: tuple[Note, ...], answered: Message) -> list[tuple[str, ...]]:
+def comparable_notes(notes: tuple[Note, ...], answered: Message) -> list[tuple[str, ...]]:
     """The notes; what concerns the draft's text may call it a draft or the stored message."""
     called = f"message “{answered.content}”"
     return [(n.level, n.code, n.sentence.replace(called, "the draft"), n.place) for n in notes]
@@ -264,7 +264,9 @@ def test_send_regenerate_replay_and_export_give_the_same_request(cases: range):
         protocol = chance.choice(list(Protocol))  # an encoder might look at the draft's origin
         assert body_of(again, protocol) == body_of(first, protocol), (case, protocol)
         assert content_of(again) == content_of(first), case
-        assert told(again.envelope.notes, sent) == told(first.envelope.notes, sent), case
+        assert comparable_notes(again.envelope.notes, sent) == comparable_notes(
+            first.envelope.notes, sent
+        ), case
         assert again.envelope.budget == first.envelope.budget, case
         assert again.envelope.tokens == first.envelope.tokens, case
 

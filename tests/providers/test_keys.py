@@ -6,7 +6,6 @@ import asyncio
 import copy
 import pickle
 import sys
-import time
 import types
 
 import pytest
@@ -119,20 +118,18 @@ async def test_no_shell_sees_a_command(tmp_path):
 
 async def test_a_command_that_waits_is_ended(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(keys, "COMMAND_SECONDS", 0.3)
-    began = time.monotonic()
-    with pytest.raises(KeyMissing, match="gave no key within"):
-        await resolve_key(printing("import time; time.sleep(60)"), {})
-    assert time.monotonic() - began < 20
+    async with asyncio.timeout(20):
+        with pytest.raises(KeyMissing, match="gave no key within"):
+            await resolve_key(printing("import time; time.sleep(60)"), {})
 
 
 async def test_a_command_is_ended_with_the_request():
     task = asyncio.create_task(resolve_key(printing("import time; time.sleep(60)"), {}))
     await asyncio.sleep(0.2)
-    began = time.monotonic()
     task.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await task
-    assert time.monotonic() - began < 20
+    async with asyncio.timeout(20):
+        with pytest.raises(asyncio.CancelledError):
+            await task
 
 
 def test_a_secret_is_never_shown():

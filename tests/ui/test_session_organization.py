@@ -26,11 +26,11 @@ def listed(app: TuiChat) -> SessionSummary:
     return app.workspace.state.sessions[0]
 
 
-def box(app: TuiChat) -> str:
+def dialog_title(app: TuiChat) -> str:
     return str(app.screen.query("Vertical").first().border_title)
 
 
-def told(app: TuiChat) -> str:
+def last_notification(app: TuiChat) -> str:
     return list(app.notifications.shown)[-1].message if app.notifications.shown else ""
 
 
@@ -56,7 +56,7 @@ async def test_a_session_is_renamed_tagged_filed_archived_and_restored(tmp_path:
         await pilot.press("f")
         await until(pilot, lambda: len(app.screen_stack) > 1)
         await pilot.press(*"new", "enter")
-        await until(pilot, lambda: box(app) == "New folder")
+        await until(pilot, lambda: dialog_title(app) == "New folder")
         await pilot.press(*"notes", "enter")
         await until(pilot, lambda: listed(app).folder == "notes")
         await answered(pilot, "f", *"no folder")
@@ -66,7 +66,9 @@ async def test_a_session_is_renamed_tagged_filed_archived_and_restored(tmp_path:
 
         await pilot.press("a")
         await until(pilot, lambda: listed(app).archived)
-        await until(pilot, lambda: told(app) == "Archived “A fine title”. u brings it back.")
+        await until(
+            pilot, lambda: last_notification(app) == "Archived “A fine title”. u brings it back."
+        )
         await pilot.press("u")
         await until(pilot, lambda: not listed(app).archived)
 

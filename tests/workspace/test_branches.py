@@ -11,7 +11,7 @@ from tui_chat.offline import HttpRequest
 from tui_chat.workspace.events import Done, Failed
 
 
-async def said(workspace, heard, *drafts: str) -> None:
+async def send(workspace, heard, *drafts: str) -> None:
     for draft in drafts:
         assert await workspace.replies.submit(draft)
         await settled(workspace, heard)
@@ -27,7 +27,7 @@ def ids(workspace) -> list[str]:
 
 async def test_a_regenerated_reply_is_a_sibling_and_both_can_be_activated(make_workspace):
     workspace, heard = await make_workspace(model="lorem:max:20")
-    await said(workspace, heard, "go")
+    await send(workspace, heard, "go")
     first = workspace.state.entries[-1]
     assert await workspace.replies.regenerate(first.message.id)
     await settled(workspace, heard)
@@ -44,7 +44,7 @@ async def test_a_regenerated_reply_is_a_sibling_and_both_can_be_activated(make_w
 async def test_an_edited_message_starts_a_branch_and_is_sent(make_workspace):
     received: list[HttpRequest] = []
     workspace, heard = await make_workspace(on_request=received.append)
-    await said(workspace, heard, "one", "two")
+    await send(workspace, heard, "one", "two")
     before = workspace.state.entries
     assert await workspace.branches.edit(before[2].message.id, "zwei", send=True)
     await settled(workspace, heard)
@@ -59,7 +59,7 @@ async def test_an_edited_message_starts_a_branch_and_is_sent(make_workspace):
 async def test_an_edited_message_need_not_be_sent(make_workspace):
     received: list[HttpRequest] = []
     workspace, heard = await make_workspace(on_request=received.append)
-    await said(workspace, heard, "one")
+    await send(workspace, heard, "one")
     assert await workspace.branches.edit(ids(workspace)[0], "eins")
     assert contents(workspace) == ["eins"]
     assert len(received) == 1
@@ -67,7 +67,7 @@ async def test_an_edited_message_need_not_be_sent(make_workspace):
 
 async def test_an_edited_reply_is_in_the_next_request(make_workspace):
     workspace, heard = await make_workspace()
-    await said(workspace, heard, "one")
+    await send(workspace, heard, "one")
     assert await workspace.branches.edit(ids(workspace)[1], "Something else.")
     assert contents(workspace) == ["one", "Something else."]
     assert workspace.state.entries[1].siblings == 2
@@ -76,7 +76,7 @@ async def test_an_edited_reply_is_in_the_next_request(make_workspace):
 
 async def test_an_edited_reply_keeps_its_citations_where_its_words_stay(make_workspace):
     workspace, heard = await make_workspace(model="researcher")
-    await said(workspace, heard, "one")
+    await send(workspace, heard, "one")
     reply = workspace.state.entries[1].message
     assert await workspace.branches.edit(reply.id, "So: " + reply.content)
     edited = workspace.state.entries[1].message
@@ -89,7 +89,7 @@ async def test_an_edited_reply_keeps_its_citations_where_its_words_stay(make_wor
 
 async def test_resending_an_unchanged_message_regenerates_the_reply(make_workspace):
     workspace, heard = await make_workspace()
-    await said(workspace, heard, "one")
+    await send(workspace, heard, "one")
     assert await workspace.branches.edit(ids(workspace)[0], "one", send=True)
     await settled(workspace, heard)
     assert workspace.state.entries[0].siblings == 1
@@ -98,7 +98,7 @@ async def test_resending_an_unchanged_message_regenerates_the_reply(make_workspa
 
 async def test_an_empty_edit_is_refused(make_workspace):
     workspace, heard = await make_workspace()
-    await said(workspace, heard, "one")
+    await send(workspace, heard, "one")
     assert not await workspace.branches.edit(ids(workspace)[0], " ")
     assert "Delete it" in heard.of(Failed)[-1].error.advice
     assert not await workspace.branches.edit("nowhere", "x")
@@ -121,7 +121,7 @@ async def test_messages_of_an_imported_conversation_were_not_made_here(
     make_workspace, tmp_path: Path
 ):
     workspace, heard = await make_workspace()
-    await said(workspace, heard, "one", "two")
+    await send(workspace, heard, "one", "two")
     assert [await workspace.branches.was_made_here(each) for each in ids(workspace)] == [True] * 4
     messages = [{"role": "user", "content": "Q"}, {"role": "assistant", "content": "A"}]
     file = tmp_path / "talk.json"
@@ -136,7 +136,7 @@ async def test_messages_of_an_imported_conversation_were_not_made_here(
 
 async def test_a_conversation_that_ends_with_a_user_message_can_be_answered(make_workspace):
     workspace, heard = await make_workspace()
-    await said(workspace, heard, "one")
+    await send(workspace, heard, "one")
     question, reply = ids(workspace)
     await workspace.branches.delete(reply)
     assert contents(workspace) == ["one"]
@@ -152,7 +152,7 @@ async def test_a_conversation_that_ends_with_a_user_message_can_be_answered(make
 
 async def test_a_fork_is_a_session_of_its_own(make_workspace):
     workspace, heard = await make_workspace()
-    await said(workspace, heard, "one", "two", "three")
+    await send(workspace, heard, "one", "two", "three")
     old, sent = (
         workspace.state.session_id,
         await workspace.request_history.sent_request(ids(workspace)[3]),
@@ -165,7 +165,7 @@ async def test_a_fork_is_a_session_of_its_own(make_workspace):
     assert sent is not None
     assert copied is not None
     assert (copied.how, copied.body) == ("rebuilt", sent.body)
-    await said(workspace, heard, "other")
+    await send(workspace, heard, "other")
     await workspace.sessions.open(old)
     assert contents(workspace) == ["one", "one", "two", "two", "three", "three"]
     assert len(workspace.state.sessions) == 2
@@ -173,7 +173,7 @@ async def test_a_fork_is_a_session_of_its_own(make_workspace):
 
 async def test_deletions_are_undone_in_reverse_order(make_workspace):
     workspace, heard = await make_workspace()
-    await said(workspace, heard, "one", "two")
+    await send(workspace, heard, "one", "two")
     session_id = workspace.state.session_id
     two = ids(workspace)[2]
     await workspace.branches.delete(two)
@@ -203,7 +203,7 @@ async def test_deletions_are_undone_in_reverse_order(make_workspace):
 
 async def test_a_deleted_message_is_restored_while_another_session_is_active(make_workspace):
     workspace, heard = await make_workspace()
-    await said(workspace, heard, "one")
+    await send(workspace, heard, "one")
     session_id = workspace.state.session_id
     await workspace.branches.delete(ids(workspace)[1])
     await workspace.sessions.new()
@@ -215,10 +215,10 @@ async def test_a_deleted_message_is_restored_while_another_session_is_active(mak
 
 async def test_the_model_can_be_changed_in_the_middle(make_workspace):
     workspace, heard = await make_workspace("loopback", "echo")
-    await said(workspace, heard, "one")
+    await send(workspace, heard, "one")
     for endpoint in (each.name for each in OFFLINE[1:]):
         await workspace.settings.set_model(endpoint, "echo")
-        await said(workspace, heard, f"to {endpoint}")
+        await send(workspace, heard, f"to {endpoint}")
         assert workspace.state.entries[-1].endpoint == endpoint
         assert workspace.state.entries[-1].status == "complete"
     assert len(workspace.state.entries) == 2 * len(OFFLINE)
@@ -226,7 +226,7 @@ async def test_the_model_can_be_changed_in_the_middle(make_workspace):
 
 async def test_siblings_can_be_activated_while_a_reply_streams(make_workspace):
     workspace, heard = await make_workspace(model="lorem:max:20")
-    await said(workspace, heard, "go")
+    await send(workspace, heard, "go")
     await workspace.settings.set_model("loopback", "flaky-stall")
     assert await workspace.replies.regenerate(ids(workspace)[-1])
     arriving = ids(workspace)[-1]
@@ -243,7 +243,7 @@ async def test_siblings_can_be_activated_while_a_reply_streams(make_workspace):
 
 async def test_a_message_is_opened_on_its_branch(make_workspace):
     workspace, heard = await make_workspace()
-    await said(workspace, heard, "one", "two")
+    await send(workspace, heard, "one", "two")
     session_id, before = workspace.state.session_id, ids(workspace)
     assert await workspace.branches.edit(before[0], "eins", send=True)
     await settled(workspace, heard)

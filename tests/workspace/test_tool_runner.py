@@ -20,14 +20,14 @@ def tool(code: str, **settings) -> Tool:
     return Tool(ToolDefinition("t", "", {}), command=(sys.executable, "-c", code), **settings)
 
 
-async def said(code: str, arguments: str = "{}", **settings) -> str:
+async def output_of(code: str, arguments: str = "{}", **settings) -> str:
     return (await run(tool(code, **settings), arguments)).text
 
 
 async def test_arguments_are_passed_only_on_standard_input():
     hostile = '{"x": "; rm -rf $HOME `date` \\u001b[2J"}'
     code = "import sys; print(sys.argv[1:], sys.stdin.read())"
-    assert await said(code, hostile) == f"[] {hostile}"
+    assert await output_of(code, hostile) == f"[] {hostile}"
 
 
 @pytest.mark.parametrize(
@@ -47,17 +47,17 @@ async def test_invalid_arguments_start_nothing(arguments: str, fault: str):
 
 
 async def test_no_arguments_are_an_empty_object():
-    assert await said("import sys; print(sys.stdin.read())", "") == "{}"
+    assert await output_of("import sys; print(sys.stdin.read())", "") == "{}"
 
 
 async def test_output_beyond_the_limit_is_cut_off():
-    text = await said("print('x' * 5_000_000)", most_output=100)
+    text = await output_of("print('x' * 5_000_000)", most_output=100)
     assert text == "x" * 100 + "\nThe rest of the output was cut off."
 
 
 async def test_output_that_is_not_utf_8_is_decoded():
     code = "import sys; sys.stdout.buffer.write(b'a\\xffb')"
-    assert await said(code) == "a\ufffdb"
+    assert await output_of(code) == "a\ufffdb"
 
 
 @pytest.mark.slow
@@ -69,7 +69,7 @@ async def test_a_tool_is_killed_after_its_timeout():
 
 
 async def test_a_tool_need_not_read_its_input():
-    assert await said("print('done')", '{"x": "' + "y" * 2_000_000 + '"}') == "done"
+    assert await output_of("print('done')", '{"x": "' + "y" * 2_000_000 + '"}') == "done"
 
 
 async def test_a_missing_program_is_reported():

@@ -59,7 +59,7 @@ def short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(unsaved_writes, "LONGEST_PAUSE", 0.1)
 
 
-def said(tokens: int) -> str:
+def lorem(tokens: int) -> str:
     """Return the whole reply of the model for this number of tokens."""
     return "".join(catalog.blocks(tokens))
 
@@ -92,7 +92,7 @@ async def test_a_reply_that_cannot_be_written_stays_in_memory_and_is_written_lat
         lambda: bool(workspace.state.entries) and workspace.state.entries[-1].status == "complete"
     )
     reply = workspace.state.entries[-1]
-    assert reply.message.content == said(60)
+    assert reply.message.content == lorem(60)
     assert reply.unsaved == workspace.unsaved_writes.reason == "There is no room left on the disk."
     assert (reply.model, reply.endpoint) == ("lorem:500:60", "loopback")
     await heard.until(lambda: [s.status for s in workspace.state.sessions] == ["complete"])
@@ -135,7 +135,7 @@ async def test_closing_writes_what_was_not_written(
     await workspace.close()
     assert not workspace.unsaved_writes.reason
     status, text = stored(tmp_path)[-1]
-    assert (status, text) == ("complete", said(60))
+    assert (status, text) == ("complete", lorem(60))
 
 
 async def test_closing_reports_what_could_not_be_written(
@@ -277,7 +277,7 @@ async def test_one_failed_write_anywhere_in_a_turn_loses_nothing(
     await settled(workspace, heard)
     await heard.until(lambda: not workspace.unsaved_writes.reason)
     assert [entry.message.role for entry in workspace.state.entries] == ["user", "assistant"]
-    assert workspace.state.entries[-1].message.content == said(30)
+    assert workspace.state.entries[-1].message.content == lorem(30)
     await workspace.close()
     assert [status for status, _ in stored(tmp_path)] == ["complete", "complete"]
 

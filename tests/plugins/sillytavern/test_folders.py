@@ -36,7 +36,7 @@ def run(
     return out, err
 
 
-def built(case: Any, home: Path, capsysbinary: pytest.CaptureFixture[bytes]) -> list[Any]:
+def built_messages(case: Any, home: Path, capsysbinary: pytest.CaptureFixture[bytes]) -> list[Any]:
     """Import a case as a folder of SillyTavern, and return the messages of its request."""
     folder = write_folder(case, home / "default-user")
     printed, _ = run(home, capsysbinary, "import", "--json", str(folder))
@@ -57,7 +57,7 @@ def test_an_imported_folder_builds_the_captured_request(
     path: Path, tmp_path: Path, capsysbinary: pytest.CaptureFixture[bytes]
 ):
     case = json.loads(path.read_text("utf-8"))
-    messages = built(case, tmp_path, capsysbinary)
+    messages = built_messages(case, tmp_path, capsysbinary)
     if path.stem in DIFFERENT:
         assert messages != case["messages"], "it is equal now"
     else:
