@@ -51,7 +51,7 @@ async def test_a_profile_from_nothing_is_used_edited_deleted_and_restored(tmp_pa
         await pilot.press("e")
         form = await on(pilot, FieldsForm)
         form.query_one("#placement", ChoiceField).focus()
-        await pilot.press("left", "left")
+        await pilot.press("right", "right", "right")
         assert form.query_one("#placement", ChoiceField).value == "depth"
         form.query_one("#depth", Input).value = "deep"
         await pilot.press("ctrl+s")

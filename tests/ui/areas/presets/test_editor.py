@@ -45,13 +45,15 @@ from tui_chat.ui.areas.presets.row_edits import after_delete, placement_sentence
 async def test_the_list_mirrors_the_context(tmp_path: Path) -> None:
     async with editing(tmp_path) as (_pilot, pane):
         shown = [" ".join(line.split()) for line in lines(pane) if line]
+        assert shown.pop(0).startswith("▾ System messages, first ──")
         assert shown[0].startswith("role “Assistant”")
         assert shown[1].startswith("[x] system rule Be brief.")
+        assert shown.pop(2).startswith("▾ Before the chat ──")
         assert shown[2].startswith("[x] ◆ world")
         assert shown[3].startswith("[x] user lore It rains.")
         assert "after world" in shown[3]
         assert "Chat history" in shown[4]
-        assert "depth 4" in shown[line_of(pane, "Note")]
+        assert "depth 4" in lines(pane)[line_of(pane, "Note")]
         # What it costs is what the request says it costs.
         app = pane.app
         composed = app.workspace.requests.compose("")  # type: ignore[attr-defined]
@@ -65,10 +67,10 @@ async def test_space_disables_and_the_request_follows_at_once(tmp_path: Path) ->
         assert "Be brief." in body(pane)
         await press(pilot, "space")
         assert "Be brief." not in body(pane)
-        assert " ".join(lines(pane)[1].split()).startswith("●[ ] system rule")
+        assert " ".join(lines(pane)[2].split()).startswith("●[ ] system rule")
         await press(pilot, "u")
         assert "Be brief." in body(pane)
-        assert " ".join(lines(pane)[1].split()).startswith("[x] system rule")
+        assert " ".join(lines(pane)[2].split()).startswith("[x] system rule")
 
 
 STEPS = [
@@ -145,7 +147,7 @@ async def test_notes_appear_under_their_messages_while_typing(tmp_path: Path) ->
         pane.focus()
         note = line_of(pane, "Note")
         assert "depth 4→oldest" in lines(pane)[note]
-        assert "usr One?" in lines(pane)[note + 1]
+        assert lines(pane)[note + 1].split()[:2] == ["user", "One?"]
         await press(pilot, "enter", *" {{nope}}")
         at = line_of(pane, "system    rule")
         assert "▲ {{nope}}" in lines(pane)[at + 1]
@@ -280,7 +282,7 @@ async def test_the_form_changes_place_role_and_order(tmp_path: Path) -> None:
         await press(pilot, "right")
         pane.query_one("#form-cache_control").focus()
         await press(pilot, "right")
-        assert "⛁ 5m" in lines(pane)[line_of(pane, "lore")]
+        assert "cache 5m" in lines(pane)[line_of(pane, "lore")]
         lore = message(pane, "lore")
         assert lore.cache_control == "5m"
         assert (lore.order, lore.role, lore.enabled) == (5, "system", False)
@@ -293,10 +295,10 @@ async def test_the_filter_matches_words(tmp_path: Path) -> None:
         await press(pilot, "enter", "space")
         assert not message(pane, "lore").enabled
         await press(pilot, "slash", "escape")
-        assert "rule" in lines(pane)[1]
+        assert "rule" in lines(pane)[2]
         await press(pilot, "slash", *"RAIN", "enter", "escape")
         assert pane.rows.has_focus, "first what is hidden comes back"
-        assert "rule" in lines(pane)[1]
+        assert "rule" in lines(pane)[2]
 
 
 async def test_save_keeps_the_file_whole_and_says_where(tmp_path: Path) -> None:
@@ -388,7 +390,7 @@ async def test_cache_marks_are_placed_by_a_key_here_and_in_the_inspector(tmp_pat
         await pilot.press("g", "c", "c")
         await settle(pilot)
         assert message(pane, "rule").cache_control == "1h"
-        assert "⛁ 1h" in lines(pane)[line_of(pane, "rule")]
+        assert "cache 1h" in lines(pane)[line_of(pane, "rule")]
         await pilot.press("u", "u")
         await settle(pilot)
         assert message(pane, "rule").cache_control is None
@@ -402,7 +404,7 @@ async def test_cache_marks_are_placed_by_a_key_here_and_in_the_inspector(tmp_pat
             await app.panes.toggle_cache_mark(origin)
             await settle(pilot)
             assert message(pane, marked).cache_control == "5m"
-            assert "⛁ 5m" in "\n".join(lines(pane))
+            assert "cache 5m" in "\n".join(lines(pane))
         await app.panes.toggle_cache_mark(Origin(OriginKind.DRAFT))
         await settle(pilot)
         assert [m.id for m in preset_of(pane).messages if m.cache_control] == ["history", "note"]
@@ -472,7 +474,9 @@ async def test_a_narrow_row_with_a_note_shows_its_text_and_the_note_is_whole(
     app = app_with(tmp_path, [rule, {"id": "history", "type": "chat_history"}])
     async with app.run_test(size=(100, 45)) as pilot:
         pane = await edited(pilot)
-        assert "Be brief.  i " in lines(pane)[line_of(pane, "sys message")]
+        shown = lines(pane)[line_of(pane, "sys message")]
+        assert "Be brief." in shown
+        assert "  i " in shown
         status = pane.query_one("#preset-status", Static)
         shown = " ".join(status.render_line(y).text for y in range(status.size.height))
         assert "(systemPlacement “in_place” would keep it)" in " ".join(shown.split())
@@ -553,7 +557,7 @@ async def test_a_group_folds_and_unfolds(tmp_path: Path) -> None:
         assert "▾ STYLE" in lines(pane)[line_of(pane, "STYLE")]
         await press(pilot, "left")
         assert "▸ STYLE" in lines(pane)[line_of(pane, "STYLE")]
-        await press(pilot, "left", "slash", *"ornate")
+        await press(pilot, "slash", *"ornate")
         assert any("Ornate" in line for line in lines(pane))
         await press(pilot, "escape", "home", "down", "right")
         assert any("Ornate" in line for line in lines(pane))
@@ -563,6 +567,40 @@ async def test_a_group_folds_and_unfolds(tmp_path: Path) -> None:
         await pilot.click(pane.rows, offset=(column, line_of(pane, "STYLE")))
         await settle(pilot)
         assert any("Ornate" in line for line in lines(pane))
+
+
+async def test_the_parts_of_the_request_fold(tmp_path: Path) -> None:
+    async with editing(tmp_path) as (pilot, pane):
+        await press(pilot, "down", "down", "z")
+        assert "▸ Before the chat ─" in lines(pane)[line_of(pane, "Before")]
+        assert lines(pane)[line_of(pane, "Before")].split()[-3:-1] == ["2", "messages"]
+        assert not any("lore" in line for line in lines(pane))
+        await press(pilot, "x", "space", "r")
+        assert preset_of(pane) is pane.edits.saved, "no key changes what is not seen"  # type: ignore[union-attr]
+        await press(pilot, "enter", "end", "left")
+        assert "▸ Chat history ─" in lines(pane)[line_of(pane, "history")]
+        assert not any("Note" in line for line in lines(pane))
+        await press(pilot, "right")
+        assert any("Note" in line for line in lines(pane))
+        await press(pilot, "Z")
+        assert len([line for line in lines(pane) if line]) == 3
+        pane.rows.light(4)
+        await settle(pilot)
+        assert any("Note" in line for line in lines(pane))
+        await pilot.click(pane.rows, offset=(3, line_of(pane, "Before")))
+        await settle(pilot)
+        assert any("lore" in line for line in lines(pane))
+
+
+async def test_a_row_that_another_role_moves_says_why(tmp_path: Path) -> None:
+    async with editing(tmp_path, LATE) as (pilot, pane):
+        await press(pilot, "home", "r")
+        assert message(pane, "prompt").role == "user"
+        assert pane.rows.chosen is not None
+        assert pane.rows.chosen.message is message(pane, "prompt"), "the cursor stays on it"
+        assert "It moved to its place in the preset" in told(pane)
+        await press(pilot, "u", "end", "r")
+        assert "It moved: system messages go first" in told(pane)
 
 
 async def test_messages_that_set_variables_or_wait_say_so(tmp_path: Path) -> None:

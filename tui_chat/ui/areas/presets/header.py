@@ -40,6 +40,7 @@ class PresetTitle(Static):
         words: list[str] = []
         if edits is not None:
             count = len(edits.preset.messages)
+            words += ["not saved"] * edits.is_changed
             words.append(f"{count:,} message{'s' * (count != 1)}, {tokens:,} tokens")
             if edits.preset.system_placement == "in_place":
                 words.append("system in place")

@@ -8,6 +8,7 @@ from tui_chat.lazy_dataclass import dataclass
 from tui_chat.library.editing import Outline, OutlineRow, Slot, slots_for
 from tui_chat.models.envelope import Level, Note
 from tui_chat.models.preset import PresetMessage
+from tui_chat.ui.areas.presets.folding import Folding
 
 
 @dataclass(slots=True)
@@ -48,8 +49,8 @@ class OutlineLines:
     level info are in the row itself.
     """
 
-    at: tuple[tuple[int, Note | None], ...] = ()
-    """The row of each line, and the note if the line is one."""
+    at: tuple[tuple[int, Note | str | None], ...] = ()
+    """The row of each line; if the line is another one, its note, or the part that it heads."""
     of: dict[int, int] = field(default_factory=dict[int, int])
     """The line of each row shown."""
     messages: tuple[int, ...] = ()
@@ -57,22 +58,29 @@ class OutlineLines:
 
     @classmethod
     def of_outline(
-        cls, outline: Outline | None, words: list[str], hidden: frozenset[int] = frozenset()
+        cls, outline: Outline | None, words: list[str], folding: Folding
     ) -> OutlineLines:
-        """Lay out the rows that contain all words, which are casefolded, without the messages with
-        the `hidden` list indices.
+        """Lay out the rows that contain all words, which are casefolded; without words, those that
+        are not folded.
         """
-        lines: list[tuple[int, Note | None]] = []
+        lines: list[tuple[int, Note | str | None]] = []
         of: dict[int, int] = {}
-        rows = outline.rows if outline else ()
+        rows, hidden = outline.rows if outline else (), folding.hidden() if not words else ()
+        folded: set[int] = set()
         for number, row in enumerate(rows):
-            if row.index in hidden or (words and not _contains(row, words)):
+            if number in hidden or (words and not _contains(row, words)):
                 continue
+            if not words and (part := folding.part(number)):
+                lines.append((number, part))
+                if folding.is_folded(part):
+                    of[number] = len(lines) - 1
+                    folded.add(number)
+                    continue
             of[number] = len(lines)
             lines.append((number, None))
             lines += [(number, note) for note in row.notes if note.level is not Level.INFO]
-        messages = tuple(number for number in of if rows[number].message is not None)
-        return cls(tuple(lines), of, messages)
+        messages = (n for n in of if n in folded or rows[n].message is not None)
+        return cls(tuple(lines), of, tuple(messages))
 
     def row_at(self, line: int) -> int:
         """Return the row of a line; -1 for none."""

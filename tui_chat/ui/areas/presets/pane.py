@@ -17,6 +17,7 @@ from tui_chat.compose import Composed
 from tui_chat.library.editing import (
     RECIPES,
     EditHistory,
+    Outline,
     OutlineRow,
     add_from_recipe,
     change_message,
@@ -40,6 +41,7 @@ from tui_chat.ui.areas.presets.row_edits import (
     placement_sentence,
     quoted,
     switch_heading,
+    why_moved,
     why_not_moved,
 )
 from tui_chat.ui.areas.presets.rows import PresetRows
@@ -69,6 +71,8 @@ class PresetPane(Vertical):
         &.-form EditForm { height: 2fr; }
         &.-form.-tall EditForm { height: 1fr; }
         &.-form.-low PresetRows { max-height: 4; }
+        &.-form.-of-preset #preset-status { display: none; }
+        &.-done #preset-status { display: block; }
         &.-wide #preset-body { layout: horizontal; }
         &.-wide EditForm { border-top: none; border-left: solid $foreground 20%; }
         &.-wide.-form EditForm { height: 1fr; width: 1fr; }
@@ -241,7 +245,7 @@ class PresetPane(Vertical):
         """Return with which other messages a row is sent as one, or what its group is; else
         nothing.
         """
-        group = self.rows.groups.get(row.index)
+        group = self.rows.folding.groups.get(row.index)
         if group is not None and not row.notes:
             count = len(group.members)
             title = one_line(group.title, 40)
@@ -278,7 +282,12 @@ class PresetPane(Vertical):
         return False
 
     def action_open(self) -> None:
-        """Open the form of the message under the cursor, and focus its content or anchor name."""
+        """Open the form of the message under the cursor, and focus its content or anchor name; or
+        unfold what is folded there.
+        """
+        if self.rows.is_on_fold:
+            self.rows.action_fold(False)
+            return
         if self.message is None or self.rows.drop is not None:
             return
         self.set_class(False, "-of-preset").add_class("-form", "-of-message")
@@ -346,7 +355,7 @@ class PresetPane(Vertical):
         edits, index, outline = self.edits, self.index, self.rows.outline
         if self.message is None or edits is None or outline is None:
             return
-        if action == "enable" and (group := self.rows.groups.get(index)):
+        if action == "enable" and (group := self.rows.folding.groups.get(index)):
             heading = self.shown_name, edits.preset.messages[index].id
             edit, on = switch_heading(
                 edits.preset, group, self._switched_off.get(heading, frozenset())
@@ -362,6 +371,14 @@ class PresetPane(Vertical):
             return
         at = after_delete(outline, index) if action == "delete" else None
         self._take(edits.record(edit.preset, edit.label), at)
+        if action == "role":
+            self._say_if_moved(outline, index)
+
+    def _say_if_moved(self, before: Outline | None, index: int) -> None:
+        """Say why a row is elsewhere after an edit that is no move."""
+        after = self.rows.outline
+        if before is not None and after is not None and (words := why_moved(before, after, index)):
+            self.show_status(words)
 
     def action_undo(self) -> None:
         if self.edits is not None:
@@ -438,8 +455,10 @@ class PresetPane(Vertical):
         message = edits.preset.messages[index]
         after = change_message(edits.preset, index, **event.fields)
         key = f"{index} {event.key}" if event.key else ""
+        before = self.rows.outline
         is_here = self.form.message is None or event.shown is self.form.message
         self._take(edits.record(after, f"edit {quoted(message)}", key), index if is_here else None)
+        self._say_if_moved(before, index)
 
     def _change_settings(self, edits: EditHistory, event: EditForm.FieldsChanged) -> None:
         after, words = replace(edits.preset, **event.fields), ""

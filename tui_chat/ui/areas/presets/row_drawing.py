@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Sequence
 
 from rich.cells import cell_len
 
 from tui_chat.analysis.unsent_messages import only_on, sets
-from tui_chat.lazy_dataclass import dataclass
-from tui_chat.library.editing import MessageGroup, Outline, OutlineRow
+from tui_chat.library.editing import OutlineRow
 from tui_chat.models.envelope import Level, Turn
 from tui_chat.models.preset import CHAT_HISTORY, PresetMessage, depth_words
 from tui_chat.models.sanitize import one_line
+from tui_chat.ui.areas.presets.folding import Heading
 from tui_chat.ui.areas.presets.request_facts import RequestFacts
 from tui_chat.ui.widgets.row_list import clipped
 
@@ -23,7 +23,7 @@ CHECKBOX = (1, 4)
 _ROLES = {"system": "sys", "user": "usr", "assistant": "ast", "tool": "tool"}
 """The roles in a narrow row."""
 _ROLE_WIDTH = len("assistant")
-_WIDE = 70
+_WIDE = 56
 """Cells from which a row has whole roles."""
 _ANCHOR_NAMES = {
     "chat_history": "Chat history",
@@ -39,42 +39,6 @@ def display_name(message: PresetMessage) -> str:
     generic = message.type == "chat_history" or message.id == message.type
     named = message.name or (_ANCHOR_NAMES.get(message.type, "") if generic else "")
     return one_line(named or message.id, 80) or "(no name)"
-
-
-@dataclass(frozen=True, slots=True)
-class PromptGroupHeading:
-    """The row of a group's heading."""
-
-    title: str
-    on: int
-    """The number of its enabled messages."""
-    count: int
-    tokens: int
-    """Tokens of those that are enabled."""
-    is_folded: bool = False
-    worst: Level | None = None
-    """The worst level of the notes of what is folded; None for infos only."""
-
-    @classmethod
-    def of(
-        cls,
-        group: MessageGroup,
-        outline: Outline | None,
-        tokens: Mapping[int, int],
-        folded: Set[str] = frozenset(),
-    ) -> PromptGroupHeading | None:
-        """Return the heading of a group, with the tokens of messages by list index; `folded` are
-        the ids of the headings whose groups are folded.
-        """
-        if outline is None:
-            return None
-        is_folded = outline.preset.messages[group.heading].id in folded
-        rows = (row for row in outline.rows if is_folded and row.index in group.members)
-        levels = {note.level for row in rows for note in row.notes}
-        worst = next((each for each in (Level.ERROR, Level.WARNING) if each in levels), None)
-        on = group.enabled(outline.preset)
-        cost = sum(tokens.get(index, 0) for index in on)
-        return cls(group.title, len(on), len(group.members), cost, is_folded, worst)
 
 
 def joints(rows: Sequence[OutlineRow], joined: Iterable[tuple[str, ...]]) -> dict[int, str]:
@@ -105,17 +69,17 @@ def row_pieces(
     *,
     unsaved: bool,
     joint: str = " ",
-    heading: PromptGroupHeading | None = None,
+    heading: Heading | None = None,
+    is_folded: bool = False,
 ) -> list[Piece]:
     """Return the pieces of a row, `width` cells in all. `names` are those of the anchors, by id;
-    `joint` is the bracket of messages that are sent as one.
+    `joint` is the bracket of messages that are sent as one; `heading` that of the group which the
+    row heads; `is_folded` is True for the history's anchor without the rows below it.
     """
     if row.message is None:
         return _ghost(row, facts, width)
     message = row.message
-    box = "[x]" if message.enabled else "[ ]"
-    if heading is not None:
-        box = "[ ]" if not heading.on else "[x]" if heading.on == heading.count else "[-]"
+    box = heading.box if heading is not None else "[x]" if message.enabled else "[ ]"
     left: list[Piece] = [
         ("●" if unsaved else " ", "unsaved"),
         (box, "box"),
@@ -123,10 +87,11 @@ def row_pieces(
         *([] if joint == " " else [(joint, "joint"), ("  " * row.indent, "")]),
     ]
     if heading is not None:
-        return _heading(heading, left, width)
+        return heading_pieces(heading, left, width)
     figure = _figure(tokens, sent=not row.disabled)
     if message.is_anchor:
-        return _anchor(row, message, left, figure, facts, width)
+        sign = ("▸" if is_folded else "▾") if row.anchor == CHAT_HISTORY else "◆"
+        return _anchor(row, message, left, figure, facts, width, sign)
     mark = _role(message.role, width)
     left.append((f"{mark} ", "off" if row.disabled else message.role))
     # Without messages to lie between, the history is drawn as it will be.
@@ -160,7 +125,7 @@ def _preview(row: OutlineRow, room: int) -> list[Piece]:
     words = one_line(row.message.content, 200)
     if not notes:
         return [(f"  {clipped(words, room - 2)}", "preview")] if words and room >= 10 else []
-    if room < 20:
+    if room < 32:
         symbol = f"  {_SYMBOLS[Level.INFO]}"
         begun = [(f"  {clipped(words, room - 5)}", "preview")] if words and room >= 10 else []
         return [*begun, (clipped(symbol if begun else symbol[1:], room), "info")]
@@ -172,17 +137,19 @@ def _preview(row: OutlineRow, room: int) -> list[Piece]:
     return [*before, (clipped(note, room - _width(before)), "info")]
 
 
-def _heading(heading: PromptGroupHeading, left: list[Piece], width: int) -> list[Piece]:
-    figure = _figure(heading.tokens if heading.on else None)
-    words = f" {heading.on} of {heading.count} on "
+def heading_pieces(heading: Heading, left: list[Piece], width: int) -> list[Piece]:
+    """Return the pieces of a heading, after those at its left."""
+    figure = _figure(heading.tokens)
+    words = f" {heading.words} "
     room = width - _width(left) - cell_len(figure) - cell_len(words)
     sign = "▸" if heading.is_folded else "▾"
     mark = f"{_SYMBOLS[heading.worst]} " if heading.worst is not None else ""
     title = clipped(f"{sign} {one_line(heading.title, 80)} ", max(room - len(mark), 1))
     line = "─" * max(room - cell_len(title) - len(mark), 0)
     warned = [(mark, str(heading.worst))] if mark else []
-    right = [*warned, (line, "line"), (words, "place"), (figure, "tokens")]
-    return [*left, (title, "heading"), *right]
+    style = "heading" if heading.box else "part"
+    right = [*warned, (line, "line"), (words, "place" if heading.box else "tokens")]
+    return [*left, (title, style), *right, (figure, "tokens")]
 
 
 def _anchor(
@@ -192,6 +159,7 @@ def _anchor(
     figure: str,
     facts: RequestFacts,
     width: int,
+    sign: str,
 ) -> list[Piece]:
     name = display_name(message)
     detail = ""
@@ -210,7 +178,7 @@ def _anchor(
     style = "off" if row.disabled else "anchor"
     detail = f"{detail} {_cache_mark(message)}".strip()
     tail = f" {detail} " if detail else ""
-    head = f"◆ {name} "
+    head = f"{sign} {name} "
     room = width - _width(left) - cell_len(figure)
     head = clipped(head, room)
     tail = clipped(tail, max(room - cell_len(head), 0))
@@ -220,7 +188,7 @@ def _anchor(
 
 def _cache_mark(message: PresetMessage) -> str:
     lifetime = message.cache_control
-    return f"⛁ {lifetime}" if lifetime else ""
+    return f"cache {lifetime}" if lifetime else ""
 
 
 def _history_words(facts: RequestFacts) -> str:
@@ -245,19 +213,21 @@ def _ghost(row: OutlineRow, facts: RequestFacts, width: int) -> list[Piece]:
             words = f"the history goes last: {_history_words(facts)}"
             figure = _figure(facts.history_tokens)
         case "oldest":
-            words = _turn_preview(facts.history[:1], "the oldest message")
+            words = _turn_preview(facts.history[:1], "the oldest message", width)
         case "newest":
-            words = _turn_preview(facts.history[-1:] if count > 1 else (), "the newest message")
+            words = _turn_preview(
+                facts.history[-1:] if count > 1 else (), "the newest message", width
+            )
         case "message":
             turn = facts.history_at(row.depth or 0)
-            words = _turn_preview((turn,) if turn else (), "a message")
+            words = _turn_preview((turn,) if turn else (), "a message", width)
         case "draft":
             words = "what you type" if facts.is_typed else "the message to answer"
             words = f"{words}: {facts.draft[0]}" if facts.draft[0] else words
             figure = _figure(facts.draft[1]) if facts.draft[0] else figure
         case _:
             more = row.skipped or count - facts.shown
-            words = f"⋮ {more:,} more" if more > 0 else "⋮"
+            words = f"… {more:,} more" if more > 0 else "…"
     left = "     " + "  " * row.indent
     room = width - cell_len(left) - cell_len(figure)
     words = clipped(words, max(room, 1))
@@ -265,11 +235,11 @@ def _ghost(row: OutlineRow, facts: RequestFacts, width: int) -> list[Piece]:
     return [(left, ""), (words + pad, "ghost"), (figure, "ghost")]
 
 
-def _turn_preview(turns: Sequence[Turn], otherwise: str) -> str:
+def _turn_preview(turns: Sequence[Turn], otherwise: str, width: int) -> str:
     if not turns:
         return otherwise
     turn = turns[0]
-    return f"{_ROLES.get(turn.role, turn.role)} {one_line(turn.text.plain, 120)}"
+    return f"{_role(turn.role, width)} {one_line(turn.text.plain, 120)}"
 
 
 def _place(row: OutlineRow, names: dict[str, str], *, is_clamped: bool) -> str:
@@ -277,8 +247,6 @@ def _place(row: OutlineRow, names: dict[str, str], *, is_clamped: bool) -> str:
     assert message is not None
     order = f", order {message.order}" if message.order else ""
     match row.placement:
-        case "system":
-            return "first"
         case "after" if row.anchor == CHAT_HISTORY:
             return f"depth 0{order}"
         case "before" | "after":

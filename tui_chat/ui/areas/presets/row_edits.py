@@ -132,6 +132,19 @@ def why_not_moved(outline: Outline, index: int, action: str) -> str:
     return f"There is no other place {'above' if action == 'up' else 'below'} it."
 
 
+def why_moved(before: Outline, after: Outline, index: int) -> str:
+    """Return why an edit that is no move moved a row past others; empty if it did not."""
+    orders = [
+        [row.index for row in each.rows if row.message is not None] for each in (before, after)
+    ]
+    old, new = (each.rows[each.row_of(index)].placement for each in (before, after))
+    if orders[0] == orders[1] or (old == "system") is (new == "system"):
+        return ""
+    if new == "system":
+        return "It moved: system messages go first (p, “System messages: in place”, keeps them)."
+    return "It moved to its place in the preset: only system messages go first."
+
+
 def keep_shown_order(preset: Preset, placement: str) -> tuple[Preset, int]:
     """Return the preset with another placement of system messages, and how many were moved in the
     list to stay where they are shown: in front. Those that have a place of their own, or are in a

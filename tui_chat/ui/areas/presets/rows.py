@@ -7,7 +7,6 @@ walk over the list.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import ClassVar
 
@@ -18,19 +17,19 @@ from textual.message import Message
 from textual.strip import Strip
 
 from tui_chat.library.editing import (
-    MessageGroup,
     Outline,
     OutlineRow,
     Slot,
-    groups_of,
 )
+from tui_chat.models.preset import CHAT_HISTORY
+from tui_chat.ui.areas.presets.folding import HISTORY, Folding
 from tui_chat.ui.areas.presets.outline_lines import OutlineLines, RowDrag
 from tui_chat.ui.areas.presets.request_facts import NO_FACTS, RequestFacts, costs
 from tui_chat.ui.areas.presets.row_drawing import (
     CHECKBOX,
     Piece,
-    PromptGroupHeading,
     display_name,
+    heading_pieces,
     joints,
     note_pieces,
     row_pieces,
@@ -39,7 +38,7 @@ from tui_chat.ui.widgets.row_list import RowList
 
 _STYLES = (
     "unsaved", "box", "off", "system", "user", "assistant", "tool", "info", "warning", "error",
-    "place", "tokens", "heading", "joint", "name", "preview", "anchor", "line",
+    "place", "tokens", "heading", "part", "joint", "name", "preview", "anchor", "line",
     "ghost", "cursor", "hover", "lit", "drop", "empty",
 )  # fmt: skip
 
@@ -69,6 +68,7 @@ class PresetRows(RowList):
         & .preset-rows--preview { color: $foreground 72%; }
         & .preset-rows--anchor { color: $text-primary; text-style: bold; }
         & .preset-rows--heading { color: $text-accent; text-style: bold; }
+        & .preset-rows--part { color: $foreground 85%; text-style: bold; }
         & .preset-rows--joint { color: $text-accent; }
         & .preset-rows--line { color: $foreground 25%; }
         & .preset-rows--ghost { color: $foreground 67%; text-style: italic; }
@@ -140,10 +140,7 @@ class PresetRows(RowList):
         self._no_rows_text = ""
         self._tokens: dict[int, int] = {}
         self._unsaved: frozenset[str] = frozenset()
-        self.groups: Mapping[int, MessageGroup] = {}
-        """The groups of messages by the list index of their headings."""
-        self._folded: frozenset[str] = frozenset()
-        """The ids of the headings whose groups are folded."""
+        self.folding = Folding()
         self._joints: dict[int, str] = {}
         """The bracket of each row that is sent as one message with others, by row number."""
         self.names: dict[str, str] = {}
@@ -158,8 +155,8 @@ class PresetRows(RowList):
 
     @property
     def chosen(self) -> OutlineRow | None:
-        """The row under the cursor."""
-        return self._row(self.cursor)
+        """The row under the cursor; None on the heading of a folded part."""
+        return None if self.is_on_fold else self._row(self.cursor)
 
     @property
     def drop(self) -> tuple[int, Slot] | None:
@@ -188,7 +185,8 @@ class PresetRows(RowList):
         end, height = line + 1, self.scrollable_content_region.height
         while self._lines.row_at(end) == row and end - line < height:
             end += 1
-        first = 0 if line <= 1 else line
+        has_heading = line > 0 and isinstance(self._lines.at[line - 1][1], str)
+        first = 0 if line <= 1 else line - has_heading
         return first, end - first
 
     def row_at(self, line: int) -> int:
@@ -213,12 +211,11 @@ class PresetRows(RowList):
         self._lit = outline.row_of(lit.index) if outline and same and lit else -1
         if outline is not None:
             messages = outline.preset.messages
-            if not same:
-                self.groups = groups_of(outline.preset)
+            self.folding.show(outline)
             self.names = {m.anchor_id: display_name(m) for m in messages if m.is_anchor}
             if chosen is not None and 0 <= chosen < len(messages):
-                self._unfold_around(chosen)
                 self.cursor = outline.row_of(chosen)
+                self.folding.unfold_around(self.cursor)
         self._count_tokens()
         self._lay_out()
 
@@ -235,52 +232,26 @@ class PresetRows(RowList):
 
     # Folding
 
-    def _hidden(self) -> frozenset[int]:
-        """Return the list indices of the messages in folded groups; the filter finds those too."""
-        if self.outline is None or self._words:
-            return frozenset()
-        messages = self.outline.preset.messages
-        folded = (g for g in self.groups.values() if messages[g.heading].id in self._folded)
-        return frozenset(index for group in folded for index in group.members)
-
-    def _group_of(self, index: int) -> MessageGroup | None:
-        """Return the group that a message is the heading of, or in."""
-        groups = self.groups.values()
-        return next((g for g in groups if index == g.heading or index in g.members), None)
-
-    def _unfold_around(self, index: int) -> bool:
-        """Unfold the group that a message is in; return False if it is in sight."""
-        group = self._group_of(index) if index in self._hidden() else None
-        if group is not None and self.outline is not None:
-            self._folded -= {self.outline.preset.messages[group.heading].id}
-        return group is not None
-
-    def action_fold(self, folds: bool | None = None) -> None:
-        """Fold or unfold the group of the row under the cursor, which goes to its heading; None
-        for the other of the two.
+    def action_fold(self, folds: bool | None = None) -> bool:
+        """Fold or unfold the group of the row under the cursor, then its part of the request; None
+        for the other of the two. Return False if nothing changed.
         """
-        row = self.chosen
-        group = self._group_of(row.index) if row is not None else None
-        if group is None or self.outline is None:
-            return
-        heading = self.outline.preset.messages[group.heading].id
-        if folds is (heading in self._folded):
-            return
-        self._folded ^= {heading}
-        if heading in self._folded:
-            self.cursor = self.outline.row_of(group.heading)
-        self._lay_out()
+        row = self.folding.fold(self.cursor, folds)
+        if row is not None:
+            self.cursor = row
+            self._lay_out()
+        return row is not None
 
     def action_fold_all(self) -> None:
-        """Fold all groups; if all are folded, unfold them."""
-        if self.outline is None or not self.groups:
-            return
-        headings = {self.outline.preset.messages[index].id for index in self.groups}
-        self._folded = frozenset() if headings <= self._folded else frozenset(headings)
-        row = self.chosen
-        if row is not None and row.index in self._hidden() and (own := self._group_of(row.index)):
-            self.cursor = self.outline.row_of(own.heading)
-        self._lay_out()
+        """Fold all groups, without any all parts of the request; if all are folded, unfold them."""
+        if self.outline is not None:
+            self.cursor = self.folding.fold_all(self.cursor)
+            self._lay_out()
+
+    @property
+    def is_on_fold(self) -> bool:
+        """True if the cursor is on the heading of a folded part."""
+        return bool(self.folding.folded_part(self.cursor))
 
     def _count_tokens(self) -> None:
         rows = self.outline.rows if self.outline else ()
@@ -290,7 +261,7 @@ class PresetRows(RowList):
         self._joints = joints(rows, self.facts.joined)
 
     def _lay_out(self) -> None:
-        self._lines = OutlineLines.of_outline(self.outline, self._words, self._hidden())
+        self._lines = OutlineLines.of_outline(self.outline, self._words, self.folding)
         self.empty_text = "Nothing contains that." if self._words else self._no_rows_text
         self.update_extent()
         if self.outline is None:  # the cursor waits for the preset to be readable again
@@ -303,9 +274,10 @@ class PresetRows(RowList):
         """Highlight the row of a message, and move the cursor there without posting it."""
         if self.outline is None:
             return
-        if self._unfold_around(index):
+        number = self.outline.row_of(index)
+        if self.folding.unfold_around(number):
             self._lay_out()
-        self._lit = self.cursor = self.outline.row_of(index)
+        self._lit = self.cursor = number
         self.scroll_to_cursor()
         self.refresh_changed()
 
@@ -324,17 +296,17 @@ class PresetRows(RowList):
         if row is None:
             return Strip.blank(width, self.palette())
         number, note = self._lines.at[line]
+        if isinstance(note, str):
+            heading = self.folding.part_heading(note, self._tokens, self.facts.role[1])
+            emphasis = self.emphasis(number) if heading.is_folded else ""
+            return self._strip(heading_pieces(heading, [(" ", "")], width), width, emphasis)
         if note is not None:
             pieces = note_pieces(note.sentence, note.level, row.indent, width)
             return self._strip(pieces, width, "")
         unsaved = row.message is not None and row.message.id in self._unsaved
         tokens = self._tokens.get(row.index)
-        group = self.groups.get(row.index)
-        heading = (
-            PromptGroupHeading.of(group, self.outline, self._tokens, self._folded)
-            if group is not None
-            else None
-        )
+        group = self.folding.groups.get(row.index)
+        heading = self.folding.group_heading(group, self._tokens) if group is not None else None
         pieces = row_pieces(
             row,
             tokens,
@@ -344,6 +316,7 @@ class PresetRows(RowList):
             unsaved=unsaved,
             joint=self._joints.get(number, " "),
             heading=heading,
+            is_folded=self.folding.is_folded(HISTORY),
         )
         return self._strip(pieces, width, self.emphasis(number))
 
@@ -399,8 +372,14 @@ class PresetRows(RowList):
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
         """Put the cursor on a row, which may be dragged from here."""
-        number = self.row_at(self.line_under(event))
+        line = self.line_under(event)
+        number = self.row_at(line)
         row = self._row(number)
+        if 0 <= line < self.line_count and isinstance(self._lines.at[line][1], str):
+            self.cursor = number
+            self.folding.toggle_part(number)
+            self._lay_out()
+            return
         if row is not None and row.message is not None:
             self._go(number)
             self._drag = RowDrag(number, row)
@@ -433,7 +412,7 @@ class PresetRows(RowList):
             x = event.get_content_offset_capture(self).x
             if CHECKBOX[0] <= x < CHECKBOX[1]:
                 await self.run_action("preset_editor.edit('enable')")
-            elif drag.row.index in self.groups and self._is_on_fold(x, drag.row):
+            elif self._folds_by_click(drag.row) and self._is_on_fold(x, drag.row):
                 self.action_fold()
         elif drag.drop is not None:
             self.post_message(self.MessageDropped(drag.row.index, drag.drop[1]))
@@ -443,6 +422,10 @@ class PresetRows(RowList):
         del line
         if event.chain == 2 and event.get_content_offset_capture(self).x >= CHECKBOX[1]:
             self.call_later(self.run_action, "preset_editor.open")
+
+    def _folds_by_click(self, row: OutlineRow) -> bool:
+        is_history = row.placement == "anchor" and row.anchor == CHAT_HISTORY
+        return is_history or row.index in self.folding.groups
 
     def _is_on_fold(self, x: int, row: OutlineRow) -> bool:
         """True if a column is that of the sign of a folded or unfolded group."""

@@ -95,7 +95,7 @@ class SettingsForm(EditForm):
 
     DEFAULT_CSS = """
     SettingsForm {
-        FormRow .label { width: 34; max-width: 50%; }
+        FormRow .label { width: 34; max-width: 60%; }
         .heading { margin-top: 1; padding: 0 2; color: $foreground 72%; }
         #settings-list { height: 1fr; scrollbar-size-vertical: 1; }
     }
