@@ -20,7 +20,7 @@ from typing import TypeAlias
 
 from tui_chat.errors import InputError, StoreError
 from tui_chat.models.session import Entry, Node, Session
-from tui_chat.store.database import Database, Row, Transaction
+from tui_chat.store.database import Database, Row, Transaction, writes
 from tui_chat.store.rows import ENTRY, ENTRY_NAMES, entry_of
 from tui_chat.store.search import index
 from tui_chat.store.sessions import insert_session, require_session, set_head
@@ -99,7 +99,7 @@ class BranchStore:
         now: Callable[[], float],
         new_id: Callable[[], str],
     ) -> None:
-        self._database = database
+        self.database = database
         self._unsaved = unsaved
         self._now = now
         self._new_id = new_id
@@ -127,7 +127,7 @@ class BranchStore:
                 await tx.run("PRAGMA shrink_memory")
             return placed
 
-        return await self._entries(await self._database.read(work))
+        return await self._entries(await self.database.read(work))
 
     async def path_to(self, message_id: str) -> tuple[Entry, ...]:
         """Return the messages that lead to one, itself included, on whatever branch. Empty if it
@@ -138,7 +138,7 @@ class BranchStore:
             row = await tx.row("SELECT session_id FROM messages WHERE message_id = ?", message_id)
             return [] if row is None else await read_path(tx, row[0], message_id)
 
-        return await self._entries(await self._database.read(work))
+        return await self._entries(await self.database.read(work))
 
     async def around(self, message_id: str, before: int = 2) -> tuple[Entry, ...]:
         """Return a message with its context: `before` messages that lead to it, and the newest
@@ -160,43 +160,40 @@ class BranchStore:
             end, count = (message_id, before + 1) if after is None else (after[0], before + 2)
             return await read_path(tx, row[0], end, count)
 
-        return await self._entries(await self._database.read(work))
+        return await self._entries(await self.database.read(work))
 
     async def tree(self, session_id: str) -> tuple[Node, ...]:
         """Return all branches of a session, message by message in the order in which they were
         created, so that every message comes after its parent.
         """
-        nodes = await self._database.read(lambda tx: read_tree(tx, session_id))
+        nodes = await self.database.read(lambda tx: read_tree(tx, session_id))
         return tuple(map(self._with_unsaved_end, nodes)) if self._unsaved else nodes
 
-    async def activate(self, session_id: str, message_id: str, *, ends_there: bool = False) -> None:
+    @writes
+    async def activate(
+        self, tx: Transaction, session_id: str, message_id: str, *, ends_there: bool = False
+    ) -> None:
         """Make the branch through a message active, down to the newest leaf below it, or only to
         the message if the branch `ends_there`.
         """
+        await _activate(tx, session_id, message_id)
+        if ends_there:
+            await set_head(tx, session_id, message_id)
 
-        async def work(tx: Transaction) -> None:
-            await _activate(tx, session_id, message_id)
-            if ends_there:
-                await set_head(tx, session_id, message_id)
-
-        await self._database.write(work)
-
-    async def activate_sibling(self, message_id: str, step: int) -> None:
+    @writes
+    async def activate_sibling(self, tx: Transaction, message_id: str, step: int) -> None:
         """Activate the sibling `step` places after a message (before, if negative), down to the
         newest leaf below it; the first or last sibling if `step` leads beyond it.
         """
+        session_id, parent_id = await locate(tx, message_id)
+        siblings = await sibling_ids(tx, session_id, parent_id)
+        if message_id not in siblings:
+            raise StoreError("This message was deleted.")
+        wanted = siblings.index(message_id) + step
+        await _activate(tx, session_id, siblings[max(0, min(wanted, len(siblings) - 1))])
 
-        async def work(tx: Transaction) -> None:
-            session_id, parent_id = await locate(tx, message_id)
-            siblings = await sibling_ids(tx, session_id, parent_id)
-            if message_id not in siblings:
-                raise StoreError("This message was deleted.")
-            wanted = siblings.index(message_id) + step
-            await _activate(tx, session_id, siblings[max(0, min(wanted, len(siblings) - 1))])
-
-        await self._database.write(work)
-
-    async def fork(self, message_id: str, title: str = "") -> Session:
+    @writes
+    async def fork(self, tx: Transaction, message_id: str, title: str = "") -> Session:
         """Create a session with the branch that leads to a message, and return it.
 
         It has the settings of the original, its title unless one is given, and copies of the
@@ -204,10 +201,7 @@ class BranchStore:
         but without the exact bodies. Raises `StoreError` if the message is gone, `InputError` if
         it is still streaming.
         """
-        now = self._now()
-        return await self._database.write(
-            lambda tx: _fork(tx, message_id, title, now, self._new_id)
-        )
+        return await _fork(tx, message_id, title, self._now(), self._new_id)
 
     async def _entries(self, placed: list[PlacedRow]) -> tuple[Entry, ...]:
         def read() -> tuple[Entry, ...]:

@@ -24,10 +24,11 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
 from contextlib import suppress
+from functools import wraps
 from itertools import chain, islice
 from pathlib import Path
 from traceback import clear_frames
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeAlias, TypeVar, cast
 
 from tui_chat.errors import RecordGone, StoreBusy, StoreError
 from tui_chat.lazy_dataclass import dataclass
@@ -384,6 +385,27 @@ class Database:
 
 
 _WRITING = "BEGIN IMMEDIATE"
+
+
+class _HasDatabase(Protocol):
+    """An object of the store."""
+
+    database: Database
+
+
+_S = TypeVar("_S", bound=_HasDatabase)
+_Operation = Callable[Concatenate[_S, Transaction, _P], Awaitable[_T]]
+_Method = Callable[Concatenate[_S, _P], Coroutine[Any, Any, _T]]
+
+
+def writes(operation: _Operation[_S, _P, _T]) -> _Method[_S, _P, _T]:
+    """Make a method run in a transaction, which it gets as `tx`, and commit that."""
+
+    @wraps(operation)
+    def run(store: _S, *args: _P.args, **kwargs: _P.kwargs) -> Coroutine[Any, Any, _T]:
+        return store.database.write(lambda tx: operation(store, tx, *args, **kwargs))
+
+    return run
 
 
 def _identity(path: Path) -> tuple[int, int] | None:

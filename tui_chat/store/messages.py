@@ -20,7 +20,7 @@ from tui_chat.store.branches import (
     read_visible,
     sibling_ids,
 )
-from tui_chat.store.database import Database, Transaction
+from tui_chat.store.database import Database, Transaction, writes
 from tui_chat.store.rows import cost_text, entry_of, json_text, json_texts, loss_text, usage_values
 from tui_chat.store.search.index import (
     add_messages,
@@ -70,7 +70,7 @@ class MessageStore:
         now: Callable[[], float],
         new_id: Callable[[], str],
     ) -> None:
-        self._database = database
+        self.database = database
         self._unsaved = unsaved
         self._now = now
         self._new_id = new_id
@@ -78,7 +78,7 @@ class MessageStore:
 
     async def get(self, message_id: str) -> Entry | None:
         """Return a message, on whatever branch; None if it is gone or deleted."""
-        placed = await self._database.read(lambda tx: read_visible(tx, message_id))
+        placed = await self.database.read(lambda tx: read_visible(tx, message_id))
         return None if placed is None else self._unsaved.applied_to(entry_of(*placed))
 
     async def recent_prompts(
@@ -87,7 +87,7 @@ class MessageStore:
         """Return session id and text of the newest user messages, the newest first: at most
         `limit`, none of more than `longest` characters.
         """
-        rows = await self._database.rows(
+        rows = await self.database.rows(
             "SELECT m.session_id, substr(m.content, 1, ? + 1) FROM messages AS m "
             "JOIN sessions AS s USING (session_id) "
             "WHERE m.seq IN (SELECT seq FROM messages ORDER BY created DESC, seq DESC LIMIT ?) "
@@ -98,7 +98,10 @@ class MessageStore:
         )
         return tuple((session_id, text) for session_id, text in rows if len(text) <= longest)
 
-    async def add(self, session_id: str, message: Message, parent_id: str | None) -> Entry:
+    @writes
+    async def add(
+        self, tx: Transaction, session_id: str, message: Message, parent_id: str | None
+    ) -> Entry:
         """Add a complete message after `parent_id` (None: as a first one) and activate its branch.
 
         An id that it has is kept. Raises `StoreError` if the session is gone or the parent is not
@@ -106,66 +109,51 @@ class MessageStore:
         """
         now = self._now()
         entry = Entry(replace(message, id=message.id or self._new_id()), parent_id)
+        await check_parent(tx, session_id, parent_id)
+        added = await insert_message(tx, entry, InsertPosition(session_id, now))
+        await append_to_branch(tx, session_id, entry, now)
+        return added
 
-        async def work(tx: Transaction) -> Entry:
-            await check_parent(tx, session_id, parent_id)
-            added = await insert_message(tx, entry, InsertPosition(session_id, now))
-            await append_to_branch(tx, session_id, entry, now)
-            return added
-
-        return await self._database.write(work)
-
-    async def edit(self, message_id: str, message: Message) -> Entry:
+    @writes
+    async def edit(self, tx: Transaction, message_id: str, message: Message) -> Entry:
         """Add another version of a message as its sibling, and activate that. The old version
         stays with all that follows it. Raises `StoreError` if it is gone.
         """
         now = self._now()
         version = replace(message, id=self._new_id())
+        session_id, parent_id = await locate(tx, message_id)
+        await check_parent(tx, session_id, message_id)
+        added = await insert_message(tx, Entry(version, parent_id), InsertPosition(session_id, now))
+        await append_to_branch(tx, session_id, added, now)
+        return added
 
-        async def work(tx: Transaction) -> Entry:
-            session_id, parent_id = await locate(tx, message_id)
-            await check_parent(tx, session_id, message_id)
-            added = await insert_message(
-                tx, Entry(version, parent_id), InsertPosition(session_id, now)
-            )
-            await append_to_branch(tx, session_id, added, now)
-            return added
-
-        return await self._database.write(work)
-
-    async def pin(self, message_id: str, pinned: bool) -> None:
+    @writes
+    async def pin(self, tx: Transaction, message_id: str, pinned: bool) -> None:
         """Pin or unpin a message: no truncation drops a pinned one. Raises `StoreError` if it is
         gone.
         """
+        await locate(tx, message_id)
+        await tx.run("UPDATE messages SET pinned = ? WHERE message_id = ?", pinned, message_id)
 
-        async def work(tx: Transaction) -> None:
-            await locate(tx, message_id)
-            await tx.run("UPDATE messages SET pinned = ? WHERE message_id = ?", pinned, message_id)
-
-        await self._database.write(work)
-
-    async def replace_semantics(self, message_id: str, message: Message) -> None:
+    @writes
+    async def replace_semantics(self, tx: Transaction, message_id: str, message: Message) -> None:
         """Store the semantics of a message that has others now. Raises `StoreError` if it is
         gone.
         """
+        await locate(tx, message_id)
+        await tx.run(
+            "UPDATE messages SET semantics = ? WHERE message_id = ?",
+            *(json_text(message, "semantics"), message_id),
+        )
 
-        async def work(tx: Transaction) -> None:
-            await locate(tx, message_id)
-            await tx.run(
-                "UPDATE messages SET semantics = ? WHERE message_id = ?",
-                *(json_text(message, "semantics"), message_id),
-            )
-
-        await self._database.write(work)
-
-    async def delete(self, message_id: str) -> None:
+    @writes
+    async def delete(self, tx: Transaction, message_id: str) -> None:
         """Delete a message with all that follows it; `restore` brings it back.
 
         If it is on the active branch, the sibling beside it becomes active, or its parent if it
         has none. Raises `InputError` while a reply is streaming below it.
         """
-        now = self._now()
-        await self._database.write(lambda tx: _hide(tx, message_id, now))
+        await _hide(tx, message_id, self._now())
 
 
 async def _hide(tx: Transaction, message_id: str, now: float) -> None:

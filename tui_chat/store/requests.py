@@ -25,7 +25,7 @@ from tui_chat.models.request import (
 )
 from tui_chat.models.text import clean
 from tui_chat.models.usage import Usage
-from tui_chat.store.database import Database, Row, Transaction
+from tui_chat.store.database import Database, Row, Transaction, writes
 from tui_chat.store.errors import decoding
 from tui_chat.store.rows import cost_of_text, cost_text, loss_of_text, usage_values
 
@@ -89,42 +89,39 @@ class SideRequestStore:
     """The side requests in the database."""
 
     def __init__(self, database: Database, now: Callable[[], float]) -> None:
-        self._database = database
+        self.database = database
         self._now = now
 
-    async def add(self, request: SideRequest) -> None:
+    @writes
+    async def add(self, tx: Transaction, request: SideRequest) -> None:
         """Store a request that has ended, and drop old bodies; of one without a session only what
         it cost. Raises StoreError, also if its session is gone.
         """
         now = self._now()
-
-        async def work(tx: Transaction) -> None:
-            if not request.session_id:
-                await tx.run(
-                    "INSERT INTO new_chat_requests (kind, endpoint, model, status, created, "
-                    "usage_input, usage_output, usage_cached, usage_cache_write, usage_reasoning, "
-                    "cost, priced) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                    *(request.kind, request.endpoint, request.model, request.status, now),
-                    *usage_values(request.usage),
-                    *(cost_text(request.cost), request.priced),
-                )
-                return
+        if not request.session_id:
             await tx.run(
-                "INSERT INTO side_requests (session_id, kind, endpoint, model, status, created, "
+                "INSERT INTO new_chat_requests (kind, endpoint, model, status, created, "
                 "usage_input, usage_output, usage_cached, usage_cache_write, usage_reasoning, "
-                "cost, priced, error, reply, body) "
-                "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                *(request.session_id, request.kind, request.endpoint, request.model),
-                *(request.status, now, *usage_values(request.usage), cost_text(request.cost)),
-                *(request.priced, clean(request.error), clean(request.reply), request.body),
+                "cost, priced) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                *(request.kind, request.endpoint, request.model, request.status, now),
+                *usage_values(request.usage),
+                *(cost_text(request.cost), request.priced),
             )
-            await tx.run(_PRUNE, SIDE_BODIES_KEPT)
-
-        await self._database.write(work)
+            return
+        await tx.run(
+            "INSERT INTO side_requests (session_id, kind, endpoint, model, status, created, "
+            "usage_input, usage_output, usage_cached, usage_cache_write, usage_reasoning, "
+            "cost, priced, error, reply, body) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            *(request.session_id, request.kind, request.endpoint, request.model),
+            *(request.status, now, *usage_values(request.usage), cost_text(request.cost)),
+            *(request.priced, clean(request.error), clean(request.reply), request.body),
+        )
+        await tx.run(_PRUNE, SIDE_BODIES_KEPT)
 
     async def list(self, session_id: str) -> tuple[SideRequest, ...]:
         """Return the side requests of a session, oldest first."""
-        rows = await self._database.rows(
+        rows = await self.database.rows(
             "SELECT session_id, kind, endpoint, model, status, body, reply, usage_input, "
             "usage_output, usage_cached, usage_cache_write, usage_reasoning, cost, priced, "
             "error, created FROM side_requests WHERE session_id = ? ORDER BY seq",
@@ -151,12 +148,12 @@ class RequestStore:
     """The requests in the database, each found by the id of the reply that it produced."""
 
     def __init__(self, database: Database) -> None:
-        self._database = database
+        self.database = database
         self.list = database.reader(find_requests)
 
     async def get(self, entry_id: str) -> RequestRecord | None:
         """Return the request that produced a reply; None if there was none."""
-        row = await self._database.row(
+        row = await self.database.row(
             f"SELECT {_COLUMNS} FROM requests AS r WHERE message_id = ? ORDER BY seq DESC LIMIT 1",
             entry_id,
         )
@@ -166,7 +163,7 @@ class RequestStore:
         """Return the `source` in the recipe of the request that produced a reply, empty for none,
         and whether its body is kept; None if there was no request.
         """
-        row = await self._database.row(
+        row = await self.database.row(
             "SELECT coalesce(json_extract(recipe, '$.source'), ''), body IS NOT NULL "
             "FROM requests WHERE message_id = ? ORDER BY seq DESC LIMIT 1",
             entry_id,
@@ -182,7 +179,7 @@ class RequestStore:
         A request is accepted if its reply is complete, its response had a status of success, or,
         where the response is no longer kept, anything of the reply arrived.
         """
-        row = await self._database.row(
+        row = await self.database.row(
             f"SELECT r.message_id, {_COLUMNS} FROM messages AS m "
             "JOIN requests AS r USING (message_id) LEFT JOIN received USING (message_id) "
             "WHERE m.session_id = ?1 AND copied = 0 AND r.endpoint = ?2 "
@@ -199,7 +196,7 @@ class RequestStore:
         """Return True if a reply answers a request of this program, also in a fork; False if it
         was recorded or imported.
         """
-        row = await self._database.row(
+        row = await self.database.row(
             "SELECT recipe FROM requests JOIN messages USING (message_id) "
             "JOIN sessions AS s USING (session_id) WHERE message_id = ? "
             "AND (copied = 0 OR s.fork_of <> '') LIMIT 1",
@@ -212,7 +209,7 @@ class RequestStore:
 
     async def calls(self, session_id: str) -> tuple[CallSummary, ...]:
         """Return the calls of a session and of its side conversations, oldest first."""
-        rows = await self._database.rows(
+        rows = await self.database.rows(
             "SELECT r.message_id, s.session_id, s.client, m.model, r.created, m.status, "
             "m.error, m.usage_input, m.usage_output, m.usage_cached, m.usage_cache_write, "
             "m.usage_reasoning, m.cost, m.cache_loss, s.session_id <> ?1 "
@@ -226,7 +223,7 @@ class RequestStore:
 
     async def get_response(self, entry_id: str) -> RawResponse | None:
         """Return the response of a reply as it was received; None if it is not kept."""
-        row = await self._database.row(
+        row = await self.database.row(
             "SELECT status, media, body, size, times FROM received WHERE message_id = ?",
             entry_id,
         )
@@ -334,17 +331,17 @@ class RevisionStore:
     """JSON texts, each stored once under its SHA-256."""
 
     def __init__(self, database: Database, now: Callable[[], float]) -> None:
-        self._database = database
+        self.database = database
         self._now = now
 
     async def save(self, kind: str, text: str) -> str:
         """Store a preset, role, profile or lorebook (`kind`) as JSON; return its SHA-256 in hex."""
         now = self._now()
-        return await self._database.write(lambda tx: save_revision(tx, kind, text, now))
+        return await self.database.write(lambda tx: save_revision(tx, kind, text, now))
 
     async def get(self, sha256: str) -> str | None:
         """Return the JSON with this hash; None if it is not stored."""
-        row = await self._database.row("SELECT json FROM revisions WHERE sha256 = ?", sha256)
+        row = await self.database.row("SELECT json FROM revisions WHERE sha256 = ?", sha256)
         return None if row is None else row[0]
 
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 from tui_chat.errors import InputError
 from tui_chat.models.json_values import pack
 from tui_chat.models.role import Role
-from tui_chat.store.database import Database, Transaction
+from tui_chat.store.database import Database, Transaction, writes
 from tui_chat.store.rows import ROLE, character_of, role_of, settings_text
 
 
@@ -17,7 +17,7 @@ class RoleStore:
     """The roles in the database."""
 
     def __init__(self, database: Database, now: Callable[[], float]) -> None:
-        self._database = database
+        self.database = database
         self._now = now
         self.get = database.reader(find_role)
 
@@ -25,33 +25,30 @@ class RoleStore:
         """Return all roles by name, disabled ones too; those of one name oldest first. They are
         without their character cards.
         """
-        rows = await self._database.rows(f"SELECT {ROLE} FROM roles ORDER BY seq")
+        rows = await self.database.rows(f"SELECT {ROLE} FROM roles ORDER BY seq")
         return tuple(sorted(map(role_of, rows), key=lambda role: role.name.casefold()))
 
-    async def save(self, role: Role, picture: bytes = b"") -> None:
+    @writes
+    async def save(self, tx: Transaction, role: Role, picture: bytes = b"") -> None:
         """Add a role, or replace the one with its id; a role without a character card keeps the
         stored one. Raises `InputError` if it has no id.
         """
-        now = self._now()
-        await self._database.write(lambda tx: save_role(tx, role, now, picture))
+        await save_role(tx, role, self._now(), picture)
 
     async def picture(self, role_id: str) -> bytes:
         """Return the picture of a role's character card (PNG); empty if it has none."""
-        row = await self._database.row("SELECT picture FROM characters WHERE role_id = ?", role_id)
+        row = await self.database.row("SELECT picture FROM characters WHERE role_id = ?", role_id)
         return b"" if row is None else bytes(row[0])
 
-    async def delete(self, role_id: str) -> None:
+    @writes
+    async def delete(self, tx: Transaction, role_id: str) -> None:
         """Delete a role; its sessions stay, without a role, and remember its name."""
-
-        async def work(tx: Transaction) -> None:
-            await tx.run(
-                "UPDATE sessions SET lost_role = (SELECT name FROM roles WHERE role_id = ?1) "
-                "WHERE role_id = ?1",
-                role_id,
-            )
-            await tx.run("DELETE FROM roles WHERE role_id = ?", role_id)
-
-        await self._database.write(work)
+        await tx.run(
+            "UPDATE sessions SET lost_role = (SELECT name FROM roles WHERE role_id = ?1) "
+            "WHERE role_id = ?1",
+            role_id,
+        )
+        await tx.run("DELETE FROM roles WHERE role_id = ?", role_id)
 
 
 async def save_role(tx: Transaction, role: Role, now: float, picture: bytes = b"") -> None:

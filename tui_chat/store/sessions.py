@@ -9,13 +9,12 @@ always on top, and an imported one takes the place that its time gives it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
 from typing import TypedDict, Unpack
 
 from tui_chat.errors import RecordGone
 from tui_chat.models.session import Entry, Session, SessionSummary
 from tui_chat.models.settings import NO_SETTINGS, Settings
-from tui_chat.store.database import Database, Transaction
+from tui_chat.store.database import Database, Transaction, writes
 from tui_chat.store.roles import require_enabled_role
 from tui_chat.store.rows import SESSION, names_text, session_of, settings_text
 from tui_chat.store.search import index
@@ -105,7 +104,7 @@ class SessionStore:
         now: Callable[[], float],
         new_id: Callable[[], str],
     ) -> None:
-        self._database = database
+        self.database = database
         self._unsaved = unsaved
         self._now = now
         self._new_id = new_id
@@ -116,8 +115,10 @@ class SessionStore:
         self.remove = database.writer(remove_session)
         self.list_trash = database.reader(trashed_summaries)
 
+    @writes
     async def create(
         self,
+        tx: Transaction,
         *,
         session_id: str = "",
         title: str = "",
@@ -137,10 +138,13 @@ class SessionStore:
         chat”; without a preset it has its role's. Raises `InputError` if the role is disabled or
         unknown.
         """
+        if role_id is not None:
+            role = await require_enabled_role(tx, role_id)
+            title, preset = title or role.name, preset or role.preset
         now = self._now()
         session = Session(
             session_id=session_id or self._new_id(),
-            title=title,
+            title=title or UNTITLED,
             role_id=role_id,
             model=model,
             endpoint=endpoint,
@@ -153,26 +157,16 @@ class SessionStore:
             created=now,
             updated=now,
         )
-
-        async def work(tx: Transaction) -> Session:
-            title, preset = session.title, session.preset
-            if session.role_id is not None:
-                role = await require_enabled_role(tx, session.role_id)
-                title, preset = title or role.name, preset or role.preset
-            return await insert_session(
-                tx, replace(session, title=title or UNTITLED, preset=preset)
-            )
-
-        return await self._database.write(work)
+        return await insert_session(tx, session)
 
     async def list(self, limit: int | None = None) -> tuple[SessionSummary, ...]:
         """Return all sessions that are not in the trash, the most recently active first; with a
         `limit`, at most that many.
         """
         if limit is not None:
-            summaries = await self._database.read(lambda tx: newest_summaries(tx, limit))
+            summaries = await self.database.read(lambda tx: newest_summaries(tx, limit))
         else:
-            summaries = await self._database.read(self._list.read)
+            summaries = await self.database.read(self._list.read)
         # In the file a reply whose end is unsaved is still streaming.
         statuses = self._unsaved.session_statuses()
         if not statuses:
@@ -184,62 +178,59 @@ class SessionStore:
             for summary in summaries
         )
 
-    async def update(self, session_id: str, **changes: Unpack[SessionChanges]) -> Session:
+    @writes
+    async def update(
+        self, tx: Transaction, session_id: str, **changes: Unpack[SessionChanges]
+    ) -> Session:
         """Change the named settings and return the session.
 
         That is no activity: its place in the list and its `updated` stay. Raises `RecordGone` if
         the session is gone.
         """
-        return await self._database.write(lambda tx: _update(tx, session_id, changes))
+        return await _update(tx, session_id, changes)
 
-    async def update_many(self, changes: Mapping[str, SessionChanges]) -> None:
+    @writes
+    async def update_many(self, tx: Transaction, changes: Mapping[str, SessionChanges]) -> None:
         """Change settings of sessions by id, of all or of none. Raises `RecordGone` if one of them
         is gone.
         """
+        for session_id, session_changes in changes.items():
+            await _update(tx, session_id, session_changes)
 
-        async def work(tx: Transaction) -> None:
-            for session_id, session_changes in changes.items():
-                await _update(tx, session_id, session_changes)
-
-        await self._database.write(work)
-
-    async def replace_title(self, session_id: str, old: str, new: str) -> Session | None:
+    @writes
+    async def replace_title(
+        self, tx: Transaction, session_id: str, old: str, new: str
+    ) -> Session | None:
         """Change the title of a session if it is `old`, and return the session; else None."""
-
-        async def work(tx: Transaction) -> Session | None:
-            session = await find_session(tx, session_id)
-            if session is None or session.title != old:
-                return None
-            return await _update(tx, session_id, {"title": new})
-
-        return await self._database.write(work)
+        session = await find_session(tx, session_id)
+        if session is None or session.title != old:
+            return None
+        return await _update(tx, session_id, {"title": new})
 
     # The trash
 
-    async def delete(self, session_ids: Iterable[str]) -> None:
+    @writes
+    async def delete(self, tx: Transaction, session_ids: Iterable[str]) -> None:
         """Move sessions to the trash. They are in no list and no search, and cannot be written
         to, until `restore` brings them back.
         """
         now = self._now()
         rows = [(now, session_id) for session_id in session_ids]
         sql = "UPDATE sessions SET deleted = ? WHERE session_id = ? AND deleted IS NULL"
-        await self._database.write(lambda tx: tx.run_many(sql, rows))
+        await tx.run_many(sql, rows)
 
-    async def purge_trash(self, older_than: float) -> int:
+    @writes
+    async def purge_trash(self, tx: Transaction, older_than: float) -> int:
         """Remove for good what was deleted more than `older_than` seconds ago, sessions and
         messages; return how many sessions were removed.
         """
         before = self._now() - older_than
-
-        async def work(tx: Transaction) -> int:
-            old = await tx.rows("SELECT session_id FROM sessions WHERE deleted < ?", before)
-            for (session_id,) in old:
-                await remove_session(tx, session_id)
-            await index.remove_messages(tx, f"m.seq IN ({_DELETED_MESSAGES})", before)
-            await tx.run(f"DELETE FROM messages WHERE seq IN ({_DELETED_MESSAGES})", before)
-            return len(old)
-
-        return await self._database.write(work)
+        old = await tx.rows("SELECT session_id FROM sessions WHERE deleted < ?", before)
+        for (session_id,) in old:
+            await remove_session(tx, session_id)
+        await index.remove_messages(tx, f"m.seq IN ({_DELETED_MESSAGES})", before)
+        await tx.run(f"DELETE FROM messages WHERE seq IN ({_DELETED_MESSAGES})", before)
+        return len(old)
 
 
 _DELETED_MESSAGES = """
