@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from tui_chat.config import BUILT_IN_ENDPOINTS, Config
+from tui_chat.config import BUILT_IN_ENDPOINTS, Config, built_in_endpoints, standard_endpoint
 from tui_chat.models.endpoint import Endpoint, ModelFacts, Protocol
 from tui_chat.models.model_facts import merged_facts, published_date
 
@@ -135,3 +135,13 @@ def test_reading_no_file_loads_neither_pydantic_nor_httpx():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("protocol", Protocol)
+def test_a_protocol_without_a_known_provider_has_the_offline_one(
+    protocol: Protocol, monkeypatch: pytest.MonkeyPatch
+):
+    assert BY_NAME[standard_endpoint(protocol)].protocol is protocol
+    monkeypatch.setattr(built_in_endpoints, "PROVIDERS", ())
+    monkeypatch.setattr(built_in_endpoints, "LOCAL", ())
+    assert standard_endpoint(protocol).startswith("loopback")

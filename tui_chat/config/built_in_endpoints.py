@@ -186,5 +186,8 @@ BUILT_IN_ENDPOINTS = (*OFFLINE, *PROVIDERS, *LOCAL)
 
 
 def standard_endpoint(protocol: Protocol) -> str:
-    """Return the name of the default endpoint of a protocol."""
-    return next(each.name for each in (*PROVIDERS, *LOCAL) if each.protocol is protocol)
+    """Return the name of the default endpoint of a protocol: of the offline provider if there is
+    no other.
+    """
+    endpoints = (*PROVIDERS, *LOCAL, *OFFLINE)
+    return next(endpoint.name for endpoint in endpoints if endpoint.protocol is protocol)

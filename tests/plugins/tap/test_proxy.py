@@ -14,6 +14,8 @@ import pytest
 from tests.plugins.tap.wire import PATIENCE, raw_server, tap_before, tap_with, within
 from tui_chat.errors import InputError
 from tui_chat.models.endpoint import Protocol
+from tui_chat.plugins.tap import upstreams
+from tui_chat.plugins.tap.http_messages import MessageFault, RequestHead
 from tui_chat.plugins.tap.proxy import TapProxy
 from tui_chat.plugins.tap.upstreams import (
     Upstream,
@@ -549,3 +551,9 @@ async def test_a_websocket_is_refused_at_once_and_noted():
         (exchange,) = await t.ended()
         assert exchange.outcome == "refused"
         assert "plain requests" in exchange.fault
+
+
+def test_a_protocol_without_a_known_server_needs_an_upstream(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(upstreams, "_OWN_SERVERS", {})
+    with pytest.raises(MessageFault, match="--upstream"):
+        route_to(None)(RequestHead(b"", "POST", "/v1/messages", ()))

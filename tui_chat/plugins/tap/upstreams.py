@@ -25,7 +25,7 @@ from urllib.parse import unquote, urlsplit
 from tui_chat.errors import InputError
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.endpoint import Protocol
-from tui_chat.plugins.tap.http_messages import RequestHead
+from tui_chat.plugins.tap.http_messages import MessageFault, RequestHead
 from tui_chat.protocols.registry import detect_request, protocol_of_path
 
 _LONGEST_ANSWER = 64 * 1024
@@ -250,7 +250,15 @@ def route_to(upstream: Upstream | None, environ: Mapping[str, str] | None = None
         protocol: behind_proxy(server, environ or {})
         for protocol, server in {**_OWN_SERVERS, **named}.items()
     }
-    return lambda head: servers[_provider_of(head)]
+
+    def own_server(head: RequestHead) -> Upstream:
+        """Return the server of the provider that a request is meant for. Raises MessageFault."""
+        server = servers.get(_provider_of(head))
+        if server is None:
+            raise MessageFault("The server of this protocol is not known: name it with --upstream.")
+        return server
+
+    return own_server
 
 
 def behind_proxy(upstream: Upstream, environ: Mapping[str, str]) -> Upstream:
