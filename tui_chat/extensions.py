@@ -115,11 +115,11 @@ class FormatPath:
     """A format of conversations, which is detected by content."""
 
     name: str
-    """What errors and lists call it, such as "Codex's rollouts"."""
+    """Its name in errors and lists, such as "Codex's rollouts"."""
     path: str
     """The import path of a tuple of `tui_chat.interop.formats.Format`."""
     program: str = ""
-    """What the program is called that writes it; empty for none in particular."""
+    """The name of the program that writes it; empty for none in particular."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,9 +133,9 @@ class ExportPath:
     the time zone of the times in it.
     """
     ending: str
-    """How the names of its files end."""
+    """The ending of its files' names."""
     summary: str
-    """What it is for, in a list of formats."""
+    """Its use, in a list of formats."""
     unwritten: str = ""
     """The import path of a function that counts the messages of other branches in a
     `SessionTranscript` that are left out, for a format whose users would not expect that.
@@ -156,15 +156,15 @@ class ViewPath:
     path: str
     """The import path of its widget, a `RowsView` of the inspector."""
     needs: Literal["", "lorebooks", "recording"] = ""
-    """What there must be for the view to have a tab: lorebooks that the request searches, or a
-    session that another program's calls were recorded in.
+    """The condition for its tab: lorebooks that the request searches, or a session that another
+    program's calls were recorded in.
     """
     load: str = ""
     """The import path of an async function of a `Workspace`, which returns what the view shows
     beside the request; empty for nothing.
     """
     title: str = ""
-    """What it shows, for help and palette, which lists it then."""
+    """Its content, for help and palette, which lists it then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +172,7 @@ class RecordingPath:
     """A kind of file with several recorded calls, of which `inspect` opens one."""
 
     name: str
-    """What errors call it, such as "HAR files"."""
+    """Its name in errors, such as "HAR files"."""
     detect: str
     """The import path of `(text: str) -> bool`, which detects a file by its content."""
     choose: str
@@ -194,13 +194,13 @@ class ActionPath:
     label: str
     """A word or two, for the footer."""
     title: str
-    """What it does, for help and palette."""
+    """Its effect, for help and palette."""
     keys: str = ""
     """Keys in Textual's notation, separated by commas."""
     aliases: tuple[str, ...] = ()
     """Other words that people search for in the palette, in lower case."""
     argument: str = ""
-    """What may follow the `/` command, such as "PATH"; empty if nothing may."""
+    """The argument of the `/` command, such as "PATH"; empty if it has none."""
     other_names: tuple[str, ...] = ()
     """Other names of the `/` command."""
     kind: str = "normal"
@@ -216,7 +216,7 @@ class Plugin:
     name: str
     """The name of its folder, or of its entry point."""
     summary: str
-    """What it adds, as a sentence."""
+    """The capability that it adds, as a sentence."""
     commands: tuple[CommandPath, ...] = ()
     builders: tuple[BuilderPath, ...] = ()
     kinds: tuple[RequestKind, ...] = ()

@@ -47,7 +47,7 @@ _MAX_TOML_DEPTH = 50
 """Maximum levels of tables and arrays."""
 
 Access: TypeAlias = Literal["private", "own", "shared"]
-"""Who may read a file that is written.
+"""The readers of a file that is written.
 
     private   the owner: what the program remembers, and everything with conversations in it
     own       the owner if the file is new, else who could before: presets, profiles, settings

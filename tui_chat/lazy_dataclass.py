@@ -52,7 +52,7 @@ def _on_first_call(cls: type[Any], name: str, frozen: bool) -> Callable[..., Any
 
 
 class _Signature:
-    """What `inspect.signature` returns for a class: the parameters of its `__init__`."""
+    """The signature of a class, for `inspect.signature`: the parameters of its `__init__`."""
 
     def __get__(self, instance: object, owner: type[Any]) -> inspect.Signature:
         if instance is not None:  # of an instance, what its `__call__` takes

@@ -1,5 +1,5 @@
-"""Where files are: the user's in the system's standard folders, bundled ones beside the code; and
-the completion of typed paths.
+"""The places of files: the user's in the system's standard folders, bundled ones beside the code.
+Also the completion of typed paths.
 
 No file is read and no folder is created here. Whoever writes a file creates its folder.
 """

@@ -87,7 +87,7 @@ class FinishedReply:
     entry: Entry
     timing: Timing = NO_TIMING
     error: TuiChatError | None = None
-    """Why it failed; None if it did not."""
+    """The error that ended it; None if it did not fail."""
     repeats_key: bool = False
     """True if the provider repeated the key of the request; it is masked in the entry."""
     is_accepted: bool = False

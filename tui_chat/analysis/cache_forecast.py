@@ -49,7 +49,7 @@ class CacheBreak:
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """How much of a request a prompt cache can serve, in tokens."""
+    """The tokens of a request that a prompt cache can serve."""
 
     total: int
     """The whole prompt as its budget counts it, including the framing of the request; without a

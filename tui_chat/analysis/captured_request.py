@@ -42,7 +42,7 @@ _KEPT = (
 MAX_ATTEMPTS = 200
 """Maximum number of opening braces tried in a text that is not JSON as a whole."""
 SHELL_QUOTE = "'\\''"
-"""How a shell writes a single quote inside single quotes."""
+"""A single quote inside single quotes, as a shell writes it."""
 
 
 @dataclass(frozen=True, slots=True)

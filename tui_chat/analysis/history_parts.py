@@ -22,7 +22,7 @@ from tui_chat.tokens import media_tokens
 
 
 class HistoryPart(StrEnum):
-    """What a piece of the history is."""
+    """A kind of piece of the history."""
 
     SYSTEM = "system prompt"
     REMINDER = "reminders"

@@ -43,7 +43,7 @@ class LoreColumn:
 
 
 class LoreTable:
-    """What became of each entry in each turn."""
+    """The state of each entry in each turn."""
 
     def __init__(self, inputs: Inputs, before: LoreTable | None = None) -> None:
         """`before` is an earlier table, of this conversation or another."""

@@ -65,7 +65,7 @@ class Prompt:
     blocks: tuple[int, ...]
     """Blocks up to and including each segment."""
     tools: int
-    """How many of the segments, the first ones, are tools."""
+    """The number of segments at the beginning that are tools."""
     counter: Counter
 
     @property

@@ -1,4 +1,4 @@
-"""What became of each setting of a request: who set it, where it is in the body, and which notes
+"""The fate of each setting of a request: its source, its place in the body, and the notes that
 concern it.
 
 Nothing is known here of protocols: the body's values and the notes have the origins of the settings
@@ -81,7 +81,7 @@ class SettingReport:
     origin: Origin
     sent: tuple[SentValue, ...] = ()
     notes: tuple[Note, ...] = ()
-    """Why it is not sent, or was changed."""
+    """The notes that say why it is not sent, or was changed."""
     is_set: bool = True
     """False if nobody set it and the protocol requires it, or the program sends it always."""
     is_text: bool | None = None
@@ -89,17 +89,17 @@ class SettingReport:
 
     @property
     def by(self) -> str:
-        """Who set it, or why it is sent: `set by the role NAME`, `from the captured request`."""
+        """Its source: `set by the role NAME`, `from the captured request`."""
         return self.origin.name.removeprefix(self.origin.id).lstrip(",: ")
 
     @property
     def source(self) -> str:
-        """Who set it, in short: `session`, `preset NAME`, `role NAME`, `endpoint NAME`."""
+        """Its source in short: `session`, `preset NAME`, `role NAME`, `endpoint NAME`."""
         return self.by.removeprefix("set by the ")
 
     @property
     def outcome(self) -> str:
-        """What became of it in a few words: its places in the body with their values, or `not
+        """Its fate in a few words: its places in the body with their values, or `not
         sent`; `nothing to send` if its value is what happens anyway.
         """
         if self.is_text is not None:

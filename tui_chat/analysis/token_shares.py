@@ -30,7 +30,7 @@ class Share:
     kind: OriginKind
     tokens: int
     turns: int
-    """How many turns have it; of tools, how many there are."""
+    """The number of turns that have it, or of tools."""
     part: HistoryPart | None = None
     """The part of the history; None for every other kind."""
     items: tuple[ShareItem, ...] = ()
@@ -56,7 +56,7 @@ class Shares:
     shares: tuple[Share, ...]
     """In the order of `OriginKind` and `HistoryPart`; kinds that take nothing are left out."""
     framing: int
-    """What frames the request: the total less all shares."""
+    """The tokens that frame the request: the total less all shares."""
     reserve: int
     """Kept free for the reply; 0 where no limit is known."""
     free: int | None
@@ -68,7 +68,7 @@ class Shares:
 
     @property
     def used(self) -> int:
-        """What the request takes."""
+        """The tokens of the request."""
         return sum(share.tokens for share in self.shares) + self.framing
 
 

@@ -81,7 +81,7 @@ _SENT_ANYWAY = ("over-budget", "nothing-to-send")
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What the command line asks for."""
+    """The request of the command line."""
 
     words: tuple[str, ...] = ()
     session: str = ""
@@ -108,7 +108,7 @@ class Question:
     anyway: bool = False
     """True to send a request that has errors."""
     kind: GenerationKind = "normal"
-    """What to generate; the message is the instruction of a kind that takes one."""
+    """The kind of generation; the message is the instruction of a kind that takes one."""
 
 
 @click.command()

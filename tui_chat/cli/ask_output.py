@@ -1,4 +1,4 @@
-"""How `tui-chat ask` prints: the reply on the standard output, narration on the error stream.
+"""The output of `tui-chat ask`: the reply on the standard output, narration on the error stream.
 
 Besides its text a reply has sources, pictures and other files, and blocks of code.
 """
@@ -263,9 +263,9 @@ class SavedFile:
 
     part: Part
     path: Path | None
-    """Where it was saved; None if it was not."""
+    """Its file; None if it was not saved."""
     why: str = ""
-    """Why it was not saved, as the end of a sentence."""
+    """The reason why it was not saved, as the end of a sentence."""
 
     @property
     def sentence(self) -> str:

@@ -63,7 +63,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class RequestOptions:
-    """What the command line says about the request; a name that is None is left to the session."""
+    """The command line's options about the request; a name that is None is left to the session."""
 
     session: str
     preset: str | None

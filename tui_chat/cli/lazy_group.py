@@ -27,7 +27,7 @@ class LazyGroup(click.Group):
         """`place` is the words before the names of the commands; empty for the group of all."""
         super().__init__(*args, **attributes)
         self.table = {entry.name: entry for entry in table}
-        """Where each command that is not of a plugin is imported from, by name."""
+        """The commands that are not of a plugin, by name."""
         self._place = place.split()
 
     def _plugin_commands(self) -> dict[str, tuple[Plugin, CommandPath]]:

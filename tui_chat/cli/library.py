@@ -1,4 +1,4 @@
-"""What the commands about presets, roles, profiles and lorebooks share.
+"""The common part of the commands about presets, roles, profiles and lorebooks.
 
 Each of these is a `LibraryKind`: it says where its items are, what a list and a description have,
 and the commands `list`, `show` and `export` are the same for all.

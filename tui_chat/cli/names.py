@@ -1,4 +1,4 @@
-"""What a name on the command line stands for: a session, a role, a file of the library.
+"""The sessions, roles and files of the library that names on the command line stand for.
 
 A name that does not exist is an error that suggests similar ones.
 """

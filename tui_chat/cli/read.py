@@ -101,7 +101,7 @@ _SIGNS: tuple[tuple[Protocol, Callable[[Mapping[str, Any]], bool]], ...] = (
     ),
     (Protocol.OLLAMA, lambda data: "done" in data and ("message" in data or "response" in data)),
 )
-"""What only replies of a protocol have, at the top of a body or of an event."""
+"""Tests of what only a protocol's replies have, at the top of a body or of an event."""
 
 
 def detect_reply(body: bytes) -> Protocol | None:

@@ -51,7 +51,7 @@ class Failures:
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """What a command line chooses for a request; what is None, and an empty endpoint or model,
+    """The choices of a command line for a request; what is None, and an empty endpoint or model,
     is left to the session.
     """
 

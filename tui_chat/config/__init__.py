@@ -1,4 +1,4 @@
-"""What the user configured: file < environment < flags, read once and passed down.
+"""The user's configuration: file < environment < flags, read once and passed down.
 
 values              Config
 sources             reads it: file < environment < flags

@@ -62,7 +62,7 @@ class ConfigFile:
     theme: str | None = None
     """The name of a color theme; the command palette lists them."""
     notify: Literal["osc9", "osc777", "bell", "off"] | None = None
-    """How the end of a long reply is announced while another window has the focus."""
+    """The announcement of the end of a long reply while another window has the focus."""
     keys: Mapping[str, str] = field(default_factory=dict[str, str])
     """The keys of actions: `new = "Ctrl+N, F9"`; empty for none. F1 lists the actions."""
     endpoints: Mapping[

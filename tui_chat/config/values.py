@@ -36,7 +36,7 @@ class Config:
     """The endpoint and model that writes titles, as `ENDPOINT/MODEL`; empty for none."""
     theme: str = "tui-chat-dark"
     notify: Literal["osc9", "osc777", "bell", "off"] = "osc9"
-    """How the end of a long reply is announced while another window has the focus."""
+    """The announcement of the end of a long reply while another window has the focus."""
     keys: tuple[tuple[str, str], ...] = ()
     """Rebound keys: the id of an action, and its keys as written; empty for none."""
     tools: tuple[Tool, ...] = ()

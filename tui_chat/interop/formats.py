@@ -1,4 +1,4 @@
-"""How a format is described: what it looks like, and the function that reads it.
+"""Descriptions of formats: how each is detected, and the function that reads it.
 
 A module for a format defines `FORMATS`, one or several of these, and a `FormatPath` of the core
 (`reader`) or of a plugin names it. Each is detected by content. What a reader returns is a
@@ -70,7 +70,7 @@ class StreamedFormat:
     read: Callable[[JsonStream, JsonObject], Iterator[FoundConversation]]
     """Reads the value of that member."""
     opening: str = "["
-    """How that value begins."""
+    """The beginning of that value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +87,7 @@ class DatabaseFormat:
     """A database, which is read where it lies."""
 
     magic: bytes
-    """How the file begins."""
+    """The beginning of the file."""
     detect: Callable[[Path], bool]
     """Raises InputError for a file that cannot be read."""
     read: Callable[[Path, ImportSource], Iterator[FoundConversation]]

@@ -1,4 +1,4 @@
-"""What Markdown and HTML exports share: the active branch, captions of sessions and messages."""
+"""Parts of Markdown and HTML exports: the active branch, captions of sessions and messages."""
 
 from __future__ import annotations
 

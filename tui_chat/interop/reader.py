@@ -51,7 +51,7 @@ _MAGIC_BYTES = 16
 """Bytes at the beginning of a file that say whether it is a database."""
 _SAMPLE_LINES = 40
 _SAMPLE_BYTES = 8 * 2**20
-"""How much of a text is looked at to find a record of a known format."""
+"""Lines and bytes of a text in which a record of a known format is looked for."""
 
 
 _FIRST = (FormatPath("tui-chat's own JSON", "tui_chat.interop.own_json:FORMATS"),)

@@ -40,11 +40,11 @@ class FoundConversation:
     whole file."""
     transcript: SessionTranscript | None = None
     fault: str = ""
-    """Why it cannot be read; empty if it could."""
+    """The reason why it cannot be read; empty if it could."""
     notes: tuple[str, ...] = ()
     """A sentence for each loss, so that equal ones can be counted."""
     advice: str = ""
-    """What to do about the fault."""
+    """Advice on the fault."""
     unknown: bool = False
     """True if its format is unknown."""
     ignored: bool = False
@@ -117,7 +117,7 @@ class TranscriptBuilder:
 
     def __init__(self, *source: str) -> None:
         self.source = source
-        """What identifies the conversation: the program, and its id there."""
+        """The identity of the conversation: the program, and its id there."""
         self.session_id = stable_id(*source)
         self._begun = sha256("\n".join((*source, "")).encode())
         self.entries: list[Entry] = []

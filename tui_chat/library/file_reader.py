@@ -56,7 +56,7 @@ FREE_KEYS = frozenset(
 _PERHAPS_CARD = re.compile(
     rb'"(?:chara_card_v|(?:char_persona|char_greeting|first_mes|mes_example|personality|scenario)")'
 )
-"""What every character card in JSON has, and few other files."""
+"""Keys that every character card in JSON has, and few other files."""
 _CONTAINERS = (b"\x89PNG", b"PK\x03\x04")
 
 

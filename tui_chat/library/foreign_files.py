@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ImportNote:
-    """What an import changed or could not take over."""
+    """A note on what an import changed or could not take over."""
 
     level: Level
     sentence: str
@@ -65,7 +65,7 @@ class ImportedPreset:
 
 @dataclass(frozen=True, slots=True)
 class PresetFiles:
-    """How a program writes presets."""
+    """A program's form of presets."""
 
     program: str
     detect: Callable[[object], bool]
@@ -111,7 +111,7 @@ class NoCard(InputError):
 
 @dataclass(frozen=True, slots=True)
 class CardFiles:
-    """How character cards are written: in JSON, in pictures, in archives."""
+    """The forms of character cards: JSON, pictures, archives."""
 
     largest: int
     """Bytes of a card file."""
@@ -130,7 +130,7 @@ class CardFiles:
     fields: Callable[[Character], FieldRows]
     """The fields of a character as people edit them."""
     values: Callable[[Character], Values]
-    """What these fields show."""
+    """The contents of these fields."""
     edit: Callable[[Role, Values], JsonObject]
     """The JSON of the role's card with the typed values. Raises FieldError."""
     book_text: Callable[[JsonObject], str]
@@ -187,7 +187,7 @@ class ForeignEntry:
 
 @dataclass(frozen=True, slots=True)
 class LoreForm:
-    """How a program writes lore entries, which the library keeps in that form."""
+    """A program's form of lore entries, which the library keeps."""
 
     program: str
     is_entry: Callable[[Mapping[str, Any]], bool]

@@ -39,7 +39,7 @@ class LorebookFile:
 
     text: str
     source: str
-    """What errors call it."""
+    """Its name in errors."""
     name: str
     """The lorebook's name if the text has none."""
     book: Lorebook

@@ -42,11 +42,11 @@ class Blank:
 
     name: str
     choices: tuple[str, ...] = ()
-    """What it may be: one text to begin with, several to choose from, none for an empty blank."""
+    """Its values: one text to begin with, several to choose from, none for an empty blank."""
 
     @property
     def text(self) -> str:
-        """What stands there until it is filled."""
+        """The text in its place until it is filled."""
         return self.choices[0] if self.choices else f"{{{{?{self.name}}}}}"
 
 

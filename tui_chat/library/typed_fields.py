@@ -24,7 +24,7 @@ D = TypeVar("D", bound="DataclassInstance")
 FieldKind: TypeAlias = Literal["line", "words", "number", "lines", "text", "switch", "choice"]
 """A line; words between commas; a number; one item a line; a text; yes or no; one of several."""
 Values: TypeAlias = Mapping[str, str | bool]
-"""What fields show, by their names: a bool for a switch, else a text."""
+"""The contents of fields by their names: a bool for a switch, else a text."""
 
 
 @dataclass(frozen=True, slots=True)

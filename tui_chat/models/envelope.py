@@ -148,7 +148,7 @@ class Parameters:
     service_tier: Sourced[str] | None = None
     """Priority and price of the request, in OpenAI's words: `default`, `flex`, `priority`, ..."""
     user_id: Sourced[str] | None = None
-    """Who the request is made for, for the provider's detection of abuse."""
+    """The user that the request is made for, for the provider's detection of abuse."""
     store: Sourced[bool] | None = None
     """True if the provider keeps the reply."""
     hosted_tools: Sourced[tuple[HostedTool, ...]] | None = None

@@ -37,7 +37,7 @@ _MAX_COUNT = 2**53
 
 
 class JsonError(ValueError):
-    """Why a text is not JSON that is read here, and where."""
+    """The fault of a text that is not JSON that is read here, and its place."""
 
     def __init__(self, sentence: str, text: str, offset: int) -> None:
         super().__init__(sentence)

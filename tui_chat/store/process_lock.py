@@ -1,4 +1,4 @@
-"""Which running program receives a streaming reply, and whether it still runs.
+"""The locks of running programs, by which others see who receives a streaming reply.
 
 A store that receives replies holds a lock on a small file beside the database, named after its
 token, and each streaming reply has that token. If the lock is free, the program is gone: the system

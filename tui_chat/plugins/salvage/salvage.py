@@ -46,7 +46,7 @@ class ColumnShape:
 
     name: str
     types: tuple[type, ...]
-    """What a value may be, besides NULL."""
+    """The types that a value may have, besides NULL."""
     may_be_null: bool
     default: Value
     may_be_missing: bool
@@ -139,7 +139,7 @@ def _shapes(connection: sqlite3.Connection) -> Iterator[TableShape]:
 
 @dataclass(frozen=True, slots=True)
 class SalvageResult:
-    """What was saved."""
+    """The counts of what was saved."""
 
     target: Path
     rows: Mapping[str, int]

@@ -61,7 +61,7 @@ class Call:
     exact: Payload | None
     """The body laid out as it was sent."""
     fault: str = ""
-    """Why the body cannot be read."""
+    """The reason why the body cannot be read."""
     is_masked: bool = False
     """True if the body had credentials, which are masked in `body`."""
     program: Program = NO_PROGRAM
@@ -169,9 +169,9 @@ class RecordedReplyReader:
         self.reply = Reply()
         self.error: ProviderError | None = None
         self.fault = ""
-        """Why the body itself cannot be read."""
+        """The reason why the body itself cannot be read."""
         self.first: float | None = None
-        """When the first text, reasoning or call arrived; None before it."""
+        """The time of the first text, reasoning or call; None before it."""
         try:
             encoding = exchange.response_header("content-encoding")
             self._decoder = ContentDecoder(encoding, MAX_DECODED)

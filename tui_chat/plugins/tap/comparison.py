@@ -1,4 +1,4 @@
-"""What a request changed of the one before it, and what that means for the prompt cache."""
+"""The changes of a request to the one before it, and their effect on the prompt cache."""
 
 from __future__ import annotations
 
@@ -59,10 +59,10 @@ class CallComparison:
     first: FirstDifference | None
     """None if this one begins with all of that one."""
     lost_cost: Decimal | None
-    """What the tokens of the previous prompt that the cache cannot serve again cost more than
-    cached ones, in US dollars; None without prices."""
+    """The cost of the tokens of the previous prompt that the cache cannot serve again, above that
+    of cached ones, in US dollars; None without prices."""
     priced: str
-    """Whose prices those are."""
+    """The source of those prices."""
     idle: float
     """Seconds since the end of the previous response."""
     expires: float | None

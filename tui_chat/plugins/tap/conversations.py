@@ -1,4 +1,4 @@
-"""Which requests belong to one conversation, and what one of them changed.
+"""The conversations that requests belong to, and the changes from one request to the next.
 
 1. A conversation is known by the messages that its requests begin with; the system prompt and the
    tools may change within it. Where clients send the id of a session, only requests with the same
@@ -54,7 +54,8 @@ class PlacedCall:
     number: int
     """Its number in the conversation, from 1."""
     keys: tuple[Key, ...]
-    """Of all messages without the leading system prompt, those of a continued response included."""
+    """The hashes of all messages without the leading system prompt, those of a continued response
+    included."""
     messages: tuple[Message, ...]
     """The same messages."""
     setting: tuple[str, ...]
@@ -62,9 +63,9 @@ class PlacedCall:
     previous: PlacedCall | None
     """The request of the conversation that shares most with it; None for the first one."""
     shared: int = 0
-    """How many leading messages it has in common with that one."""
+    """The number of leading messages that it has in common with that one."""
     left_out: int = 0
-    """How many of that one's oldest messages it leaves out."""
+    """The number of that one's oldest messages that it leaves out."""
     is_retry: bool = False
     """True if it repeats the request before it."""
 
@@ -97,7 +98,7 @@ class RecordedConversation:
     """The protocol, and the session's id if the client sends one."""
     calls: list[PlacedCall] = field(default_factory=list[PlacedCall])
     count: int = 0
-    """How many calls it had."""
+    """The number of its calls."""
     main: RecordedConversation | None = None
     """The conversation that it is a side conversation of."""
     sides: list[int] = field(default_factory=list[int])

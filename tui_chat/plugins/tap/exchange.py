@@ -24,7 +24,7 @@ Outcome = Literal[
     "refused",
     "ended",
 ]
-"""How an exchange ended. `open`: it has not. `upstream cut`: before the response was whole.
+"""The end of an exchange. `open`: none yet. `upstream cut`: before the response was whole.
 `unreachable`: no upstream; the proxy itself answered. `unreadable`: the response is not HTTP/1.1,
 and was passed on as it came. `refused`: the proxy answered, and passed nothing on. `ended`: the
 proxy ended first."""
@@ -39,7 +39,7 @@ class Held:
     def __init__(self, limit: int = MAX_HELD) -> None:
         self._room = limit
         self.passed = float("-inf")
-        """When the last byte of any exchange passed, in monotonic seconds."""
+        """The time of the last byte of any exchange, in monotonic seconds."""
 
     def take(self, size: int) -> bool:
         """Return True if so many more bytes may be held, and count them."""
@@ -86,7 +86,7 @@ class BodyCopy:
 
     @property
     def data(self) -> bytes:
-        """What is kept."""
+        """The bytes that are kept."""
         return b"".join(self.chunks)
 
 
@@ -107,20 +107,20 @@ class RecordedExchange:
         """The server's base URL."""
         self.began = now
         self.requested: float | None = None
-        """When the last byte of the request had passed; None before."""
+        """The time of the last byte of the request; None before."""
         self.request = BodyCopy(max_body, held)
         self.status = 0
         """The HTTP status; 0 before the response."""
         self.response_headers: Headers = ()
         self.response = BodyCopy(max_body, held)
         self.arrivals: list[tuple[float, int]] = []
-        """When pieces of the response arrived, and the bytes of it by then."""
+        """The times at which pieces of the response arrived, and its bytes by then."""
         self.first_byte: float | None = None
-        """When the response's first byte arrived."""
+        """The time of the response's first byte."""
         self.ended: float | None = None
         self.outcome: Outcome = "open"
         self.fault = ""
-        """Why it did not end well, in a sentence."""
+        """The reason why it failed, in a sentence."""
         self.changed = asyncio.Event()
         """Set whenever something was added."""
 

@@ -66,7 +66,7 @@ class RequestHead:
 
 
 class ByteSource:
-    """What one side sends, of which bytes can be put back."""
+    """The bytes that one side sends; some can be put back."""
 
     def __init__(self, reader: StreamReader) -> None:
         self._reader = reader
@@ -118,7 +118,7 @@ class ResponseHead:
 
 
 Part: TypeAlias = RequestHead | ResponseHead | bytes
-"""What is kept of a message: its head, and pieces of its body."""
+"""A part of a message that is kept: its head, or a piece of its body."""
 
 
 class MessageReader:

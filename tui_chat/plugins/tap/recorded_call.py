@@ -31,13 +31,13 @@ class RecordedCall:
     priced: str = ""
     """Whose prices the cost is from."""
     session_id: str = ""
-    """Of the session that it is stored in; empty if it is not stored."""
+    """The id of the session that it is stored in; empty if it is not stored."""
     loss: CacheLoss | None = None
-    """What it lost of the prompt cache; None if nothing is known to be lost."""
+    """Its loss of the prompt cache; None if nothing is known to be lost."""
 
     @property
     def exchange(self) -> RecordedExchange:
-        """What passed."""
+        """The exchange that passed."""
         return self.call.exchange
 
     @property
@@ -52,19 +52,19 @@ class RecordedCall:
 
     @property
     def error(self) -> ProviderError | None:
-        """What the response says went wrong, or why it cannot be read."""
+        """The error in the response, or the reason why it cannot be read."""
         return self.reader.error if self.reader is not None else None
 
     @property
     def failure(self) -> str:
-        """Why it did not end well, as a sentence; empty if it did."""
+        """The reason why it failed, as a sentence; empty if it ended well."""
         if self.exchange.outcome in ("complete", "open"):
             return str(self.error or "")
         return self.exchange.fault or str(self.error or "")
 
     @property
     def status(self) -> Ending:
-        """How the reply is stored."""
+        """The status of the stored reply."""
         if self.exchange.outcome in ("client disconnected", "ended"):
             return "stopped"
         return "failed" if self.failure else "complete"

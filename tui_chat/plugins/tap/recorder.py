@@ -77,7 +77,7 @@ class Recorder:
         self._reporting = asyncio.Lock()
         """Held while a call is reported, so that reports do not mix."""
         self._ends: dict[int, float] = {}
-        """When the exchanges of calls ended, by their numbers."""
+        """The times at which the exchanges of calls ended, by their numbers."""
         self._usages: dict[int, Usage] = {}
         """The usage of calls that succeeded, by the numbers of their exchanges."""
         self.calls = 0

@@ -67,7 +67,7 @@ class _StoredConversation:
     )
     """By the id of the message before them: the replies, and what was stored by an earlier run."""
     chains: dict[int, tuple[Chain, ...]] = field(default_factory=dict[int, tuple[Chain, ...]])
-    """Of the messages of each request, by the number of its exchange."""
+    """The ids of the messages of each request, by the number of its exchange."""
 
 
 class SessionWriter:

@@ -220,7 +220,7 @@ _OWN_SERVERS: Mapping[Protocol, Upstream] = {
     Protocol.GEMINI: Upstream("https", "generativelanguage.googleapis.com", 443),
     Protocol.OLLAMA: Upstream("http", "127.0.0.1", 11434),
 }
-"""Where requests of a protocol go if no upstream was named."""
+"""The servers of protocols if no upstream was named."""
 
 BASE_URL_VARIABLES: Mapping[Protocol, str] = {
     Protocol.OPENAI_CHAT: "OPENAI_BASE_URL",

@@ -82,7 +82,7 @@ FORMATS = (ObjectFormat(_is_conversation, _read_conversation),)
 
 @dataclass(frozen=True, slots=True)
 class _Predecessor:
-    """What precedes a node on its branch."""
+    """The last step before a node on its branch, and what waits for its own step."""
 
     step: Step | None = None
     reasoning: tuple[ReasoningBlock, ...] = ()

@@ -63,7 +63,7 @@ _INSERTED = re.compile(
     r"\s*(?:<(?:command-|local-command-|bash-(?:input|stdout|stderr)|task-notification|"
     r"system-reminder|ide_|user-prompt-submit-hook)|\[Request interrupted by user)"
 )
-"""How a text begins that the program put in."""
+"""The beginning of a text that the program put in."""
 _INTERRUPTED = "[Request interrupted by user"
 _LARGEST_META = 2**16
 _MOST_SUBAGENTS = 1_000

@@ -37,7 +37,7 @@ from tui_chat.models.request import (
 
 MISSING = "URL, metadata, the billing line, stream and other headers"
 _URL = "https://api.anthropic.com/v1/messages"
-"""Of the record, which needs one; see `RequestRecord.recorded`."""
+"""The URL of the record, which needs one; see `RequestRecord.recorded`."""
 _MOST_BYTES = 16 * 1024 * 1024
 """Bytes of bodies that are rebuilt for one file, the newest ones: each repeats the conversation."""
 

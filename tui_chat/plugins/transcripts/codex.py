@@ -54,12 +54,12 @@ _INSERTED = re.compile(
     r"collaboration_mode|turn_aborted|INSTRUCTIONS|personality_spec|subagent_notification)|"
     r"# AGENTS\.md instructions)"
 )
-"""How a user message begins that the program put in."""
+"""The beginning of a user message that the program put in."""
 _IMAGE_TAG = re.compile(r"\s*(?:<image(?: name=[^<>]{0,200})?>|</image>)\s*")
 """A text before or after a picture of the user's."""
 _WRAPPED = re.compile(r"\s*# (?:Context from my IDE setup|Files mentioned by the user):")
 _REQUEST = "## My request for Codex:"
-"""What precedes the user's own words where an editor puts in what is open there."""
+"""The heading above the user's own words where an editor puts in what is open there."""
 _HOSTED = {
     "web_search_call": "web_search",
     "image_generation_call": "image_generation",

@@ -1,4 +1,4 @@
-"""What the messages of other programs hold: texts, files, calls, counts, in JSON of many shapes."""
+"""The content of other programs' messages: texts, files, calls, counts, in JSON of many shapes."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ class ListedFile:
 
     path: Path
     folder: str
-    """Where it is within what was listed; the project, once that is known."""
+    """Its place within the listed folder; the project, once that is known."""
     size: int
     modified: float
     """Seconds since the epoch, UTC."""
@@ -93,8 +93,8 @@ class FileHeading:
     project: str = ""
     created: float = 0.0
     updated: float = 0.0
-    """When it was begun, and when something was said last, in seconds since the epoch; 0 if it
-    does not say."""
+    """The times of its beginning and of its last message, in seconds since the epoch; 0 if it does
+    not say."""
     program: str = ""
     """The program that wrote it."""
     is_known: bool = True

@@ -37,7 +37,7 @@ class ForeignDatabase:
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
         self.faults: list[FoundConversation] = []
-        """What could not be read so far; the rows before a damaged one were."""
+        """The parts that could not be read so far; the rows before a damaged one were."""
         self._left = _MOST_STEPS
         connection.text_factory = _text
         connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LARGEST_VALUE)

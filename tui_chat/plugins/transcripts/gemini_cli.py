@@ -68,7 +68,7 @@ class _GeminiReader:
     path: list[Step] = field(default_factory=list[Step])
     """The active path."""
     places: dict[str, int] = field(default_factory=dict[str, int])
-    """Where the ids of the active path are in it."""
+    """The indices of ids in the active path."""
     ids: list[str] = field(default_factory=list[str])
     """The id of each step of the active path."""
     by_call: dict[str, Step] = field(default_factory=dict[str, Step])

@@ -63,9 +63,9 @@ _POLICY = (
 MAX_APPS = 8
 """Apps at a time; each takes about 100 MB."""
 KEPT_SECONDS = 600.0
-"""How long an app goes on without a page."""
+"""Seconds that an app goes on without a page."""
 ENDING_SECONDS = 12.0
-"""How long an app may take to end; longer than its own limit, `END_TIMEOUT`."""
+"""Seconds that an app may take to end; longer than its own limit, `END_TIMEOUT`."""
 MAX_MESSAGE = 16 << 20
 """Bytes of one message of a page, such as a paste."""
 
