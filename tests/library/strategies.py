@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import strategies as st
 
 from tests.strategies import any_text
-from tui_chat.library.file_reader import to_camel_case
+from tui_chat.models.field_types import camel_case
 from tui_chat.models.lorebook import Lorebook, LorebookEntry
 from tui_chat.models.preset import Preset, PresetMessage
 
@@ -19,8 +19,8 @@ json_values = st.recursive(
 )
 _KNOWN = (
     {"presetMessages", "preset_messages", "messages", "name", "entries"}
-    | {to_camel_case(name) for name in PresetMessage.__slots__ + Preset.__slots__}
-    | {to_camel_case(name) for name in LorebookEntry.__slots__ + Lorebook.__slots__}
+    | {camel_case(name) for name in PresetMessage.__slots__ + Preset.__slots__}
+    | {camel_case(name) for name in LorebookEntry.__slots__ + Lorebook.__slots__}
     | {*PresetMessage.__slots__, *Preset.__slots__, *LorebookEntry.__slots__, *Lorebook.__slots__}
 )
 extras = st.dictionaries(any_text.filter(lambda key: key not in _KNOWN), json_values, max_size=3)

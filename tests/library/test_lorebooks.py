@@ -12,11 +12,11 @@ from hypothesis import given
 
 from tests.library.strategies import any_lorebooks
 from tui_chat.errors import InputError
-from tui_chat.library.file_reader import to_camel_case
 from tui_chat.library.lorebooks import (
     load_lorebook,
     parse_lorebook,
 )
+from tui_chat.models.field_types import camel_case
 from tui_chat.models.lorebook import Lorebook, LorebookEntry
 
 
@@ -28,7 +28,7 @@ def lorebook_text(book: Lorebook) -> str:
 
 def file_fields(value: Lorebook | LorebookEntry) -> dict[str, Any]:
     names = [field.name for field in fields(value) if field.name not in ("entries", "extras")]
-    return {**{to_camel_case(name): getattr(value, name) for name in names}, **value.extras}
+    return {**{camel_case(name): getattr(value, name) for name in names}, **value.extras}
 
 
 @given(any_lorebooks)

@@ -6,7 +6,7 @@ import json
 import os
 import re
 import sys
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from typing import Any, cast
 
 import click
@@ -20,9 +20,8 @@ from tui_chat.cli.output import write_json, write_line, write_list
 from tui_chat.config import LOOPBACK_URL, standard_endpoint
 from tui_chat.errors import InputError
 from tui_chat.models.endpoint import Endpoint
-from tui_chat.models.model_facts import ModelFacts
-from tui_chat.models.prices import prices_json
 from tui_chat.models.sanitize import one_line
+from tui_chat.models.typed_json import write
 from tui_chat.protocols.registry import detect_protocol
 from tui_chat.providers import discover_endpoints, merge_discovered
 from tui_chat.providers.keys import describe_key_reference
@@ -80,7 +79,7 @@ def _endpoint_json(endpoint: Endpoint, running: bool) -> dict[str, Any]:
         "key": _key(endpoint),
         "models": list(endpoint.models),
         "facts": {
-            name: _known(facts)
+            name: write(facts)
             for name, facts in (
                 *endpoint.server_facts,
                 *endpoint.facts_anywhere,
@@ -90,13 +89,6 @@ def _endpoint_json(endpoint: Endpoint, running: bool) -> dict[str, Any]:
         },
         "running": running,
     }
-
-
-def _known(facts: ModelFacts) -> dict[str, Any]:
-    known = {each.name: getattr(facts, each.name) for each in fields(facts)}
-    if facts.prices is not None:
-        known["prices"] = prices_json(facts.prices)
-    return {key: value for key, value in known.items() if value is not None}
 
 
 @endpoints.command("facts")
@@ -129,7 +121,7 @@ def facts(common: CommonOptions, name: str, models: tuple[str, ...], as_json: bo
     endpoint = config.endpoint_named(name)
     models = models or endpoint.models
     if as_json:
-        write_json({model: _known(endpoint.facts_of(model)) for model in models})
+        write_json({model: write(endpoint.facts_of(model)) for model in models})
         return
     if not models:
         write_line(f"“{name}” has no models of its own; name one.")
@@ -137,7 +129,7 @@ def facts(common: CommonOptions, name: str, models: tuple[str, ...], as_json: bo
         if number:
             write_line("")
         write_line(one_line(f"[endpoints.{_toml_key(name)}.facts.{_toml_key(model)}]"))
-        known = _known(endpoint.facts_of(model))
+        known = write(endpoint.facts_of(model))
         sources = tuple(endpoint.facts_by_source(model))
         if not known:
             write_line("# Nothing is known of it.")

@@ -20,8 +20,9 @@ from tui_chat.files import make_private_folder, read_file, write_text
 from tui_chat.library.prices import FILE, load_prices
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.price_file import MOST_BYTES, load_numbers, price_table_text, read_price_table
-from tui_chat.models.prices import Prices, prices_json
+from tui_chat.models.prices import Prices
 from tui_chat.models.sanitize import one_line
+from tui_chat.models.typed_json import write
 from tui_chat.providers.discovery import get_request
 
 SOURCE = (
@@ -56,9 +57,7 @@ def show(common: CommonOptions, model: str, name: str, as_json: bool) -> None:
         if (model_prices := known.prices_of(endpoint, model, now)) is not None
     }
     if as_json:
-        shown = {
-            key: {**prices_json(each), "source": each.source} for key, each in by_endpoint.items()
-        }
+        shown = {key: {**write(each), "source": each.source} for key, each in by_endpoint.items()}
         write_json({"prices": shown, "tables": [each.label for each in known.tables]})
     else:
         for endpoint, model_prices in by_endpoint.items():
@@ -74,7 +73,7 @@ def show(common: CommonOptions, model: str, name: str, as_json: bool) -> None:
 
 
 def _write_prices(prices: Prices) -> None:
-    for key, value in prices_json(prices).items():
+    for key, value in write(prices).items():
         if key == "tiers":
             for tier in cast("list[dict[str, Any]]", value):
                 rest = ", ".join(f"{k} ${v:g}" for k, v in tier.items() if k != "above")

@@ -25,6 +25,7 @@ from tui_chat.files import MAX_BYTES, decode_text, input_name, read_file
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.library.json_locations import LineIndex, Path, format_path, locate
 from tui_chat.models.envelope import Level
+from tui_chat.models.field_types import camel_case
 from tui_chat.models.json_text import (
     JsonError,
     as_array,
@@ -95,12 +96,6 @@ def choose(table: Mapping[Any, T], value: object, default: T) -> T:
     return table.get(value, default) if isinstance(value, str | int) else default
 
 
-def to_camel_case(name: str) -> str:
-    """Return the camelCase spelling of a field: `anchor_target` is `anchorTarget`."""
-    first, *rest = name.split("_")
-    return first + "".join(word.capitalize() for word in rest)
-
-
 class KnownKeys:
     """The keys that one kind of object may have."""
 
@@ -108,7 +103,7 @@ class KnownKeys:
         self.field_of: dict[str, str] = {}
         """The field of each spelling; a field's preferred spelling comes first."""
         for name in names:
-            for spelling in (to_camel_case(name), name, *(also or {}).get(name, ())):
+            for spelling in (camel_case(name), name, *(also or {}).get(name, ())):
                 self.field_of.setdefault(spelling, name)
 
     def meant_by(self, key: str) -> str | None:
@@ -295,7 +290,7 @@ class JsonFile:
             for step in fault.path:
                 place = (*place, step) if isinstance(step, int) else self.path_of(place, step)
             if fault.kind == "missing":
-                missing = to_camel_case(str(fault.path[-1]))
+                missing = camel_case(str(fault.path[-1]))
                 self.report(Level.ERROR, "missing-key", f"“{missing}” is missing", place[:-1])
             else:
                 self.report(Level.ERROR, "bad-value", fault_sentence(fault), place)

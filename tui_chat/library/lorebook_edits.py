@@ -17,11 +17,12 @@ from typing import Any
 
 from tui_chat.errors import FieldError, InputError
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.library.file_reader import JsonFile, KnownKeys, to_camel_case
+from tui_chat.library.file_reader import JsonFile, KnownKeys
 from tui_chat.library.foreign_files import LoreForm, lore_forms
 from tui_chat.library.json_locations import Path as JsonPath
 from tui_chat.library.lorebooks import BOOK_KEYS, ENTRY_KEYS, read_lorebook
 from tui_chat.library.typed_fields import merge_edit
+from tui_chat.models.field_types import camel_case
 from tui_chat.models.json_text import as_array, object_or_none
 from tui_chat.models.lorebook import Lorebook, LorebookEntry
 
@@ -227,7 +228,7 @@ def _change_fields(
 def _spelled(name: str, text: str) -> str:
     """Return a field as a file spells its keys: in snake_case if it has such a key of ours."""
     snake = any(f'"{each}"' in text for each in (*_ENTRY_FIELDS, *_BOOK_FIELDS) if "_" in each)
-    return name if snake else to_camel_case(name)
+    return name if snake else camel_case(name)
 
 
 def require_same_entries(found: LorebookFile, wanted: LorebookFile) -> None:

@@ -24,10 +24,11 @@ from tui_chat.errors import InputError
 from tui_chat.extensions import missing_plugin, preset_keys
 from tui_chat.files import MAX_BYTES, input_name, read_text, write_text
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.library.file_reader import JsonFile, KnownKeys, read_file_text, to_camel_case
+from tui_chat.library.file_reader import JsonFile, KnownKeys, read_file_text
 from tui_chat.library.json_locations import Path as JsonPath
 from tui_chat.library.policies import BuilderPolicies, policies_of_builder, read_policies
 from tui_chat.models.envelope import Level
+from tui_chat.models.field_types import camel_case
 from tui_chat.models.json_text import as_array, describe_value, object_or_none
 from tui_chat.models.json_values import plain
 from tui_chat.models.preset import CacheLifetime, Preset, PresetMessage
@@ -259,7 +260,7 @@ _MARKS: dict[CacheLifetime, object] = {
 
 
 def _spelled(name: str, style: FileStyle) -> str:
-    return name if style.spelling == "snake" else to_camel_case(name)
+    return name if style.spelling == "snake" else camel_case(name)
 
 
 def _unknown(extras: Mapping[str, Any], keys: KnownKeys) -> dict[str, Any]:

@@ -237,6 +237,11 @@ def snake_case(name: str) -> str:
     return re.sub("(?<=[a-z])(?=[A-Z])", "_", name).lower()
 
 
+def camel_case(name: str) -> str:
+    """Return the camelCase spelling of a name: `anchor_target` is `anchorTarget`."""
+    return re.sub("_([a-z0-9])", lambda match: match[1].upper(), name)
+
+
 TYPE_WORDS: Mapping[Any, str] = {
     str: "text",
     bool: "true or false",

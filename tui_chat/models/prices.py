@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import fields, replace
+from dataclasses import replace
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
 from typing import Annotated, Any
@@ -300,32 +300,6 @@ def _prices(values: Mapping[str, Any], starts: date | None) -> Prices | None:
             and values[key] != known["output" if medium.startswith("output") else "input"]
         ),
     )
-
-
-def prices_json(prices: Prices) -> dict[str, Any]:
-    """Return what is known of prices, with the keys of `config.toml`."""
-    table: dict[str, Any] = {}
-    for field in fields(prices):
-        value = getattr(prices, field.name)
-        if value is None or value == field.default or field.name in ("apart", "source"):
-            continue
-        match value:
-            case Decimal():
-                table[field.name] = float(value)
-            case date():
-                table["from" if field.name == "starts" else field.name] = value.isoformat()
-            case _:
-                table[field.name] = [_tier_json(tier) for tier in prices.tiers]
-    return table
-
-
-def _tier_json(tier: PriceTier) -> dict[str, Any]:
-    values = ((field.name, getattr(tier, field.name)) for field in fields(tier))
-    return {
-        key: float(value) if isinstance(value, Decimal) else value
-        for key, value in values
-        if value is not None
-    }
 
 
 # Matching

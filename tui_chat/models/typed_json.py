@@ -1,4 +1,4 @@
-"""JSON from outside read into values, by the types of the values.
+"""JSON from outside read into values, and written of them, by the types of the values.
 
 A value is declared once, as a dataclass. What its fields accept is in their types: `Literal`,
 `tuple`, `X | None`, other dataclasses, and the limits of `models.field_types` in `Annotated`.
@@ -12,6 +12,7 @@ A value is declared once, as a dataclass. What its fields accept is in their typ
    number or a boolean may be its text.
 5. Of JSON that `json_values.pack` wrote (`is_own`) only the types are checked, since limits may
    change between versions, and its keys are the names of the fields.
+6. `write` is the other way, for people: without what is hidden, None, or a default.
 
 `json_values.unpack` reads rows of our own database faster, and checks nothing.
 """
@@ -101,6 +102,24 @@ def read_fields(kind: type, value: object) -> dict[str, Any]:
     Raises InvalidValue with all faults.
     """
     return read(Annotated[dict[str, Any], FieldsOf(kind)], value)
+
+
+def write(value: object) -> Any:
+    """Return a value as JSON or TOML that a person reads or writes."""
+    if is_dataclass(value) and not isinstance(value, type):
+        hints = get_type_hints(type(value), include_extras=True)
+        return {
+            key_of(field.name, hints[field.name]): write(part)
+            for field in fields(value)
+            if (part := getattr(value, field.name)) is not None
+            and part != field.default
+            and limit_of(hints[field.name], Hidden) is None
+        }
+    if isinstance(value, Decimal):
+        return float(value)
+    if isinstance(value, tuple):
+        return [write(part) for part in cast("tuple[object, ...]", value)]
+    return value.isoformat() if isinstance(value, date) else value
 
 
 # Readers: functions from JSON to a value. They raise ValueError with what is wrong with the value

@@ -14,8 +14,8 @@ from copy import deepcopy
 from dataclasses import fields
 from typing import Any, cast
 
-from tui_chat.library.file_reader import to_camel_case
 from tui_chat.library.foreign_files import ExportedFile, ImportNote, PresetFiles
+from tui_chat.models.field_types import camel_case
 from tui_chat.models.json_text import as_array, as_object, object_or_none, objects_in
 from tui_chat.models.preset import CHAT_HISTORY, Preset, PresetMessage
 from tui_chat.models.sanitize import one_line
@@ -336,7 +336,7 @@ class _PresetExporter:
                 yield f"Not written of “{name}”: {', '.join(lost)}."
         policies = _differences(Policies, policies_of(result), policies_of(self.preset))
         if policies:
-            written = ", ".join(map(to_camel_case, policies))  # as in preset files
+            written = ", ".join(map(camel_case, policies))  # as in preset files
             yield f"Not written, since SillyTavern has its own rules: {written}."
         settings = [
             name

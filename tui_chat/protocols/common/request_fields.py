@@ -189,11 +189,3 @@ _UPPER = re.compile(r"[A-Z]")
 def snake(name: str) -> str:
     """Return a camelCase name in snake_case."""
     return _UPPER.sub(lambda match: "_" + match[0].lower(), name)
-
-
-_LOWER = re.compile(r"_([a-z0-9])")
-
-
-def camel(name: str) -> str:
-    """Return a snake_case name in camelCase."""
-    return _LOWER.sub(lambda match: match[1].upper(), name)

@@ -11,6 +11,7 @@ from typing import ClassVar, Literal
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import Level, Note, Parameters
+from tui_chat.models.field_types import camel_case
 from tui_chat.models.json_text import as_object, as_string
 from tui_chat.models.json_tree import Obj, tree_of
 from tui_chat.models.model_facts import ModelFacts
@@ -27,7 +28,7 @@ from tui_chat.protocols.common.reasoning_effort import (
     summary_note,
     with_default_effort,
 )
-from tui_chat.protocols.common.request_fields import Fields, camel, is_count
+from tui_chat.protocols.common.request_fields import Fields, is_count
 from tui_chat.protocols.common.settings import INTEGER, NUMBER, TEXTS, Scalar
 
 SCALARS = (
@@ -90,7 +91,7 @@ class GeminiSettings(Namespace):
     informational: ClassVar = frozenset({"labels", "service_tier", "store"})
     earlier_turns: ClassVar = frozenset({"cached_content"})
     keys: ClassVar = {
-        name: camel(name)
+        name: camel_case(name)
         for name in (
             *("cached_content", "continuation_token", "generation_config", "safety_settings"),
             *("service_tier", "tool_config"),

@@ -9,15 +9,16 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
+from tui_chat.models.field_types import camel_case
 from tui_chat.models.json_tree import Obj
-from tui_chat.protocols.common.request_fields import Fields, camel, snake
+from tui_chat.protocols.common.request_fields import Fields, snake
 
 
 def camel_fields(value: Mapping[str, Any], place: str, spelled: set[str]) -> Fields:
     """Take an object apart by its camelCase keys; add those that were not to `spelled`."""
     fields: dict[str, Any] = {}
     for key, inner in value.items():
-        name = camel(key)
+        name = camel_case(key)
         if name != key and name not in value and snake(name) == key:
             spelled.add(key)
             fields[name] = inner
