@@ -9,8 +9,8 @@ names             finds sessions and others by what a command line calls them
 output            everything that is printed, sanitized
 interpreter       settings of Python and the C library
 
-ask               sends a message (ask_output: prints the reply; markdown_output: on a terminal;
-                  tool_consent: asks before a tool runs)
+ask               sends a message (question: reads it; ask_output: prints the reply;
+                  markdown_output: on a terminal; tool_consent: asks before a tool runs)
 build             prints the request that the app would send (request_json: its envelope)
 captured          opens or converts a captured request
 read              reads a recorded reply

@@ -12,10 +12,9 @@ from __future__ import annotations
 
 import asyncio
 import json
-import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -45,9 +44,15 @@ from tui_chat.cli.options import (
     session_option,
 )
 from tui_chat.cli.output import is_terminal, write_json, write_line, write_notes, write_reply
+from tui_chat.cli.question import (
+    Question,
+    read_message,
+    read_part,
+    require_consistent,
+    with_schema,
+)
 from tui_chat.cli.tool_consent import answer_call
 from tui_chat.cli.workspace import (
-    NO_CHOICES,
     Choices,
     choose,
     command_workspace,
@@ -56,13 +61,9 @@ from tui_chat.cli.workspace import (
     send_only_conversation,
 )
 from tui_chat.errors import InputError, TuiChatError
-from tui_chat.files import MAX_BYTES, STANDARD_INPUT, input_name, read_standard_input, read_text
-from tui_chat.lazy_dataclass import dataclass
+from tui_chat.files import STANDARD_INPUT, read_text
 from tui_chat.models.envelope import Level
 from tui_chat.models.generation import side_kind
-from tui_chat.models.sanitize import one_line
-from tui_chat.models.text import clean
-from tui_chat.workspace.attachments import read_attachment
 from tui_chat.workspace.replies import continuation_in_words
 
 if TYPE_CHECKING:
@@ -70,45 +71,12 @@ if TYPE_CHECKING:
     from tui_chat.compose import Composed
     from tui_chat.config import Config
     from tui_chat.extensions import RequestKind
-    from tui_chat.models.generation import GenerationKind
     from tui_chat.models.message import Part
     from tui_chat.models.session import Entry
     from tui_chat.workspace.workspace import Workspace
 
 _SENT_ANYWAY = ("over-budget", "nothing-to-send")
 """Codes of the errors in a request that keep it from being sent without `--anyway`."""
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """The request of the command line."""
-
-    words: tuple[str, ...] = ()
-    session: str = ""
-    """The id, start of an id, or title of a session; empty for a new one."""
-    last: bool = False
-    """True for the session that was active last."""
-    choices: Choices = NO_CHOICES
-    system: str = ""
-    """A system message that goes before the message, in a new session instead of a role."""
-    attachments: tuple[Path, ...] = ()
-    schema: Path | None = None
-    """A file with the JSON Schema of the reply."""
-    temporary: bool = False
-    """True to write nothing to disk."""
-    stream: bool = True
-    as_json: bool = False
-    raw: bool = False
-    bare: bool = False
-    """True to send nothing but the messages of the conversation."""
-    extract: bool = False
-    """True to print only the first code block of the reply."""
-    save_to: Path | None = None
-    """The folder for pictures and files of the reply; None for the current one."""
-    anyway: bool = False
-    """True to send a request that has errors."""
-    kind: GenerationKind = "normal"
-    """The kind of generation; the message is the instruction of a kind that takes one."""
 
 
 @click.command()
@@ -177,10 +145,10 @@ def ask(common: CommonOptions, parameters: tuple[str, ...], **options: Any) -> N
     names = ("endpoint", "model", "role", "preset", "profile")
     choices = Choices(**{name: options.pop(name) for name in names}, settings=parameters)
     question = Question(choices=choices, **options)
-    text = _text(question)
-    parts = tuple(map(_part, question.attachments))
-    _require_consistent(question, has_message=bool(text.strip() or parts))
-    choices = _with_schema(question)
+    text = read_message(question)
+    parts = tuple(map(read_part, question.attachments))
+    require_consistent(question, has_message=bool(text.strip() or parts))
+    choices = with_schema(question)
     has_own_role = bool(question.system) or question.bare
     if has_own_role and choices.role is None and not (question.session or question.last):
         choices = replace(choices, role="")
@@ -188,96 +156,17 @@ def ask(common: CommonOptions, parameters: tuple[str, ...], **options: Any) -> N
     _ask(common.config(), question, text, parts)
 
 
-def _require_consistent(question: Question, *, has_message: bool) -> None:
-    """Raise InputError for options that contradict each other or the message."""
-    side = side_kind(question.kind)
-    takes_prompt = side is not None and side.takes_prompt
-    takes_message = question.kind == "normal" or takes_prompt
-    if has_message and not takes_message:
-        raise InputError(f"--kind {question.kind} takes no message.", advice="Omit it.")
-    if question.attachments and takes_prompt:
-        raise InputError(f"--kind {question.kind} takes no attachments.", advice="Omit --attach.")
-    if takes_message and not has_message:
-        raise InputError(
-            "There is no message to send.",
-            advice="Write it after `ask`, or pipe it: `echo Hello | tui-chat ask`.",
-        )
-    if question.extract and (question.as_json or question.raw):
-        raise InputError("--extract prints a code block.", advice="Omit --json and --raw.")
-    choices = question.choices
-    if question.bare and (choices.role or choices.preset or choices.profile):
-        raise InputError(
-            "--bare sends nothing but the conversation.",
-            advice="Omit it, or --role, --preset and --profile.",
-        )
-    if question.session and question.last:
-        raise InputError(
-            "-c and -s name two sessions to continue.", advice="Leave one of them out."
-        )
-    if question.temporary and (question.session or question.last):
-        raise InputError("A stored session cannot be temporary.", advice="Omit --temporary.")
-
-
-def _text(question: Question) -> str:
-    """Return the message: the arguments, and the standard input if it is a pipe or `-` is given."""
-    words = [word for word in question.words if word != "-"]
-    inputs = [*question.attachments, *([question.schema] if question.schema else [])]
-    is_used = STANDARD_INPUT in inputs or question.system == "-"
-    is_named = "-" in question.words
-    if is_named and is_used:
-        raise InputError("The standard input can be read only once.")
-    piped = ""
-    if is_named or not (is_used or sys.stdin.isatty()):
-        piped = _decoded(read_standard_input())
-    return clean("\n\n".join(text for text in (" ".join(words), piped.strip("\n")) if text))
-
-
-def _decoded(text: bytes) -> str:
-    try:
-        return text.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise InputError(
-            f"standard input: byte {error.start} is not UTF-8 text.",
-            advice="Send a picture, a sound or a PDF with `--attach -`.",
-        ) from error
-
-
-def _part(path: Path) -> Part:
-    attachment = read_attachment(path)
-    if attachment.is_card:
-        write_line(f"note: {one_line(attachment.card_hint, 500)}", err=True)
-    return attachment.part
-
-
-def _with_schema(question: Question) -> Choices:
-    """Return the choices with the schema as a setting. Raises InputError."""
-    if question.schema is None:
-        return question.choices
-    text = read_text(question.schema, max_bytes=MAX_BYTES)
-    try:
-        schema = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{input_name(question.schema)} is not JSON: {error}") from error
-    if not isinstance(schema, dict):
-        raise InputError(f"{input_name(question.schema)}: a JSON Schema is an object")
-    form = cast("dict[str, Any]", schema)
-    if "schema" not in form:
-        form = {"name": "answer", "schema": form}
-    setting = f"response_format={json.dumps(form)}"
-    return replace(question.choices, settings=(*question.choices.settings, setting))
-
-
 @synchronous
 async def _ask(config: Config, question: Question, text: str, parts: tuple[Part, ...]) -> None:
     async with command_workspace(config, create=not question.temporary) as (workspace, failures):
-        exchange = _Exchange(workspace, failures, question)
+        exchange = _AskedExchange(workspace, failures, question)
         await exchange.open_session()
         await exchange.run(text, parts)
         if side_kind(question.kind) is None:
             exchange.print_reply()
 
 
-class _Exchange:
+class _AskedExchange:
     """A message to a session, and its reply."""
 
     def __init__(self, workspace: Workspace, failures: Failures, question: Question) -> None:

@@ -94,19 +94,19 @@ class Filters:
         """Return the sessions that meet the conditions, in the same order."""
         return [session for session in sessions if self._matches(session)][: self.limit]
 
-    def rows(self, sessions: Sequence[SessionSummary], *, unfolded: bool) -> list[_Row]:
+    def rows(self, sessions: Sequence[SessionSummary], *, unfolded: bool) -> list[_ListedSession]:
         """Return the sessions that meet the conditions without their side conversations, which
         follow their session if they are `unfolded`.
         """
         matching = [session for session in sessions if self._matches(session)]
         ids = {session.session_id for session in matching if not session.parent_id}
         sides = [session for session in matching if session.parent_id in ids]
-        rows: list[_Row] = []
+        rows: list[_ListedSession] = []
         for session in [each for each in matching if each.parent_id not in ids][: self.limit]:
             own = [side for side in sides if side.parent_id == session.session_id]
             mark = f"{'▾' if unfolded else '▸'}{len(own):,} " if own else ""
-            rows.append(_Row(session, mark))
-            rows += [_Row(side, "└ ") for side in own if unfolded]
+            rows.append(_ListedSession(session, mark))
+            rows += [_ListedSession(side, "└ ") for side in own if unfolded]
         return rows
 
     def _matches(self, session: SessionSummary) -> bool:
@@ -122,7 +122,7 @@ class Filters:
         )
 
 
-class _Row(NamedTuple):
+class _ListedSession(NamedTuple):
     session: SessionSummary
     mark: str
     """Stands before its title: how many side conversations it has, or that it is one."""
@@ -162,7 +162,7 @@ async def list_sessions(common: CommonOptions, as_json: bool, sides: bool, **fil
         listed = store.sessions.list_trash() if conditions.deleted else store.sessions.list()
         summaries, ids = await listed, await short_ids(store)
     if as_json:
-        rows = [_Row(session, "") for session in conditions.apply(summaries)]
+        rows = [_ListedSession(session, "") for session in conditions.apply(summaries)]
     else:
         rows = conditions.rows(summaries, unfolded=sides)
     programs = ("PROGRAM",) if any(row.session.client for row in rows) else ()
@@ -179,7 +179,7 @@ async def list_sessions(common: CommonOptions, as_json: bool, sides: bool, **fil
     )
 
 
-def _cells(row: _Row, short_id: str, has_programs: bool) -> tuple[str, ...]:
+def _cells(row: _ListedSession, short_id: str, has_programs: bool) -> tuple[str, ...]:
     session = row.session
     updated = datetime.fromtimestamp(session.updated, UTC).astimezone()
     return (

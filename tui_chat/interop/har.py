@@ -126,7 +126,7 @@ _LONGEST_CALL = 10**12
 
 
 @dataclass(frozen=True, slots=True)
-class _Exchange:
+class _ModelCall:
     """A call of a provider."""
 
     protocol: Protocol
@@ -197,17 +197,17 @@ def _results(conversations: dict[str, _CallConversation]) -> Iterator[FoundConve
             yield FoundConversation("", transcript, notes=tuple(talk.tree.notes))
 
 
-def _exchange(value: object) -> _Exchange | None:
+def _exchange(value: object) -> _ModelCall | None:
     """Return the call of an entry; None if it is not a call of a provider. Raises ValueError."""
     method = as_string(as_object(as_object(value).get("request")).get("method")).upper()
     entry = read_entry(value) if method == "POST" else None
     if entry is None or not entry.body.lstrip().startswith(b"{"):
         return None
     protocol = protocol_of_path(entry.path)
-    return None if protocol is None else _Exchange(protocol, entry)
+    return None if protocol is None else _ModelCall(protocol, entry)
 
 
-def _add(conversations: dict[str, _CallConversation], exchange: _Exchange) -> None:
+def _add(conversations: dict[str, _CallConversation], exchange: _ModelCall) -> None:
     """Add the messages of an exchange to its conversation. Raises InputError."""
     definition = protocol_of(exchange.protocol)
     envelope = definition.decode(exchange.entry.body)
@@ -275,7 +275,7 @@ def _same_form(call: ToolCall) -> str:
         return call.arguments
 
 
-def _reply(exchange: _Exchange) -> Reply | None:
+def _reply(exchange: _ModelCall) -> Reply | None:
     """Return the reply as far as it can be read; None if there is none."""
     body = exchange.entry.reply.removeprefix(b"\xef\xbb\xbf").lstrip()
     if not body or exchange.entry.status >= 400:

@@ -15,8 +15,8 @@ import pytest
 
 from tests.cli.conftest import Run
 from tui_chat.errors import InputError
-from tui_chat.plugins.tap.command import client_variables, read_address
-from tui_chat.plugins.tap.upstreams import read_upstream
+from tui_chat.plugins.tap.client_environment import client_variables
+from tui_chat.plugins.tap.upstreams import read_address, read_upstream
 
 KEY = "sk-planted-0123456789abcdefghij"
 CLIENT = f"""

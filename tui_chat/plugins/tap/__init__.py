@@ -1,6 +1,7 @@
 """The tap: a proxy that records what other programs send to models.
 
 command            the command and its flags: runs the proxy, and a client behind it
+                   (client_environment: with variables that name the proxy)
 proxy              listens (client_connection: passes the bytes of one client on, both ways)
 http_messages      where HTTP messages begin and end, in bytes that pass unchanged
 upstreams          the servers that requests go on to, and the protocols of requests

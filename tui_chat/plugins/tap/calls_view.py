@@ -67,7 +67,7 @@ class CallsView(RowsView):
     def _parts(self, calls: Sequence[CallSummary], width: int) -> Iterator[Part]:
         yield text_part(_total(calls), width, "", "heading")
         yield BLANK
-        head = _Row("time", "program", "model", tuple(name for name, _ in _FIGURES), "cost")
+        head = _CallCells("time", "program", "model", tuple(name for name, _ in _FIGURES), "cost")
         yield from _lines(head, width, action="", hint="", is_head=True)
         for call in calls:
             hint = f"{call.status} · Enter goes to its reply and request."
@@ -80,7 +80,7 @@ class CallsView(RowsView):
                 yield text_part(one_line(call.error, 300), width, " " * _TIME, "error")
 
 
-class _Row(NamedTuple):
+class _CallCells(NamedTuple):
     time: str
     program: str
     model: str
@@ -88,12 +88,12 @@ class _Row(NamedTuple):
     cost: str
 
 
-def _row(call: CallSummary) -> _Row:
+def _row(call: CallSummary) -> _CallCells:
     usage, loss = call.usage, call.loss
     lost = loss.tokens if loss is not None else None
     figures = (usage.input, usage.cached, usage.cache_write, lost)
     name = call.program
-    return _Row(
+    return _CallCells(
         f"{datetime.fromtimestamp(call.created).astimezone():%H:%M:%S}",
         f"└ {name}" if call.is_side else name,
         call.model or "unknown",
@@ -103,7 +103,7 @@ def _row(call: CallSummary) -> _Row:
 
 
 def _lines(
-    row: _Row, width: int, *, action: str, hint: str, is_head: bool = False
+    row: _CallCells, width: int, *, action: str, hint: str, is_head: bool = False
 ) -> Iterator[Part]:
     """Yield a call as one line, or as two where that is too narrow."""
     plain = "muted" if is_head else ""

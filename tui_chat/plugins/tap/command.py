@@ -18,7 +18,6 @@ import sys
 import time
 from collections.abc import Mapping
 from contextlib import AsyncExitStack, suppress
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TextIO
@@ -41,6 +40,7 @@ from tui_chat.models.prices import Prices
 from tui_chat.models.sanitize import sanitize
 from tui_chat.plugins.tap.call_output import call_json, call_line, heading
 from tui_chat.plugins.tap.calls import Call
+from tui_chat.plugins.tap.client_environment import client_variables, no_proxy, with_variables
 from tui_chat.plugins.tap.exchange import RecordedExchange
 from tui_chat.plugins.tap.proxy import TapProxy
 from tui_chat.plugins.tap.recorded_call import RecordedCall
@@ -49,8 +49,8 @@ from tui_chat.plugins.tap.sessions import SessionWriter
 from tui_chat.plugins.tap.upstreams import (
     BASE_URL_VARIABLES,
     Upstream,
-    behind_proxy,
-    read_http_proxy,
+    behind_proxy_of,
+    read_address,
     read_upstream,
     route_to,
 )
@@ -64,7 +64,7 @@ _LINGER_SECONDS = 1.0
 _FINISH_SECONDS = 10.0
 """Seconds to record what has ended when the proxy ends."""
 _END_SIGNALS = tuple(
-    found for name in ("SIGTERM", "SIGHUP") if (found := getattr(signal, name, None)) is not None
+    number for name in ("SIGTERM", "SIGHUP") if (number := getattr(signal, name, None)) is not None
 )
 _ERROR_STREAM = 2
 _NOT_FOUND, _NOT_EXECUTABLE = 127, 126
@@ -193,18 +193,6 @@ def run_tap(common: CommonOptions, options: TapOptions) -> None:
         sys.exit(code)
 
 
-def read_address(text: str, port: int) -> tuple[str, int]:
-    """Return host and port of `HOST:PORT`, `HOST`, `:PORT` or `PORT`. Raises InputError."""
-    host, separator, number = text.rpartition(":")
-    if not separator:
-        host, number = ("", text) if text.isdigit() else (text, "")
-    elif text.count(":") > 1 and not text.startswith("["):
-        host, number = text, ""
-    if number and not (number.isascii() and number.isdigit() and int(number) < 65536):
-        raise InputError(f"--listen: “{text}” is not HOST:PORT")
-    return host.strip("[]") or "127.0.0.1", int(number) if number else port
-
-
 class _Tap:
     def __init__(self, common: CommonOptions, config: Config, options: TapOptions) -> None:
         self._common = common
@@ -267,10 +255,13 @@ class _Tap:
         name = self._options.upstream
         if not name:
             return None
-        endpoint = next((each for each in self._config.endpoints if each.name == name), None)
+        endpoints = {endpoint.name: endpoint for endpoint in self._config.endpoints}
+        endpoint = endpoints.get(name)
         url = endpoint.base_url if endpoint is not None else name
         if name != OFFLINE and not url.startswith(LOOPBACK_URL):
-            return _behind_proxy(read_upstream(url), endpoint.proxy if endpoint else "")
+            return behind_proxy_of(
+                read_upstream(url), endpoint.proxy if endpoint else "", os.environ
+            )
         from tui_chat.offline import serve
 
         options = offline_options(self._options.alias, self._options.script)
@@ -294,23 +285,20 @@ class _Tap:
         if self._options.upstream in (OFFLINE, *_offline_names(self._config)):
             url = LOOPBACK_URL
         host = urlsplit(url).netloc
-        return next(
-            (
-                each
-                for each in self._config.endpoints
-                if each.protocol is protocol and urlsplit(each.base_url).netloc == host
-            ),
-            None,
+        endpoints = (
+            endpoint
+            for endpoint in self._config.endpoints
+            if endpoint.protocol is protocol and urlsplit(endpoint.base_url).netloc == host
         )
+        return next(endpoints, None)
 
     def _prices_of(self, call: Call, tier: str) -> Prices | None:
         if call.composed is None:
             return None
-        found = self._endpoint(call.protocol, call.exchange.upstream)
-        endpoint = found or call.composed.endpoint
+        configured = self._endpoint(call.protocol, call.exchange.upstream)
+        endpoint = configured or call.composed.endpoint
         context = {"service_tier": tier} if tier else {}
-        at = datetime.now(UTC)
-        return self._prices.prices_of(endpoint, call.model, at, context)
+        return self._prices.prices_of(endpoint, call.model, datetime.now(UTC), context)
 
     # --- the command ------------------------------------------------------------------------
 
@@ -323,7 +311,7 @@ class _Tap:
         try:
             process = await asyncio.create_subprocess_exec(
                 *command,
-                env={**os.environ, **variables, **_no_proxy(os.environ)},
+                env={**os.environ, **variables, **no_proxy(os.environ)},
                 stdout=_ERROR_STREAM if is_mixed else None,
             )
         except FileNotFoundError:
@@ -410,57 +398,6 @@ class _Tap:
             parts.append(f"{dropped:,} could not be recorded")
         with suppress(OutputClosed, OSError):
             write_line(f"tui-chat tap: {', '.join(parts)}.", err=True)
-
-
-def client_variables(base_url: str, upstream: Upstream | None) -> dict[str, str]:
-    """Return the variables that let clients send their requests to a proxy.
-
-    OpenAI's programs expect the version in the base URL, the others do not. An upstream's own path
-    is part of what they are told.
-    """
-    path = upstream.path if upstream is not None else ""
-    openai = base_url + (path or "/v1")
-    other = base_url + path.removesuffix("/v1")
-    variables = {
-        "OPENAI_BASE_URL": openai,
-        "OPENAI_API_BASE": openai,
-        "ANTHROPIC_BASE_URL": other,
-        "GOOGLE_GEMINI_BASE_URL": other.removesuffix("/v1beta"),
-    }
-    if upstream is not None:  # without one, requests would go to another provider than theirs
-        names = ("DEEPSEEK_BASE_URL", "KIMI_BASE_URL", "OPENROUTER_BASE_URL")
-        variables |= dict.fromkeys(names, openai) | {"OLLAMA_HOST": base_url}
-    return variables
-
-
-def with_variables(word: str, variables: Mapping[str, str]) -> str:
-    """Return an argument of a command with the values of variables that it names in braces."""
-    for name, value in variables.items():
-        word = word.replace(f"{{{name}}}", value)
-    return word
-
-
-def _behind_proxy(upstream: Upstream, setting: str) -> Upstream:
-    """Return an upstream with the proxy that its endpoint or the environment names; `setting` is
-    `Endpoint.proxy`. Raises InputError.
-    """
-    kind, _, name = setting.partition(":")
-    if not setting:
-        return behind_proxy(upstream, os.environ)
-    if setting == "none":
-        return upstream
-    url = os.environ.get(name, "") if kind == "env" else setting
-    source = f"The variable {name}" if kind == "env" else "The endpoint's proxy"
-    return replace(upstream, proxy=read_http_proxy(url, source))
-
-
-def _no_proxy(environ: Mapping[str, str]) -> dict[str, str]:
-    """Return the variables that keep requests to this machine from going through a proxy."""
-    own = "127.0.0.1,localhost"
-    return {
-        name: f"{environ[name]},{own}" if environ.get(name) else own
-        for name in ("NO_PROXY", "no_proxy")
-    }
 
 
 def _offline_names(config: Config) -> tuple[str, ...]:

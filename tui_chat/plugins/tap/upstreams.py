@@ -270,6 +270,32 @@ def behind_proxy(upstream: Upstream, environ: Mapping[str, str]) -> Upstream:
     return replace(upstream, proxy=proxy_of_environment(upstream.scheme, upstream.host, environ))
 
 
+def behind_proxy_of(upstream: Upstream, setting: str, environ: Mapping[str, str]) -> Upstream:
+    """Return an upstream with the proxy that its endpoint or the environment names; `setting` is
+    `Endpoint.proxy`. Raises InputError.
+    """
+    kind, _, name = setting.partition(":")
+    if not setting:
+        return behind_proxy(upstream, environ)
+    if setting == "none":
+        return upstream
+    url = environ.get(name, "") if kind == "env" else setting
+    source = f"The variable {name}" if kind == "env" else "The endpoint's proxy"
+    return replace(upstream, proxy=read_http_proxy(url, source))
+
+
+def read_address(text: str, port: int) -> tuple[str, int]:
+    """Return host and port of `HOST:PORT`, `HOST`, `:PORT` or `PORT`. Raises InputError."""
+    host, separator, number = text.rpartition(":")
+    if not separator:
+        host, number = ("", text) if text.isdigit() else (text, "")
+    elif text.count(":") > 1 and not text.startswith("["):
+        host, number = text, ""
+    if number and not (number.isascii() and number.isdigit() and int(number) < 65536):
+        raise InputError(f"--listen: “{text}” is not HOST:PORT")
+    return host.strip("[]") or "127.0.0.1", int(number) if number else port
+
+
 def is_loopback(host: str) -> bool:
     """Return True if a host can only be reached from this machine."""
     if host.lower() == "localhost":
