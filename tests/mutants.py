@@ -19,6 +19,7 @@ from __future__ import annotations
 import argparse
 import ast
 import gc
+import importlib
 import json
 import os
 import random
@@ -244,6 +245,8 @@ class Runner:
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         gc.unfreeze()  # the suite's objects would not be listed
+        for mutant in self.mutants:  # the program loads some modules when it needs them
+            importlib.import_module(mutant.function[0].removesuffix(".py").replace("/", "."))
         live, items = live_functions(), session.items
         assert live
         print(f"\n{len(items)} tests; which functions does each call? ...", flush=True)

@@ -70,13 +70,18 @@ async def test_a_lorebook_from_nothing_fires_is_edited_and_undone(tmp_path: Path
         assert listed(app) == ["No entries yet: a adds one."]
         await pilot.press("a")
         form = await on(pilot, FieldsForm)
-        await pilot.press(*"Pool", "tab", "tab", "tab", *"swim")
+        await pilot.press(*"Pool", "tab", "tab", "tab", *"swim", "enter", *"dive")
         form.query_one("#content", TextArea).text = "The pool is closed."
         await pilot.press("ctrl+s")
         await on(pilot, EntriesDialog)
         await until(pilot, lambda: listed(app)[0].startswith("· Pool swim"))
         assert kept(path) == [
-            {"id": "entry-1", "content": "The pool is closed.", "keys": ["swim"], "name": "Pool"}
+            {
+                "id": "entry-1",
+                "content": "The pool is closed.",
+                "keys": ["swim", "dive"],
+                "name": "Pool",
+            }
         ]
         await pilot.press("escape", "escape")
         await until(pilot, lambda: len(app.screen_stack) == 1)

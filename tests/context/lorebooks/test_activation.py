@@ -10,7 +10,13 @@ from hypothesis import strategies as st
 
 from tests.context.requests import ENDPOINT, HISTORY, LETTERS, U1, built, codes, order, said
 from tests.strategies import histories, presets, words
-from tui_chat.context import Contribution, Inputs, ResolvedMessage, build_context
+from tui_chat.context import (
+    Contribution,
+    Inputs,
+    ResolvedMessage,
+    SessionSettings,
+    build_context,
+)
 from tui_chat.context.lorebooks.activation import MAX_ROUNDS, MAX_SEARCHED_ENTRIES
 from tui_chat.context.lorebooks.keys import SEARCHED_CHARACTERS, KeyIndex
 from tui_chat.models.envelope import ChatEnvelope, Level, Note
@@ -18,6 +24,7 @@ from tui_chat.models.lorebook import Lorebook, LorebookEntry
 from tui_chat.models.message import Message
 from tui_chat.models.preset import Preset, PresetMessage
 from tui_chat.models.role import Profile
+from tui_chat.models.settings import LoreRules
 from tui_chat.models.text import Origin, OriginKind
 from tui_chat.tokens import Counter
 
@@ -174,6 +181,23 @@ def test_the_highest_order_is_last_and_charged_first():
     assert note.level is Level.WARNING
     free = replace(some[0], ignore_budget=True)
     assert lore(told(free, *some[1:], token_budget=0)) == "low"
+
+
+def test_all_books_together_can_have_a_limit():
+    one, two = Lorebook("1", (entry("aa", "d"),)), Lorebook("2", (entry("bb", "d"),))
+    books = (replace(one, entries=(entry("aa", constant=True),)), two)
+    history = (Message("user", "d", "u"),)
+    rules = {limit: LoreRules(token_budget=limit) for limit in (9, 100)}
+    envelopes = {
+        limit: built(
+            HISTORY, history=history, lorebooks=books, settings=SessionSettings(lore=lore_rules)
+        )
+        for limit, lore_rules in rules.items()
+    }
+    assert codes(envelopes[100]) == []
+    (note,) = envelopes[9].notes
+    assert (note.code, note.level) == ("lore-left-out", Level.WARNING)
+    assert note.sentence.startswith("Lore entries may use 9 tokens; left out: ")
 
 
 def test_entries_of_equal_order_are_reversed():

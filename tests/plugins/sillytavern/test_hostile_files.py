@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from copy import deepcopy
 from itertools import count
 from struct import pack
-from time import perf_counter
+from time import process_time
 from typing import Any
 
 import pytest
@@ -207,7 +207,7 @@ BOMB = zlib.compress(bytes(40_000_000))
     ids=["zTXt", "iTXt", "length", "chunks", "zeros", "base64", "objects", "lists"],
 )
 def test_bombs_are_refused_soon(content: bytes) -> None:
-    began = perf_counter()
+    began = process_time()
     with pytest.raises(InputError):
         read_card(content, "card")
-    assert perf_counter() - began < 5
+    assert process_time() - began < 5

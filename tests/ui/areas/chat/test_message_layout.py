@@ -99,6 +99,20 @@ def test_markdown_is_drawn_as_it_is_meant(source: str, lines: list[str]) -> None
     assert drawn(source) == lines
 
 
+@pytest.mark.parametrize(
+    ("source", "runs"),
+    [
+        ("a **b** _c_ ~~d~~", {"b": ("strong",), "c": ("emphasis",), "d": ("strike",)}),
+        ("a **b `c` d**", {"b ": ("strong",), "c": ("strong", "code"), " d": ("strong",)}),
+        (r"so **\(x_1\)** and $y$", {r"\(x_1\)": ("strong", "maths"), "$y$": ("maths",)}),
+    ],
+)
+def test_inline_marks_are_styles(source: str, runs: dict[str, tuple[str, ...]]) -> None:
+    [section] = SectionSplitter(source).all()
+    [line] = section_lines(section, 60)
+    assert {run.text: run.styles for run in line.runs if run.styles} == runs
+
+
 def test_a_table_that_does_not_fit_becomes_lists_of_its_cells() -> None:
     head = "|" + "|".join(f"c{n}" for n in range(9)) + "|\n" + "|--" * 9 + "|\n"
     lines = drawn(head + "|" + "|".join(f"v{n}-long" for n in range(9)) + "|", 20)
