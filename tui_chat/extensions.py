@@ -31,6 +31,7 @@ BUILT_IN: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "builders": ("sillytavern",),
         "kinds": ("impersonate", "quiet"),
         "script_builder": ("scripts",),
+        "macros": ("hasextension",),
         "actions": ("impersonate", "quiet"),
         "commands": ("sillytavern",),
         "formats": ("SillyTavern's chats",),
@@ -62,6 +63,9 @@ BUILT_IN: Mapping[str, Mapping[str, tuple[str, ...]]] = {
 }
 """The names that each built-in plugin adds, by extension point, for the error where the plugin is
 missing. Of files these are keys by which another program's are recognized.
+"""
+FIRST_BUILDER = "sillytavern"
+"""The context builder of presets with policies that name none: files are older than other builders.
 """
 
 
@@ -96,6 +100,22 @@ class BuilderPath:
     """The import path of its `library.policies.BuilderPolicies`."""
     preset_keys: tuple[str, ...] = ()
     """The keys of preset files that only it reads."""
+
+
+@dataclass(frozen=True, slots=True)
+class MacroPath:
+    """A macro with arguments, which all presets have."""
+
+    name: str
+    """In lower case."""
+    path: str
+    """The import path of a function of a `context.macros.functions.MacroCall`."""
+    written: str
+    """The text that completion inserts, such as `{{random::a::b}}`."""
+    summary: str
+    """What it stands for, in a few words."""
+    most_arguments: int | None = None
+    """A call with more stays as it is written; None for no limit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,6 +256,7 @@ class Plugin:
     """Each a `library.foreign_files.LoreForm`: lorebooks as another program writes them."""
     import_folders: tuple[str, ...] = ()
     """Each a `workspace.library_import.FolderFormat`: a folder of another program's user."""
+    macros: tuple[MacroPath, ...] = ()
     actions: tuple[ActionPath, ...] = ()
     rescues: tuple[str, ...] = ()
     """Each a function like `tui_chat.plugins.salvage.salvage.rescue`: it puts what can be read of a

@@ -21,7 +21,7 @@ BUDGETS: dict[str, tuple[int, str]] = {
         800,
         "every key of config.toml with its meaning, and the endpoints that come with it",
     ),
-    "context": (9_250, "three phases, budget, macros, lorebooks with JavaScript's patterns"),
+    "context": (9_300, "three phases, budget, macros, lorebooks with JavaScript's patterns"),
     "interop": (
         2_800,
         "the transcript, our own JSON, Markdown, HTML, HAR, the registry of formats",
@@ -33,7 +33,7 @@ BUDGETS: dict[str, tuple[int, str]] = {
     "models": (7_800, "the values, described once; model facts, prices, settings and their types"),
     "offline": (4_100, "the built-in models, and one writer for each of five protocols"),
     "plugins/salvage": (1_050, "reads pages of SQLite files that SQLite refuses"),
-    "plugins/sillytavern": (7_250, "SillyTavern's files, its builder, macro dialect and actions"),
+    "plugins/sillytavern": (7_300, "SillyTavern's files, its builder, macro dialect and actions"),
     "plugins/tap": (4_000, "the proxy, byte for byte, its recorder, and what it says about calls"),
     "plugins/transcripts": (4_800, "readers of eleven programs, and the viewer of folders"),
     "plugins/web": (700, "the server that guards the app in a browser, and its driver"),

@@ -10,6 +10,7 @@ import pytest
 
 from tui_chat.context.macros.environment import is_value_macro
 from tui_chat.context.macros.functions import MACROS
+from tui_chat.extensions import plugins
 from tui_chat.library import lorebooks, presets
 from tui_chat.library.preset_check import check_preset
 
@@ -29,7 +30,8 @@ def test_every_key_is_documented(keys: presets.KnownKeys):
 def test_every_macro_is_documented():
     assert all(is_value_macro(word.lower()) for word in WORDS)
     told = [name.lower() for name in re.findall(r"\{\{(\w+|[.$])", DOCS)]
-    assert {*MACROS, *(word.lower() for word in WORDS), "trim"} <= set(told)
+    added = (macro.name for plugin in plugins() for macro in plugin.macros)
+    assert {*MACROS, *added, *(word.lower() for word in WORDS), "trim"} <= set(told)
 
 
 def test_every_note_code_is_documented():

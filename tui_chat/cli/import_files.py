@@ -36,9 +36,9 @@ class _ImportCommand(click.Command):
 
 @click.command("import", cls=_ImportCommand)
 @click.argument("files", nargs=-1, required=True, metavar="FILE...", type=INPUT)
-@role_option("The role of the character in SillyTavern's chats; by default the role with its name.")
+@role_option("The role of the character in a chat; by default the role with its name.")
 @profile_option(
-    "The profile of the user in SillyTavern's chats; by default the profile with the user's name.",
+    "The profile of the user in a chat; by default the profile with the user's name.",
     "--persona",
 )
 @click.option("--dry-run", is_flag=True, help="Only report what would be imported.")

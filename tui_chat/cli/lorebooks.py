@@ -141,10 +141,10 @@ def show_lorebook(common: CommonOptions, lorebook: str, as_json: bool) -> None:
 @click.option("--output", "-o", type=FILE, help="A file; default: print it.")
 @click.pass_obj
 def export_lorebook(common: CommonOptions, lorebook: str, output: Path | None) -> None:
-    """Write a lorebook as SillyTavern's world info.
+    """Write a lorebook as world info, the form of another program.
 
-    A lorebook that came from SillyTavern is written unchanged. What SillyTavern cannot express
-    is named on the standard error stream.
+    A lorebook that came from there is written unchanged. What the form cannot express is named on
+    the standard error stream.
 
     \b
     Example:

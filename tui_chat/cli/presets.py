@@ -11,6 +11,7 @@ from typing import Any
 
 import click
 
+from tui_chat import extensions
 from tui_chat.cli import completion
 from tui_chat.cli.app import open_library
 from tui_chat.cli.common_options import CommonOptions
@@ -107,7 +108,7 @@ _PRESETS = _Presets()
 
 @click.group(cls=LazyGroup, place="presets", table=[_TEST])
 def presets() -> None:
-    """List, show, check and test presets, and import SillyTavern's. `preset` is the same."""
+    """List, show, check and test presets, and import others. `preset` is the same."""
 
 
 @presets.command("list")
@@ -165,7 +166,7 @@ def print_path(common: CommonOptions, preset: str | None) -> None:
 @click.option("--name", default="", help="The name of the preset; default: the file's name.")
 @click.pass_obj
 def import_presets(common: CommonOptions, files: tuple[Path, ...], name: str) -> None:
-    """Import SillyTavern's presets.
+    """Import presets of other programs.
 
     Chat completion presets are converted and written to the presets folder. Prints the path of each
     new preset. What could not be imported unchanged is reported on the standard error stream.
@@ -185,22 +186,29 @@ def import_presets(common: CommonOptions, files: tuple[Path, ...], name: str) ->
             write_line(f"{note.level}: {one_line(note.sentence)}", err=True)
 
 
+_EXPORT_FORMATS = (
+    *(plugin.name for plugin in extensions.plugins() if plugin.preset_files),
+    *(name for name, _ in extensions.missing_plugins("preset_files")),
+    "tui-chat",
+)
+
+
 @presets.command("export")
 @_NAME_OR_FILE
 @click.option("--output", "-o", type=FILE, help="A file; default: print it.")
 @click.option(
     "--format",
     "kind",
-    type=click.Choice(["sillytavern", "tui-chat"]),
-    default="sillytavern",
+    type=click.Choice(_EXPORT_FORMATS),
+    default=_EXPORT_FORMATS[0],
     show_default=True,
 )
 @click.pass_obj
 def export_preset(common: CommonOptions, preset: str, output: Path | None, kind: str) -> None:
-    """Write a preset in SillyTavern's format, or in our own.
+    """Write a preset in another program's format, or in our own.
 
     An imported preset keeps what its file had: without edits the export is equal to the file, with
-    edits it has exactly those. What SillyTavern cannot express is named on the standard error
+    edits it has exactly those. What the format cannot express is named on the standard error
     stream.
 
     \b

@@ -1,7 +1,7 @@
 """The texts that a session, its role and its profile add: author's note, the card's depth prompt,
 the profile at a depth, injected texts, and lore at the places that these have.
 
-1. Each has a name (`slot`) by which those at one depth and role are sorted: SillyTavern's.
+1. Each has a name (`slot`) by which those at one depth and role are sorted.
 2. The author's note is sent if it is due. Lore and the profile at its top and bottom are then sent
    with it, each on a line of its own, also if the note itself is empty.
 3. Lore entries at one depth and role are one text.

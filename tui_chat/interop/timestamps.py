@@ -1,7 +1,7 @@
 """Timestamps in the notations of other programs.
 
-SillyTavern alone has used five. A time without a time zone is taken as UTC: the file does not say
-where it was written, and must give the same result on every machine.
+One program alone may have used five. A time without a time zone is taken as UTC: the file does not
+say where it was written, and must give the same result on every machine.
 """
 
 from __future__ import annotations

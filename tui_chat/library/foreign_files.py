@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tui_chat.errors import InputError
-from tui_chat.extensions import load_all, missing_plugin
+from tui_chat.extensions import load_all, missing_plugin, missing_plugins
 from tui_chat.files import read_file
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.library.file_reader import JsonFile, read_file_text
@@ -221,6 +221,6 @@ def missing_lore_form(entry: Mapping[str, Any]) -> str:
 def _first(values: Iterator[Any], point: str, what: str) -> Any:
     value = next(values, None)
     if value is None:
-        plugin = missing_plugin(point, "") or "sillytavern"
+        plugin = next((name for name, _ in missing_plugins(point)), "")
         raise InputError(f"{what} read by the plugin “{plugin}”, which is not installed.")
     return value

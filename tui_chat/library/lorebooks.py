@@ -1,4 +1,4 @@
-"""Lorebook files: ours, and SillyTavern's world info.
+"""Lorebook files: ours, and those of other programs.
 
 1. Ours is a list of entries, or an object with `entries` (a list), `name` and the lorebook's
    settings. An entry has the fields of `LorebookEntry`, in camelCase or snake_case. An entry

@@ -11,11 +11,11 @@ from dataclasses import field, fields
 from typing import Any
 
 from tui_chat.errors import InputError
-from tui_chat.extensions import load_part, plugins
+from tui_chat.extensions import FIRST_BUILDER, load_part, plugins
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.library.file_reader import JsonFile, KnownKeys
 from tui_chat.library.json_locations import Path as JsonPath
-from tui_chat.models.preset import FIRST_BUILDER, Preset
+from tui_chat.models.preset import Preset
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,8 +34,8 @@ LorePosition = Literal[
     "examples_bottom",
     "outlet",
 ]
-"""A place that SillyTavern names. `before_character` and `after_character` are the macros
-`{{worldInfoBefore}}` and `{{worldInfoAfter}}`, an outlet is `{{outlet::name}}`."""
+"""A place with a name, which only some builders have. `before_character` and `after_character` are
+the macros `{{worldInfoBefore}}` and `{{worldInfoAfter}}`, an outlet is `{{outlet::name}}`."""
 
 MatchSource = Literal[
     "persona", "description", "personality", "depth_prompt", "scenario", "creator_notes"
@@ -112,7 +112,7 @@ class LorebookEntry:
     probability: Annotated[float, Range(0, 100), Validator(float)] = 100.0
     """In percent, 0 to 100."""
     position: LorePosition = ""
-    """The place by SillyTavern's name, if the preset has it; empty for those said above."""
+    """The place with a name, if the preset's builder has it; empty for those said above."""
     outlet: str = ""
     """The name of its outlet."""
     groups: tuple[str, ...] = ()

@@ -12,7 +12,7 @@ from dataclasses import field, replace
 from types import MappingProxyType
 from typing import Annotated, Any, Literal
 
-from tui_chat.extensions import preset_keys
+from tui_chat.extensions import FIRST_BUILDER, preset_keys
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.field_types import Forms
 from tui_chat.models.generation import Trigger
@@ -30,8 +30,6 @@ CacheLifetime = Literal["5m", "1h"]
 
 CHAT_HISTORY = "__CHAT_HISTORY__"
 """The anchor id of the conversation, whatever id its preset message has."""
-FIRST_BUILDER = "sillytavern"
-"""The builder of presets with policies that name none: files are older than other builders."""
 OTHERWISE = "-otherwise"
 """End of the id of a message that stands for another one with other kinds of generation."""
 

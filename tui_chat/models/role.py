@@ -20,7 +20,7 @@ MAX_PROFILE_DEPTH = 1_000_000
 FIRST_ROLE_NAME = "Assistant"
 """The name of the role that an empty database starts with."""
 PROFILE_DEPTH = 2
-"""Depth of a profile that names none, as in SillyTavern."""
+"""Depth of a profile that names none."""
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
@@ -72,7 +72,7 @@ class Character:
     version: str = ""
     tags: tuple[str, ...] = ()
     nickname: str = ""
-    """Character cards of version 3; SillyTavern ignores it."""
+    """Character cards of version 3; not sent."""
     book: Lorebook | None = None
     """The lorebook in the card."""
     world: str = ""

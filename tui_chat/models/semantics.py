@@ -187,12 +187,12 @@ class MessageSemantics:
     references: References = NO_REFERENCES
     """The sources of a reply. For the reader: no protocol sends it back."""
     is_speaker_chosen: bool = False
-    """True if the message's name was chosen for it alone, as by SillyTavern's `/sendas`."""
+    """True if the message's name was chosen for it alone."""
     summary: Summary | None = None
     """The messages that it replaces, if it is a summary of earlier messages."""
     source: str = ""
-    """The message in another program's file, as compact JSON, for an export back; empty for none.
-    See `interop/sillytavern_chat`."""
+    """The message in another program's file, as compact JSON, for an export back; empty for
+    none."""
     lore_timers: tuple[LoreTimer, ...] | None = None
     """The timers of lore entries after it, as an imported chat has them; None to compute them."""
 

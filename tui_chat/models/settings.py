@@ -35,7 +35,7 @@ MAX_VARIABLES = 1_000
 MAX_INJECTIONS = 1_000
 """The maximum number of injected texts, and of scripts."""
 NOTE_DEPTH = 4
-"""Depth of an author's note that names none, as in SillyTavern."""
+"""Depth of an author's note that names none."""
 DEPTH_LIMIT = 10**9
 NOTE_ROLES: tuple[Literal["system", "user", "assistant"], ...] = ("system", "user", "assistant")
 
@@ -271,7 +271,7 @@ class CharacterTexts:
 
 @dataclass(frozen=True, slots=True)
 class Injection:
-    """A text that is inserted into every request of a session (SillyTavern's `/inject`)."""
+    """A text that is inserted into every request of a session."""
 
     id: _Text
     content: _LongText
@@ -311,7 +311,7 @@ class TextScript:
     """The expansion of macros in the pattern: not at all, or as parts of the pattern, or as
     literal texts."""
     is_stored: bool = False
-    """True if SillyTavern stores the messages with these replacements. They go before others."""
+    """True if its author meant it for messages before they are stored. It goes before others."""
 
 
 def _scripts(value: object) -> object:
@@ -378,8 +378,8 @@ class Settings:
     ] = None
     """Scripts that go before those of the preset and the card."""
     reply_start: Annotated[_LongText | None, Accepts("a text")] = None
-    """Sent as the last message, the assistant's (SillyTavern's “Start Reply With”); empty for
-    none, also where a preset, a role or an endpoint sets one."""
+    """Sent as the last message, the assistant's; empty for none, also where a preset, a role or an
+    endpoint sets one."""
 
 
 NO_SETTINGS = Settings()

@@ -384,9 +384,7 @@ class Activation(KeySearch):
                 return f", and {', '.join(missing)} {_do_not(missing)}" if missing else ""
 
     def _score(self, rank: int, state: str) -> int:
-        """Return how many keys of an entry occur; those with macros do not count, as in
-        SillyTavern.
-        """
+        """Return how many keys of an entry occur; those with macros do not count."""
         candidate = self.index.candidates[rank]
         keyed, depth = candidate.keyed, self.depth(candidate)
         if not keyed.keys or depth <= 0:

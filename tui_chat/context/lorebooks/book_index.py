@@ -70,7 +70,7 @@ class BookIndex:
     with_sources: list[int] = field(default_factory=list[int])
     """Ranks of the entries that may be active without a key of theirs in the conversation."""
     levels: set[int] = field(default_factory=set[int])
-    """The levels of `delay_until_recursion`; those of disabled entries count, as in SillyTavern."""
+    """The levels of `delay_until_recursion`; those of disabled entries count."""
     has_keys_in_all_texts: bool = False
     """True if keys are searched for in all texts together."""
     timed: dict[tuple[str, str], list[int]] = field(

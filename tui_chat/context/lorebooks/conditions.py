@@ -30,7 +30,7 @@ from tui_chat.models.settings import LoreTimer
 from tui_chat.tokens import Counter
 
 _FRAMING = 6
-"""Tokens that SillyTavern's count of a text adds."""
+"""Tokens that the count of a text on its own adds."""
 _BYTES = 4
 """Maximum bytes of a character."""
 _SPECIAL = 8
@@ -167,7 +167,7 @@ def remaining(
         for rank in ranks:
             if rank in kept:
                 kept.remove(rank)
-            elif kept:  # SillyTavern then removes the last one
+            elif kept:  # one that was removed already takes the last one with it
                 kept.pop()
 
     groups: dict[str, list[int]] = {}

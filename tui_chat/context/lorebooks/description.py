@@ -24,12 +24,12 @@ POSITION_WORDS: Mapping[LorePosition, str] = {
     "examples_bottom": "after the example dialogues",
     "outlet": "outlet",
 }
-"""The places that SillyTavern names, but for a depth."""
+"""The places with a name, but for a depth."""
 
 
 def describe_place(entry: LorebookEntry, *, by_position: bool = True) -> str:
-    """Return the place that an entry asks for; by SillyTavern's name only if the preset has such
-    places (`by_position`).
+    """Return the place that an entry asks for; one with a name only if the preset has such places
+    (`by_position`).
     """
     if entry.position == "outlet":
         return f"outlet “{entry.outlet}”"

@@ -4,8 +4,6 @@
    one.
 2. A timer ends with its last message, and goes if messages were removed since it began. Where a
    sticky timer ends, the entry's cooldown begins; it holds also if no message was added.
-
-These are SillyTavern's timed effects.
 """
 
 from __future__ import annotations

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tui_chat.extensions import plugins
 from tui_chat.lazy_dataclass import dataclass
 
 
@@ -58,7 +59,6 @@ MACRO_HELP = (
     MacroHelp("worldinfoafter", "{{worldInfoAfter}}", "lore after the character"),
     MacroHelp("if", "{{if name}}…{{else}}…{{/if}}", "one text or the other"),
     MacroHelp("reverse", "{{reverse::text}}", "a text from its end"),
-    MacroHelp("hasextension", "{{hasExtension::regex}}", "true for an extension of SillyTavern"),
     MacroHelp("outlet", "{{outlet::name}}", "the lore entries of an outlet"),
     MacroHelp("greeting", "{{greeting::0}}", "a greeting of the character"),
     MacroHelp("newline", "{{newline}}", "a line break"),
@@ -68,7 +68,7 @@ MACRO_HELP = (
     MacroHelp("//", "{{// comment}}", "nothing: a comment"),
     MacroHelp("comment", "{{comment::text}}", "nothing"),
 )
-"""In the order in which they are offered."""
+"""Those of the core, in the order in which they are offered."""
 
 
 def complete_macro(typed: str, variables: tuple[str, ...] = ()) -> tuple[MacroHelp, ...]:
@@ -78,4 +78,9 @@ def complete_macro(typed: str, variables: tuple[str, ...] = ()) -> tuple[MacroHe
         MacroHelp(name.casefold(), f"{{{{getvar::{name}}}}}", "a variable of this preset")
         for name in variables
     )
-    return tuple(macro for macro in (*MACRO_HELP, *own) if macro.name.startswith(wanted))
+    added = (
+        MacroHelp(macro.name, macro.written, macro.summary)
+        for plugin in plugins()
+        for macro in plugin.macros
+    )
+    return tuple(macro for macro in (*MACRO_HELP, *added, *own) if macro.name.startswith(wanted))

@@ -178,7 +178,7 @@ _START = re.compile("<START>", re.IGNORECASE)
 
 
 def _example_blocks(card: Character) -> str:
-    """Return the example dialogues as SillyTavern formats them."""
+    """Return the example dialogues, each block below a line `<START>`."""
     text = card.example_dialogues.strip().replace("\r", "")
     if not text or text == "<START>":
         return ""

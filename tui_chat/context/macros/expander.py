@@ -49,12 +49,12 @@ from tui_chat.context.macros.expansion import (
     unclosed_note,
 )
 from tui_chat.context.macros.functions import (
-    MACROS,
     MacroCall,
     NotExpanded,
     UnknownMacro,
     argument_fault,
     is_true,
+    macro_function,
 )
 from tui_chat.context.macros.syntax import (
     COMMENT,
@@ -65,6 +65,7 @@ from tui_chat.context.macros.syntax import (
     parse,
     unclosed,
 )
+from tui_chat.extensions import missing_plugin
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.envelope import Level
 from tui_chat.models.text import Origin, OriginKind, Span, Text, clean
@@ -300,7 +301,7 @@ class _Expander:
         dialect = self.dialect
         if macro.name == COMMENT and not dialect.syntax.reads_comments:
             return ""
-        known = dialect.functions.get(macro.name) or MACROS.get(macro.name)
+        known = dialect.functions.get(macro.name) or macro_function(macro.name)
         try:
             written = macro.arguments if macro.scope is None else (*macro.arguments, macro.scope)
             if fault := (dialect.fault or argument_fault)(macro, self.source.text):
@@ -414,6 +415,8 @@ class _Expander:
             self.read(kind + name.casefold()) is not None for kind in (SET_VARIABLE, VARIABLE)
         )
         if not (is_variable or is_value_macro(name)):
+            if plugin := missing_plugin("macros", macro.name):
+                raise UnknownMacro(f"comes with the plugin “{plugin}”, which is not installed")
             raise UnknownMacro("is not a macro or variable")
         if macro.arguments:
             raise NotExpanded("takes no arguments")

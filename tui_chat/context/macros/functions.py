@@ -15,10 +15,12 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Protocol, cast
 
-from tui_chat.context.macros.dialect import MacroDialect
+from tui_chat.context.macros.dialect import MacroDialect, MacroFunction
 from tui_chat.context.macros.environment import CHANCE, GLOBAL, LASTING_CHANCE, MOMENT
 from tui_chat.context.macros.syntax import Macro, parse
 from tui_chat.context.macros.times import time_between, time_text
+from tui_chat.errors import InputError
+from tui_chat.extensions import load_named, plugins
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.envelope import Level
 
@@ -106,9 +108,29 @@ class MacroCall:
         raise NotExpanded(reason)
 
 
+def macro_function(name: str) -> MacroFunction | None:
+    """Return the macro with a name, in lower case, of the core or of a plugin; None without one."""
+    if (function := MACROS.get(name)) is not None:
+        return function
+    try:
+        return load_named("macros", name)
+    except InputError as error:
+        return _failing(str(error))
+
+
+def _failing(why: str) -> MacroFunction:
+    def run(_: MacroCall) -> str:
+        raise NotExpanded(f"cannot be expanded. {why}")
+
+    return run
+
+
 def argument_fault(macro: Macro, _source: str) -> str:
     """Return why a macro is not expanded by the core's rules; empty if it is."""
     most = MAX_ARGUMENTS.get(macro.name)
+    if macro.name not in MACROS:
+        added = (each for plugin in plugins() for each in plugin.macros)
+        most = next((each.most_arguments for each in added if each.name == macro.name), None)
     is_over = most is not None and len(macro.arguments) > most
     return "has too many arguments" if is_over else ""
 
@@ -431,14 +453,6 @@ def _time_difference(call: MacroCall) -> str:
         raise NotExpanded("takes two times such as 2025-06-30 or 2025-06-30 18:05") from None
 
 
-# fmt: off
-_EXTENSIONS = frozenset((
-    "assets", "attachments", "caption", "connection-manager", "expressions", "gallery", "memory",
-    "quick-reply", "regex", "stable-diffusion", "token-counter", "translate", "tts", "vectors",
-))
-# fmt: on
-"""The extensions that SillyTavern has when it is installed."""
-
 MACRO_ALIASES = {
     "varexists": "hasvar",
     "flushvar": "deletevar",
@@ -459,7 +473,6 @@ _OWN: Mapping[str, Callable[[MacroCall], str]] = {
     ".": _operation,
     "$": _operation,
     "reverse": lambda call: call.argument(0)[::-1],
-    "hasextension": lambda call: str(call.argument(0).strip().lower() in _EXTENSIONS).lower(),
     "banned": lambda _: "",
     "greeting": _greeting,
     **{
@@ -509,7 +522,6 @@ _MOST = {
     "datetimeformat": 1,
     "comment": 1,
     "reverse": 1,
-    "hasextension": 1,
     "greeting": 1,
     "persona": 0,
     "newline": 1,

@@ -1,4 +1,4 @@
-"""Times and durations in words, written and rounded as SillyTavern's library for times does."""
+"""Times and durations in words, by the formats and the rounding of Moment.js."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@
    messages are kept.
 2. `EditHistory` is immutable too: each of its methods returns another history.
 
-Groups of preset messages are switched together, as authors for SillyTavern expect. A message whose
+Groups of preset messages are switched together, as authors of large presets expect. A message whose
 name is a divider (`--- STYLE ---`, `━━ Style ━━`) is the heading of those after it in the list, up
 to the next divider or the chat history. Anchors, what stands before one, and the places of a
 character card are in no group: without them something else than the author's text would be missing.

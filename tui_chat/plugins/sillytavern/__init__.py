@@ -27,6 +27,7 @@ from tui_chat.extensions import (
     CommandPath,
     ExportPath,
     FormatPath,
+    MacroPath,
     Plugin,
     RequestKind,
 )
@@ -60,6 +61,15 @@ PLUGIN = Plugin(
             "the draft as an instruction; its answer is not stored",
             takes_prompt=True,
             builder="sillytavern",
+        ),
+    ),
+    macros=(
+        MacroPath(
+            "hasextension",
+            f"{_HERE}.context.macro_dialects:has_extension",
+            "{{hasExtension::regex}}",
+            "true for an extension of SillyTavern",
+            most_arguments=1,
         ),
     ),
     actions=(

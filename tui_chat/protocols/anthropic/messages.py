@@ -104,8 +104,7 @@ def encode_messages(
 
 def _without_prefill(turns: Sequence[Turn], why: str) -> tuple[Sequence[Turn], list[Note]]:
     """Return the turns with the beginning of the reply as the user's, and notes on it: as a user
-    message it still steers the reply, and it is what SillyTavern sends. The model's own last
-    message stays its own.
+    message it still steers the reply. The model's own last message stays its own.
     """
     first = len(turns)
     while first and begins_reply(turns[first - 1]):

@@ -47,6 +47,20 @@ from tui_chat.context.resolved_message import ResolvedMessage
 from tui_chat.models.preset import CHAT_HISTORY
 from tui_chat.plugins.sillytavern.context.macro_words import FURTHER_WORDS, MAIN_PROMPT, WORDS
 
+# fmt: off
+_EXTENSIONS = frozenset((
+    "assets", "attachments", "caption", "connection-manager", "expressions", "gallery", "memory",
+    "quick-reply", "regex", "stable-diffusion", "token-counter", "translate", "tts", "vectors",
+))
+# fmt: on
+"""The extensions that SillyTavern has when it is installed."""
+
+
+def has_extension(call: MacroCall) -> str:
+    """Return “true” for the name of such an extension, else “false”."""
+    return str(call.argument(0).strip().lower() in _EXTENSIONS).lower()
+
+
 # --- both engines ------------------------------------------------------------------------------
 
 _BARE = re.compile("<(user|bot|char|group|charifnotgroup)>", re.IGNORECASE)
@@ -124,7 +138,8 @@ def _opens(name: str, arguments: int) -> bool:
 def _fault(macro: Macro, _source: str) -> str:
     """Return why a macro is not expanded; empty if it is."""
     name = macro.name
-    if name in _ANY_NUMBER or not (name in MACROS or name in (COMMENT, "if", "outlet")):
+    is_known = name in MACROS or name in (COMMENT, "if", "outlet", "hasextension")
+    if name in _ANY_NUMBER or not is_known:
         return ""
     least, most = _ARGUMENTS.get(name, (0, 0))
     count = len(macro.arguments) + (macro.scope is not None)

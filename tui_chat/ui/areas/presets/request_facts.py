@@ -1,7 +1,7 @@
 """Facts of a composed request about the rows of a preset: their cost, and the turns between them.
 
 It also says what fills the places of a preset: lore, the card, the profile, examples. A place is an
-anchor, or a message that requires a variable, as imports from SillyTavern have them.
+anchor, or a message that requires a variable.
 """
 
 from __future__ import annotations
