@@ -14,11 +14,7 @@ from typing import Any
 from tui_chat.errors import InputError
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.library.foreign_files import card_files, first_lore_form
-from tui_chat.library.lorebook_edits import (
-    LorebookFile,
-    new_lorebook,
-    require_same_entries,
-)
+from tui_chat.library.lorebook_edits import LorebookFile, new_lorebook, require_same_entries
 from tui_chat.models.lorebook import Lorebook
 from tui_chat.models.text import Origin, OriginKind
 from tui_chat.workspace.core import WorkspaceCore

@@ -27,12 +27,7 @@ from tui_chat.errors import InputError, TuiChatError
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.message import Message
-from tui_chat.models.request import (
-    RECORDED_SOURCES,
-    RecordedRequest,
-    RequestRecord,
-    StoredRequest,
-)
+from tui_chat.models.request import RECORDED_SOURCES, RecordedRequest, RequestRecord, StoredRequest
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.session import Entry, Session, last_reply
 from tui_chat.request_recipe import Recipe, read_recipe, rebuilt_inputs, recipe_of, revisions_of

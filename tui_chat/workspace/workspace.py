@@ -19,8 +19,9 @@ from tui_chat.workspace.compaction import Compaction
 from tui_chat.workspace.core import WorkspaceCore
 from tui_chat.workspace.drafts import Drafts
 from tui_chat.workspace.external_changes import ExternalChanges
+from tui_chat.workspace.forecasts import Forecasts
 from tui_chat.workspace.import_export import ImportExport
-from tui_chat.workspace.live_request import Forecasts, LiveRequest
+from tui_chat.workspace.live_request import LiveRequest
 from tui_chat.workspace.presets import Presets
 from tui_chat.workspace.replies import Replies
 from tui_chat.workspace.request_history import RequestHistory

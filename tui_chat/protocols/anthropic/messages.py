@@ -32,11 +32,7 @@ from tui_chat.protocols.common.encoding import (
     merge_extras,
     native_form,
 )
-from tui_chat.protocols.common.loss_notes import (
-    begins_reply,
-    blank_message_note,
-    system_moved_note,
-)
+from tui_chat.protocols.common.loss_notes import begins_reply, blank_message_note, system_moved_note
 from tui_chat.protocols.common.segments import plain_turns, role_and_content, run_memo, segments
 from tui_chat.protocols.common.tool_pairing import variant
 

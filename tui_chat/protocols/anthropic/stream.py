@@ -36,12 +36,7 @@ from tui_chat.models.reply import Reply
 from tui_chat.models.reply_growth import MOST_PIECES, REPLY_SIZE
 from tui_chat.models.stream_events import FinishReason
 from tui_chat.models.usage import Usage
-from tui_chat.protocols.common.reply_events import (
-    ReplyReader,
-    load_body,
-    not_a_reply,
-    too_large,
-)
+from tui_chat.protocols.common.reply_events import ReplyReader, load_body, not_a_reply, too_large
 
 _REASONS: dict[str, FinishReason] = {
     "end_turn": "stop",

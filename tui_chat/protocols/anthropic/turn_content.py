@@ -31,11 +31,7 @@ from tui_chat.protocols.common.encoding import (
     native_form,
     parse_json,
 )
-from tui_chat.protocols.common.loss_notes import (
-    blank_text_note,
-    file_note,
-    turn_notes,
-)
+from tui_chat.protocols.common.loss_notes import blank_text_note, file_note, turn_notes
 from tui_chat.protocols.roles import adapted_role
 
 _ANTHROPIC = Protocol.ANTHROPIC

@@ -39,12 +39,7 @@ from tui_chat.models.settings import ToolChoice, WebSearch
 from tui_chat.models.text import GLUE
 from tui_chat.protocols.base import BEARER, Encoded
 from tui_chat.protocols.common.cache_marks import limit_cache_marks, without_mark_notes
-from tui_chat.protocols.common.encoding import (
-    Items,
-    captured_origin,
-    is_same_model,
-    setting_value,
-)
+from tui_chat.protocols.common.encoding import Items, captured_origin, is_same_model, setting_value
 from tui_chat.protocols.common.loss_notes import (
     envelope_notes,
     missing_notes,

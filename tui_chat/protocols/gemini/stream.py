@@ -42,12 +42,7 @@ from tui_chat.models.reply import Reply
 from tui_chat.models.reply_growth import ARGUMENTS_SIZE
 from tui_chat.models.stream_events import FinishReason
 from tui_chat.models.usage import Usage
-from tui_chat.protocols.common.reply_events import (
-    ReplyReader,
-    load_body,
-    not_a_reply,
-    too_large,
-)
+from tui_chat.protocols.common.reply_events import ReplyReader, load_body, not_a_reply, too_large
 
 _STEP = re.compile(r"""\.([^.\[\]]+)|\[(\d{1,4})\]|\[(?:"([^"]*)"|'([^']*)')\]""")
 _MOST_STEPS = 64

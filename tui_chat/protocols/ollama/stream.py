@@ -25,11 +25,7 @@ from tui_chat.models.json_text import (
 from tui_chat.models.reply import Reply
 from tui_chat.models.stream_events import FinishReason
 from tui_chat.models.usage import Usage
-from tui_chat.protocols.common.reply_events import (
-    ReplyReader,
-    load_body,
-    not_a_reply,
-)
+from tui_chat.protocols.common.reply_events import ReplyReader, load_body, not_a_reply
 
 _REASONS: dict[str, FinishReason] = {"": "stop", "stop": "stop", "length": "length"}
 

@@ -6,25 +6,16 @@
 3. `stream_options.include_usage` requests the usage, which a stream otherwise lacks; it is not sent
    to a server that refuses the setting.
 4. A captured request is encoded as it was, with its undocumented keys.
-
-Keys of a captured request that OpenAI does not document: vendors' own, and cache marks.
-
-Many servers of this protocol have additional keys, so they are passed on, with a warning. For a
-server that is known to refuse unknown keys they are left out, with a warning.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import Any, cast
 from urllib.parse import urlsplit
 
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.envelope import ChatEnvelope, Level, Note, Sourced, Turn
-from tui_chat.models.json_text import to_json
 from tui_chat.models.json_tree import Arr, Lit, Obj, Tree, tree_of
 from tui_chat.models.model_facts import is_openai_model
 from tui_chat.models.semantics import HostedTool
@@ -54,9 +45,8 @@ from tui_chat.protocols.common.segments import (
     plain_turns,
     run_memo,
 )
-from tui_chat.protocols.common.tool_pairing import PairingRules, variant
+from tui_chat.protocols.common.tool_pairing import PairingRules
 from tui_chat.protocols.common.tools import NAMES_64
-from tui_chat.protocols.openai_chat.reasoning_fields import write_reasoning
 from tui_chat.protocols.openai_chat.settings import (
     OPENAI_OPTIONS,
     OPENROUTER_OPTIONS,
@@ -66,21 +56,8 @@ from tui_chat.protocols.openai_chat.settings import (
     write_options,
 )
 from tui_chat.protocols.openai_chat.turn_content import turn_encoder
+from tui_chat.protocols.openai_chat.undocumented_keys import with_accepted_keys
 
-_DOCUMENTED = frozenset(
-    {"refusal", "audio", "annotations", "tool_calls", "function_call", "name", "content"}
-    | {"type", "image_url", "input_audio", "file", "function", "custom", "prompt_cache_breakpoint"}
-)
-"""Keys that may remain of a message, a part, a call or a tool."""
-_INNER = {
-    "function": frozenset({"name", "arguments", "description", "parameters", "strict"}),
-    "function_call": frozenset({"name", "arguments"}),
-    "custom": frozenset({"name", "input", "description", "format"}),
-    "image_url": frozenset({"url", "detail"}),
-    "input_audio": frozenset({"data", "format"}),
-    "file": frozenset({"file_id", "file_data", "filename"}),
-}
-"""Keys that objects among these may have."""
 _CHAT = Protocol.OPENAI_CHAT
 _STREAM = default_origin("stream", "the reply is shown as it arrives")
 _RULES = PairingRules(NAMES_64)
@@ -90,107 +67,12 @@ _CAPTURED_RULES = PairingRules(NAMES_64, in_call_order=False)
 _MAX_STOPS = 4
 
 
-def unknown_keys(envelope: ChatEnvelope) -> list[str]:
-    """Return the keys that OpenAI does not document, in order, each once."""
-    keys = dict.fromkeys(envelope.semantics.provider_extras.get(_CHAT, {}))
-    for turn in envelope.turns:
-        keys |= dict.fromkeys(_unknown_in_turn(turn))
-    for tool in envelope.tools or ():
-        keys |= dict.fromkeys(_unknown_in(tool.extras))
-    return list(keys)
-
-
-def unknown_keys_note(keys: list[str], *, left_out: bool) -> Note:
-    """Return the note for keys that are passed on, or left out."""
-    sentence = (
-        f"Left out, since this server refuses unknown keys: {', '.join(keys)}."
-        if left_out
-        else f"Sent unchanged, although OpenAI itself refuses them: {', '.join(keys)}."
-    )
-    return Note(Level.WARNING, "unknown-keys", sentence, captured_origin("unknown keys"))
-
-
-def remove_unknown_keys(envelope: ChatEnvelope) -> ChatEnvelope:
-    """Return the envelope without the keys that OpenAI does not document."""
-    turns = tuple(
-        variant(turn, "documented", _without_unknown)
-        if any(True for _ in _unknown_in_turn(turn))
-        else turn
-        for turn in envelope.turns
-    )
-    tools = envelope.tools
-    if tools is not None:
-        tools = tuple(replace(tool, extras=_documented_only(tool.extras)) for tool in tools)
-    semantics = replace(envelope.semantics, provider_extras={})
-    return replace(envelope, turns=turns, tools=tools, semantics=semantics)
-
-
-def _unknown_in_turn(turn: Turn) -> Iterator[str]:
-    form, layout = turn.semantics.wire, turn.semantics.layout
-    pieces = layout.pieces if layout is not None else ()
-    for text in (form.extras if form else "", *(piece.extras for piece in pieces)):
-        yield from _unknown_in(text)
-    yield from write_reasoning(turn.semantics.reasoning)
-    if any(piece.cache for piece in pieces):
-        yield "cache_control"
-
-
-def _without_unknown(turn: Turn) -> Turn:
-    form, layout = turn.semantics.wire, turn.semantics.layout
-    if form is not None:
-        form = replace(form, extras=_documented_only(form.extras))
-    if layout is not None:
-        pieces = (
-            replace(piece, extras=_documented_only(piece.extras), cache="")
-            for piece in layout.pieces
-            if piece.kind != "reasoning"
-        )
-        layout = replace(layout, pieces=tuple(pieces))
-    semantics = replace(turn.semantics, wire=form, layout=layout, reasoning=())
-    return replace(turn, semantics=semantics)
-
-
-def _unknown_in(extras: str) -> Iterator[str]:
-    """Yield the undocumented keys of what is left of an object, those one level down as
-    `function.key`.
-    """
-    for key, value in _load_extras(extras).items():
-        if key not in _DOCUMENTED:
-            yield key
-        elif isinstance(value, dict) and key in _INNER:
-            inner = cast("dict[str, Any]", value)
-            yield from (f"{key}.{name}" for name in inner if name not in _INNER[key])
-
-
-def _documented_only(extras: str) -> str:
-    """Return what is left of an object without its undocumented keys."""
-    fields: dict[str, Any] = {}
-    for key, value in _load_extras(extras).items():
-        if key not in _DOCUMENTED:
-            continue
-        if isinstance(value, dict) and key in _INNER:
-            inner = cast("dict[str, Any]", value)
-            value = {name: inner[name] for name in inner if name in _INNER[key]}
-            if not value:
-                continue
-        fields[key] = value
-    return to_json(fields) if fields else ""
-
-
-def _load_extras(extras: str) -> dict[str, Any]:
-    return cast("dict[str, Any]", json.loads(extras)) if extras else {}
-
-
 def encode(envelope: ChatEnvelope, endpoint: Endpoint) -> Encoded:
     """Encode an envelope; see the module's rules."""
     facts = endpoint.facts_of(envelope.parameters.model.value)
-    is_checked = envelope.semantics.source is _CHAT and facts.strict_keys is not False
-    keys = unknown_keys(envelope) if is_checked else []
-    if keys and facts.strict_keys:
-        envelope = remove_unknown_keys(envelope)
+    envelope, key_notes = with_accepted_keys(envelope, facts)
     request = RequestEncoder(envelope, endpoint)
-    if keys:
-        request.notes.append(unknown_keys_note(keys, left_out=facts.strict_keys is True))
+    request.notes += key_notes
     breakpoints = not request.captured and facts.cache_breakpoints is True
     turns = request.paired_turns(_rules(request), SHARED, limits_marks=breakpoints)
     speaks = facts.output_media is None or "audio" in facts.output_media

@@ -42,12 +42,7 @@ from tui_chat.models.reply_growth import MEDIA_SIZE
 from tui_chat.models.stream_events import FinishReason, StreamEvent
 from tui_chat.models.usage import Usage
 from tui_chat.protocols.common.openai import add_annotation
-from tui_chat.protocols.common.reply_events import (
-    ReplyReader,
-    load_body,
-    not_a_reply,
-    too_large,
-)
+from tui_chat.protocols.common.reply_events import ReplyReader, load_body, not_a_reply, too_large
 
 _REASONS: dict[str, FinishReason] = {
     "stop": "stop",

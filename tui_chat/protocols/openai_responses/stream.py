@@ -35,12 +35,7 @@ from tui_chat.models.stream_events import FinishReason
 from tui_chat.models.usage import Usage
 from tui_chat.protocols.common.error_body import ErrorBody, find_error, stream_error
 from tui_chat.protocols.common.openai import add_annotation
-from tui_chat.protocols.common.reply_events import (
-    ReplyReader,
-    load_body,
-    not_a_reply,
-    too_large,
-)
+from tui_chat.protocols.common.reply_events import ReplyReader, load_body, not_a_reply, too_large
 
 _INCOMPLETE: dict[str, FinishReason] = {
     "max_output_tokens": "length",
