@@ -53,10 +53,7 @@ _FAULTS: FaultTable = {
     "not_found": (404, "", ""),
     "rate_limited": (429, "", "you have reached your limit, please try again in {seconds}s"),
     "failed": (500, "", "an error was encountered while running the model"),
-    "overloaded": (
-        *(503, ""),
-        "server busy, please try again.  maximum pending requests exceeded",
-    ),
+    "overloaded": (*(503, ""), "server busy, please try again.  maximum pending requests exceeded"),
 }
 
 

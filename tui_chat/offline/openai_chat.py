@@ -257,11 +257,7 @@ class _ChatCompletionsWriter:
         message |= {"refusal": None, "annotations": annotations}
         reason = _FINISH_REASONS.get(finish.reason, finish.reason)
         choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": reason}
-        body = {
-            **self._head("chat.completion"),
-            "choices": [choice],
-            "usage": self._usage(finish),
-        }
+        body = {**self._head("chat.completion"), "choices": [choice], "usage": self._usage(finish)}
         return json.dumps(body, ensure_ascii=False, indent=2).encode()
 
     def _head(self, kind: str) -> dict[str, Any]:

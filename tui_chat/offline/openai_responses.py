@@ -194,10 +194,7 @@ class _ResponsesWriter:
 
     def error(self, error: dict[str, Any]) -> bytes:
         response = self._response("failed")
-        response["error"] = {
-            "code": error["code"] or "server_error",
-            "message": error["message"],
-        }
+        response["error"] = {"code": error["code"] or "server_error", "message": error["message"]}
         return self._event("response.failed", response=response)
 
     def full_response(self, reply: WholeReply, finish: Finish) -> bytes:

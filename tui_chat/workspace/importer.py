@@ -438,11 +438,7 @@ ENDINGS = (".json", ".jsonl", ".har", ".db", ".sqlite", ".yaml", ".yml")
 
 
 def _read_one_of_many(
-    name: str,
-    file: IO[bytes],
-    report: Report,
-    source: ImportSource,
-    taker: LibraryImport | None,
+    name: str, file: IO[bytes], report: Report, source: ImportSource, taker: LibraryImport | None
 ) -> Iterator[FoundConversation | _FoundCard]:
     """Yield the conversations or the card of one of many files; others among them are no error."""
     if _is_named_as_card(name):

@@ -96,11 +96,7 @@ class LiveRequest:
     # --- the live request ----------------------------------------------------------------
 
     def set_draft(
-        self,
-        draft: str,
-        parts: tuple[Part, ...] = (),
-        command: str = "normal",
-        argument: str = "",
+        self, draft: str, parts: tuple[Part, ...] = (), command: str = "normal", argument: str = ""
     ) -> None:
         """Set the text and the attachments that Enter would send, or what the typed command would
         generate.

@@ -28,11 +28,7 @@ class TemporarySession:
     """Begins, keeps and ends the temporary session; `Sessions.new_temporary` opens one."""
 
     def __init__(
-        self,
-        core: WorkspaceCore,
-        active: ActiveSession,
-        catalog: SessionCatalog,
-        replies: Replies,
+        self, core: WorkspaceCore, active: ActiveSession, catalog: SessionCatalog, replies: Replies
     ) -> None:
         self.core = core
         self._active = active

@@ -57,10 +57,7 @@ class Titles:
     """Asks for titles."""
 
     def __init__(
-        self,
-        core: WorkspaceCore,
-        catalog: SessionCatalog,
-        side_requests: SideRequests,
+        self, core: WorkspaceCore, catalog: SessionCatalog, side_requests: SideRequests
     ) -> None:
         self.core = core
         self._catalog = catalog

@@ -82,12 +82,7 @@ class Tools:
 
     @reported(False)
     async def run(
-        self,
-        entry_id: str,
-        call_id: str,
-        *,
-        arguments: str | None = None,
-        always: bool = False,
+        self, entry_id: str, call_id: str, *, arguments: str | None = None, always: bool = False
     ) -> bool:
         """Run the command of a call, with the user's consent, and answer the call with its output.
 

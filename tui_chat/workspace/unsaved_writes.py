@@ -17,12 +17,7 @@ FIRST_PAUSE, LONGEST_PAUSE = 1.0, 30.0
 class UnsavedWrites:
     """Retries the store's deferred writes, and publishes when all is written."""
 
-    def __init__(
-        self,
-        core: WorkspaceCore,
-        active: ActiveSession,
-        catalog: SessionCatalog,
-    ) -> None:
+    def __init__(self, core: WorkspaceCore, active: ActiveSession, catalog: SessionCatalog) -> None:
         self.core = core
         self._active = active
         self._catalog = catalog
