@@ -89,11 +89,11 @@ class ActionIndex:
         commands = [
             *(
                 HelpLine(
-                    f"/{each.name} {each.argument}".rstrip(),
-                    each.title,
-                    " ".join((*each.aliases, aliases.get(each.run, ""))),
+                    f"/{command.name} {command.argument}".rstrip(),
+                    command.title,
+                    " ".join((*command.aliases, aliases.get(command.run, ""))),
                 )
-                for each in COMMANDS
+                for command in COMMANDS
             ),
             HelpLine("/SETTING VALUE", "A setting of the session: /temperature 0.7", "/set"),
             HelpLine("@", "Attach a file"),
@@ -102,7 +102,7 @@ class ActionIndex:
         typed = [("Typed at the start of a message", commands)]
         if self._panes.chat.pane.composer.disabled:
             typed = []
-        runs = {each.run for each in COMMANDS}
+        runs = {command.run for command in COMMANDS}
         palette = [
             HelpLine(key_names(keys["palette"]), action.title, " ".join(action.aliases))
             for action in ACTIONS

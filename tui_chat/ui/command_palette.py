@@ -148,7 +148,7 @@ class CommandPalette(ChoiceDialog):
     def __init__(self, entries: Sequence[PaletteEntry], recent: Sequence[str]) -> None:
         """`recent`: ids of the entries that were chosen before, the newest first."""
         self._entries = {entry.id: entry for entry in entries}
-        self._recent = {id: -at for at, id in enumerate(recent)}
+        self._recent = {id: -rank for rank, id in enumerate(recent)}
         choices = [Choice(id, entry.title) for id, entry in self._entries.items()]
         super().__init__("Commands", choices, current="")
 

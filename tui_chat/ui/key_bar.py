@@ -68,12 +68,12 @@ class KeyBar(NotificationLine):
         return Content.assemble(*pieces)
 
     def on_click(self, event: events.Click) -> None:
-        at = self._indent
-        if event.x < at:
+        column = self._indent
+        if event.x < column:
             super().on_click(event)
             return
         for key, word, binding in self._items():
-            at += cell_len(key) + cell_len(word) + 4
-            if event.x < at:
+            column += cell_len(key) + cell_len(word) + 4
+            if event.x < column:
                 self._app.simulate_key(binding.key)
                 break

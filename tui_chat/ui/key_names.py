@@ -78,8 +78,8 @@ def keys_of(pane: Widget) -> Iterator[PaneKey]:
 
 
 def _documented(declared: Iterable[object]) -> list[Binding]:
-    bindings = [each for each in declared if isinstance(each, Binding)]
-    explained = [each for each in bindings if each.tooltip]
+    bindings = [binding for binding in declared if isinstance(binding, Binding)]
+    explained = [binding for binding in bindings if binding.tooltip]
     return explained or bindings
 
 

@@ -180,7 +180,7 @@ class Notifications:
             seconds = reading_seconds(message, severity)
         notice = Notice(message, severity, self._now(), seconds)
         self.log.append(notice)
-        self._waiting = tuple(each for each in self._waiting if each.message != message)
+        self._waiting = tuple(waiting for waiting in self._waiting if waiting.message != message)
         replaced = self._current
         if replaced and replaced.severity != "information" and replaced.message != message:
             self._waiting = (*self._waiting, replaced)[-MAX_WAITING:]
@@ -189,7 +189,7 @@ class Notifications:
     def withdraw(self, error: TuiChatError) -> None:
         """End the notification of an error, if it is shown or waits."""
         message = sanitize(_error_text(error)).strip()
-        self._waiting = tuple(each for each in self._waiting if each.message != message)
+        self._waiting = tuple(waiting for waiting in self._waiting if waiting.message != message)
         if self._current is not None and self._current.message == message:
             self.end_current()
 

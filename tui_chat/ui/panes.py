@@ -154,15 +154,15 @@ class Panes(Horizontal, OnePassWidget):
 
     def _visible(self, width: int) -> Set[SideArea]:
         names: Set[SideArea] = frozenset(("sessions", "presets", "inspector"))
-        wanted = names - self._layout.closed
+        opened = names - self._layout.closed
         requested = None if width < MEDIUM and self._is_behind else self._layout.requested
         if width >= WIDE:
-            return wanted
+            return opened
         if requested is None:
-            return wanted & {"sessions"} if width >= MEDIUM else frozenset[SideArea]()
+            return opened & {"sessions"} if width >= MEDIUM else frozenset[SideArea]()
         has_room = self._is_editing or self.size.height >= TALL
         both = requested == "presets" and width >= MEDIUM and has_room
-        return frozenset((requested,)) | (wanted & {"inspector"} if both else frozenset[SideArea]())
+        return frozenset((requested,)) | (opened & {"inspector"} if both else frozenset[SideArea]())
 
     def _show_fitting(self, width: int) -> None:
         visible = self._visible(width)
@@ -232,8 +232,8 @@ class Panes(Horizontal, OnePassWidget):
         else:
             left = self.sessions.region.width + 1 if self.sessions.display else 0
             most = region.width - left - MIN_CHAT - 1
-            wanted = region.right - column - 1
-            self._layout = replace(self._layout, right=max(min(wanted, most), MIN_RIGHT))
+            columns = region.right - column - 1
+            self._layout = replace(self._layout, right=max(min(columns, most), MIN_RIGHT))
         self._show_fitting(self.size.width)
 
     @on(PaneDivider.Released)
@@ -297,7 +297,7 @@ class Panes(Horizontal, OnePassWidget):
 
     def next_focus(self, focused: Widget | None) -> Widget | None:
         """Return what gets the focus when `focused` loses it; None if no widget can."""
-        candidates = [each for each in self.screen.focus_chain if each is not focused]
+        candidates = [widget for widget in self.screen.focus_chain if widget is not focused]
         around = focused.ancestors if focused is not None else []
         preferred: list[Widget] = [self.chat.pane.composer]
         if self.inspector.pane is not None and self.inspector in around:
@@ -306,7 +306,7 @@ class Panes(Horizontal, OnePassWidget):
             preferred.insert(0, self.presets.pane.rows)
         elif self.sessions in around:
             preferred.insert(0, self.sessions.pane.rows)
-        return next((each for each in (*preferred, *candidates) if each in candidates), None)
+        return next((widget for widget in (*preferred, *candidates) if widget in candidates), None)
 
     @property
     def _covers_focus(self) -> bool:

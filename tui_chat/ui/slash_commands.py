@@ -236,8 +236,10 @@ def rank_names(names: Iterable[tuple[str, str]], typed: str) -> list[tuple[str, 
     Not Textual's fuzzy matcher: an exact endpoint or model name must come first.
     """
     typed = typed.casefold().strip()
-    matches = [each for each in names if all(word in each[0].casefold() for word in typed.split())]
-    return sorted(matches, key=lambda each: name_distance(each[0].casefold(), typed))
+    matches = [
+        named for named in names if all(word in named[0].casefold() for word in typed.split())
+    ]
+    return sorted(matches, key=lambda named: name_distance(named[0].casefold(), typed))
 
 
 def name_distance(name: str, typed: str) -> int:
@@ -255,7 +257,7 @@ def name_distance(name: str, typed: str) -> int:
 
 
 def _begins_a_word(typed: str, name: str) -> bool:
-    at = name.find(typed)
-    while at > 0 and name[at - 1].isalnum():
-        at = name.find(typed, at + 1)
-    return at >= 0
+    index = name.find(typed)
+    while index > 0 and name[index - 1].isalnum():
+        index = name.find(typed, index + 1)
+    return index >= 0

@@ -242,8 +242,8 @@ class ThemeFiles:
         """Switch to a theme; without a name ask which, with a preview."""
         before, themes = self._app.theme, self._app.available_themes
         choices = (
-            (each, each, "dark" if themes[each].dark else "light")
-            for each in sorted_theme_names(themes)
+            (theme_name, theme_name, "dark" if themes[theme_name].dark else "light")
+            for theme_name in sorted_theme_names(themes)
         )
 
         def show(chosen: str) -> None:
@@ -265,9 +265,9 @@ class ThemeFiles:
 
     def toggle_light(self) -> None:
         """Switch to the other theme of a dark and light pair."""
-        now, dark = self._app.theme, self._app.current_theme.dark
-        other = now.replace("dark", "light") if dark else now.replace("light", "dark")
-        if other == now or other not in self._app.available_themes:
+        current, dark = self._app.theme, self._app.current_theme.dark
+        other = current.replace("dark", "light") if dark else current.replace("light", "dark")
+        if other == current or other not in self._app.available_themes:
             other = LIGHT if dark else DARK
         self.choose(other)
 

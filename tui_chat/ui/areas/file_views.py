@@ -91,8 +91,8 @@ class ImagePreview(Dialog[str | None]):
         cells = max(round(own_width * scale), 1), max(round(own_height * scale / 2), 1)
         self.query_one("#picture", Static).update(_renderable(self._picture, *cells))
 
-    def action_answer(self, wanted: str) -> None:
-        self.dismiss(wanted)
+    def action_answer(self, answer: str) -> None:
+        self.dismiss(answer)
 
 
 def _renderable(picture: Image, width: int, height: int) -> RenderableType:
@@ -127,17 +127,17 @@ async def view_file(area: Area, name: str, content: bytes) -> None:
     """Preview a picture in the terminal if that is installed; open any other file outside."""
     from tui_chat.ui.terminal.external_programs import open_outside
 
-    wanted: str | None = "open"
+    answer: str | None = "open"
     if can_preview() and kind_of(detect_mime(content)) == "image":
         try:
             preview = await to_thread(ImagePreview.of, name, content)
         except InputError as error:
             area.show_error(error)
         else:
-            wanted = await area.tui.push_screen_wait(preview)
-    if wanted == "save":
+            answer = await area.tui.push_screen_wait(preview)
+    if answer == "save":
         await save_file(area, name, content)
-    elif wanted == "open":
+    elif answer == "open":
         try:
             opened = await to_thread(open_outside, content, area.context.environ)
         except InputError as error:

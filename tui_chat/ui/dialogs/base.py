@@ -199,13 +199,13 @@ class PathPrompt(TextPrompt):
         hint.update(listed if len(names) > 1 else "" if names else "No such file.")
 
 
-def completed(typed: str, found: Sequence[str]) -> str:
+def completed(typed: str, paths: Sequence[str]) -> str:
     """Return `typed` extended by the common prefix of the paths that start with it. If none does
     and there is exactly one path, return that.
     """
-    begun = [path for path in found if path.startswith(typed)]
+    begun = [path for path in paths if path.startswith(typed)]
     if not begun:
-        return found[0] if len(found) == 1 else typed
+        return paths[0] if len(paths) == 1 else typed
     return commonprefix(begun)  # noqa: RUF071 - by the character, as a shell does
 
 

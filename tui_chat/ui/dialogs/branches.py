@@ -97,8 +97,8 @@ class BranchScreen(Dialog[str | None]):
         """Mark the branch below the shown one, else the one above it, to be compared with it."""
         head = self._shown[-1].message.id if self._shown else ""
         ends = [line.leaf.message_id for line in self._lines]
-        at = ends.index(head) if head in ends else -1
-        others = [*range(at + 1, len(ends)), *range(at - 1, -1, -1), 0]
+        index = ends.index(head) if head in ends else -1
+        others = [*range(index + 1, len(ends)), *range(index - 1, -1, -1), 0]
         self.query_one(OptionList).highlighted = others[0]
 
     @on(OptionList.OptionHighlighted)
@@ -202,7 +202,7 @@ def branch_lines(nodes: Iterable[Node]) -> list[BranchLine]:
     for node in nodes:
         children.setdefault(node.parent_id, []).append(node)
     lines: list[BranchLine] = []
-    waiting = [(node, min(at, 1), 1) for at, node in enumerate(children.get(None, ()))][::-1]
+    waiting = [(node, min(index, 1), 1) for index, node in enumerate(children.get(None, ()))][::-1]
     while waiting:
         first, level, number = waiting.pop()
         leaf, count = first, 1

@@ -133,12 +133,12 @@ class ChoiceDialog(Dialog[str | None]):
         """Return the choices that have all these words, the likeliest first. A group that is typed
         in full goes first: “vllm” means it and not “vllm-8001”; then a label that is.
         """
-        wanted = words.casefold().split()
+        typed_words = words.casefold().split()
         matches = [
             choice
             for choice in self.choices
-            if all(word in f"{choice.label} {choice.detail}".casefold() for word in wanted)
-            and not (choice.is_repeated and self._is_said_by_label(choice, wanted))
+            if all(word in f"{choice.label} {choice.detail}".casefold() for word in typed_words)
+            and not (choice.is_repeated and self._is_said_by_label(choice, typed_words))
         ]
         matches.sort(key=lambda choice: self._rank(choice, words.strip()))
         return matches

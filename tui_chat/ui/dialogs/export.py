@@ -14,7 +14,7 @@ from tui_chat.workspace.exporter import export_formats
 
 async def ask_format(app: App[Any]) -> str | None:
     """Ask for the format of an export."""
-    choices = ((name, name, known.summary) for name, known in export_formats().items())
+    choices = ((name, name, form.summary) for name, form in export_formats().items())
     return await ask(app, "Export conversation as", choices, "markdown")
 
 
@@ -35,7 +35,7 @@ def format_and_path(argument: str) -> tuple[str, str]:
     if first.lower() in formats:
         return first.lower(), rest.strip()
     ending = Path(argument.strip().strip("\"'")).suffix.lower()
-    for kind, known in formats.items():
-        if known.ending == ending:
+    for kind, form in formats.items():
+        if form.ending == ending:
             return kind, argument
     return "html" if ending == ".htm" else "json", argument

@@ -185,8 +185,8 @@ class FieldsForm(Form[bool | None]):
         except InputError as error:
             self._overwrites = isinstance(error, ChangedElsewhere)
             named = getattr(error, "field", "")
-            known = [field.name for row in self._rows for field in row]
-            there = next((name for name in (named, "place") if name in known), known[0])
+            names = [field.name for row in self._rows for field in row]
+            there = next((name for name in (named, "place") if name in names), names[0])
             self.show_fault(" ".join(filter(None, (str(error), error.advice))), there)
         else:
             self.dismiss(True)

@@ -33,7 +33,7 @@ def import_summary(report: Report) -> tuple[str, Literal["information", "warning
         listed = ", ".join(roles[:5]) + (", …" if len(roles) > 5 else "")
         lines.append(f"{name}: {len(roles):,} characters are now roles: {listed}.")
     for kind in ("presets", "lorebooks", "profiles"):
-        if names := [one_line(each, 60) for each in report.names(kind)]:
+        if names := [one_line(listed_name, 60) for listed_name in report.names(kind)]:
             listed = ", ".join(names[:5]) + (", …" if len(names) > 5 else "")
             what = kind if len(names) > 1 else kind.removesuffix("s")
             lines.append(f"{name}: {len(names):,} {what}: {listed}.")
@@ -43,7 +43,7 @@ def import_summary(report: Report) -> tuple[str, Literal["information", "warning
     lines += [f"{count:,} × {one_line(note, 200)}" for note, count in notes[:MOST_NOTES]]
     if report.skipped:
         skipped = len(report.skipped) + report.more_skipped
-        names = ", ".join(one_line(each, 60) for each in report.skipped[:3])
+        names = ", ".join(one_line(listed_name, 60) for listed_name in report.skipped[:3])
         listed = f"{names}, …" if skipped > 3 else names
         lines.append(f"Skipped, since nothing known is in it: {listed}")
     if len(notes) > MOST_NOTES:

@@ -72,10 +72,10 @@ class LibraryList(Dialog[T]):
         """Return the mark, name and facts of each line."""
         raise NotImplementedError
 
-    def show_lines(self, at: int | None = None) -> None:
+    def show_lines(self, number: int | None = None) -> None:
         """Read the files again; `at` is the line to highlight."""
         options = self.query_one(OptionList)
-        at = at if at is not None else options.highlighted or 0
+        number = number if number is not None else options.highlighted or 0
         lines = self.lines()
         options.clear_options()
         for mark, name, facts in lines:
@@ -83,7 +83,7 @@ class LibraryList(Dialog[T]):
         is_empty = not self.workspace.library.names(self.kind)
         where = f"or put JSON files into {self._folder}" if is_empty else ""
         options.add_option(Option(_line(" + ", f"New {self.word}", where), id=_NEW))
-        options.highlighted = min(at, len(lines))
+        options.highlighted = min(number, len(lines))
 
     @property
     def _folder(self) -> Path:
@@ -94,11 +94,11 @@ class LibraryList(Dialog[T]):
         return one_line(str(error).replace(f"{self._folder}{sep}", ""))
 
     @property
-    def at(self) -> int | None:
+    def number(self) -> int | None:
         """The number of the highlighted line; None for that of a new one."""
         options = self.query_one(OptionList)
-        at = options.highlighted
-        return None if at is None or at == options.option_count - 1 else at
+        number = options.highlighted
+        return None if number is None or number == options.option_count - 1 else number
 
     @on(OptionList.OptionSelected)
     def _chosen(self, event: OptionList.OptionSelected) -> None:
@@ -164,7 +164,7 @@ class LorebooksDialog(LibraryList[BookPlace | None]):
 
     @property
     def _place(self) -> BookPlace | None:
-        return None if self.at is None else self._places[self.at]
+        return None if self.number is None else self._places[self.number]
 
     def open(self) -> None:
         """Answer with the highlighted lorebook."""
@@ -242,7 +242,7 @@ class ProfilesDialog(LibraryList[None]):
     @property
     def _chosen_name(self) -> str | None:
         """The highlighted profile; empty for none, None for the line of a new one."""
-        return None if self.at is None else self._names[self.at]
+        return None if self.number is None else self._names[self.number]
 
     async def action_use(self) -> None:
         """Use the highlighted profile from the next message on, or none if it is used."""

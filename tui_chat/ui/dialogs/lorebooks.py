@@ -130,11 +130,11 @@ class EntriesDialog(Dialog[None]):
         if file is None or live is None or live.inputs is None:
             return
         inputs, book = live.inputs, file.book
-        others = (each for each in inputs.lorebooks if each.name != book.name)
+        others = (other for other in inputs.lorebooks if other.name != book.name)
         inputs = replace(inputs, lorebooks=(*others, book))
         explanation = await to_thread(LoreExplanation, inputs, lore_counter(inputs))
         outcomes = map(explanation.outcome, range(len(explanation.entries)))
-        self._outcomes = {each.entry: each for each in outcomes if each.book == book.name}
+        self._outcomes = {other.entry: other for other in outcomes if other.book == book.name}
         uses = (use for use in explanation.budgets() if use.book == book.name)
         self._used = "".join(f" · {use.used:,} of {use.limit:,} tokens" for use in uses)
 
@@ -142,7 +142,7 @@ class EntriesDialog(Dialog[None]):
         options, words = self.query_one(OptionList), self.query_one(Input).value.casefold()
         entry = self._entry
         entry_id = entry_id or (entry.id if entry is not None else "")
-        at = options.highlighted or 0
+        highlighted_before = options.highlighted or 0
         entries = self._file.book.entries if self._file is not None else ()
         self._listed = [each for each in entries if words in _searched(each)]
         options.clear_options()
@@ -152,7 +152,7 @@ class EntriesDialog(Dialog[None]):
             none = "No entry has these words." if words else "No entries yet: a adds one."
             options.add_option(Option(Text(none, style="dim"), disabled=True))
         numbers = [n for n, each in enumerate(self._listed) if each.id == entry_id]
-        highlighted = numbers[0] if numbers else min(at, len(self._listed) - 1)
+        highlighted = numbers[0] if numbers else min(highlighted_before, len(self._listed) - 1)
         options.highlighted = highlighted if self._listed else None
         count = _counted(len(entries), "entry", "entries")
         name = self._file.book.name if self._file is not None else self._place.name
@@ -179,8 +179,8 @@ class EntriesDialog(Dialog[None]):
 
     @property
     def _entry(self) -> LorebookEntry | None:
-        at = self.query_one(OptionList).highlighted
-        return self._listed[at] if at is not None and at < len(self._listed) else None
+        number = self.query_one(OptionList).highlighted
+        return self._listed[number] if number is not None and number < len(self._listed) else None
 
     @on(OptionList.OptionHighlighted)
     def _describe(self) -> None:
@@ -190,9 +190,9 @@ class EntriesDialog(Dialog[None]):
                 self.query_one("#status", Static).update("")
             return
         outcome = self._outcomes.get(entry.id)
-        now = f"{outcome.sentence} " if outcome is not None else ""
+        sentence = f"{outcome.sentence} " if outcome is not None else ""
         conditions = " · ".join(describe_conditions(entry))
-        self.query_one("#status", Static).update(Text(one_line(f"{now}{conditions}", 600)))
+        self.query_one("#status", Static).update(Text(one_line(f"{sentence}{conditions}", 600)))
 
     # --- edits ---------------------------------------------------------------------------
 
@@ -283,7 +283,7 @@ class EntriesDialog(Dialog[None]):
             await self._workspace.lorebooks.edit(
                 self._place,
                 "change its settings",
-                lambda now: change_book(now, replace(now.book, **changed)),
+                lambda file_now: change_book(file_now, replace(file_now.book, **changed)),
             )
 
         form = FieldsForm("Settings of the lorebook", BOOK_FIELDS, book_values(file.book), keep)
@@ -323,10 +323,10 @@ def entry_form(
     async def keep(values: Values, overwrite: bool) -> None:
         after = typed_entry(values, before, is_foreign=is_foreign)
 
-        def edit(now: LorebookFile) -> LorebookFile:
+        def edit(file_now: LorebookFile) -> LorebookFile:
             if entry is None:
-                return add_entry(now, after)
-            return merge_entry(now, entry, after, overwrite=overwrite)
+                return add_entry(file_now, after)
+            return merge_entry(file_now, entry, after, overwrite=overwrite)
 
         label = f"add {_quoted(after)}" if entry is None else f"edit {_quoted(entry)}"
         await workspace.lorebooks.edit(place, label, edit)

@@ -109,12 +109,12 @@ def _models(workspace: Workspace, environ: Mapping[str, str]) -> list[Choice]:
 
     return [
         Choice(
-            f"{at.name}\n{model}",
+            f"{offering.name}\n{model}",
             model,
-            f"{at.name}, {at.protocol.label}{' · no key' * lacks_key(at)}",
-            at.name,
-            is_repeated=repeats_offline_models(at),
+            f"{offering.name}, {offering.protocol.label}{' · no key' * lacks_key(offering)}",
+            offering.name,
+            is_repeated=repeats_offline_models(offering),
         )
-        for at in sorted(workspace.state.config.endpoints, key=lacks_key)
-        for model in at.models
+        for offering in sorted(workspace.state.config.endpoints, key=lacks_key)
+        for model in offering.models
     ]

@@ -64,5 +64,5 @@ class NotificationLog(Dialog[None]):
 
 
 def _described(notice: Notice) -> str:
-    at = datetime.fromtimestamp(notice.created).astimezone()
-    return f"{at:%H:%M:%S}  {notice.message}"
+    time = datetime.fromtimestamp(notice.created).astimezone()
+    return f"{time:%H:%M:%S}  {notice.message}"

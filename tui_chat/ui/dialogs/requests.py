@@ -31,12 +31,12 @@ async def ask_kind(
 ) -> str | SideRequest | None:
     """Ask which action's request to show, or which of those `sent` beside the conversation."""
     choices = [(kind.name, kind.title, kind.summary) for kind in request_kinds().values()]
-    past = {f"sent {index}": each for index, each in enumerate(sent)}
-    for id, each in past.items():
-        at = datetime.fromtimestamp(each.created).astimezone()
-        ended = "" if each.status == "complete" else f" · {each.status}"
-        about_it = f"{at:%Y-%m-%d %H:%M} · {each.endpoint}/{each.model}{ended}"
-        choices.append((id, f"{each.kind.title()}, sent", about_it))
+    past = {f"sent {index}": sent_request for index, sent_request in enumerate(sent)}
+    for id, sent_request in past.items():
+        time = datetime.fromtimestamp(sent_request.created).astimezone()
+        ended = "" if sent_request.status == "complete" else f" · {sent_request.status}"
+        about_it = f"{time:%Y-%m-%d %H:%M} · {sent_request.endpoint}/{sent_request.model}{ended}"
+        choices.append((id, f"{sent_request.kind.title()}, sent", about_it))
     chosen = await ask(app, "Show the request of", choices, current)
     if chosen in past:
         return past[chosen]
@@ -67,9 +67,9 @@ async def ask_diff_base(app: App[Any], workspace: Workspace, current: str) -> st
             what = f"this request on another branch, from message {branch.number:,}"
             choices.append((f"branch {branch.leaf.message_id}", words, what))
     for sent in reversed(await workspace.request_history.of_session()):
-        at = datetime.fromtimestamp(sent.request.created).astimezone().strftime("%d %b %H:%M:%S")
+        time = datetime.fromtimestamp(sent.request.created).astimezone().strftime("%d %b %H:%M:%S")
         what = f"{sent.request.endpoint}, {sent.request.protocol.label}"
-        choices.append((f"request {sent.message_id}", f"Sent {at}", what))
+        choices.append((f"request {sent.message_id}", f"Sent {time}", what))
     return await ask(app, "Compare with", choices, current)
 
 

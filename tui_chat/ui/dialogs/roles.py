@@ -68,7 +68,7 @@ def _about_role(role: Role) -> str:
 
 async def confirm_delete_role(app: App[Any], workspace: Workspace, role: Role) -> bool:
     """Ask whether to delete a role, with the effect on its sessions."""
-    count = sum(each.role_name == role.name for each in workspace.state.sessions)
+    count = sum(listed.role_name == role.name for listed in workspace.state.sessions)
     one, many = "The session bound to it stays", f"The {count:,} sessions bound to it stay"
     stays = f"{one if count == 1 else many}, without its system prompt. " if count else ""
     question = f"{stays}This cannot be undone. A disabled role is not offered either."

@@ -91,7 +91,7 @@ class EndpointField(SettingField):
         return name if name != form.config.endpoint else ""
 
     def words(self, form: SessionSettingsForm) -> tuple[str, ...]:
-        return tuple(each.name for each in form.config.endpoints)
+        return tuple(endpoint.name for endpoint in form.config.endpoints)
 
     def changed(self, form: SessionSettingsForm, text: str) -> SessionValues:
         name = text or form.config.endpoint

@@ -89,8 +89,8 @@ class UsageDialog(Dialog[None]):
 
 
 def _add(table: Table, sums: Iterable[tuple[str, UsageSum]], style: str = "") -> None:
-    for name, each in sums:
-        counts = (f"{count:,}" for count in (each.replies, each.input, each.output))
-        dollars = each.dollars + (" +" if each.unknown and each.dollars != "—" else "")
+    for name, usage in sums:
+        counts = (f"{count:,}" for count in (usage.replies, usage.input, usage.output))
+        dollars = usage.dollars + (" +" if usage.unknown and usage.dollars != "—" else "")
         cells = (one_line(name, 80), *counts, dollars)
         table.add_row(*(Text(cell, style) for cell in cells))

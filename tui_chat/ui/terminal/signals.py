@@ -19,7 +19,7 @@ def ending_signals() -> tuple[signal.Signals, ...]:
     """
     names = ("SIGTERM", "SIGHUP", "SIGINT")
     signals = (getattr(signal, name) for name in names if hasattr(signal, name))
-    return tuple(each for each in signals if signal.getsignal(each) is not signal.SIG_IGN)
+    return tuple(number for number in signals if signal.getsignal(number) is not signal.SIG_IGN)
 
 
 @contextmanager

@@ -86,7 +86,7 @@ class HeightSums:
     def __init__(self, heights: Sequence[int] = ()) -> None:
         self._heights = list(heights)
         self._sums = [
-            sum(self._heights[at : at + _SUMMED]) for at in range(0, len(heights), _SUMMED)
+            sum(self._heights[start : start + _SUMMED]) for start in range(0, len(heights), _SUMMED)
         ]
         self.total = sum(self._sums)
         """All lines."""
@@ -277,16 +277,16 @@ class Viewport(Generic[LineT]):
         block, part, line = self._top
         block = min(block, len(self._heights) - 1)
         part = min(part, len(self._block_at(block).parts) - 1)
-        at: tuple[int, int] | None = (block, part)
+        place: tuple[int, int] | None = (block, part)
         line = min(line, max(len(self._exact(block, part)) - 1, 0))
         self._top = LinePosition(block, part, line)
-        while at and len(self.rows) < self.height:
-            block, part = at
+        while place and len(self.rows) < self.height:
+            block, part = place
             lines = self._exact(block, part)
             for index in range(line, min(len(lines), line + self.height - len(self.rows))):
                 self.rows.append((LinePosition(block, part, index), lines[index]))
             line = 0
-            at = self._beside(block, part, 1)
+            place = self._beside(block, part, 1)
 
     def _from_end(self) -> LinePosition:
         block = len(self._heights) - 1

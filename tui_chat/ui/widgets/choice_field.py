@@ -82,14 +82,15 @@ class ChoiceField(Widget, can_focus=True):
         """Choose the next word; if it `wraps`, the first one after the last."""
         values = [value for value, _ in self._choices]
         if values:
-            at = values.index(self.value) + by if self.value in values else 0
-            self._take(values[at % len(values) if wraps else min(max(at, 0), len(values) - 1)])
+            index = values.index(self.value) + by if self.value in values else 0
+            last = len(values) - 1
+            self._take(values[index % len(values) if wraps else min(max(index, 0), last)])
 
     def on_click(self, event: events.Click) -> None:
-        at = 0
+        end = 0
         for text, value in self._pieces():
-            at += cell_len(text)
-            if event.x < at:
+            end += cell_len(text)
+            if event.x < end:
                 if self._folded:
                     self.action_step(-1 if value == "<" else 1, wraps=True)
                 else:

@@ -188,7 +188,7 @@ class BranchLayout:
         day = day_of(entries[index])
         if day:
             # An entry without a time, such as a tool result, belongs to the day before it.
-            earlier = (day_of(entries[at]) for at in range(index - 1, -1, -1))
+            earlier = (day_of(entries[number]) for number in range(index - 1, -1, -1))
             day = "" if day == next(filter(None, earlier), "") else day
         if not _depends_on_next(entries[index]):
             return Neighbors(day)

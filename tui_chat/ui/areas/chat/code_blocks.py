@@ -77,7 +77,7 @@ def cut_code(lines: list[TextLine], width: int, offset: int) -> list[TextLine]:
             joined[-1] = replace(joined[-1], runs=(*joined[-1].runs, *rest))
         else:
             joined.append(line)
-    return [_cropped(each, width, offset) if _is_code(each) else each for each in joined]
+    return [_cropped(row, width, offset) if _is_code(row) else row for row in joined]
 
 
 def _is_code(line: TextLine) -> bool:
@@ -111,14 +111,14 @@ def _after(runs: Sequence[TextRun], characters: int) -> list[TextRun]:
 def _window(runs: Sequence[TextRun], start: int, width: int) -> list[TextRun]:
     """Return the part of runs between two cells; a wide character that is cut is left out."""
     shown: list[TextRun] = []
-    at = 0
+    cell = 0
     for run in runs:
         kept = ""
         for character in run.text:
             size = get_character_cell_size(character)
-            if start <= at and at + size <= start + width:
+            if start <= cell and cell + size <= start + width:
                 kept += character
-            at += size
+            cell += size
         if kept:
             shown.append(run._replace(text=kept))
     return shown
@@ -180,9 +180,9 @@ def _lexer(word: str) -> Lexer | None:
 
 @lru_cache(maxsize=512)
 def _style_of(kind: _TokenType) -> str:
-    at: _TokenType | None = kind
-    while at is not None:
-        if (style := _STYLE_NAMES.get(str(at))) is not None:
+    token_type: _TokenType | None = kind
+    while token_type is not None:
+        if (style := _STYLE_NAMES.get(str(token_type))) is not None:
             return style
-        at = at.parent
+        token_type = token_type.parent
     return "code-text"

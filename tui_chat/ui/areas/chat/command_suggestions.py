@@ -79,10 +79,10 @@ def suggest_paths(query: CompletionQuery) -> tuple[Suggestion, ...]:
     from tui_chat.paths import path_completions
 
     is_mention = query.kind == "path"
-    at = "@" if is_mention else ""
+    mark = "@" if is_mention else ""
     is_folder = not is_mention and query.words.endswith("/")
     return tuple(
-        Suggestion(at + path, path, is_complete=False, typed_is_complete=is_folder)
+        Suggestion(mark + path, path, is_complete=False, typed_is_complete=is_folder)
         if path.endswith("/")
         else Suggestion(path, path, typed_is_complete=is_folder)
         for path in path_completions(query.words, Path.cwd(), MAX_SUGGESTIONS)
@@ -112,15 +112,15 @@ def _suggest_settings(words: str, workspace: Workspace | None) -> tuple[Suggesti
         details |= dict.fromkeys(reset_words(name), "from preset, role or endpoint")
         ranked = rank_names(details.items(), value)
         return tuple(Suggestion(f"{name} {word}", word, detail) for word, detail in ranked)
-    details = {each: kind.accepts for each, kind in SETTINGS.items()}
+    details = {setting: kind.accepts for setting, kind in SETTINGS.items()}
     live = workspace.state.request.live if workspace is not None else None
     for report in report_settings(live) if live is not None else ():
         if report.name in details:
             details[report.name] = f"{report.value} · {report.source}"
     names = rank_names(details.items(), name)
     return tuple(
-        Suggestion(f"{each} ", each, detail, is_complete=False, typed_is_complete=each == name)
-        for each, detail in names
+        Suggestion(f"{key} ", key, detail, is_complete=False, typed_is_complete=key == name)
+        for key, detail in names
     )
 
 
@@ -147,17 +147,22 @@ def _arguments(
         case "export":
             from tui_chat.workspace.exporter import export_formats
 
-            return [(name, known.summary) for name, known in export_formats().items()]
+            return [(name, form.summary) for name, form in export_formats().items()]
         case "theme":
             return [(name, "") for name in sorted_theme_names(themes)]
         case "model" if workspace is not None:
             here = workspace.state.endpoint.name
             likely = sorted(
                 workspace.state.config.endpoints,
-                key=lambda at: (at.name != here, at.base_url.startswith(LOOPBACK_URL)),
+                key=lambda endpoint: (
+                    endpoint.name != here,
+                    endpoint.base_url.startswith(LOOPBACK_URL),
+                ),
             )
             return [
-                (f"{at.name}/{model}", at.protocol.label) for at in likely for model in at.models
+                (f"{endpoint.name}/{model}", endpoint.protocol.label)
+                for endpoint in likely
+                for model in endpoint.models
             ]
         case "snippet" if workspace is not None:
             return [(name, "") for name in workspace.library.names("snippets")]
@@ -165,7 +170,11 @@ def _arguments(
             return [(name, "") for name in workspace.library.names("presets")]
         case "role" if workspace is not None:
             roles = workspace.state.roles
-            return [(each.name, each.model) for each in roles if each.status == "enabled"]
+            return [
+                (candidate.name, candidate.model)
+                for candidate in roles
+                if candidate.status == "enabled"
+            ]
         case "profile" if workspace is not None:
             return [(name, "") for name in workspace.library.names("profiles")]
         case "lorebook" if workspace is not None:

@@ -178,20 +178,20 @@ class Composer(SafeTextArea, inherit_bindings=False):
         and what can be chosen for it.
         """
         self.blanks.clear()
-        at = min(map(self.blanks.index, self.selection))
+        index = min(map(self.blanks.index, self.selection))
         text, blanks = "", list[PlacedBlank]()
         for piece in pieces:
             written = _normalized(piece if isinstance(piece, str) else piece[1])
             if not isinstance(piece, str):
-                blanks.append(PlacedBlank(piece[0], at, at + len(written), piece[2]))
+                blanks.append(PlacedBlank(piece[0], index, index + len(written), piece[2]))
             text += written
-            at += len(written)
+            index += len(written)
         self.focus()
         if not blanks:
             self.insert_text(text)
         elif result := self._replace_via_keyboard(text, *self.selection):
             self.move_cursor(result.end_location)
-            self.blanks.begin(blanks, at)
+            self.blanks.begin(blanks, index)
 
     def start_path(self) -> None:
         """Start to type the path of a file to attach."""
@@ -338,8 +338,8 @@ class Composer(SafeTextArea, inherit_bindings=False):
 
     def offer_suggestions(self, query: CompletionQuery, suggestions: Sequence[Suggestion]) -> None:
         """Show suggestions for a query, unless its text was sent or left meanwhile."""
-        now = self._query() if self.has_focus else None
-        if now is not None and (now.kind, now.command) == (query.kind, query.command):
+        current = self._query() if self.has_focus else None
+        if current is not None and (current.kind, current.command) == (query.kind, query.command):
             self.suggestions.offer(query, suggestions)
 
     def _query(self) -> CompletionQuery | None:

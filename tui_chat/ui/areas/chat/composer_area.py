@@ -232,8 +232,8 @@ class ComposerArea(Area):
             self.show_error(error)
             return
         self._pane.composer.insert_snippet(
-            (each.name, each.text, each.choices) if isinstance(each, Blank) else each
-            for each in pieces
+            (piece.name, piece.text, piece.choices) if isinstance(piece, Blank) else piece
+            for piece in pieces
         )
 
     async def _ask_snippet(self, workspace: Workspace) -> str | None:

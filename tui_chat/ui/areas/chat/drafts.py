@@ -145,7 +145,11 @@ class ComposerDrafts:
             return
         session_id, session = workspace.state.session_id, workspace.state.session
         files = tuple(str(attachment.path) for attachment in self.attachments)
-        submitted = [each.text for each in self._submissions if each.session_id == session_id]
+        submitted = [
+            submission.text
+            for submission in self._submissions
+            if submission.session_id == session_id
+        ]
         text = self._composer.text
         if submitted:
             remaining = RemainingDraft(session, text, self.attachments)
@@ -162,7 +166,7 @@ class ComposerDrafts:
         """Send these files with the draft, and no others."""
         self.attachments = attachments
         self.parts = tuple(attachment.part for attachment in attachments)
-        self._pane.show_attachments(tuple(each.label for each in attachments))
+        self._pane.show_attachments(tuple(attached.label for attached in attachments))
         self.changed()
 
     # --- switching sessions --------------------------------------------------------------
@@ -316,7 +320,7 @@ class ComposerDrafts:
         if not self._switched.is_set():
             session_id = workspace.state.session_id
             listed = (s for s in workspace.state.sessions if s.session_id == session_id)
-            count = next((each.message_count for each in listed), 0)
+            count = next((summary.message_count for summary in listed), 0)
             activity.show_status(f"Loading {count:,} messages. Then this is sent.")
             await self._switched.wait()
             activity.show_status("")
@@ -330,7 +334,7 @@ class ComposerDrafts:
                 await workspace.replies.submit(draft, parts, submission.session_id, stored)
 
     def _remove(self, submission: Submission) -> None:
-        self._submissions = tuple(each for each in self._submissions if each is not submission)
+        self._submissions = tuple(other for other in self._submissions if other is not submission)
 
     def _is_for_active(self, submission: Submission) -> bool:
         """True if the composer holds the draft of a submission's session."""

@@ -73,10 +73,10 @@ def _block(state: StateBlock, first: int, end: int, silent: bool) -> bool:
         return True
     state.line = min(last + 1, end)
     token = state.push("maths_block", "", 0)
-    token.content = "\n".join(_line(state, at) for at in range(first, state.line))
+    token.content = "\n".join(_line(state, number) for number in range(first, state.line))
     token.map = [first, state.line]
     return True
 
 
-def _line(state: StateBlock, at: int) -> str:
-    return state.src[state.bMarks[at] + state.tShift[at] : state.eMarks[at]]
+def _line(state: StateBlock, number: int) -> str:
+    return state.src[state.bMarks[number] + state.tShift[number] : state.eMarks[number]]

@@ -73,8 +73,8 @@ def format_duration(seconds: float) -> str:
 
 def day_of(entry: Entry) -> str:
     """Return the local day on which the message was written; empty if unknown."""
-    at = _local_time(entry)
-    return f"{at:%A} {at.day} {at:%B %Y}" if at else ""
+    time = _local_time(entry)
+    return f"{time:%A} {time.day} {time:%B %Y}" if time else ""
 
 
 # Header
@@ -161,8 +161,8 @@ def _facts(entry: Entry, timing: Timing, speakers: SpeakerNames) -> list[_Fact]:
     facts += _pace(timing, live=False)
     if entry.seconds is not None:
         facts.append((5, format_duration(entry.seconds)))
-    if at := _local_time(entry):
-        facts.append((6, f"{at:%H:%M}"))
+    if time := _local_time(entry):
+        facts.append((6, f"{time:%H:%M}"))
     return facts
 
 

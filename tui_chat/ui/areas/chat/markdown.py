@@ -354,15 +354,15 @@ def _linked(text: str, styles: StyleNames, link: str = "") -> Iterator[TextRun]:
 
 
 def _with_addresses(text: str, styles: StyleNames, link: str) -> Iterator[TextRun]:
-    at = 0
+    end = 0
     if not link and "://" in text:
         for match in _ADDRESS.finditer(text):
-            if match.start() > at:
-                yield safe_run(text[at : match.start()], *styles)
+            if match.start() > end:
+                yield safe_run(text[end : match.start()], *styles)
             yield safe_run(match.group(), *styles, "link", link=match.group())
-            at = match.end()
-    if at < len(text):
-        yield safe_run(text[at:], *styles, link=link)
+            end = match.end()
+    if end < len(text):
+        yield safe_run(text[end:], *styles, link=link)
 
 
 # Tables
@@ -372,11 +372,11 @@ def table_lines(
     head: Sequence[Cell], rows: Sequence[Sequence[Cell]], aligns: Sequence[Align], width: int
 ) -> list[TextLine]:
     """Lay out a table. If the columns do not fit, each row becomes a list of its cells."""
-    wanted = [
+    natural = [
         max((width_of(row[column]) for row in (head, *rows) if column < len(row)), default=0)
         for column in range(len(head))
     ]
-    columns = _column_widths(wanted, width - len(_COLUMN_GAP) * (len(head) - 1))
+    columns = _column_widths(natural, width - len(_COLUMN_GAP) * (len(head) - 1))
     if columns is None:
         return _as_lists(head, rows, width)
     made = _table_row(head, columns, aligns)
@@ -393,9 +393,9 @@ def table_lines(
     return made
 
 
-def _column_widths(wanted: Sequence[int], room: int) -> list[int] | None:
+def _column_widths(natural: Sequence[int], room: int) -> list[int] | None:
     """Return column widths of at most `room` in all, the widest reduced first; None if too many."""
-    columns = [max(size, 1) for size in wanted]
+    columns = [max(size, 1) for size in natural]
     floor = [min(size, NARROWEST_COLUMN) for size in columns]
     if sum(floor) > room:
         return None

@@ -345,8 +345,10 @@ class MessageArea(Area):
         """Open the session of a subagent; of several, ask which."""
         chosen: str | None = session_ids[0]
         if len(session_ids) > 1:
-            titles = {each.session_id: each.title for each in self.workspace.state.sessions}
-            choices = [(each, titles.get(each, each)) for each in session_ids]
+            titles = {
+                summary.session_id: summary.title for summary in self.workspace.state.sessions
+            }
+            choices = [(id, titles.get(id, id)) for id in session_ids]
             chosen = await ask(self.tui, "Subagents", choices, session_ids[0])
         if chosen:
             await self._open(chosen)

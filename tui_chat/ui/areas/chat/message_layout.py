@@ -285,16 +285,16 @@ class MessageLayout:
 
     def _replace_body(self, first: int) -> None:
         """Replace the parts of the text from `first` on, which are the message's last."""
-        at = self._body_at + first
+        index = self._body_at + first
         new = self._body.parts[first:]
         new_height = sum(part.height for part in new)
-        self.height += new_height - sum(part.height for part in self.parts[at:])
-        self.parts[at:] = new
+        self.height += new_height - sum(part.height for part in self.parts[index:])
+        self.parts[index:] = new
         self._replace(0, self._header())
 
-    def _replace(self, at: int, part: LayoutPart) -> None:
-        self.height += part.height - self.parts[at].height
-        self.parts[at] = part
+    def _replace(self, index: int, part: LayoutPart) -> None:
+        self.height += part.height - self.parts[index].height
+        self.parts[index] = part
 
     def _header(self) -> LayoutPart:
         day, progress = self._neighbors.day, self._progress

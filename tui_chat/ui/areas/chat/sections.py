@@ -120,21 +120,21 @@ class SectionSplitter:
             text = text[:-1]
         if "\r" in text:
             text = text.replace("\r\n", "\n").replace("\r", "␍")
-        at = 0
-        while self._left and (end := text.find("\n", at)) >= 0:
-            line = self._partial + text[at:end]
+        start = 0
+        while self._left and (end := text.find("\n", start)) >= 0:
+            line = self._partial + text[start:end]
             if len(line) > SIZE:
                 line = self._chop(line)
             if not self._left:
-                self._partial, at = line, end
+                self._partial, start = line, end
                 break
             self._take(line)
             self._partial = ""
-            at = end + 1
+            start = end + 1
             self._left -= 1
             if not self._left:
                 self._stop_reading()
-        self._partial += text[at:] if at else text
+        self._partial += text[start:] if start else text
         if self._left and len(self._partial) > SIZE:
             self._partial = self._chop(self._partial)
         if not self._left:

@@ -78,28 +78,28 @@ class MouseSelection:
 
     def press(self, event: events.MouseDown) -> None:
         """Start a selection at the mouse."""
-        at = event.get_content_offset_capture(self._widget)
+        offset = event.get_content_offset_capture(self._widget)
         self._selected = None
-        if event.button != 1 or not 0 <= at.y < len(self._viewport.rows):
+        if event.button != 1 or not 0 <= offset.y < len(self._viewport.rows):
             return
-        again = at == self._pressed_at and event.time - self._pressed_when < CLICK_CHAIN
+        again = offset == self._pressed_at and event.time - self._pressed_when < CLICK_CHAIN
         self._clicks = self._clicks % 3 + 1 if again else 1
-        self._pressed_at, self._pressed_when = at, event.time
+        self._pressed_at, self._pressed_when = offset, event.time
         self._unit = ("character", "word", "line")[self._clicks - 1]
-        self._anchor = self._unit_under(at)
+        self._anchor = self._unit_under(offset)
         if self._unit != "character":
-            self._select_to(at)
+            self._select_to(offset)
         self._widget.capture_mouse()
 
     def drag(self, event: events.MouseMove) -> None:
         """Extend the selection to the mouse; beyond an edge, scroll until the mouse is back."""
         if self._anchor is None:
             return
-        at = event.get_content_offset_capture(self._widget)
-        if at == self._pointer or (self._selected is None and at == self._pressed_at):
+        offset = event.get_content_offset_capture(self._widget)
+        if offset == self._pointer or (self._selected is None and offset == self._pressed_at):
             return
-        self._select_to(at)
-        beyond = at.y < 0 or at.y >= self._viewport.height
+        self._select_to(offset)
+        beyond = offset.y < 0 or offset.y >= self._viewport.height
         if beyond and self._edge_timer is None:
             self._edge_timer = self._widget.set_interval(SCROLL_INTERVAL, self._scroll_at_edge)
         elif not beyond:
@@ -121,23 +121,23 @@ class MouseSelection:
         if self._anchor is not None and self._selected is not None:
             self._select_to(self._pointer)
 
-    def _unit_under(self, at: Offset) -> Span:
+    def _unit_under(self, offset: Offset) -> Span:
         rows = self._viewport.rows
-        y = min(max(at.y, 0), len(rows) - 1)
+        y = min(max(offset.y, 0), len(rows) - 1)
         position, line = rows[y]
         lines = self._layouts(position.block).lines(position.part)
-        column = column_at(line, at.x)
-        if at.y > y:
+        column = column_at(line, offset.x)
+        if offset.y > y:
             column = GUTTER + len(line.text)
-        elif at.y < 0:
+        elif offset.y < 0:
             column = GUTTER
         return unit_at(self._unit, position, column, lines)
 
-    def _select_to(self, at: Offset) -> None:
+    def _select_to(self, offset: Offset) -> None:
         assert self._anchor is not None
-        self._pointer = at
+        self._pointer = offset
         # Selected from the first end of both units to the last, in whichever direction.
-        ends = sorted((*self._anchor, *self._unit_under(at)), key=lambda end: (end.y, end.x))
+        ends = sorted((*self._anchor, *self._unit_under(offset)), key=lambda end: (end.y, end.x))
         self._selected = Selection(ends[0], ends[-1])
         self._widget.screen.selections = {self._widget: self._selected}
 
@@ -173,15 +173,15 @@ def unit_at(unit: Unit, position: LinePosition, column: int, lines: Sequence[Tex
     A line is what the author wrote as one, wrapped or not. `lines` are those of the part.
     """
     row = row_number(position)
-    text, at = lines[position.line].text, column - GUTTER
+    text, index = lines[position.line].text, column - GUTTER
     if unit == "character":
-        end = at + 1
+        end = index + 1
         while end < len(text) and cell_len(text[: end + 1]) == cell_len(text[:end]):
             end += 1
         return Offset(column, row), Offset(min(end, len(text)) + GUTTER, row)
     if unit == "word":
         for word in _WORD.finditer(text):
-            if word.start() <= at < word.end():
+            if word.start() <= index < word.end():
                 return Offset(word.start() + GUTTER, row), Offset(word.end() + GUTTER, row)
         return Offset(column, row), Offset(column, row)
     first = last = position.line

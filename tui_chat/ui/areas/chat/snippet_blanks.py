@@ -55,9 +55,9 @@ class SnippetBlanks:
         first = self.index((row, 0))
         last = first + len(self._editor.document[row])
         return [
-            (max(each.start, first) - first, min(each.end, last) - first)
-            for each in self._blanks
-            if each.start < last and first < each.end
+            (max(blank.start, first) - first, min(blank.end, last) - first)
+            for blank in self._blanks
+            if blank.start < last and first < blank.end
         ]
 
     def index(self, location: Location) -> int:
@@ -126,8 +126,8 @@ class SnippetBlanks:
             self.clear()
 
     def _choose(self, blank: PlacedBlank, step: int) -> None:
-        now = self._text(blank)
-        index = blank.choices.index(now) + step if now in blank.choices else 0
+        current = self._text(blank)
+        index = blank.choices.index(current) + step if current in blank.choices else 0
         chosen = blank.choices[index % len(blank.choices)]
         self._editor.replace(chosen, self._location(blank.start), self._location(blank.end))
         self._select(blank)
@@ -160,15 +160,15 @@ class SnippetBlanks:
         """Move the blanks with an edit; return the one that it was in, which may be given."""
         by = length - (end - start)
         kept: list[PlacedBlank] = []
-        for each in self._blanks:
-            if blank is each or (blank is None and each.start <= start and end <= each.end):
-                each.end += by
-                blank = each
-            elif end <= each.start:
-                each.start, each.end = each.start + by, each.end + by
-            elif start < each.end:
+        for other in self._blanks:
+            if blank is other or (blank is None and other.start <= start and end <= other.end):
+                other.end += by
+                blank = other
+            elif end <= other.start:
+                other.start, other.end = other.start + by, other.end + by
+            elif start < other.end:
                 continue
-            kept.append(each)
+            kept.append(other)
         self._blanks = kept
         if start < self._end or blank is not None:
             self._end += by

@@ -53,14 +53,14 @@ def without_marks(text: str) -> str:
 
 def split_marks(text: str, styles: StyleNames) -> Iterator[str | TextRun]:
     """Yield the pieces of a text: strings, and runs for the marks between them."""
-    at = 0
+    end = 0
     for match in _MARK.finditer(text):
-        if match.start() > at:
-            yield text[at : match.start()]
+        if match.start() > end:
+            yield text[end : match.start()]
         yield TextRun(f"[{ord(match[1]) - _FIRST}]", (*styles, _STYLE))
-        at = match.end()
-    if at < len(text):
-        yield text[at:]
+        end = match.end()
+    if end < len(text):
+        yield text[end:]
 
 
 def linked_marks(lines: list[TextLine], sources: Sequence[Source]) -> list[TextLine]:
@@ -85,7 +85,7 @@ def sources_label(references: References, width: int, *, is_open: bool) -> str:
     count = len(references.sources)
     if is_open:
         return f"{count} sources"
-    hosts = dict.fromkeys(each.host or each.label for each in references.sources)
+    hosts = dict.fromkeys(source.host or source.label for source in references.sources)
     return clipped(f"{count} sources: {', '.join(islice(hosts, 20))}", width)
 
 
@@ -116,6 +116,6 @@ def failure_lines(references: References, width: int) -> list[TextLine]:
     """Lay out the searches that failed."""
     lines: list[TextLine] = []
     for failure in references.failures:
-        found = wrap((safe_run(failure, "warning"),), width - 2)
-        lines += indented(found, (TextRun("! ", ("warning",)),), (TextRun("  "),))
+        wrapped = wrap((safe_run(failure, "warning"),), width - 2)
+        lines += indented(wrapped, (TextRun("! ", ("warning",)),), (TextRun("  "),))
     return [BLANK, *lines] if lines else []

@@ -238,14 +238,14 @@ class AttachmentLine(OnePassWidget):
         """Return the chips that fit, each with its first column."""
         room = self.content_size.width
         chips: list[tuple[int, str]] = []
-        at = 0
+        column = 0
         for label in self._labels:
             chip = f" {clipped(label, max(room - 5, 1))} {_REMOVE} "
             width = cell_len(chip)
-            if chips and at + width > room - 5:
+            if chips and column + width > room - 5:
                 break
-            chips.append((at, chip))
-            at += width + 1
+            chips.append((column, chip))
+            column += width + 1
         return chips
 
     def render(self) -> Content:

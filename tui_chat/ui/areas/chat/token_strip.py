@@ -169,9 +169,9 @@ class TokenStrip(Widget):
     def show_cursor(self, index: int | None) -> None:
         """Highlight the turn of a message."""
         before, self._cursor = self._row_under(self._cursor), index
-        now = self._row_under(index)
-        if now != before:
-            rows = [Region(0, row, WIDTH, 1) for row in (before, now) if row is not None]
+        after = self._row_under(index)
+        if after != before:
+            rows = [Region(0, row, WIDTH, 1) for row in (before, after) if row is not None]
             self.refresh(*rows)
 
     def notify_style_update(self) -> None:

@@ -38,10 +38,10 @@ class ToolCallArea(Area):
         waiting = [call for call in calls if not call.is_running]
         if self.context.read_only:
             waiting = []
-        asked = next(iter(waiting), None)
-        command = asked.tool.command if asked is not None and asked.tool is not None else ()
+        first = next(iter(waiting), None)
+        command = first.tool.command if first is not None and first.tool is not None else ()
         self._pane.tool_question.show(
-            None if asked is None else WaitingCall(asked.entry_id, asked.call, command),
+            None if first is None else WaitingCall(first.entry_id, first.call, command),
             len(calls) - len(waiting) + 1,
             len(calls),
         )

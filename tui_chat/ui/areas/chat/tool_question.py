@@ -308,7 +308,7 @@ class OptionLines(Widget):
     def _lines(self, width: int) -> list[Text]:
         lines: list[list[Text]] = [[]]
         for chunk in self._chunks:
-            if lines[-1] and sum(each.cell_len + 3 for each in lines[-1]) + chunk.cell_len > width:
+            if lines[-1] and sum(part.cell_len + 3 for part in lines[-1]) + chunk.cell_len > width:
                 lines.append([])
             lines[-1].append(chunk)
         return [Text("   ").join(line) for line in lines]

@@ -389,12 +389,12 @@ class Transcript(BlockView[TextLine]):
 
     def report_cursor(self) -> None:
         """Post `CursorMoved` if the cursor came to another message while this has the focus."""
-        now = self._id_under_cursor()
-        if now != self._reported_cursor:
-            self._reported_cursor = now
-            if now:
+        entry_id = self._id_under_cursor()
+        if entry_id != self._reported_cursor:
+            self._reported_cursor = entry_id
+            if entry_id:
                 self._highlighted = ""  # a bar now marks the cursor and nothing else
-                self.post_message(self.CursorMoved(now))
+                self.post_message(self.CursorMoved(entry_id))
 
     def repost_cursor(self) -> None:
         """Post `CursorMoved` again, for a receiver that has another request to point into."""

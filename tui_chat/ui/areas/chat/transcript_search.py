@@ -177,11 +177,11 @@ class TranscriptSearch:
         """Go to the next hit (1) or the previous one (-1), around the ends."""
         if not self.count:
             return None
-        at = self.current or (LinePosition(0, 0, -1), 0)
-        here = self._hits(at[0].block)
-        rest = [hit for hit in here if (hit > at if direction > 0 else hit < at)]
+        hit_before = self.current or (LinePosition(0, 0, -1), 0)
+        here = self._hits(hit_before[0].block)
+        rest = [hit for hit in here if (hit > hit_before if direction > 0 else hit < hit_before)]
         if not rest:
-            others = self._messages_from(at[0].block, direction)
+            others = self._messages_from(hit_before[0].block, direction)
             rest = next((hits for message in others if (hits := self._hits(message))), here)
         if rest:
             self.current = rest[0] if direction > 0 else rest[-1]
@@ -202,9 +202,9 @@ class TranscriptSearch:
 
     def fold_at(self, position: LinePosition) -> str | None:
         """Return the key of what is folded at a line."""
-        at = (position.part, position.line)
+        place = (position.part, position.line)
         folded = self._layouts(position.block).folded
-        return next((fold.key for fold in folded if (fold.part, fold.line) == at), None)
+        return next((fold.key for fold in folded if (fold.part, fold.line) == place), None)
 
     def _hits(self, message: int) -> list[Hit]:
         if not 0 <= message < len(self._layouts.entries) or self._pattern is None:
@@ -243,10 +243,10 @@ class TranscriptSearch:
 
 def word_pattern(words: Iterable[str]) -> re.Pattern[str] | None:
     """Return a pattern of any of the words in lower case, the longest first; None for no words."""
-    wanted = sorted({word.lower() for word in words if word.strip()}, key=len, reverse=True)
-    if not wanted:
+    by_length = sorted({word.lower() for word in words if word.strip()}, key=len, reverse=True)
+    if not by_length:
         return None
-    return re.compile("|".join(r"\s+".join(map(re.escape, word.split())) for word in wanted))
+    return re.compile("|".join(r"\s+".join(map(re.escape, word.split())) for word in by_length))
 
 
 def count_hits(pattern: re.Pattern[str], text: str) -> int:

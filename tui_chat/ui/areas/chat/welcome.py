@@ -29,12 +29,12 @@ _BULLET, _BULLET_MARGIN = TextRun("• ", ("list-mark",)), TextRun("  ")
 
 def keys_found(endpoints: Sequence[Endpoint], environ: Mapping[str, str]) -> tuple[Endpoint, ...]:
     """Return an endpoint for each key that the environment has."""
-    found: dict[str, Endpoint] = {}
+    by_variable: dict[str, Endpoint] = {}
     for endpoint in endpoints:
         kind, _, name = endpoint.key.partition(":")
         if kind == "env" and environ.get(name) and endpoint.models:
-            found.setdefault(name, endpoint)
-    return tuple(found.values())[:MAX_KEYS]
+            by_variable.setdefault(name, endpoint)
+    return tuple(by_variable.values())[:MAX_KEYS]
 
 
 def welcome(
@@ -92,15 +92,15 @@ def welcome_lines(source: str, width: int) -> list[TextLine]:
 
 def _runs(line: str, styles: StyleNames = ()) -> list[TextRun]:
     runs: list[TextRun] = []
-    at = 0
+    end = 0
     for match in _STYLED.finditer(line):
-        if match.start() > at:
-            runs.append(safe_run(line[at : match.start()], *styles))
+        if match.start() > end:
+            runs.append(safe_run(line[end : match.start()], *styles))
         kind = match.lastgroup or ""
         runs.append(safe_run(match[kind], *styles, kind))
-        at = match.end()
-    if at < len(line):
-        runs.append(safe_run(line[at:], *styles))
+        end = match.end()
+    if end < len(line):
+        runs.append(safe_run(line[end:], *styles))
     return runs
 
 

@@ -107,15 +107,15 @@ class DrawnLine:
     def __init__(self, pieces: tuple[LinePiece, ...], depth: int) -> None:
         runs: list[DrawnRun] = []
         texts: list[str] = []
-        at = 0
+        start = 0
         self.head = 0
         for piece in pieces:
             for text, marks in exact_runs(piece.text):
                 texts.append(text)
-                runs.append(DrawnRun(at, at + len(text), piece, marks))
-                at += len(text)
+                runs.append(DrawnRun(start, start + len(text), piece, marks))
+                start += len(text)
             if piece.text == ": " and runs[0].piece.is_key and not self.head:
-                self.head = at
+                self.head = start
         self.text = "".join(texts)
         """Without indent."""
         self.runs = runs

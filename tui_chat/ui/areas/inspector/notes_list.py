@@ -97,8 +97,8 @@ class NotesList(Vertical, OnePassWidget):
     def _settle(self) -> None:
         notes = self._header.notes
         serious = any(note.level is not Level.INFO for note in notes)
-        wanted = (serious and self._room) if self._wanted is None else self._wanted
-        self.expanded = bool(notes) and wanted
+        is_expanded = (serious and self._room) if self._wanted is None else self._wanted
+        self.expanded = bool(notes) and is_expanded
         self._header.expanded = self.expanded
         self._rows.display = self.expanded
 
@@ -282,8 +282,8 @@ class NoteRows(RowList):
         if before in self._rows:
             self.cursor = self._rows.index(before)
         elif before is not None:
-            at = (n for n, row in enumerate(self._rows) if _key(row.note) == _key(before.note))
-            self.cursor = next(at, 0)
+            numbers = (n for n, row in enumerate(self._rows) if _key(row.note) == _key(before.note))
+            self.cursor = next(numbers, 0)
         self._lay_out()
 
     def _rows_of(self, group: Sequence[Note]) -> Iterator[_NoteRow]:
@@ -358,6 +358,6 @@ class NoteRows(RowList):
             self.post_message(NotesList.NoteSelected(row.note))
             return
         self._unfolded ^= {row.group}
-        at = self.cursor
+        row_number = self.cursor
         self._set_rows(row)
-        self.set_cursor(at)
+        self.set_cursor(row_number)

@@ -262,9 +262,9 @@ def _wrapped(text: str, width: int, lines: int) -> list[str]:
     """Wrap a sentence to at most so many lines; the last is cut."""
     text = sanitize(text, "exact")
     room = max(width, LEAST)
-    at = [0, *breaks(text, room, room)][:lines]
-    rows = [text[start:end].rstrip() for start, end in pairwise(at)]
-    return [*rows, cut(text[at[-1] :], width)] if at else []
+    starts = [0, *breaks(text, room, room)][:lines]
+    rows = [text[start:end].rstrip() for start, end in pairwise(starts)]
+    return [*rows, cut(text[starts[-1] :], width)] if starts else []
 
 
 def origin_phrase(under: CursorTarget) -> str:

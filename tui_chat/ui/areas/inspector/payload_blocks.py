@@ -276,12 +276,12 @@ def _same_child(old: PayloadBlock, new: PayloadBlock, index: int) -> bool:
     """Return True if a child is equal in both: a system prompt is built for every request, and
     seldom changes.
     """
-    was, now = old.children[index], new.children[index]
-    if was is not None and now is not None:
-        return was is now or (
-            _opens_alike(was, now)
-            and len(was.children) == len(now.children)
-            and all(_same_child(was, now, below) for below in range(now.taken, len(now.children)))
+    was, after = old.children[index], new.children[index]
+    if was is not None and after is not None:
+        return was is after or (
+            _opens_alike(was, after)
+            and len(was.children) == len(after.children)
+            and all(_same_child(was, after, n) for n in range(after.taken, len(after.children)))
         )
     was_key, before = item_of(old.node, index)
     key, node = item_of(new.node, index)

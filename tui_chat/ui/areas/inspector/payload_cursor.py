@@ -77,8 +77,12 @@ class BodyCursor:
             index = steps[1].index + step
             if isinstance(array, Arr) and 0 <= index < len(array.items):
                 return _row_of_names(layout, steps[0].key or "", str(index))
-        if isinstance(root, Obj) and steps and 0 <= (at := steps[0].index + step) < len(root.items):
-            key, value = root.items[at]
+        if (
+            isinstance(root, Obj)
+            and steps
+            and 0 <= (place := steps[0].index + step) < len(root.items)
+        ):
+            key, value = root.items[place]
             if isinstance(value, Arr) and value.items:
                 index = 0 if step > 0 else len(value.items) - 1
                 return _row_of_names(layout, key, str(index))

@@ -64,14 +64,14 @@ def leaves_in(
     """Yield what `leaves` yields, of some children of the block."""
     hidden = hidden or block.folded
     for index in indexes:
-        at = row if hidden else row + block.starts[index]
+        child_row = row if hidden else row + block.starts[index]
         below = block.children[index]
         if below is not None:
-            yield from leaves(below, at, bit, after, backwards, hidden)
+            yield from leaves(below, child_row, bit, after, backwards, hidden)
             continue
         _, child = item_of(block.node, index)
-        if at > after and isinstance(child, Str | Lit) and bits_of(child) & bit:
-            yield at, child
+        if child_row > after and isinstance(child, Str | Lit) and bits_of(child) & bit:
+            yield child_row, child
 
 
 def values(
@@ -83,13 +83,13 @@ def values(
     hidden = hidden or block.folded
     first = 0 if hidden else max(bisect_right(block.starts, after - row) - 1, 0)
     for index in range(first, len(block.children)):
-        at = row if hidden else row + block.starts[index]
+        child_row = row if hidden else row + block.starts[index]
         below = block.children[index]
         key, child = item_of(block.node, index)
-        if at > after:
-            yield at, key, child if isinstance(child, Str | Lit) else None
+        if child_row > after:
+            yield child_row, key, child if isinstance(child, Str | Lit) else None
         if below is not None:
-            yield from values(below, at, after, hidden)
+            yield from values(below, child_row, after, hidden)
 
 
 def at_depth(block: PayloadBlock, depth: int) -> Iterator[PayloadBlock]:
@@ -257,9 +257,9 @@ class PayloadLayout:
     def fold(self, row: int) -> int | None:
         """Fold or unfold the container of a row; return its first row, None if nothing folds."""
         above: list[tuple[PayloadBlock, int]] = []
-        block, at = self.root, 0
+        block, first_row = self.root, 0
         while block is not None:
-            inside = row - at
+            inside = row - first_row
             if inside < block.opening or inside == block.rows - 1:
                 break
             index = bisect_right(block.starts, inside) - 1
@@ -267,7 +267,7 @@ class PayloadLayout:
             if below is None:
                 break
             above.append((block, index))
-            at += block.starts[index]
+            first_row += block.starts[index]
             block = below
         if block is None or not above:  # the body itself stays open
             return None
@@ -276,7 +276,7 @@ class PayloadLayout:
         for around, index in above:
             around.grow(index, block.rows - before)
         self.rows = self.root.rows if self.root else self.rows
-        return at
+        return first_row
 
     def unfold_to(self, pointer: str) -> None:
         """Unfold everything that hides the node of a JSON pointer."""

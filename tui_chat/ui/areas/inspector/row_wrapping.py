@@ -129,37 +129,40 @@ def breaks(text: str, first: int, rest: int, head: int = 0) -> list[int]:
     while ends and len(text) - ends[-1] <= 2:  # the closing quote and comma stay with it
         ends.pop()
     breaks: list[int] = []
-    at, room = 0, first
+    start, room = 0, first
     space_near = _last_space(max(rest // 2, 1), rest).match
     for end in (*ends, len(text)):
-        while not (narrow and end - at <= room):
-            if narrow and at >= head and room == rest and (row := space_near(text, at, at + rest)):
+        while not (narrow and end - start <= room):
+            is_plain = narrow and start >= head and room == rest
+            if is_plain and (row := space_near(text, start, start + rest)):
                 cut = row.end()  # nearly every row of prose; the general case is below
-            elif (cut := _row_end(text, at, end, room, narrow, head)) >= end:
+            elif (cut := _row_end(text, start, end, room, narrow, head)) >= end:
                 break
             breaks.append(cut)
-            at, room = cut, rest
+            start, room = cut, rest
         if end < len(text):
             breaks.append(end)
-            at, room = end, rest
+            start, room = end, rest
     return breaks
 
 
-def _row_end(text: str, at: int, end: int, room: int, narrow: bool, head: int) -> int:
-    """Return where the row that begins at `at` ends, at most at `end`."""
-    full = min(end, at + room)
+def _row_end(text: str, row_start: int, end: int, room: int, narrow: bool, head: int) -> int:
+    """Return where the row that begins at `row_start` ends, at most at `end`."""
+    full = min(end, row_start + room)
     is_plain = narrow or (
-        _NARROW.match(text, at, full).end() == full  # type: ignore[union-attr]  # it matches the empty string
+        _NARROW.match(text, row_start, full).end() == full  # type: ignore[union-attr]  # it matches the empty string
         and not (full < end and text[full] in _INSIDE_EMOJI)
     )
     if is_plain:
-        if end - at <= room:
+        if end - row_start <= room:
             return end
-        least = max(room // 2, head + 1 - at)
-        if least < room and (space := _last_space(least, room).match(text, at, at + room)):
+        least = max(room // 2, head + 1 - row_start)
+        if least < room and (
+            space := _last_space(least, room).match(text, row_start, row_start + room)
+        ):
             return space.end()
-        return _before_escape(text, at, at + room)
-    return _wide_row_end(text, at, end, room, head)
+        return _before_escape(text, row_start, row_start + room)
+    return _wide_row_end(text, row_start, end, room, head)
 
 
 @lru_cache(512)
@@ -173,11 +176,11 @@ def _all_wide(count: int) -> re.Pattern[str]:
     return re.compile(f"{_WIDE}{{{count}}}")
 
 
-def _wide_row_end(text: str, at: int, end: int, room: int, head: int) -> int:
-    if full := _all_wide(room // 2).match(text, at, end):
+def _wide_row_end(text: str, row_start: int, end: int, room: int, head: int) -> int:
+    if full := _all_wide(room // 2).match(text, row_start, end):
         return full.end()
     used = space = 0
-    cut, limit = at, min(end, at + 8 * room)
+    cut, limit = row_start, min(end, row_start + 8 * room)
     while cut < limit:
         width, after = cells_of(text[cut]), cut + 1
         if (
@@ -194,18 +197,18 @@ def _wide_row_end(text: str, at: int, end: int, room: int, head: int) -> int:
             space = cut
     if cut == end or cells_of(text[cut]) > 1 or cells_of(text[cut - 1]) > 1:
         return cut
-    return space or _before_escape(text, at, cut)
+    return space or _before_escape(text, row_start, cut)
 
 
-def _before_escape(text: str, at: int, cut: int) -> int:
-    """Move a cut that would split an escape before it. `at` lies between escapes."""
-    last = text.rfind("\\", max(at, cut - LEAST), cut)
+def _before_escape(text: str, row_start: int, cut: int) -> int:
+    """Move a cut that would split an escape before it. `row_start` lies between escapes."""
+    last = text.rfind("\\", max(row_start, cut - LEAST), cut)
     if last < 0:
         return cut
     start = last
-    while start > at and text[start - 1] == "\\":
+    while start > row_start and text[start - 1] == "\\":
         start -= 1
     if (last - start) % 2:  # the last backslash is the second half of an escaped one
         return cut
     escape = ESCAPE.match(text, last)
-    return last if escape is not None and escape.end() > cut and last > at else cut
+    return last if escape is not None and escape.end() > cut and last > row_start else cut

@@ -126,13 +126,13 @@ class ViewTabs(OnePassWidget):
         parts: list[tuple[str, str]] = []
         for view, text in self._labels():
             style = "bold reverse" if view.name == self.active else "$foreground 72%"
-            at = text.lower().find(view.key.lower())
+            key_index = text.lower().find(view.key.lower())
             pieces = [(text, style)]
-            if at >= 0:
+            if key_index >= 0:
                 pieces = [
-                    (text[:at], style),
-                    (text[at], f"{style} underline"),
-                    (text[at + 1 :], style),
+                    (text[:key_index], style),
+                    (text[key_index], f"{style} underline"),
+                    (text[key_index + 1 :], style),
                 ]
             parts += [piece for piece in pieces if piece[0]]
             parts.append((" ", ""))

@@ -53,8 +53,8 @@ class WorkspaceSearch:
     ) -> None:
         """`writers` are the endpoints and models that replied to stored messages."""
         self._workspace = workspace
-        known = _known_names(workspace, list(writers))
-        self.screen = SearchScreen(known, now, self._request_answer, self._request_preview, typed)
+        names = _known_names(workspace, list(writers))
+        self.screen = SearchScreen(names, now, self._request_answer, self._request_preview, typed)
 
     def _request_answer(self, query: Query) -> None:
         self._run(self._search(query), "search")
@@ -84,11 +84,11 @@ class WorkspaceSearch:
         """Look through the files that were not read yet, and show what is found meanwhile."""
         read = 0
 
-        def progress(done: int, total: int, found: int) -> bool:
+        def progress(done: int, total: int, hits: int) -> bool:
             nonlocal read
             self.screen.show_progress(f"{done:,} of {total:,} files" if done < total else "")
-            if found > read:
-                read = found
+            if hits > read:
+                read = hits
                 self._run(self._answer_again(query), "search-again", exclusive=True)
             return self.screen.is_attached and self.screen.wants(query)
 

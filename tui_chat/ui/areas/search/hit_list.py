@@ -170,7 +170,7 @@ class HitPreview(LineView, can_focus=False):
         width = self.scrollable_content_region.width - 2
         hit = self._hit
         self._lines = []
-        at = 0
+        hit_line = 0
         if hit is not None and width > 8:
             pattern = words_pattern(hit)
             for entry in self._entries:
@@ -181,14 +181,14 @@ class HitPreview(LineView, can_focus=False):
                     if hit.place in PLACES:
                         who += f" · {PLACES[hit.place]}"
                     lines, first = self._hit_lines(_text_at(message, hit.place), pattern, width)
-                    at = len(self._lines) + 1 + first
+                    hit_line = len(self._lines) + 1 + first
                 else:
                     quiet = self.palette("quiet")
                     begin = message.content[: width * _NEIGHBOR_LINES * 2]
                     lines = wrapped(marked(begin, (), quiet, quiet), width, most=_NEIGHBOR_LINES)
                 self._lines += [[Segment(who, style)], *lines, []]
         self.set_extent(len(self._lines))
-        self.scroll_to(y=max(at - _LINES_ABOVE_MARK, 0))
+        self.scroll_to(y=max(hit_line - _LINES_ABOVE_MARK, 0))
         self.refresh_changed()
 
     def _hit_lines(
@@ -252,14 +252,14 @@ Piece = tuple[str, Style]
 def marked(text: str, marks: Iterable[tuple[int, int]], plain: Style, mark: Style) -> list[Piece]:
     """Return a text in pieces; those in `marks` (start, end) have the style `mark`."""
     pieces: list[Piece] = []
-    at = 0
+    end_before = 0
     for begin, end in marks:
-        if not at <= begin < end <= len(text):
+        if not end_before <= begin < end <= len(text):
             continue
-        pieces.append((sanitize(text[at:begin]), plain))
+        pieces.append((sanitize(text[end_before:begin]), plain))
         pieces.append((sanitize(text[begin:end]), mark))
-        at = end
-    pieces.append((sanitize(text[at:]), plain))
+        end_before = end
+    pieces.append((sanitize(text[end_before:]), plain))
     return [piece for piece in pieces if piece[0]]
 
 
@@ -295,14 +295,14 @@ def _split(pieces: Iterable[Piece]) -> Iterable[Piece]:
     """Split pieces after each space, and wide text after each character."""
     for text, style in pieces:
         begin = 0
-        for at, char in enumerate(text):
+        for index, char in enumerate(text):
             if char == "\n":
-                if at > begin:
-                    yield text[begin:at], style
+                if index > begin:
+                    yield text[begin:index], style
                 yield "\n", style
-                begin = at + 1
+                begin = index + 1
             elif char in " \t" or char > "\u2e7f":
-                yield text[begin : at + 1].replace("\t", "  "), style
-                begin = at + 1
+                yield text[begin : index + 1].replace("\t", "  "), style
+                begin = index + 1
         if begin < len(text):
             yield text[begin:], style

@@ -74,7 +74,7 @@ class ParsedQuery:
     """Why filters were ignored, a sentence each."""
 
 
-def parse_query(typed: str, known: KnownNames, now: float, order: SortOrder) -> ParsedQuery:
+def parse_query(typed: str, names: KnownNames, now: float, order: SortOrder) -> ParsedQuery:
     """Parse a text; `now` is in seconds since the epoch."""
     query = Query("", order=order)
     faults: list[str] = []
@@ -89,38 +89,38 @@ def parse_query(typed: str, known: KnownNames, now: float, order: SortOrder) -> 
         if not value:
             continue
         try:
-            query = _filtered(query, name, value, known, now)
+            query = _filtered(query, name, value, names, now)
         except ValueError as fault:
             faults.append(str(fault))
     words.append(typed[at:])
     return ParsedQuery(replace(query, text=" ".join(" ".join(words).split())), tuple(faults))
 
 
-def _filtered(query: Query, name: str, value: str, known: KnownNames, now: float) -> Query:
+def _filtered(query: Query, name: str, value: str, names: KnownNames, now: float) -> Query:
     match name:
         case "role":
-            return replace(query, role_name=_one_of(name, value, known.role))
+            return replace(query, role_name=_one_of(name, value, names.role))
         case "model":
-            return replace(query, model=_one_of(name, value, known.model))
+            return replace(query, model=_one_of(name, value, names.model))
         case "endpoint":
-            return replace(query, endpoint=_one_of(name, value, known.endpoint))
+            return replace(query, endpoint=_one_of(name, value, names.endpoint))
         case "tag":
-            return replace(query, tag=_one_of(name, value.removeprefix("#"), known.tag))
+            return replace(query, tag=_one_of(name, value.removeprefix("#"), names.tag))
         case "from":
-            wanted = next((w for w in _WRITERS if w.startswith(value.lower())), None)
-            if wanted is None:
+            writer = next((w for w in _WRITERS if w.startswith(value.lower())), None)
+            if writer is None:
                 raise ValueError("from: is user, assistant, tool or system.")
-            return replace(query, message_role=_WRITERS[wanted])
+            return replace(query, message_role=_WRITERS[writer])
         case "after":
             return replace(query, since=_day(name, value, now))
         case _:
             return replace(query, until=_day(name, value, now))
 
 
-def _one_of(name: str, value: str, known: tuple[str, ...]) -> str:
-    wanted = value.casefold()
-    exact = [each for each in known if each.casefold() == wanted]
-    fitting = exact or [each for each in known if wanted in each.casefold()]
+def _one_of(name: str, value: str, names: tuple[str, ...]) -> str:
+    folded = value.casefold()
+    exact = [each for each in names if each.casefold() == folded]
+    fitting = exact or [each for each in names if folded in each.casefold()]
     if len(fitting) == 1:
         return fitting[0]
     if not fitting:
@@ -154,7 +154,7 @@ def _back(today: datetime, days: int) -> float:
     return day.astimezone().timestamp()
 
 
-def complete_filter(typed: str, known: KnownNames) -> str:
+def complete_filter(typed: str, known_names: KnownNames) -> str:
     """Return the text with its last word completed, if it begins a filter or a value."""
     begun, _, last = typed.rpartition(" ") if '"' not in typed else _last_quoted(typed)
     name, colon, value = last.partition(":")
@@ -165,7 +165,7 @@ def complete_filter(typed: str, known: KnownNames) -> str:
         )
         return typed if filter_name is None else f"{begun}{space}{filter_name}:"
     value = value.strip('"').casefold()
-    names = known.names(name.lower())
+    names = known_names.names(name.lower())
     fitting = [each for each in names if each.casefold().startswith(value)]
     fitting += [each for each in names if value in each.casefold()]
     if not fitting:

@@ -108,7 +108,7 @@ class SearchScreen(ModalScreen[Hit | None]):
 
     def __init__(
         self,
-        known: KnownNames,
+        names: KnownNames,
         now: float,
         request_answer: Callable[[Query], object],
         request_preview: Callable[[Hit], object],
@@ -117,7 +117,7 @@ class SearchScreen(ModalScreen[Hit | None]):
         """`now` is the time in seconds since the epoch, and `typed` the text to begin with."""
         super().__init__()
         self._request_answer, self._request_preview = request_answer, request_preview
-        self._known = known
+        self._known = names
         self._now = now
         self._input = Input(typed, placeholder="words, or filters such as from:user after:7d")
         self._state = Static("", classes="search--state", markup=False)

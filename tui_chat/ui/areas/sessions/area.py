@@ -158,11 +158,11 @@ class SessionsArea(Area):
             title = "New session: choose role" if has_begun else "Choose role"
             return await ask_role(self.tui, workspace, title)
         roles = workspace.state.roles
-        wanted = name.casefold()
-        role = next((each for each in roles if each.name.casefold() == wanted), None)
+        folded = name.casefold()
+        role = next((candidate for candidate in roles if candidate.name.casefold() == folded), None)
         if role is None:
-            known = ", ".join(each.name for each in roles)
-            error = InputError(f"There is no role “{name}”.", advice=f"Available: {known}.")
+            available = ", ".join(candidate.name for candidate in roles)
+            error = InputError(f"There is no role “{name}”.", advice=f"Available: {available}.")
             self.show_error(error)
         return None if role is None else role.role_id
 
@@ -231,9 +231,9 @@ class SessionsArea(Area):
         """Return an endpoint and a model; None, with the error shown, if there is none."""
         state = workspace.state
         endpoints = {endpoint.name: endpoint for endpoint in state.config.endpoints}
-        at, _, model = name.partition("/")
-        if model and at in endpoints:
-            return at, model
+        endpoint_name, _, model = name.partition("/")
+        if model and endpoint_name in endpoints:
+            return endpoint_name, model
         if name in endpoints:
             if not endpoints[name].models:
                 advice = f"Name one: {name}/MODEL."
@@ -344,7 +344,9 @@ class SessionsArea(Area):
         sessions = self.pane.take_targets()
         if not sessions:
             return
-        folders = sorted({each.folder for each in self.workspace.state.sessions if each.folder})
+        folders = sorted(
+            {session.folder for session in self.workspace.state.sessions if session.folder}
+        )
         choices = [(name, name) for name in folders]
         choices += [("", "No folder"), (_NEW_FOLDER, "+ New folder")]
         folder = await ask(

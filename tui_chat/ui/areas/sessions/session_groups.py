@@ -139,12 +139,12 @@ def _spans(now: float) -> tuple[list[float], list[str]]:
         month = _midnight((month - timedelta(days=1)).timestamp()).replace(day=1)
     year = spans[-1][0].year
     spans += [(_midnight_of_year(year - n), str(year - n)) for n in range(_YEARS)]
-    known: dict[float, str] = {}
+    title_by_start: dict[float, str] = {}
     for start, title in spans:
-        if all(start.timestamp() < other for other in known):
-            known[start.timestamp()] = title
-    ascending = sorted(known)
-    return ascending, ["Earlier", *(known[start] for start in ascending)]
+        if all(start.timestamp() < other for other in title_by_start):
+            title_by_start[start.timestamp()] = title
+    ascending = sorted(title_by_start)
+    return ascending, ["Earlier", *(title_by_start[start] for start in ascending)]
 
 
 def _back(day: datetime, days: int) -> datetime:

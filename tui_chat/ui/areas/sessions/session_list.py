@@ -180,9 +180,9 @@ class SessionList(Vertical, OnePassWidget):
 
     def _show_rows(self) -> None:
         typed = " ".join(self.filter.value.split())
-        wanted = (self._find, typed, self.grouping, day_of(self._now))
-        if wanted != self._grouped_for:
-            self._grouped_for = wanted
+        basis = (self._find, typed, self.grouping, day_of(self._now))
+        if basis != self._grouped_for:
+            self._grouped_for = basis
             self._groups = grouped(self._matching(typed), self.grouping, self._now)
         self.rows.show(
             self._groups,

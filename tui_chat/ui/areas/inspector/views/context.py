@@ -186,8 +186,8 @@ class ContextView(RowsView):
         was = self.rows[self.cursor].origin if self.cursor < len(self.rows) else None
         super().rebuild()
         if self._built_for and self._wanted is not None:
-            wanted, self._wanted = self._wanted, None
-            self.reveal(wanted)
+            origin_to_reveal, self._wanted = self._wanted, None
+            self.reveal(origin_to_reveal)
             return
         if was is not None and not self._at_end and self.cursor < len(self.rows):
             for number in _outward(self.cursor, len(self.rows)):
@@ -207,9 +207,9 @@ class ContextView(RowsView):
             self._open ^= {_key(row.origin)}
         else:
             return False
-        at, self._at_end = self.cursor, False
+        row_number, self._at_end = self.cursor, False
         self.rebuild()
-        self.set_cursor(at)
+        self.set_cursor(row_number)
         return True
 
     def build(self, width: int) -> ViewRows:
@@ -271,15 +271,15 @@ class ContextView(RowsView):
         self, turns: Sequence[Turn], tokens: Sequence[int], zone: range, width: int
     ) -> Iterator[Part]:
         """Yield the turns of a zone: rows made when visible, around the unfolded ones."""
-        at = zone.start
+        start = zone.start
         if self._open:
             for index in zone:
                 if _key(turns[index].origin) in self._open:
-                    yield self._folded(turns, tokens, at, index + 1, width)
+                    yield self._folded(turns, tokens, start, index + 1, width)
                     cost = tokens[index] if turns[index].origin.kind is OriginKind.HISTORY else None
                     yield made_rows(_unfolded(turns[index], cost, width))
-                    at = index + 1
-        yield self._folded(turns, tokens, at, zone.stop, width)
+                    start = index + 1
+        yield self._folded(turns, tokens, start, zone.stop, width)
 
     def _folded(
         self, turns: Sequence[Turn], tokens: Sequence[int], start: int, stop: int, width: int

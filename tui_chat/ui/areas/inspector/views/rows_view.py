@@ -82,7 +82,7 @@ class ViewRows(Sequence[ViewRow]):
     def __getitem__(self, index: slice) -> Sequence[ViewRow]: ...
     def __getitem__(self, index: int | slice) -> ViewRow | Sequence[ViewRow]:
         if isinstance(index, slice):
-            return [self[at] for at in range(*index.indices(self._length))]
+            return [self[number] for number in range(*index.indices(self._length))]
         if not 0 <= index < self._length:
             raise IndexError(index)
         part = bisect_right(self._starts, index) - 1

@@ -68,11 +68,11 @@ def _in_protocols(
     composed: Composed, reports: tuple[SettingReport, ...], in_protocol: InProtocol | None
 ) -> Everywhere:
     """Return the reports of a request in its protocol, and then in the others."""
-    others = [each for each in Protocol if each is not composed.protocol]
+    others = [protocol for protocol in Protocol if protocol is not composed.protocol]
     reports_by_protocol = [(composed.protocol, reports)]
     if in_protocol is not None:
         reports_by_protocol += [
-            (each, report_settings(in_protocol(composed, each))) for each in others
+            (protocol, report_settings(in_protocol(composed, protocol))) for protocol in others
         ]
     return reports_by_protocol
 
@@ -110,13 +110,13 @@ def _unfolded(
     origin = report.origin
     rows = text_rows(f"{report.value}, {report.by}.", width, "  │ ", "muted", origin)
     for protocol, reports in everywhere:
-        counterpart = next((each for each in reports if each.name == report.name), None)
+        counterpart = next((other for other in reports if other.name == report.name), None)
         if counterpart is None:
             continue
         style = "warning" if _is_doubtful(counterpart) else ""
         why = " ".join(note.sentence for note in counterpart.notes)
-        told = why if why and not counterpart.sent else f"{counterpart.outcome}  {why}".rstrip()
-        rows += text_rows(f"{protocol.label}: {told}", width, "  │ ", style, origin)
+        outcome = why if why and not counterpart.sent else f"{counterpart.outcome}  {why}".rstrip()
+        rows += text_rows(f"{protocol.label}: {outcome}", width, "  │ ", style, origin)
     return rows
 
 
