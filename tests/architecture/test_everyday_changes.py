@@ -21,7 +21,7 @@ EXAMPLES = {
     "a verb on a message": (r"\baction_pin\b|conversation\.pin\b|branches\.pin\b|def pin\b", ()),
     "an inspector view": (r"\bBudgetView\b", ()),
     "a macro": (r'"weekday"|\b_weekday\b', ()),
-    "an action in palette and `/`": (r'\baction_usage\b|"main\.usage"', ()),
+    "an action in palette and `/`": (r'\baction_usage\b|"main\.usage"|_of\("usage"', ()),
     "a protocol": (r"\bOLLAMA\b", ()),
     "an importer": (r"LibreChat", ()),
     "a config key": (r"\btitle_model\b", ("config/",)),

@@ -57,7 +57,6 @@ class KeyBar(NotificationLine):
         return notice.cell_length + 3 if self.notice is not None else 0
 
     def render(self) -> Content:
-        """Draw the line."""
         pieces: list[Content | tuple[str, str] | str] = []
         if self.notice is not None:
             pieces += [self._notice_content(self.size.width), "   "]

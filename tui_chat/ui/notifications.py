@@ -118,7 +118,6 @@ class NotificationLine(OnePassWidget):
         return min(self._notice_content(width).get_height({}, width), MOST_LINES) or 1
 
     def render(self) -> Content:
-        """Draw the line."""
         return self._notice_content(self.size.width)
 
     def on_click(self, event: events.Click) -> None:

@@ -16,7 +16,7 @@ from typing import TypeAlias
 from tui_chat import extensions
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.setting_types import SettingError, setting_name
-from tui_chat.ui.actions import plugin_action
+from tui_chat.ui.actions import ACTIONS, plugin_action
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,16 +36,31 @@ class Command:
     """The kind of request that it sends; the inspector shows it while the command is typed."""
 
 
+_ACTIONS = {action.id: action for action in ACTIONS}
+
+
+def _of(
+    action_id: str,
+    argument: str = "",
+    *,
+    name: str = "",
+    aliases: tuple[str, ...] = (),
+    kind: str = "normal",
+) -> Command:
+    """Return the command that runs an action of the app; its name is the action's id by default."""
+    action = _ACTIONS[action_id]
+    title = action.title.removesuffix("…")
+    return Command(name or action_id, title, argument, action.run, aliases, kind)
+
+
 COMMANDS = (
-    Command("model", "Switch model", "MODEL", run="sessions.choose_model"),
-    Command("preset", "Choose preset", "NAME", run="presets.choose_preset"),
+    _of("model", "MODEL"),
+    _of("use-preset", "NAME", name="preset"),
     Command("edit-preset", "Open the preset editor", run="presets.toggle_editor"),
-    Command("role", "Choose role", "NAME", run="sessions.choose_role"),
-    Command("roles", "Edit roles", run="sessions.edit_roles"),
-    Command(
-        "profile", "Choose profile", "NAME", run="presets.choose_profile", aliases=("persona",)
-    ),
-    Command("lorebook", "Choose lorebooks", "NAME", run="presets.choose_lorebooks"),
+    _of("role", "NAME"),
+    _of("roles"),
+    _of("profile", "NAME", aliases=("persona",)),
+    _of("lorebooks", "NAME", name="lorebook"),
     Command(
         "set",
         "Settings of the session",
@@ -53,41 +68,20 @@ COMMANDS = (
         run="sessions.set_parameter",
         aliases=("settings",),
     ),
-    Command("new", "New session", run="sessions.new", aliases=("clear",)),
-    Command(
-        "temporary",
-        "Temporary session (nothing is stored)",
-        run="sessions.new_temporary",
-        aliases=("incognito", "private"),
-    ),
-    Command("keep", "Keep this temporary session", run="sessions.keep_temporary"),
-    Command("rename", "Rename session", "TITLE", run="sessions.rename", aliases=("title",)),
-    Command(
-        "suggest-title",
-        "Suggest title",
-        run="sessions.suggest_title",
-        aliases=("auto-title",),
-        kind="title",
-    ),
-    Command("attach", "Attach a file", "PATH", run="attachments.attach"),
-    Command("detach", "Remove attachments", "FILE", run="attachments.detach"),
-    Command(
-        "picture", "View attachment or picture", run="attachments.view_part", aliases=("preview",)
-    ),
-    Command("system", "Add system message", "TEXT", run="conversation.add_system"),
-    Command("branches", "Compare branches", run="conversation.branches", aliases=("branch",)),
-    Command(
-        "contents", "Table of contents", run="conversation.contents", aliases=("toc", "outline")
-    ),
-    Command("import", "Import conversations", "PATH", run="sessions.import_file"),
-    Command("export", "Export conversation", "PATH", run="sessions.export"),
-    Command(
-        "regenerate",
-        "Regenerate reply",
-        run="chat.regenerate",
-        aliases=("again", "retry", "redo"),
-        kind="regenerate",
-    ),
+    _of("new", aliases=("clear",)),
+    _of("temporary", aliases=("incognito", "private")),
+    _of("keep-temporary", name="keep"),
+    _of("rename", "TITLE", aliases=("title",)),
+    _of("suggest-title", aliases=("auto-title",), kind="title"),
+    _of("attach", "PATH"),
+    _of("detach", "FILE"),
+    _of("view-part", name="picture", aliases=("preview",)),
+    _of("system", "TEXT"),
+    _of("branches", aliases=("branch",)),
+    _of("contents", aliases=("toc", "outline")),
+    _of("import", "PATH"),
+    _of("export", "PATH"),
+    _of("regenerate", aliases=("again", "retry", "redo"), kind="regenerate"),
     Command(
         "swipe",
         "Regenerate reply, with the presets' triggers for swipes",
@@ -119,32 +113,21 @@ COMMANDS = (
         run="conversation.act_on_message('conversation.delete')",
         aliases=("rewind",),
     ),
-    Command("snippet", "Insert snippet", "NAME", run="composer.insert_snippet"),
-    Command(
-        "compact",
-        "Compact history: a model sums up older messages",
-        run="chat.compact",
-        aliases=("summarize", "summary"),
-        kind="summary",
-    ),
+    _of("snippet", "NAME"),
+    _of("compact", aliases=("summarize", "summary"), kind="summary"),
     Command("stop", "Stop the reply", run="chat.back"),
-    Command("search", "Search all conversations", "WORDS", run="main.search"),
+    _of("search", "WORDS"),
     Command("find", "Find in this conversation", "WORDS", run="conversation.find"),
-    Command("filter", "Filter sessions", "WORDS", run="sessions.find"),
-    Command("undo", "Undo delete or archive", run="sessions.undo"),
-    Command("edit", "Edit the draft in $EDITOR", run="composer.edit_draft"),
-    Command("theme", "Theme", "NAME", run="choose_theme"),
+    _of("find", "WORDS", name="filter"),
+    _of("undo"),
+    _of("edit"),
+    _of("theme", "NAME"),
     Command("dark", "Dark theme", run="show_dark(True)"),
     Command("light", "Light theme", run="show_dark(False)"),
-    Command(
-        "config",
-        "Open the configuration file in $EDITOR",
-        run="edit_configuration",
-        aliases=("configuration",),
-    ),
-    Command("inspector", "Inspector", run="panes.toggle_area('inspector')", aliases=("request",)),
-    Command("sessions", "Sessions", run="panes.toggle_area('sessions')"),
-    Command("usage", "Usage and cost", run="main.usage", aliases=("cost",)),
+    _of("configuration", name="config", aliases=("configuration",)),
+    _of("inspector", aliases=("request",)),
+    _of("sessions"),
+    _of("usage", aliases=("cost",)),
     Command("notifications", "Notifications", run="show_notifications", aliases=("log",)),
     *(
         Command(
@@ -158,8 +141,8 @@ COMMANDS = (
         for plugin in extensions.plugins()
         for added in plugin.actions
     ),
-    Command("help", "Help: keys and commands", run="help", aliases=("keys", "commands")),
-    Command("quit", "Quit (the draft is kept)", run="quit", aliases=("exit",)),
+    _of("help", aliases=("keys", "commands")),
+    _of("quit", aliases=("exit",)),
 )
 """In the order in which they are offered."""
 

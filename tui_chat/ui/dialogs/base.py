@@ -120,7 +120,21 @@ class TextPrompt(Dialog[str | None]):
         self.dismiss(answer if answer or self._may_be_empty else None)
 
 
-class Confirm(Dialog[bool | None]):
+class ScrollDialog(Dialog[T]):
+    """A dialog whose text scrolls with the arrow keys, whatever has the focus."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("up", "scroll(-1)", show=False, priority=True),
+        Binding("down", "scroll(1)", show=False, priority=True),
+        Binding("pageup", "scroll(-10)", show=False, priority=True),
+        Binding("pagedown", "scroll(10)", show=False, priority=True),
+    ]
+
+    def action_scroll(self, lines: int) -> None:
+        self.query_one(VerticalScroll).scroll_relative(y=lines, animate=False)
+
+
+class Confirm(ScrollDialog[bool | None]):
     """Asks a yes-or-no question; a long one scrolls. The focus starts on the safe button, or on the
     other where the user has just asked for it by name.
     """
@@ -129,10 +143,6 @@ class Confirm(Dialog[bool | None]):
     Confirm VerticalScroll { max-height: 50vh; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("up", "scroll(-1)", show=False),
-        Binding("down", "scroll(1)", show=False),
-        Binding("pageup", "scroll(-10)", show=False),
-        Binding("pagedown", "scroll(10)", show=False),
         Binding("left,right", "app.focus_next", show=False),
         Binding("y", "answer(True)", show=False),
         Binding("n", "answer(False)", show=False),
@@ -163,9 +173,6 @@ class Confirm(Dialog[bool | None]):
 
     def action_answer(self, yes: bool) -> None:
         self.dismiss(yes)
-
-    def action_scroll(self, lines: int) -> None:
-        self.query_one(VerticalScroll).scroll_relative(y=lines, animate=False)
 
     @on(Button.Pressed)
     def _answer(self, event: Button.Pressed) -> None:
@@ -291,7 +298,7 @@ class HelpLine(NamedTuple):
     """Other words that people search for."""
 
 
-class HelpDialog(Dialog[None]):
+class HelpDialog(ScrollDialog[None]):
     """Lists the keys and commands in sections; typing filters them."""
 
     DEFAULT_CSS = """
@@ -299,12 +306,6 @@ class HelpDialog(Dialog[None]):
     HelpDialog .keys { padding: 0 0 1 2; }
     HelpDialog VerticalScroll { margin-top: 1; }
     """
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("up", "scroll(-1)", show=False, priority=True),
-        Binding("down", "scroll(1)", show=False, priority=True),
-        Binding("pageup", "scroll(-10)", show=False, priority=True),
-        Binding("pagedown", "scroll(10)", show=False, priority=True),
-    ]
 
     def __init__(self, sections: Iterable[tuple[str, Iterable[HelpLine]]]) -> None:
         """`sections` are titles, each with its lines."""
@@ -340,10 +341,6 @@ class HelpDialog(Dialog[None]):
             has_match = has_match or bool(matching)
         self.query_one(".none").display = not has_match
         self.query_one(VerticalScroll).scroll_home(animate=False)
-
-    def action_scroll(self, lines: int) -> None:
-        """Scroll the list; the focus stays in the filter."""
-        self.query_one(VerticalScroll).scroll_relative(y=lines, animate=False)
 
 
 def _key_table(lines: Iterable[HelpLine]) -> Table:

@@ -221,7 +221,6 @@ class ProfilesDialog(LibraryList[None]):
         self.show_lines(self._names.index(self.workspace.state.profile_name))
 
     def lines(self) -> list[tuple[str, str, str]]:
-        """Return the profiles, the one in use marked."""
         names, used = self.workspace.library.names("profiles"), self.workspace.state.profile_name
         gone = () if used in names else (used,) * bool(used)
         self._names = (*names, *gone, "")

@@ -358,7 +358,6 @@ class SessionSettingsForm(Form[bool | None]):
             yield from self.buttons()
 
     def on_mount(self) -> None:
-        """Show where the values come from."""
         self._refresh()
 
     # --- rows ------------------------------------------------------------------------------

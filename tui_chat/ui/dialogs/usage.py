@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from rich.table import Column, Table
 from rich.text import Text
 from textual.app import App, ComposeResult
-from textual.binding import Binding, BindingType
 from textual.containers import Vertical, VerticalScroll
 from textual.widgets import Static
 
 from tui_chat.errors import TuiChatError
 from tui_chat.models.sanitize import one_line
-from tui_chat.ui.dialogs.base import Dialog
+from tui_chat.ui.dialogs.base import ScrollDialog
 from tui_chat.ui.notifications import show_error
 from tui_chat.workspace.usage import UsageSum, UsageSummary
 
@@ -37,18 +36,12 @@ async def show_usage(app: App[None], workspace: Workspace) -> None:
         await app.push_screen_wait(UsageDialog(report))
 
 
-class UsageDialog(Dialog[None]):
+class UsageDialog(ScrollDialog[None]):
     """Shows tokens and costs. “—” is an unknown cost."""
 
     DEFAULT_CSS = """
     UsageDialog > Vertical { width: 96; }
     """
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("up", "scroll(-1)", show=False),
-        Binding("down", "scroll(1)", show=False),
-        Binding("pageup", "scroll(-10)", show=False),
-        Binding("pagedown", "scroll(10)", show=False),
-    ]
 
     def __init__(self, report: UsageSummary) -> None:
         super().__init__()
@@ -83,9 +76,6 @@ class UsageDialog(Dialog[None]):
                 classes="hint",
                 markup=False,
             )
-
-    def action_scroll(self, lines: int) -> None:
-        self.query_one(VerticalScroll).scroll_relative(y=lines, animate=False)
 
 
 def _add(table: Table, sums: Iterable[tuple[str, UsageSum]], style: str = "") -> None:

@@ -63,7 +63,6 @@ class ChoiceField(Widget, can_focus=True):
         return [(f" {label} ", value) for value, label in self._choices]
 
     def get_content_width(self, container: object, viewport: object) -> int:
-        """Return the width of the words."""
         return sum(cell_len(text) for text, _ in self._pieces())
 
     def render(self) -> Content:

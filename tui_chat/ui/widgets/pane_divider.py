@@ -36,7 +36,6 @@ class PaneDivider(OnePassWidget):
             self.is_reset = is_reset
 
     def render_line(self, y: int) -> Strip:
-        """Draw a row of the line."""
         return Strip([Segment("│", self.rich_style)], 1)
 
     def on_mouse_down(self, event: events.MouseDown) -> None:

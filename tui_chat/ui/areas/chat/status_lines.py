@@ -66,7 +66,6 @@ class TitleLine(OnePassWidget):
     """The cost of the session; empty if it is not known."""
 
     def render(self) -> Content:
-        """Draw the line."""
         width = self.content_size.width
         title, subtitle = one_line(self.title), one_line(self.subtitle)
         told = " · ".join(text for text in (self.cost, self.tokens) if text)
@@ -158,7 +157,6 @@ class ActivityLine(OnePassWidget):
         self.refresh()
 
     def render(self) -> Content:
-        """Draw the line."""
         width = self.content_size.width
         if self._began is None:
             text = self._status or self.hint
@@ -249,7 +247,6 @@ class AttachmentLine(OnePassWidget):
         return chips
 
     def render(self) -> Content:
-        """Draw the chips."""
         chips = self._chips()
         pieces: list[Content | tuple[str, str] | str] = []
         for _, chip in chips:

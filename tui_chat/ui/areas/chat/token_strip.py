@@ -175,7 +175,6 @@ class TokenStrip(Widget):
             self.refresh(*rows)
 
     def notify_style_update(self) -> None:
-        """Drop the colors of the old theme."""
         self._palette.clear()
         super().notify_style_update()
 
@@ -212,7 +211,6 @@ class TokenStrip(Widget):
         return "█" * full + (_BLOCKS[rest - 1] if rest else "")
 
     def render_line(self, y: int) -> Strip:
-        """Draw a row."""
         bar = self._bars.get(y)
         if bar is None:
             bar = self._bars[y] = self._bar(y)

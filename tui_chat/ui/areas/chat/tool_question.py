@@ -314,12 +314,10 @@ class OptionLines(Widget):
         return [Text("   ").join(line) for line in lines]
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        """Return the number of lines at a width."""
         del container, viewport
         return len(self._lines(width))
 
     def render(self) -> Text:
-        """Draw the lines."""
         return Text("\n").join(self._lines(self.size.width))
 
 

@@ -141,7 +141,6 @@ class Inspector(OnePassWidget):
         self._notes = NotesList()
 
     def compose(self) -> ComposeResult:
-        """Put the views in the middle, lines around them."""
         yield self._tabs
         yield self._view_tabs
         yield self._banner
@@ -153,7 +152,6 @@ class Inspector(OnePassWidget):
         yield self._notes
 
     def focus(self, scroll_visible: bool = True) -> Self:
-        """Focus the view shown."""
         self.views.current.focus(scroll_visible)
         return self
 
@@ -300,7 +298,6 @@ class Inspector(OnePassWidget):
             self._summary.show(composed, len(composed.payload.body), self.own_protocol)
 
     def watch_view_shown(self) -> None:
-        """Show the view."""
         had_focus = self.has_focus_within
         try:
             self.views.select(self.view_shown)
@@ -321,13 +318,11 @@ class Inspector(OnePassWidget):
         self.post_message(self.ViewChanged())
 
     def watch_own_protocol(self) -> None:
-        """Update the dot."""
         self._tabs.own = self.own_protocol
         if not self._stale:
             self._show_size()
 
     def watch_active(self) -> None:
-        """Update the tab."""
         self._tabs.active = self.active
 
     def on_show(self) -> None:

@@ -173,7 +173,6 @@ class NotesHeader(OnePassWidget):
         """The header was clicked."""
 
     def render(self) -> Content:
-        """Draw the count."""
         if not self.notes:
             text = "✓ nothing changed or left out"
             text = text if self.is_exact and self.size.width >= len(text) else "✓ no notes"
@@ -249,21 +248,17 @@ class NoteRows(RowList):
 
     @property
     def row_count(self) -> int:
-        """Number of rows."""
         return len(self._rows)
 
     @property
     def line_count(self) -> int:
-        """Number of lines of all rows."""
         return len(self._lines)
 
     def lines_of(self, row: int) -> tuple[int, int]:
-        """Return the lines of a row."""
         ends = (*self._starts[1:], len(self._lines))
         return self._starts[row], ends[row] - self._starts[row]
 
     def row_at(self, line: int) -> int:
-        """Return the row of a line."""
         return self._lines[line][0] if 0 <= line < len(self._lines) else -1
 
     def show(self, notes: Sequence[Note]) -> None:
@@ -316,14 +311,12 @@ class NoteRows(RowList):
             self._lines += [(number, text[start:end]) for start, end in pairwise(cuts)]
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        """Return the number of lines that the notes take at a width."""
         width -= self.scrollbar_gutter.width
         if width != self._wrapped_for:
             self._wrap(width)
         return len(self._lines)
 
     def resized(self) -> None:
-        """Wrap for another width."""
         width = self.scrollable_content_region.width
         if width != self._wrapped_for or self.virtual_size.height != len(self._lines):
             self._lay_out()
@@ -345,7 +338,6 @@ class NoteRows(RowList):
         return Strip(segments).adjust_cell_length(width, style)
 
     def row_clicked(self, row: int, event: events.Click) -> None:
-        """Show the place of the clicked note, or unfold equal ones."""
         super().row_clicked(row, event)
         self.action_choose()
 

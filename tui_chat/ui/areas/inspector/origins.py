@@ -235,7 +235,6 @@ class OriginStatus(OnePassWidget):
         return self.lines
 
     def render(self) -> Content:
-        """Draw the origin and pointer, then the rule."""
         under = self.under
         width = self.size.width
         if under is None:

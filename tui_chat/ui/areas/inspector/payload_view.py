@@ -147,7 +147,6 @@ class PayloadView(LineView):
     # Showing
 
     def show_state(self, state: InspectorState) -> None:
-        """Show the body of a request."""
         if (composed := state.composed) is None:
             self.show(None)
         else:

@@ -79,7 +79,6 @@ class ForecastLine(OnePassWidget):
             )
 
     def render(self) -> Content:
-        """Draw the figures, then the sentence."""
         forecast = self.forecast
         if forecast is None:
             return Content("")
@@ -172,7 +171,6 @@ class RequestSummary(OnePassWidget):
         return self._height()
 
     def render(self) -> Content:
-        """Draw the lines."""
         if self._composed is None:
             return Content("")
         width = self.size.width

@@ -47,7 +47,6 @@ class ProtocolTabs(OnePassWidget, can_focus=True):
         protocol: Protocol
 
     def render(self) -> Content:
-        """Draw the tabs."""
         parts: list[str | tuple[str, str]] = []
         for protocol, text in self._labels():
             if parts:
@@ -122,7 +121,6 @@ class ViewTabs(OnePassWidget):
         view: str
 
     def render(self) -> Content:
-        """Draw the tabs."""
         parts: list[tuple[str, str]] = []
         for view, text in self._labels():
             style = "bold reverse" if view.name == self.active else "$foreground 72%"

@@ -67,7 +67,7 @@ class FormRow(Horizontal):
         """`choices` are values with their labels, None for a text; a `hint` follows the field."""
         super().__init__()
         self.key = key
-        self._name = label
+        self._words = label
         self._hint = hint
         self._label = Static(f"  {label}", classes="label", markup=False)
         id, classes = f"form-{key}", "-number" if is_number else ""
@@ -90,7 +90,7 @@ class FormRow(Horizontal):
 
     def show(self, value: str, *, is_changed: bool) -> None:
         """Show a value; text being typed is left alone. A changed one is marked."""
-        self._label.update(f"{'●' if is_changed else ' '} {self._name}")
+        self._label.update(f"{'●' if is_changed else ' '} {self._words}")
         match self.field:
             case FormField() as field:
                 field.fill(value)

@@ -68,7 +68,6 @@ class HitList(RowList, can_focus=False):
 
     @property
     def row_count(self) -> int:
-        """Number of hits."""
         return len(self.hits)
 
     def show(self, hits: tuple[Hit, ...], empty: str) -> None:
@@ -78,7 +77,6 @@ class HitList(RowList, can_focus=False):
         self.set_cursor(0)
 
     def cursor_moved(self) -> None:
-        """Post which hit is under the cursor."""
         self.post_message(self.HitHighlighted())
 
     def row_clicked(self, row: int, event: events.Click) -> None:
@@ -89,7 +87,6 @@ class HitList(RowList, can_focus=False):
             self.post_message(self.HitSelected())
 
     def draw_line(self, line: int, width: int) -> Strip:
-        """Render a line of a hit."""
         index, part = divmod(line, self.ROW_HEIGHT)
         if index >= len(self.hits):
             return Strip.blank(width, self.palette())

@@ -56,7 +56,6 @@ class NewSessionRow(OnePassWidget):
             self.refresh()
 
     def render(self) -> Content:
-        """Draw the row."""
         width = self.content_size.width
         words = "+ New session"
         gap = width - len(words) - cell_len(self._count_text)
@@ -174,7 +173,6 @@ class SessionList(Vertical, OnePassWidget):
         self._show_rows()
 
     def focus(self, scroll_visible: bool = True) -> Self:
-        """Focus the rows."""
         self.rows.focus(scroll_visible)
         return self
 

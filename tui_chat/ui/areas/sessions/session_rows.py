@@ -134,12 +134,10 @@ class SessionRows(RowList):
 
     @property
     def row_count(self) -> int:
-        """Number of sessions and folded groups."""
         return self.layout_now.row_count
 
     @property
     def line_count(self) -> int:
-        """Number of lines, headings included."""
         return self.layout_now.line_count
 
     def lines_of(self, row: int) -> tuple[int, int]:
@@ -228,7 +226,6 @@ class SessionRows(RowList):
     # Rendering
 
     def draw_line(self, line: int, width: int) -> Strip:
-        """Render a heading, or a line of a session."""
         shown = self.layout_now.at_line(line)
         match shown:
             case None:

@@ -51,7 +51,6 @@ class BudgetView(RowsView):
         self._dropped = 0
 
     def show_state(self, state: InspectorState) -> None:
-        """Show the budget of a request."""
         if state.composed is not None:
             envelope = state.composed.envelope
             self._shares, self._budget = self._account(envelope, state.pinned), envelope.budget
@@ -59,13 +58,11 @@ class BudgetView(RowsView):
             self.rebuild()
 
     def forget(self) -> None:
-        """Drop the budget."""
         super().forget()
         self._account = ShareCalculator()
         self._shares = self._budget = None
 
     def build(self, width: int) -> ViewRows:
-        """Lay the budget out."""
         shares, budget = self._shares, self._budget
         if shares is None:
             return ViewRows()

@@ -122,14 +122,12 @@ class ContextView(RowsView):
         """The origin to go to once there are rows."""
 
     def show_state(self, state: InspectorState) -> None:
-        """Show a request's context."""
         if (composed := state.composed) is not None:
             self._composed, self._in_protocol = composed, state.in_protocol
             self._envelope = composed.envelope
             self.rebuild()
 
     def forget(self) -> None:
-        """Drop the context."""
         super().forget()
         self._envelope = self._composed = self._wanted = None
         self._counts = ContextCounts()
@@ -213,7 +211,6 @@ class ContextView(RowsView):
         return True
 
     def build(self, width: int) -> ViewRows:
-        """Lay the turns out in their zones."""
         envelope = self._envelope
         return ViewRows() if envelope is None else ViewRows(self._parts(envelope, width))
 

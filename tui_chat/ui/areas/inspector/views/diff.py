@@ -67,7 +67,6 @@ class DiffView(RowsView):
         return self._was
 
     def show_state(self, state: InspectorState) -> None:
-        """Compare a request with the baseline."""
         base, now = state.baseline, state.composed.payload if state.composed else None
         is_same_base = (base.name, base.reason) == (self._other_name, self._why)
         if is_same_base and base.payload is self._was and now is self._now:
@@ -80,7 +79,6 @@ class DiffView(RowsView):
         self._compare()
 
     def forget(self) -> None:
-        """Drop both bodies."""
         super().forget()
         self._was = self._now = self._found = None
         self._other_name, self._took = "", 0.0
@@ -122,7 +120,6 @@ class DiffView(RowsView):
         return True
 
     def build(self, width: int) -> ViewRows:
-        """Lay the difference out."""
         return ViewRows(self._parts(width))
 
     def _parts(self, width: int) -> Iterator[Part]:

@@ -135,7 +135,6 @@ class LoreView(RowsView):
         self.rebuild()
 
     def forget(self) -> None:
-        """Drop the table."""
         super().forget()
         self.table, self._turn, self._shown, self._wanted = None, None, [], None
 

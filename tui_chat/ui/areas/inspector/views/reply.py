@@ -84,7 +84,6 @@ class ReplyView(RowsView):
             self.rebuild()
 
     def forget(self) -> None:
-        """Drop the reply."""
         super().forget()
         self._reply = None
 
@@ -97,7 +96,6 @@ class ReplyView(RowsView):
         return True
 
     def build(self, width: int) -> ViewRows:
-        """Lay the reply out."""
         if self._reply is None:
             words = "No reply yet. What comes back is shown here."
             return ViewRows([text_part(words, width, "", "muted")])

@@ -54,7 +54,6 @@ class RequestView(RowsView):
         self.set_timer(SETTLED, lambda: self._show_encoded_size(composed))
 
     def forget(self) -> None:
-        """Drop the request."""
         super().forget()
         self._composed = self._body = None
 
@@ -67,7 +66,6 @@ class RequestView(RowsView):
         copy_request(self, self._composed, form)
 
     def build(self, width: int) -> ViewRows:
-        """Lay out the request's lines."""
         composed = self._composed
         if composed is None:
             return ViewRows()
