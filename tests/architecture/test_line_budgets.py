@@ -41,7 +41,7 @@ BUDGETS: dict[str, tuple[int, str]] = {
     "providers": (2_100, "HTTP out: retries, keys, discovery, recording of replies"),
     "store": (6_200, "one writer, crash safety, search, migrations, backup"),
     "tokens": (550, "exact counts, estimates, calibration"),
-    "ui": (30_000, "the screen: two virtual views, six areas, dialogs, the terminal"),
+    "ui": (30_150, "the screen: two virtual views, six areas, dialogs, the terminal"),
     "workspace": (8_000, "the use cases of the app without a screen"),
     ".": (2_300, "compose, send, extensions, files, paths, errors"),
 }
