@@ -356,8 +356,6 @@ def test_the_kinds_of_generation(run: Run, tmp_path: Path):
     assert built("regenerate") == built("swipe") == ["U1", "A1", "U2"]
     nudge = "Continue your last message fro"
     assert built("continue") == ["U1", "A1", "U2", "A2", nudge]
-    assert built("impersonate")[4:] == ["Write the next message of User"]
-    assert built("quiet") == ["U1", "A1", "U2", "A2", "D"]
     (tmp_path / "config.toml").write_text("[models.echo]\nprefill = true\n")
     assert built("continue", "--model", "echo") == ["U1", "A1", "U2", "A2"]
     history.write_text('[{"role": "user", "content": "U1"}]')

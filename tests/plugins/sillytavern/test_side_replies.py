@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.cli.conftest import Run
 from tests.cli.test_ask import NO_RETRIES, Ask, ask, rows
 from tests.context.test_reply_starts import is_begun
 from tests.e2e.conftest import settled
@@ -86,6 +87,22 @@ def test_side_replies_on_the_command_line(ask: Ask, tmp_path: Path):
     assert len(rows(tmp_path, "SELECT content FROM messages")) == 2
     kinds = rows(tmp_path, "SELECT kind, status FROM side_requests")
     assert kinds == [("impersonate", "complete"), *[("quiet", "complete")] * 2]
+
+
+def test_the_requests_of_side_replies_are_built_without_sending_them(run: Run, tmp_path: Path):
+    history = tmp_path / "h.json"
+    history.write_text(
+        '[{"role": "user", "content": "U1"}, {"role": "assistant", "content": "A1"}]'
+    )
+
+    def built(kind: str) -> list[str]:
+        home = ("--data-dir", tmp_path, "--config-dir", tmp_path, "build", "--history", history)
+        done = run(*home, "--role", "", "--draft", "D", "--kind", kind, "--endpoint", "loopback")
+        messages = json.loads(done.out)["messages"]
+        return [each["content"][:30] for each in messages if each["role"] != "system"]
+
+    assert built("impersonate") == ["U1", "A1", "Write the next message of User"]
+    assert built("quiet") == ["U1", "A1", "D"]
 
 
 @pytest.mark.parametrize(
