@@ -27,14 +27,14 @@ from tui_chat.models.session import Session
 from tui_chat.models.transcript import SessionTranscript
 from tui_chat.plugins.transcripts.foreign_database import MAGIC
 from tui_chat.plugins.transcripts.subagents import FOLDER, session_of
-from tui_chat.workspace.import_report import Fault
-from tui_chat.workspace.importer import (
+from tui_chat.workspace.import_reader import (
     ENDINGS,
     ZIP_SIGNATURE,
     archive_members,
     conversations_in_archive,
     is_zip,
 )
+from tui_chat.workspace.import_report import Fault
 
 _MOST_FILES = 200_000
 _PIECE = 2**20
