@@ -1,4 +1,4 @@
-"""What each protocol of the offline provider implements: reading requests, writing replies and
+"""The interface of the offline provider's protocols: reading requests, writing replies and
 errors. They share no code with `tui_chat.protocols`.
 """
 
@@ -14,13 +14,13 @@ from tui_chat.offline.reply import Content, Finish, Problem, WholeReply
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """What a request asks for: a reply, the size of a prompt, or the models."""
+    """The purpose of a request: a reply, the size of a prompt, or the models."""
 
     kind: Literal["reply", "count", "models"]
     model: str = ""
     """The model in the path, in Gemini's protocol or of a request for one model."""
     stream: bool = False
-    """Whether the path asks for a stream; only Gemini's does."""
+    """True if the path asks for a stream; only Gemini's does."""
 
 
 class ResponseWriter(Protocol):

@@ -24,14 +24,14 @@ _PLACES = (
     ("generation_config", "response_schema"),
     ("format",),
 )
-"""Where requests of the protocols have the JSON schema of the answer."""
+"""The places of the answer's JSON schema in requests of the protocols."""
 _JSON_MODES = (
     (("response_format", "type"), "json_object"),
     (("text", "format", "type"), "json_object"),
     (("generationConfig", "responseMimeType"), "application/json"),
     (("format",), "json"),
 )
-"""Where they ask for any JSON object."""
+"""The places where they ask for any JSON object."""
 _ANY_OBJECT: Mapping[str, Any] = {"type": "object", "properties": {"answer": {"type": "string"}}}
 
 _OPTIONAL_DEPTH = 2

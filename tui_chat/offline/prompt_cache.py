@@ -40,7 +40,7 @@ _MARK = "cache_control"
 @dataclass(frozen=True, slots=True)
 class _PromptBlock:
     text: str
-    """What the model reads."""
+    """The text that the model reads."""
     characters: int
     """Characters that count as tokens."""
     seconds: float | None

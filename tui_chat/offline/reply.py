@@ -38,7 +38,7 @@ class Problem:
         "invalid", "too_large", "unknown_model", "not_found", "rate_limited", "failed", "overloaded"
     ]
     message: str = ""
-    """Of a fault of the client; the protocols have words of their own for the last three."""
+    """The message of a client's fault; the protocols have their own for the last three."""
     seconds: int = 0
     """The wait that a rate limit asks for."""
 

@@ -93,7 +93,7 @@ class Script:
     def __init__(self, parts: tuple[_Part, ...]) -> None:
         self._parts = parts
         self._failed: Counter[tuple[int, int]] = Counter()
-        """How often a reply failed, by script and number."""
+        """The failures of a reply so far, by script and number."""
 
     def reply(self, prompt: PromptRequest, _attempt: int) -> Iterator[Piece]:
         """Yield the reply to a request."""

@@ -1,4 +1,4 @@
-"""Who speaks in an imported chat: the role of its character, and the profile of its user.
+"""The speakers of an imported chat: the role of its character, and the profile of its user.
 
 1. Both are found by name: roles by theirs, profiles by theirs or their file's. Of roles with one
    name the newest is taken; disabled ones are not.

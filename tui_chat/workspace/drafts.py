@@ -20,7 +20,7 @@ class Drafts:
         self._lock = asyncio.Lock()
         """One write at a time: what was typed last is what is stored."""
         self._fault = ""
-        """Why the last draft could not be stored; it is reported once, not with every word."""
+        """The last draft's fault, which is reported once, not with every word."""
         self._stored_files: dict[str, str] = {}
         """The paths stored last, by their key: they seldom change."""
 

@@ -68,7 +68,7 @@ class ReplyEnded:
     session_id: str
     entry: Entry
     error: TuiChatError | None
-    """Why it failed; None if it did not."""
+    """The reason why it failed; None if it did not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,7 @@ class UnsavedWritesChanged:
     """Something is kept in memory until the database can be written to, or all is stored again."""
 
     reason: str
-    """Why writing failed, as a sentence; empty if everything is stored."""
+    """The reason why writing failed, as a sentence; empty if everything is stored."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -61,7 +61,7 @@ class Comparison:
     payload: Payload | None
     """None if there is nothing to compare with."""
     reason: str = ""
-    """Why there is nothing, as a sentence."""
+    """The reason why there is nothing, as a sentence."""
 
 
 class LiveRequest:

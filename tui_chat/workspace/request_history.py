@@ -50,7 +50,7 @@ class SentRequest:
     """`kept`: the exact bytes. `rebuilt`: composed again, with the same bytes. `differs`: composed
     again, with other bytes. `lost`: neither kept nor to be composed again."""
     why: str = ""
-    """Why it differs or cannot be composed again; empty otherwise."""
+    """The reason why it differs or cannot be composed again; empty otherwise."""
     body: bytes | None = None
     """None if it is lost."""
     composed: Composed | None = None

@@ -170,7 +170,7 @@ class LiveRequestState:
     chosen_kind: str | None = None
     """The kind of request that the user wants to see; None for the one that Enter would send."""
     kind_fault: str = ""
-    """Why there is no request of this kind now, as a sentence."""
+    """The reason why there is no request of this kind now, as a sentence."""
     protocol: Protocol | None = None
     """The protocol in which to show the request; None for its own."""
     what_if: WhatIf | None = None
@@ -337,7 +337,7 @@ class WorkspaceState:
 
     @property
     def role_fault(self) -> Literal["", "deleted", "disabled"]:
-        """Why the session works without its role; empty if it does not."""
+        """The reason why the session works without its role; empty if it works with it."""
         if self.role_missing:
             return "deleted"
         return "disabled" if self.role is not None and self.role.status == "disabled" else ""

@@ -27,7 +27,7 @@ class UnsavedWrites:
 
     @property
     def reason(self) -> str:
-        """Why something is in memory only, as a sentence; empty if everything is stored."""
+        """The reason why something is in memory only, as a sentence; empty if all is stored."""
         fault = self.core.store.database.write_fault
         partial = self.core.state.partial
         return str(fault) if fault else partial.unsaved if partial else ""
