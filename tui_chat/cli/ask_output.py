@@ -224,7 +224,7 @@ def session_words(workspace: Workspace) -> str:
     state = workspace.state
     if state.is_temporary:
         return "not stored"
-    ids = {state.session_id, *(each.session_id for each in state.sessions)}
+    ids = {state.session_id, *(session.session_id for session in state.sessions)}
     return f"session {shortened(ids)[state.session_id]}"
 
 
@@ -239,13 +239,13 @@ def reply_json(workspace: Workspace, files: Sequence[SavedFile]) -> dict[str, An
         "model": entry.model,
         "content": message.content,
         "refusal": message.semantics.refusal or None,
-        "reasoning": "\n\n".join(each.text for each in message.semantics.reasoning if each.text),
+        "reasoning": "\n\n".join(block.text for block in message.semantics.reasoning if block.text),
         "tool_calls": [
-            {"id": each.id, "name": each.name, "arguments": each.arguments}
-            for each in message.tool_calls
+            {"id": call.id, "name": call.name, "arguments": call.arguments}
+            for call in message.tool_calls
         ],
         "references": references_json(message.semantics.references),
-        "files": [each.json() for each in files],
+        "files": [file.json() for file in files],
         "status": entry.status,
         "finish_reason": entry.finish or None,
         "usage": usage_json(entry.usage),

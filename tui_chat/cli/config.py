@@ -84,8 +84,8 @@ def show_config(common: CommonOptions, as_json: bool) -> None:
     rows += [(f"keys.{name}", keys or "none", path) for name, keys in config.keys]
     rows += [(f"tools.{tool.name}", " ".join(tool.command) or "—", path) for tool in config.tools]
     rows += [
-        (f"endpoints.{each['name']}", f"{each['protocol']} at {each['base_url']}", path)
-        for each in endpoints
+        (f"endpoints.{endpoint['name']}", f"{endpoint['protocol']} at {endpoint['base_url']}", path)
+        for endpoint in endpoints
     ]
     rows += [("config_dir", str(config.config_dir), ""), ("data_dir", str(config.data_dir), "")]
     for name, value, source in rows:

@@ -204,16 +204,16 @@ def check(path: Path, as_json: bool) -> None:
     except StoreDamaged as error:
         checks = (CheckResult("file", (str(error),)),)
         show(checks[0])
-    faults = sum(len(each.faults) for each in checks)
+    faults = sum(len(check.faults) for check in checks)
     if as_json:
         write_json(
             {
                 "path": str(path),
                 "sound": not faults,
-                "checks": [{"name": each.name, "faults": list(each.faults)} for each in checks],
+                "checks": [{"name": check.name, "faults": list(check.faults)} for check in checks],
             }
         )
-    elif faults and all(each.name in DERIVED_CHECKS for each in checks if each.faults):
+    elif faults and all(check.name in DERIVED_CHECKS for check in checks if check.faults):
         write_line("\nNothing is lost. To rebuild counts and search index:\n  tui-chat db repair")
     elif faults:
         write_line(

@@ -212,7 +212,7 @@ def _database(path: Path) -> Iterator[Check]:
 def _endpoints(config: Config, *, online: bool) -> Iterator[Check]:
     states = synchronous(key_states)(config)
     present = {name for name, _, state in states if state in ("found", "not tried")}
-    keyless = {each.name for each in config.endpoints} - {name for name, *_ in states}
+    keyless = {endpoint.name for endpoint in config.endpoints} - {name for name, *_ in states}
     names = ", ".join(name for name, *_ in states if name in present)
     yield Check("keys", "ok", f"There are keys for {names}." if names else "There are no keys.")
     try:
@@ -231,15 +231,15 @@ def _endpoints(config: Config, *, online: bool) -> Iterator[Check]:
         advice = f"`tui-chat keys set {default.name}`, or another `endpoint` in config.toml."
         yield Check("endpoint", "failed", f"{sentence}, but: {state}", advice)
     if online:
-        asked = [each for each in config.endpoints if each.name in present or each is default]
-        yield from _ask(asked)
+        tested = [each for each in config.endpoints if each.name in present or each is default]
+        yield from _ask(tested)
 
 
 @synchronous
 async def _ask(endpoints: list[Endpoint]) -> list[Check]:
     async with open_http_client() as client:
         answers = await asyncio.gather(
-            *(check_server(each, client) for each in endpoints), return_exceptions=True
+            *(check_server(endpoint, client) for endpoint in endpoints), return_exceptions=True
         )
     checks: list[Check] = []
     for endpoint, answer in zip(endpoints, answers, strict=True):

@@ -147,8 +147,8 @@ def _check_model(endpoint: Endpoint, model: str, models: tuple[str, ...]) -> Che
             "model", "failed", "No model is configured, and the server lists none.", advice
         )
     facts = endpoint.facts_of(model_used)
-    known = f"{facts.context_limit:,} tokens" if facts.context_limit else "unknown"
-    about = f"its context limit is {known}"
+    limit = f"{facts.context_limit:,} tokens" if facts.context_limit else "unknown"
+    about = f"its context limit is {limit}"
     if not models:
         return Check("model", "ok", f"{model_used} is used; {about}.")
     if model_used in models:

@@ -105,8 +105,8 @@ def facts(common: CommonOptions, name: str, models: tuple[str, ...], as_json: bo
       tui-chat endpoints facts openai gpt-5
     """
     config = common.config()
-    offering = [each.name for each in config.endpoints if name in each.models]
-    is_endpoint = name in [each.name for each in config.endpoints]
+    offering = [endpoint.name for endpoint in config.endpoints if name in endpoint.models]
+    is_endpoint = name in [endpoint.name for endpoint in config.endpoints]
     if not is_endpoint and not offering and (protocol := detect_protocol(name)) is not None:
         both = f"{standard_endpoint(protocol)} {one_line(name, 80)}"
         raise InputError(
@@ -149,7 +149,7 @@ def _toml(value: Any) -> str:
     if isinstance(value, dict):
         items = cast("dict[str, Any]", value).items()
         inner = (
-            f"{key} = {each if key in ('from', 'until') else _toml(each)}" for key, each in items
+            f"{key} = {item if key in ('from', 'until') else _toml(item)}" for key, item in items
         )
         return f"{{ {', '.join(inner)} }}"
     if isinstance(value, list):

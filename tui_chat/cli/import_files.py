@@ -175,7 +175,7 @@ def _print_report(report: Report, dry_run: bool) -> None:
             write_line(f"{name}: {len(names):,} characters {would} roles: {_first(names)}.")
     for kind in FILE_KINDS:
         if names := report.names(kind):
-            new = sum(report.files[kind, each] for each in names)
+            new = sum(report.files[kind, file] for file in names)
             would = "would be new" if dry_run else "new"
             count = counted(len(names), kind.removesuffix("s"))
             write_line(

@@ -94,8 +94,8 @@ class MarkdownOutput:
     def _settle(self, sections: Sequence[Section]) -> str:
         new = [
             line
-            for number, each in enumerate(sections[self._settled :], self._settled)
-            for line in self._lines(each, number)
+            for number, section in enumerate(sections[self._settled :], self._settled)
+            for line in self._lines(section, number)
         ]
         self._settled = len(sections)
         return "".join(f"{line}\n" for line in new)
@@ -113,7 +113,7 @@ class MarkdownOutput:
         return text.rstrip()
 
     def _styled(self, text: str, styles: Sequence[str]) -> str:
-        codes = [code for each in styles for code in _STYLES.get(each, "").split(";") if code]
+        codes = [code for style in styles for code in _STYLES.get(style, "").split(";") if code]
         if not self._color:
             codes = [code for code in codes if code not in _COLORS]
         return f"\x1b[{';'.join(codes)}m{text}\x1b[0m" if codes else text

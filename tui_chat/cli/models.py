@@ -56,7 +56,7 @@ async def models(common: CommonOptions, text: str, name: str, online: bool, as_j
     config = common.config()
     endpoints = (config.endpoint_named(name),) if name else config.endpoints
     failures: tuple[str, ...] = ()
-    listed = {each.name: each.models for each in endpoints}
+    listed = {endpoint.name: endpoint.models for endpoint in endpoints}
     if online:
         listed, failures = await _ask_servers(endpoints)
     known, now = load_prices(config.data_dir), datetime.now(UTC)
@@ -83,7 +83,7 @@ async def models(common: CommonOptions, text: str, name: str, online: bool, as_j
     )
     is_offline = any(model.endpoint == OFFLINE[0].name for model in listed_models)
     if repeating and is_offline and not as_json:
-        others = ", ".join(each.name for each in repeating)
+        others = ", ".join(endpoint.name for endpoint in repeating)
         write_line(f"The models of {OFFLINE[0].name} are also at {others}.", err=True)
     for sentence in failures:
         write_line(f"warning: {sentence}", err=True)
@@ -97,7 +97,7 @@ async def _ask_servers(
     """Return the models that servers list by endpoint, and why others could not be asked."""
     async with open_http_client() as client:
         answers = await asyncio.gather(
-            *(list_models(each, client) for each in endpoints), return_exceptions=True
+            *(list_models(endpoint, client) for endpoint in endpoints), return_exceptions=True
         )
     listed: dict[str, tuple[str, ...]] = {}
     failures: list[str] = []

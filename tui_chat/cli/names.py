@@ -35,11 +35,11 @@ def find(what: str, name: str, names: Sequence[str]) -> str:
 
 def suggestion(name: str, names: Sequence[str]) -> str:
     """Return advice on an unknown name: the nearest known ones, or if none is near, all."""
-    by_case = {known.casefold(): known for known in reversed(names)}
+    by_case = {candidate.casefold(): candidate for candidate in reversed(names)}
     near = [by_case[key] for key in difflib.get_close_matches(name.casefold(), by_case, 3, 0.5)]
     if near:
         return f"Did you mean {' or '.join(f'“{one_line(match, 80)}”' for match in near)}?"
-    some = ", ".join(one_line(known, 80) for known in names[:20])
+    some = ", ".join(one_line(candidate, 80) for candidate in names[:20])
     return f"Available: {some}{', …' if len(names) > 20 else ''}." if some else "There are none."
 
 

@@ -102,14 +102,14 @@ class _CaseFile:
 
 
 _CASE_KEYS = KnownKeys(
-    (each.name for each in fields(_CaseFile)),
+    (field.name for field in fields(_CaseFile)),
     {
         "lorebooks": ("lorebook",),
         "limit": ("contextLimit", "context_limit"),
         "reserve": ("replyReserve", "reply_reserve"),
     },
 )
-_TURN_KEYS = KnownKeys(each.name for each in fields(ExpectedTurn))
+_TURN_KEYS = KnownKeys(field.name for field in fields(ExpectedTurn))
 _DOUBTFUL = ("misspelled-key", "unknown-key", "doubled-key")
 
 

@@ -145,8 +145,8 @@ def _run_turn(path: Path, turn: TurnFile) -> str:
         return "passed"
     write_line(_FAILED, f" {path} (sent by tui-chat {turn.app})")
     before, after = (
-        json.dumps(json.loads(each), indent=2, ensure_ascii=False).split("\n")
-        for each in (turn.request.body, composed.payload.body)
+        json.dumps(json.loads(body), indent=2, ensure_ascii=False).split("\n")
+        for body in (turn.request.body, composed.payload.body)
     )
     for line in unified_diff(before, after, "sent", "would be sent", lineterm="", n=2):
         write_line("    ", _colored(line))

@@ -48,26 +48,26 @@ def show(common: CommonOptions, model: str, name: str, as_json: bool) -> None:
     Example:
       tui-chat prices show gpt-5 --json
     """
-    config, known = common.config(), load_prices(common.data_folder)
+    config, tables = common.config(), load_prices(common.data_folder)
     endpoints = (config.endpoint_named(name),) if name else config.endpoints
     now = datetime.now(UTC)
     by_endpoint = {
         endpoint.name: model_prices
         for endpoint in endpoints
-        if (model_prices := known.prices_of(endpoint, model, now)) is not None
+        if (model_prices := tables.prices_of(endpoint, model, now)) is not None
     }
     if as_json:
-        shown = {key: {**write(each), "source": each.source} for key, each in by_endpoint.items()}
-        write_json({"prices": shown, "tables": [each.label for each in known.tables]})
+        shown = {key: {**write(own), "source": own.source} for key, own in by_endpoint.items()}
+        write_json({"prices": shown, "tables": [table.label for table in tables.tables]})
     else:
         for endpoint, model_prices in by_endpoint.items():
             write_line(f"{one_line(model)} at {endpoint}: {model_prices.source}")
             _write_prices(model_prices)
         if not by_endpoint:
             write_line(f"{one_line(model)}: — (no prices are known)")
-        write_line(f"Tables: {'; '.join(each.label for each in known.tables)}")
-        if known.fault:
-            write_line(f"Not used: {known.fault}")
+        write_line(f"Tables: {'; '.join(each.label for each in tables.tables)}")
+        if tables.fault:
+            write_line(f"Not used: {tables.fault}")
     if not by_endpoint:
         sys.exit(1)
 

@@ -270,8 +270,8 @@ def _entry_json(entry: Entry, request: RequestRecord | None) -> dict[str, Any]:
         **(
             {
                 "tool_calls": [
-                    {"id": each.id, "name": each.name, "arguments": each.arguments}
-                    for each in message.tool_calls
+                    {"id": call.id, "name": call.name, "arguments": call.arguments}
+                    for call in message.tool_calls
                 ]
             }
             if message.tool_calls
@@ -368,7 +368,7 @@ async def delete(common: CommonOptions, names: tuple[str, ...], undo: bool) -> N
         if undo:
             trash = await workspace.store.sessions.list_trash()
             restored = [find_session(trash, name) for name in names]
-            await workspace.store.sessions.restore([each.session_id for each in restored])
+            await workspace.store.sessions.restore([session.session_id for session in restored])
             write_line(f"Restored {_titles(*restored)}.")
             return
         deleted = await _named(workspace.store, names)

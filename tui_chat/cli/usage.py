@@ -38,7 +38,7 @@ async def usage(common: CommonOptions, group: UsageGroup, as_json: bool) -> None
     """
     sums, total = await sums_of(common, group)
     if as_json:
-        write_json([{group: name, **each.as_json()} for name, each in sums.items()])
+        write_json([{group: name, **usage.as_json()} for name, usage in sums.items()])
         return
     if not sums:
         write_line("No replies with tokens.", err=True)
@@ -46,10 +46,10 @@ async def usage(common: CommonOptions, group: UsageGroup, as_json: bool) -> None
     rows: list[tuple[str, ...]] = [
         (group.upper(), "REPLIES", "INPUT", "CACHED", "OUTPUT", "COST", "WITHOUT COST")
     ]
-    for name, each in [*sums.items(), ("all", total)]:
-        counts = (each.replies, each.input, each.cached, each.output)
+    for name, usage in [*sums.items(), ("all", total)]:
+        counts = (usage.replies, usage.input, usage.cached, usage.output)
         cells = (f"{count:,}" for count in counts)
-        rows.append((one_line(name, 60), *cells, each.dollars, f"{each.unknown:,}"))
+        rows.append((one_line(name, 60), *cells, usage.dollars, f"{usage.unknown:,}"))
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     for row in rows:
         cells = (cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True))
@@ -60,12 +60,12 @@ async def sums_of(common: CommonOptions, group: UsageGroup) -> tuple[dict[str, U
     """Return the sum of each group by its name, sorted, and that of all replies. Raises StoreError
     and ConfigError.
     """
-    config, known = common.config(), load_prices(common.data_folder)
+    config, tables = common.config(), load_prices(common.data_folder)
     sums: dict[str, UsageSum] = {}
     total = UsageSum()
     async with open_store(common) as store:
         async for reply in store.usage.requests():
-            cost = known_cost(reply, config, known)
+            cost = known_cost(reply, config, tables)
             sums.setdefault(group_name(reply, group), UsageSum()).add(reply, cost)
             total.add(reply, cost)
     return dict(sorted(sums.items())), total

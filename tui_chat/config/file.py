@@ -238,8 +238,8 @@ def read_config_file(path: Path, defaults: Config) -> Config:
 def _title_model(text: str, file: str, given: str, endpoints: Mapping[str, Endpoint]) -> str:
     name = given.partition("/")[0]
     if name and name not in endpoints:
-        known = ", ".join(endpoints)
-        advice = f"Available: {known}."
+        names = ", ".join(endpoints)
+        advice = f"Available: {names}."
         where = _where(text, ("title_model",))
         sentence = f"{file}: title_model: there is no endpoint “{name}”{where}"
         raise ConfigError(sentence, advice=advice)
@@ -263,10 +263,10 @@ def _fault(text: str, fault: ValueFault) -> str:
     place = ".".join(step if step.isprintable() else ascii(step) for step in steps)
     sentence = fault.sentence
     if fault.kind == "unknown":
-        known = known_keys()
-        meant = difflib.get_close_matches(steps[-1], known, 1)
+        keys = known_keys()
+        meant = difflib.get_close_matches(steps[-1], keys, 1)
         advice = f"; did you mean “{meant[0]}”?" if meant else ""
-        sentence = "is not a setting" + (" here" if steps[-1] in known else advice)
+        sentence = "is not a setting" + (" here" if steps[-1] in keys else advice)
     return f"{located(place, sentence)}{_where(text, steps)}"
 
 

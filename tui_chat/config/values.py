@@ -53,8 +53,8 @@ class Config:
         for endpoint in self.endpoints:
             if endpoint.name == name:
                 return endpoint
-        known = ", ".join(endpoint.name for endpoint in self.endpoints)
-        raise ConfigError(f"There is no endpoint “{name}”.", advice=f"Available: {known}.")
+        names = ", ".join(endpoint.name for endpoint in self.endpoints)
+        raise ConfigError(f"There is no endpoint “{name}”.", advice=f"Available: {names}.")
 
     def endpoint_offering(self, model: str, preferred: Endpoint) -> Endpoint:
         """Return an endpoint that lists a model: the preferred one if it does or if none does."""

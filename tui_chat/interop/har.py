@@ -109,7 +109,7 @@ def _content(content: JsonObject, what: str) -> bytes:
 
 
 def _headers(message: JsonObject) -> tuple[tuple[str, str], ...]:
-    pairs = (as_object(each) for each in as_array(message.get("headers")))
+    pairs = (as_object(header) for header in as_array(message.get("headers")))
     headers = ((as_string(pair.get("name")), as_string(pair.get("value"))) for pair in pairs)
     return tuple((name, value) for name, value in headers if name.lower() != "content-encoding")
 
@@ -146,9 +146,9 @@ class _CallConversation:
 
     def add(self, message: Message, path: str, before: str | None, **facts: object) -> str:
         """Add a message unless it is known at this place; return its id."""
-        known = self.ids.get(path)
-        if known is not None:
-            return known
+        message_id = self.ids.get(path)
+        if message_id is not None:
+            return message_id
         message = replace(message, id=self.tree.id_of(path))
         self.ids[path] = self.tree.add(message, before, **facts)  # type: ignore[arg-type]
         return message.id
@@ -214,8 +214,8 @@ def _add(conversations: dict[str, _CallConversation], exchange: _ModelCall) -> N
     messages = [_message(turn) for turn in envelope.turns]
     if not messages:
         return
-    first = next((n for n, each in enumerate(messages, 1) if each.role != "system"), len(messages))
-    root = _digest("\n".join(_digest("", each) for each in messages[:first]))
+    first = next((n for n, item in enumerate(messages, 1) if item.role != "system"), len(messages))
+    root = _digest("\n".join(_digest("", item) for item in messages[:first]))
     talk = conversations.get(root)
     if talk is None:
         tree = TranscriptBuilder("har", exchange.protocol, root)
@@ -260,12 +260,12 @@ def _digest(path: str, message: Message | None = None) -> str:
     """Return a hash of a path of messages and one more: of what both a reply and the request that
     sends it back have.
     """
-    told = [path]
+    parts = [path]
     if message is not None:
-        told += [message.role, message.content.strip(), message.tool_call_id]
-        told += [f"{call.name} {_same_form(call)}" for call in message.tool_calls]
-        told += [part.data or part.url or part.file_id or part.text for part in message.parts]
-    return sha256("\0".join(told).encode("utf-8", "replace")).hexdigest()
+        parts += [message.role, message.content.strip(), message.tool_call_id]
+        parts += [f"{call.name} {_same_form(call)}" for call in message.tool_calls]
+        parts += [part.data or part.url or part.file_id or part.text for part in message.parts]
+    return sha256("\0".join(parts).encode("utf-8", "replace")).hexdigest()
 
 
 def _same_form(call: ToolCall) -> str:

@@ -105,14 +105,14 @@ def page(transcript: SessionTranscript, zone: tzinfo = UTC) -> Iterator[str]:
 
 def _prompts(shown: Sequence[Entry], zone: tzinfo) -> Iterator[str]:
     """Yield an index of the user's messages, if there are several."""
-    prompts = [(n, each) for n, each in enumerate(shown, 1) if each.message.role == "user"]
+    prompts = [(n, entry) for n, entry in enumerate(shown, 1) if entry.message.role == "user"]
     if len(prompts) < 2:
         return
     yield f"<nav><details><summary>Prompts ({len(prompts)})</summary>\n<ol>\n"
     for number, entry in prompts:
         words = escape(readable_parts.prompt_words(entry.message))
-        at = escape(readable_parts.format_time(entry.message.timestamp, zone))
-        yield f'<li><a href="#m{number}">{words or "…"}</a> <small>{at}</small></li>\n'
+        sent = escape(readable_parts.format_time(entry.message.timestamp, zone))
+        yield f'<li><a href="#m{number}">{words or "…"}</a> <small>{sent}</small></li>\n'
     yield "</ol>\n</details></nav>\n"
 
 

@@ -221,8 +221,8 @@ def read_message(value: object, place: str, index: int) -> Message:
     if role == "developer":
         role = "system"
     if role not in MESSAGE_ROLES:
-        known = ", ".join(MESSAGE_ROLES)
-        raise InputError(f"{place}.role must be one of {known}, not {excerpt(role)}")
+        roles = ", ".join(MESSAGE_ROLES)
+        raise InputError(f"{place}.role must be one of {roles}, not {excerpt(role)}")
     timestamp = fields.get("timestamp")
     if timestamp is not None and (
         isinstance(timestamp, bool) or not isinstance(timestamp, int | float)
@@ -283,8 +283,8 @@ def _part(part: object, place: str) -> str | dict[str, Any]:
         if fields.get("type") in _MEDIA:
             return clean_json(fields)
         kind = json.dumps(fields.get("type", "unknown"))
-        known = ", ".join(("text", *_MEDIA))
-        raise InputError(f"{place} must be one of {known}, not of type {kind}")
+        kinds = ", ".join(("text", *_MEDIA))
+        raise InputError(f"{place} must be one of {kinds}, not of type {kind}")
     raise InputError(f"{place} must be a part with text, not {type_name(part)}")
 
 

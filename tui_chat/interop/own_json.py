@@ -208,8 +208,8 @@ def read_session(data: JsonObject) -> SessionTranscript:
         entries,
         role,
         tuple(cast("dict[str, str]", variables).items()),
-        tuple(_request(each, known, place) for place, each in _each(data, "requests")),
-        tuple(_revision(each, place) for place, each in _each(data, "revisions")),
+        tuple(_request(item, known, place) for place, item in _each(data, "requests")),
+        tuple(_revision(item, place) for place, item in _each(data, "revisions")),
         draft,
     )
 
@@ -218,10 +218,10 @@ def _each(data: JsonObject, name: str) -> Iterator[tuple[str, JsonObject]]:
     values = data.get(name, [])
     if not isinstance(values, list):
         raise UnreadableConversation(f".{name}", "must be a list")
-    for index, each in enumerate(cast("list[object]", values)):
-        if not isinstance(each, dict):
+    for index, item in enumerate(cast("list[object]", values)):
+        if not isinstance(item, dict):
             raise UnreadableConversation(f".{name}[{index}]", "must be an object")
-        yield f".{name}[{index}]", cast("JsonObject", each)
+        yield f".{name}[{index}]", cast("JsonObject", item)
 
 
 def _request(data: JsonObject, known: set[str], place: str) -> StoredRequest:

@@ -167,12 +167,12 @@ def active_branch(transcript: SessionTranscript) -> tuple[Entry, ...]:
     """Return the entries from the first one to the head."""
     by_id = {entry.message.id: entry for entry in transcript.entries}
     last = transcript.entries[-1].message.id if transcript.entries else None
-    at = transcript.session.head_id or last
+    entry_id = transcript.session.head_id or last
     branch: list[Entry] = []
-    while at is not None and at in by_id:
-        entry = by_id.pop(at)
+    while entry_id is not None and entry_id in by_id:
+        entry = by_id.pop(entry_id)
         branch.append(entry)
-        at = entry.parent_id
+        entry_id = entry.parent_id
     return tuple(reversed(branch))
 
 

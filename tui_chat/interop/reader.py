@@ -105,7 +105,7 @@ def _loaded(plugins: tuple[Plugin, ...]) -> tuple[tuple[FormatPath, Format], ...
     loaded: list[tuple[FormatPath, Format]] = []
 
     def add(path: FormatPath, formats: Iterable[Format]) -> None:
-        loaded.extend((path, known) for known in formats)
+        loaded.extend((path, form) for form in formats)
 
     for path in _FIRST:
         add(path, extensions.load(path.path))
@@ -167,8 +167,8 @@ def transcript_format(content: bytes) -> str:
         return lines[0].name
     first = sample.lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
     if first and first not in b"{[":
-        texts = ((path, known) for path, known in _formats() if isinstance(known, TextFormat))
-        return next((path.name for path, known in texts if known.detect(sample)), "")
+        texts = ((path, form) for path, form in _formats() if isinstance(form, TextFormat))
+        return next((path.name for path, form in texts if form.detect(sample)), "")
     try:
         value = json.loads(content)
     except (ValueError, RecursionError):
@@ -216,7 +216,7 @@ def _sample(head: bytes, pieces: Iterator[bytes]) -> bytes:
 
 def _lines_format(sample: bytes) -> tuple[FormatPath, LinesFormat] | None:
     """Return the format of the first line that is, on its own, a record of one."""
-    formats = [(path, each) for path, each in _formats() if isinstance(each, LinesFormat)]
+    formats = [(path, form) for path, form in _formats() if isinstance(form, LinesFormat)]
     for index, line in enumerate(split_lines([sample], _SAMPLE_BYTES)):
         if index == _SAMPLE_LINES:
             return None
@@ -226,16 +226,16 @@ def _lines_format(sample: bytes) -> tuple[FormatPath, LinesFormat] | None:
             record = parse_line(line)
         except BadLine:
             continue
-        for path, known in formats:
-            if record is not None and known.detect(record):
-                return path, known
+        for path, form in formats:
+            if record is not None and form.detect(record):
+                return path, form
     return None
 
 
 def _databases(head: bytes) -> list[tuple[FormatPath, DatabaseFormat]]:
     """Return the formats whose files begin so."""
-    formats = ((path, each) for path, each in _formats() if isinstance(each, DatabaseFormat))
-    return [(path, each) for path, each in formats if head.startswith(each.magic)]
+    formats = ((path, form) for path, form in _formats() if isinstance(form, DatabaseFormat))
+    return [(path, form) for path, form in formats if head.startswith(form.magic)]
 
 
 def _database(
@@ -245,9 +245,9 @@ def _database(
         advice = "Unpack it, and name the file."
         yield FoundConversation("", fault="is a database within another file", advice=advice)
         return
-    for path, known in formats:
-        if known.detect(source.path):
-            yield from _written_by(path, known.read(source.path, source))
+    for path, form in formats:
+        if form.detect(source.path):
+            yield from _written_by(path, form.read(source.path, source))
             return
     yield _unknown("")
 
@@ -280,11 +280,11 @@ def _unknown(place: str) -> FoundConversation:
 
 def _conversation(place: str, value: object) -> FoundConversation:
     data = as_object(value)
-    for path, known in _formats():
-        if isinstance(known, ObjectFormat) and known.detect(data):
-            if known.read is None:
+    for path, form in _formats():
+        if isinstance(form, ObjectFormat) and form.detect(data):
+            if form.read is None:
                 return FoundConversation(place, ignored=True)
-            return replace(readable(place, value, known.read), program=path.program)
+            return replace(readable(place, value, form.read), program=path.program)
     for keys, what, advice in _OTHER_FILES:
         if all(isinstance(data.get(key), dict | list) for key in keys):
             return FoundConversation(place, fault=f"is {what}", advice=advice, unknown=True)
@@ -313,9 +313,9 @@ def _is_message(value: object) -> bool:
 
 
 def _streamed(key: str, data: JsonObject, opening: str) -> _Streamed | None:
-    for _, known in _formats():
-        if isinstance(known, StreamedFormat) and known.detect(key, data):
-            return known.read if known.opening == opening else None
+    for _, form in _formats():
+        if isinstance(form, StreamedFormat) and form.detect(key, data):
+            return form.read if form.opening == opening else None
     return None
 
 

@@ -64,11 +64,11 @@ def _read(text: str) -> float | None:
             return _stamp(
                 datetime(int(match[3]), month, int(match[2]), hour, int(match[5]), tzinfo=UTC)
             )
-        at = datetime.fromisoformat(text)
-        return _stamp(at if at.tzinfo else at.replace(tzinfo=UTC))
+        time = datetime.fromisoformat(text)
+        return _stamp(time if time.tzinfo else time.replace(tzinfo=UTC))
     except (ValueError, OverflowError):
         return None
 
 
-def _stamp(at: datetime) -> float | None:
-    return _seconds(at.timestamp())
+def _stamp(time: datetime) -> float | None:
+    return _seconds(time.timestamp())

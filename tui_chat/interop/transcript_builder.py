@@ -180,7 +180,7 @@ class TranscriptBuilder:
         model is the last one on the active branch, else `model`. A `system` prompt that is none
         of the messages becomes a role.
         """
-        stamps = [at for entry in self.entries if (at := entry.message.timestamp) is not None]
+        stamps = [stamp for entry in self.entries if (stamp := entry.message.timestamp) is not None]
         session = Session(
             self.session_id,
             " ".join(title.split())[:_TITLE] or self._first_words(),

@@ -13,9 +13,10 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from difflib import get_close_matches
+from itertools import count
 from pathlib import Path as FilePath
 from typing import Any, TypeVar
 
@@ -94,6 +95,33 @@ def read_file_text(path: FilePath, limit: int = MAX_BYTES) -> str:
 def choose(table: Mapping[Any, T], value: object, default: T) -> T:
     """Return what a table has for a value of a file, which may be of any type."""
     return table.get(value, default) if isinstance(value, str | int) else default
+
+
+def with_ids(
+    values: Sequence[object],
+    extras: Sequence[Mapping[str, Any]],
+    noun: str,
+    defaults: Callable[[Mapping[str, Any]], Mapping[str, Any]] = lambda _: {},
+) -> Iterator[object]:
+    """Yield the fields of objects in a list with their unknown keys, their defaults, and an id: by
+    default that of the place, such as `message-3` with the noun `message`. Other values are yielded
+    as they are.
+    """
+    ids = [(object_or_none(value) or {}).get("id") for value in values]
+    used = {identity for identity in ids if isinstance(identity, str)}
+    for number, (value, unknown) in enumerate(zip(values, extras, strict=True), 1):
+        fields = object_or_none(value)
+        if fields is None:
+            yield value
+            continue
+        whole = {**defaults(fields), **fields}
+        identity = fields.get("id") or defaults(fields).get("id")
+        if not identity:
+            free = (f"{noun}-{n}" for n in count(number))
+            identity = next(name for name in free if name not in used)
+        if isinstance(identity, str):
+            used.add(identity)
+        yield {**whole, "id": identity, "extras": unknown}
 
 
 class KnownKeys:

@@ -213,7 +213,7 @@ class Library:
         nothing is written. Raises InputError if it cannot be written.
         """
         wanted, files = file_name(name), self.files(kind)
-        known = {each.casefold(): each for each in files}
+        known = {existing.casefold(): existing for existing in files}
         numbered = wanted
         numbers = count(2)
         while (there := known.get(numbered.casefold())) is not None:
@@ -237,7 +237,7 @@ class Library:
 
 def file_name(name: str) -> str:
     """Return `name` as a valid file name on every system. Raises InputError if nothing is left."""
-    kept = "".join(" " if each in '<>:"/\\|?*' or not each.isprintable() else each for each in name)
+    kept = "".join(" " if char in '<>:"/\\|?*' or not char.isprintable() else char for char in name)
     words = " ".join(kept.split()).strip(".")[:80].strip()
     if not words:
         raise InputError("The name is empty.", advice="It needs at least one letter or digit.")

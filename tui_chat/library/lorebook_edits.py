@@ -28,9 +28,9 @@ from tui_chat.models.lorebook import Lorebook, LorebookEntry
 
 _LIST = "entries"
 _INDENT = re.compile(r"\n([ \t]+)\S")
-_ENTRY_FIELDS = tuple(each.name for each in fields(LorebookEntry) if each.name != "extras")
+_ENTRY_FIELDS = tuple(field.name for field in fields(LorebookEntry) if field.name != "extras")
 _BOOK_FIELDS = tuple(
-    each.name for each in fields(Lorebook) if each.name not in ("entries", "extras")
+    field.name for field in fields(Lorebook) if field.name not in ("entries", "extras")
 )
 
 
@@ -63,7 +63,7 @@ class LorebookFile:
         entries = parsed.file.value
         if whole is not None:
             entries = next(value for key, value in whole.items() if _is_list(key))
-        objects = [object_or_none(each) or {} for each in as_array(entries)]
+        objects = [object_or_none(value) or {} for value in as_array(entries)]
         is_object = isinstance(entries, dict)
         if objects or is_object:
             form = _form_of(objects, is_object=is_object)
@@ -71,7 +71,7 @@ class LorebookFile:
 
     def number_of(self, entry: LorebookEntry) -> int:
         """Return the number of an entry. Raises InputError if another program changed it."""
-        there = (number for number, each in enumerate(self.book.entries) if each == entry)
+        there = (number for number, own in enumerate(self.book.entries) if own == entry)
         if (number := next(there, None)) is None:
             raise InputError(f"Another program changed this entry in {self.source}.")
         return number
@@ -94,7 +94,7 @@ def change_entry(file: LorebookFile, number: int, after: LorebookEntry) -> Loreb
     """Give an entry other fields. Raises FieldError for one that the file cannot express."""
     before, whole = file.book.entries[number], _value(file)
     raw_entry = _at(whole, file.paths[number])
-    if form := next((each for each in lore_forms() if each.is_entry(raw_entry)), None):
+    if form := next((form for form in lore_forms() if form.is_entry(raw_entry)), None):
         form.change(raw_entry, before, after)
     else:
         _change_fields(raw_entry, _fields(before, _ENTRY_FIELDS), _fields(after, _ENTRY_FIELDS))
@@ -111,8 +111,8 @@ def merge_entry(
     and InputError if the entry is gone.
     """
     entries = file.book.entries
-    same = (number for number, each in enumerate(entries) if each == before)
-    renewed = (number for number, each in enumerate(entries) if each.id == before.id)
+    same = (number for number, entry in enumerate(entries) if entry == before)
+    renewed = (number for number, entry in enumerate(entries) if entry.id == before.id)
     number = next(same, next(renewed, None))
     if number is None:
         raise InputError(f"Another program removed this entry from {file.source}.")
@@ -127,9 +127,9 @@ def add_entry(file: LorebookFile, entry: LorebookEntry, at: int | None = None) -
     whole = _value(file)
     entries = whole if file.value_is_list else next(whole[key] for key in whole if _is_list(key))
     place = len(file.book.entries) if at is None else at + 1
-    taken = {each.id for each in file.book.entries}
+    taken = {entry.id for entry in file.book.entries}
     if file.form is not None:
-        uids = (int(each) for each in taken if each.isascii() and each.isdigit())
+        uids = (int(identity) for identity in taken if identity.isascii() and identity.isdigit())
         uid = max(uids, default=-1) + 1
         new = file.form.write(entry, uid)
         entry = replace(entry, id=str(uid))
@@ -173,7 +173,7 @@ def _value(file: LorebookFile) -> Any:
 
 
 def _with_value(file: LorebookFile, value: Any) -> LorebookFile:
-    indent = found[1] if (found := _INDENT.search(file.text)) else 2
+    indent = match[1] if (match := _INDENT.search(file.text)) else 2
     text = json.dumps(value, indent=indent, ensure_ascii=False, allow_nan=False) + "\n"
     return LorebookFile.read(text, file.source, file.name, file.form)
 
@@ -227,7 +227,7 @@ def _change_fields(
 
 def _spelled(name: str, text: str) -> str:
     """Return a field as a file spells its keys: in snake_case if it has such a key of ours."""
-    snake = any(f'"{each}"' in text for each in (*_ENTRY_FIELDS, *_BOOK_FIELDS) if "_" in each)
+    snake = any(f'"{name}"' in text for name in (*_ENTRY_FIELDS, *_BOOK_FIELDS) if "_" in name)
     return name if snake else camel_case(name)
 
 

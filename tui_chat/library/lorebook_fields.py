@@ -117,18 +117,18 @@ def typed_entry(values: Values, before: LorebookEntry, *, is_foreign: bool) -> L
     place_names = {"place", "insertion_point", "anchor_target", "outlet"}
     is_moved = not changed.isdisjoint(place_names)
     names = (changed | place_names if is_moved else changed) & known.keys()
-    given = typed_values({name: values[name] for name in names}, known, LorebookEntry)
+    typed = typed_values({name: values[name] for name in names}, known, LorebookEntry)
     if not is_moved:
-        return replace(before, **given)
-    place, depth = str(values["place"]), given.pop("insertion_point")
-    target = given.pop("anchor_target", None) or None
+        return replace(before, **typed)
+    place, depth = str(values["place"]), typed.pop("insertion_point")
+    target = typed.pop("anchor_target", None) or None
     if place == "depth" and depth is None:
         raise FieldError("insertion_point", "The place “at a depth” needs a depth.")
     if place.endswith("_anchor") and target is None:
         raise FieldError("anchor_target", "This place needs the id of an anchor.")
-    if place == "outlet" and not given["outlet"]:
+    if place == "outlet" and not typed["outlet"]:
         raise FieldError("outlet", "An outlet needs a name.")
-    return replace(before, **{**given, **_placed(place, depth, target, is_foreign)})
+    return replace(before, **{**typed, **_placed(place, depth, target, is_foreign)})
 
 
 def _placed(place: str, depth: int | None, target: str | None, is_foreign: bool) -> dict[str, Any]:
@@ -164,4 +164,4 @@ def typed_book(values: Values, before: Lorebook) -> Lorebook:
 
 
 def _known(rows: FieldRows) -> Mapping[str, Field]:
-    return {each.name: each for row in rows for each in row if each.name != "place"}
+    return {field.name: field for row in rows for field in row if field.name != "place"}

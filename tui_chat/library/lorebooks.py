@@ -9,7 +9,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from itertools import count
 from pathlib import Path
@@ -17,15 +17,15 @@ from types import MappingProxyType
 from typing import Any
 
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.library.file_reader import JsonFile, KnownKeys, read_file_text
+from tui_chat.library.file_reader import JsonFile, KnownKeys, read_file_text, with_ids
 from tui_chat.library.foreign_files import LoreForm, lore_forms, missing_lore_form
 from tui_chat.library.json_locations import Path as JsonPath
 from tui_chat.models.envelope import Level
 from tui_chat.models.json_text import as_array, describe_value, object_or_none
 from tui_chat.models.lorebook import Lorebook, LorebookEntry
 
-BOOK_KEYS = KnownKeys(each.name for each in fields(Lorebook) if each.name != "extras")
-ENTRY_KEYS = KnownKeys(each.name for each in fields(LorebookEntry) if each.name != "extras")
+BOOK_KEYS = KnownKeys(field.name for field in fields(Lorebook) if field.name != "extras")
+ENTRY_KEYS = KnownKeys(field.name for field in fields(LorebookEntry) if field.name != "extras")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,28 +67,28 @@ def read_lorebook(text: str, default_name: str) -> ParsedLorebook:
         sentence = f"must be a list of entries, or an object, not {describe_value(file.value)}"
         file.report(Level.ERROR, "bad-value", sentence, ())
         return ParsedLorebook(None, file)
-    at = file.path_of((), "entries")
+    path = file.path_of((), "entries")
     kept: list[Mapping[str, Any]] = []
     steps: Iterable[str | int] = count()
     if (foreign := object_or_none(whole.get("entries"))) is not None:
-        whole["entries"], kept = _from_object(file, foreign, at)
+        whole["entries"], kept = _from_object(file, foreign, path)
         steps = foreign
     elif isinstance(whole.get("entries"), list):
-        whole["entries"], kept = _from_list(file, as_array(whole["entries"]), at)
+        whole["entries"], kept = _from_list(file, as_array(whole["entries"]), path)
     if isinstance(whole.get("entries"), list):
-        whole["entries"] = list(_with_defaults(whole["entries"], kept))
+        whole["entries"] = list(with_ids(whole["entries"], kept, "entry"))
     elif "entries" not in whole:
         file.report(Level.ERROR, "missing-key", "“entries” is missing", ())
     fields = file.read_fields(Lorebook, whole)
     if fields is None or file.failed:
         return ParsedLorebook(None, file)
-    paths = tuple((*at, step) for step, _ in zip(steps, kept, strict=False))
+    paths = tuple((*path, step) for step, _ in zip(steps, kept, strict=False))
     fields["name"] = fields.get("name") or default_name
     return ParsedLorebook(Lorebook(**fields, extras=MappingProxyType(extras)), file, paths)
 
 
 def _from_object(
-    file: JsonFile, entries: Mapping[str, Any], at: JsonPath
+    file: JsonFile, entries: Mapping[str, Any], path: JsonPath
 ) -> tuple[list[object], list[Mapping[str, Any]]]:
     """Return the fields of another program's entries as ours, and their unsupported keys."""
     form = next(iter(lore_forms()), None)
@@ -98,12 +98,12 @@ def _from_object(
         entry = object_or_none(value)
         if entry is None:
             sentence = f"must be an object, not {describe_value(value)}"
-            file.report(Level.ERROR, "bad-value", sentence, (*at, uid))
+            file.report(Level.ERROR, "bad-value", sentence, (*path, uid))
             continue
         if form is None:
-            _report_missing(file, entry, (*at, uid))
+            _report_missing(file, entry, (*path, uid))
             continue
-        _add_foreign(form, file, uid, entry, (*at, uid), fields, extras)
+        _add_foreign(form, file, uid, entry, (*path, uid), fields, extras)
     return fields, extras
 
 
@@ -117,13 +117,13 @@ def _from_list(
     fields: list[object] = []
     extras: list[Mapping[str, Any]] = []
     used: set[object] = set()
-    forms = lore_forms() if any(not _is_ours(each) for each in entries) else ()
+    forms = lore_forms() if any(not _is_ours(entry) for entry in entries) else ()
     for index, value in enumerate(entries):
         entry, path = object_or_none(value), (*at, index)
         if entry is None:
             fields.append(value)
             extras.append({})
-        elif form := next((each for each in forms if each.is_entry(entry)), None):
+        elif form := next((form for form in forms if form.is_entry(entry)), None):
             uid = entry.get("uid")
             is_id = isinstance(uid, int | str) and not isinstance(uid, bool) and uid not in used
             used.add(uid if is_id else None)
@@ -165,23 +165,3 @@ def _report_missing(file: JsonFile, entry: Mapping[str, Any], path: JsonPath) ->
     who = f"the plugin “{plugin}”, which is not installed" if plugin else "no plugin that is here"
     sentence = f"is an entry of another program's lorebook, which is read by {who}"
     file.report(Level.ERROR, "bad-value", sentence, path)
-
-
-def _with_defaults(
-    entries: Sequence[object], extras: Sequence[Mapping[str, Any]]
-) -> Iterator[object]:
-    """Yield the fields of entries with their ids and unknown keys; other values as they are."""
-    ids = [(object_or_none(each) or {}).get("id") for each in entries]
-    used = {each for each in ids if isinstance(each, str)}
-    for index, (entry, unknown) in enumerate(zip(entries, extras, strict=True)):
-        given = object_or_none(entry)
-        if given is None:
-            yield entry
-            continue
-        number = index + 1
-        while f"entry-{number}" in used:
-            number += 1
-        identity = given.get("id") or f"entry-{number}"
-        if isinstance(identity, str):
-            used.add(identity)
-        yield {**given, "id": identity, "extras": unknown}

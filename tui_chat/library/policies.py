@@ -41,7 +41,7 @@ class BuilderPolicies:
 
     def default(self, name: str) -> object:
         """Return the value of a policy that a preset does not have."""
-        return next(each.default for each in fields(self.kind) if each.name == name)
+        return next(policy.default for policy in fields(self.kind) if policy.name == name)
 
 
 def policies_of_builder(name: str) -> BuilderPolicies | None:
@@ -61,7 +61,7 @@ def read_policies(
     """Return the policies that differ from the usual ones, and the unknown keys. Faults become
     findings of the file.
     """
-    keys = KnownKeys(each.name for each in fields(policies.kind))
+    keys = KnownKeys(policy.name for policy in fields(policies.kind))
     taken = file.sort_keys(values, path, keys)
     checked = file.read_fields(policies.kind, taken.fields, path) or {}
     return {

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import fields
 from pathlib import Path
 from types import MappingProxyType
@@ -24,7 +24,7 @@ from tui_chat.errors import InputError
 from tui_chat.extensions import missing_plugin, preset_keys
 from tui_chat.files import MAX_BYTES, input_name, read_text, write_text
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.library.file_reader import JsonFile, KnownKeys, read_file_text
+from tui_chat.library.file_reader import JsonFile, KnownKeys, read_file_text, with_ids
 from tui_chat.library.json_locations import Path as JsonPath
 from tui_chat.library.policies import BuilderPolicies, policies_of_builder, read_policies
 from tui_chat.models.envelope import Level
@@ -38,7 +38,7 @@ _FIELDS = ("name", "messages", "system_placement", "variables", "builder", "poli
 PRESET_KEYS = KnownKeys(
     (*_FIELDS, "parameters"), {"messages": ("presetMessages", "preset_messages")}
 )
-MESSAGE_KEYS = KnownKeys(each.name for each in fields(PresetMessage) if each.name != "extras")
+MESSAGE_KEYS = KnownKeys(field.name for field in fields(PresetMessage) if field.name != "extras")
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,10 +75,10 @@ def read_preset(text: str, default_name: str) -> ParsedPreset:
     whole, extras = _whole(file)
     if file.failed:
         return ParsedPreset(None, file)
-    at = file.path_of((), "messages")
-    messages, kept = file.sort_each(whole.get("messages"), at, MESSAGE_KEYS)
+    path = file.path_of((), "messages")
+    messages, kept = file.sort_each(whole.get("messages"), path, MESSAGE_KEYS)
     if messages:
-        whole["messages"] = list(_with_defaults(messages, kept))
+        whole["messages"] = list(with_ids(messages, kept, "message", _defaults))
     elif "messages" not in whole:
         file.report(Level.ERROR, "missing-key", "“presetMessages” is missing", ())
     place = file.path_of((), "parameters")
@@ -88,10 +88,10 @@ def read_preset(text: str, default_name: str) -> ParsedPreset:
     policies = _policies(file, whole, extras)
     fields = file.read_fields(Preset, whole)
     if fields is None or file.failed:
-        return ParsedPreset(None, file, at)
+        return ParsedPreset(None, file, path)
     fields["name"] = fields.get("name") or default_name
     preset = Preset(**fields, settings=settings, extras=MappingProxyType(extras))
-    return ParsedPreset(policies.complete(preset) if policies else preset, file, at)
+    return ParsedPreset(policies.complete(preset) if policies else preset, file, path)
 
 
 def _policies(
@@ -147,29 +147,11 @@ def _foreign(table: Mapping[str, Any]) -> str:
     return f"is read by the plugin “{plugin}”, which is not installed" if plugin else ""
 
 
-def _with_defaults(
-    messages: Sequence[object], extras: Sequence[Mapping[str, Any]]
-) -> Iterator[object]:
-    """Yield the fields of messages with their ids, roles and unknown keys; other values as they
-    are.
-    """
-    ids = [(object_or_none(each) or {}).get("id") for each in messages]
-    used = {each for each in ids if isinstance(each, str)}
-    for index, (message, unknown) in enumerate(zip(messages, extras, strict=True)):
-        given = object_or_none(message)
-        if given is None:
-            yield message
-            continue
-        kind = given.get("type")
-        is_anchor = isinstance(kind, str) and kind != "message"
-        number = index + 1
-        while not is_anchor and f"message-{number}" in used:
-            number += 1
-        identity = given.get("id") or (kind if is_anchor else f"message-{number}")
-        if isinstance(identity, str):
-            used.add(identity)
-        role = "user" if is_anchor else "system"
-        yield {"role": role, **given, "id": identity, "extras": unknown}
+def _defaults(message: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the role of a preset message that names none, and the id of an anchor."""
+    kind = message.get("type")
+    is_anchor = isinstance(kind, str) and kind != "message"
+    return {"role": "user", "id": kind} if is_anchor else {"role": "system"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,16 +221,16 @@ def dump_preset(preset: Preset, style: FileStyle = NEW_FILE) -> str:
 
 
 def _dumped(message: PresetMessage, style: FileStyle) -> dict[str, Any]:
-    given = {**plain(message), "role": message.role, "content": message.content}
+    values = {**plain(message), "role": message.role, "content": message.content}
     if message.is_anchor and message.role == "user":
-        del given["role"]
+        del values["role"]
     if message.is_anchor and not message.content:
-        del given["content"]
+        del values["content"]
     if message.cache_control is not None:
-        given["cache_control"] = _MARKS[message.cache_control]
-    given.pop("extras", None)
-    first = {name: given.pop(name) for name in _FIRST if name in given}
-    named = {_spelled(name, style): value for name, value in (first | given).items()}
+        values["cache_control"] = _MARKS[message.cache_control]
+    values.pop("extras", None)
+    first = {name: values.pop(name) for name in _FIRST if name in values}
+    named = {_spelled(name, style): value for name, value in (first | values).items()}
     return {**named, **_unknown(message.extras, MESSAGE_KEYS)}
 
 

@@ -41,26 +41,30 @@ class KnownPrices:
     """The sentence why the refreshed table is not used; empty if there is none, or it is."""
 
     def prices_of(
-        self, endpoint: Endpoint, model: str, at: datetime, context: Mapping[str, str] | None = None
+        self,
+        endpoint: Endpoint,
+        model: str,
+        moment: datetime,
+        context: Mapping[str, str] | None = None,
     ) -> Prices | None:
         """Return the prices of a model at an endpoint and time; None if they are unknown.
 
         `context` is as in `PriceTable.prices_of`.
         """
         own = endpoint.facts_of(model).prices
-        if own is not None and own.hold_on(at.astimezone(UTC).date()):
+        if own is not None and own.hold_on(moment.astimezone(UTC).date()):
             is_standard = STANDARD_TIERS.issuperset((context or {}).values())
             return replace(own, source="config.toml") if is_standard else None
         provider = provider_at(endpoint.base_url)
         if provider is None:
-            return self._makers_prices(model, at, context)
+            return self._makers_prices(model, moment, context)
         for table in self.tables:
             if table.model_of(provider, model) is not None:
-                return table.prices_of(endpoint.base_url, model, at, context)
+                return table.prices_of(endpoint.base_url, model, moment, context)
         return None
 
     def _makers_prices(
-        self, model: str, at: datetime, context: Mapping[str, str] | None
+        self, model: str, moment: datetime, context: Mapping[str, str] | None
     ) -> Prices | None:
         """Return what the maker of a model asks for it, behind any gateway; None if anybody can
         serve the model.
@@ -70,7 +74,7 @@ class KnownPrices:
             for name in spellings(model)[1:]:
                 if table.model_of(maker, name) is not None:
                     url = f"https://{PROVIDERS[maker][0]}"
-                    prices = table.prices_of(url, name, at, context)
+                    prices = table.prices_of(url, name, moment, context)
                     return prices and replace(
                         prices, source=f"{prices.source}, by the model's name"
                     )
@@ -80,15 +84,15 @@ class KnownPrices:
         """Return a function from the service tier that a provider names, or an empty string, to
         the prices of a request.
         """
-        asked: dict[str, str] = {}
+        parameters: dict[str, str] = {}
         for name, value in composed.encoded.tree.items:
             key = _ASKED.get(name)
             if key is not None and isinstance(value, Str) and value.text.plain != "global":
-                asked[key] = value.text.plain.lower()
+                parameters[key] = value.text.plain.lower()
 
         @cache
         def prices(tier: str) -> Prices | None:
-            context = asked | ({"service_tier": tier.lower()} if tier else {})
+            context = parameters | ({"service_tier": tier.lower()} if tier else {})
             return self.prices_of(composed.endpoint, composed.model, at, context)
 
         return prices

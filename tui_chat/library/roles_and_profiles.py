@@ -32,12 +32,12 @@ class _SettingsBesideName:
     max_tokens: Annotated[int, Range(1)] | None = None
 
 
-_BESIDE = tuple(each.name for each in fields(_SettingsBesideName))
+_BESIDE = tuple(setting.name for setting in fields(_SettingsBesideName))
 _ROLE_KEYS = KnownKeys(
     ("role_id", "name", "system_prompt", "model", "preset", "status", "parameters", *_BESIDE),
     {"role_id": ("id",)},
 )
-_PROFILE_KEYS = KnownKeys(each.name for each in fields(Profile))
+_PROFILE_KEYS = KnownKeys(field.name for field in fields(Profile))
 
 _PLACES = (
     ("anchor", "the preset's anchor"),
@@ -64,16 +64,16 @@ def load_role(path: Path) -> Role:
 
 def parse_role(text: str, source: str, default_id: str) -> Role:
     """Read a role from JSON text; `source` is what errors call it. Raises InputError."""
-    file, given = _fields(text, _ROLE_KEYS, "a role")
-    settings, _ = file.read_settings(given.pop("parameters", None), file.path_of((), "parameters"))
+    file, values = _fields(text, _ROLE_KEYS, "a role")
+    settings, _ = file.read_settings(values.pop("parameters", None), file.path_of((), "parameters"))
     beside = file.read_fields(
-        _SettingsBesideName, {name: given.pop(name) for name in _BESIDE if name in given}
+        _SettingsBesideName, {name: values.pop(name) for name in _BESIDE if name in values}
     )
-    role = file.read(Role, {**given, "role_id": given.get("role_id") or default_id})
+    role = file.read(Role, {**values, "role_id": values.get("role_id") or default_id})
     file.raise_errors(source)
     assert role is not None  # there were no errors
     assert beside is not None
-    missing = {name: each for name, each in beside.items() if getattr(settings, name) is None}
+    missing = {name: value for name, value in beside.items() if getattr(settings, name) is None}
     return replace(role, settings=replace(settings, **missing))
 
 
@@ -84,8 +84,8 @@ def load_profile(path: Path) -> Profile:
 
 def parse_profile(text: str, source: str) -> Profile:
     """Read a profile from JSON text; `source` is what errors call it. Raises InputError."""
-    file, given = _fields(text, _PROFILE_KEYS, "a profile")
-    profile = file.read(Profile, given)
+    file, values = _fields(text, _PROFILE_KEYS, "a profile")
+    profile = file.read(Profile, values)
     file.raise_errors(source)
     assert profile is not None  # there were no errors
     return profile

@@ -66,8 +66,8 @@ def read_snippet(text: str, place: str) -> Snippet:
         raise InputError(f"{place} is longer than {MAX_CHARACTERS:,} characters")
     description, body, line = _front_matter(clean(text), place)
     pieces: list[str | Blank] = []
-    known: dict[str, Blank] = {}
-    at = 0
+    blanks: dict[str, Blank] = {}
+    offset = 0
     for number, match in enumerate(_BLANK.finditer(body), 1):
         here = f"{place}: line {line + body.count(chr(10), 0, match.start())}"
         if number > MAX_BLANKS:
@@ -78,28 +78,28 @@ def read_snippet(text: str, place: str) -> Snippet:
             fault = f"the blank “{one_line(match[0], 60)}” has no valid name"
             raise InputError(f"{here}: {fault}", advice="Letters, digits, spaces, _ and -.")
         choices = tuple(filter(None, (choice.strip() for choice in given.split("|"))))
-        blank = known.setdefault(name, Blank(name, choices if separator else ()))
-        pieces += [body[at : match.start()], blank]
-        at = match.end()
-    rest = body[at:].rstrip("\n")
+        blank = blanks.setdefault(name, Blank(name, choices if separator else ()))
+        pieces += [body[offset : match.start()], blank]
+        offset = match.end()
+    rest = body[offset:].rstrip("\n")
     if "{{?" in rest or any("{{?" in piece for piece in pieces if isinstance(piece, str)):
         start = body.index("{{?", _unclosed(body))
         here = f"{place}: line {line + body.count(chr(10), 0, start)}"
         raise InputError(f"{here}: a blank is not closed, or is inside a macro or another blank")
     pieces.append(rest)
-    if not "".join(each if isinstance(each, str) else each.text for each in pieces).strip():
+    if not "".join(piece if isinstance(piece, str) else piece.text for piece in pieces).strip():
         raise InputError(f"{place} is empty")
     return Snippet(tuple(piece for piece in pieces if piece != ""), description)
 
 
 def _unclosed(body: str) -> int:
     """Return from where `{{?` is no blank."""
-    at = 0
-    while (start := body.find("{{?", at)) >= 0:
+    offset = 0
+    while (start := body.find("{{?", offset)) >= 0:
         match = _BLANK.match(body, start)
         if match is None:
             return start
-        at = match.end()
+        offset = match.end()
     return 0
 
 

@@ -45,7 +45,7 @@ FieldRows: TypeAlias = tuple[tuple[Field, ...], ...]
 
 def shown_values(value: Any, fields: Iterable[Field]) -> dict[str, str | bool]:
     """Return what the fields of a value show."""
-    return {each.name: _shown(getattr(value, each.name), each.kind) for each in fields}
+    return {field.name: _shown(getattr(value, field.name), field.kind) for field in fields}
 
 
 def _shown(value: Any, kind: FieldKind) -> str | bool:
@@ -82,7 +82,7 @@ def typed_values(values: Values, fields: Mapping[str, Field], kind: type) -> dic
 
 def _default(kind: Any, name: str) -> Any:
     """Return what a field has that is left empty."""
-    return next(each.default for each in dataclass_fields(kind) if each.name == name)
+    return next(own.default for own in dataclass_fields(kind) if own.name == name)
 
 
 def _meant(value: str | bool, kind: FieldKind) -> Any:
@@ -92,9 +92,9 @@ def _meant(value: str | bool, kind: FieldKind) -> Any:
     text = clean(value)
     match kind:
         case "lines":
-            return [each for each in text.split("\n") if each]
+            return [line for line in text.split("\n") if line]
         case "words":
-            return [each.strip() for each in text.split(",") if each.strip()]
+            return [word.strip() for word in text.split(",") if word.strip()]
         case "number":
             return _number(text.strip()) if text.strip() else None
         case "choice":

@@ -168,16 +168,16 @@ def with_marks(text: str, references: References, mark: Callable[[int], str]) ->
         return text
     numbers: dict[int, dict[int, None]] = {}
     for citation in references.citations:
-        at = citation.end if citation.end <= len(text) else 0
-        while at and text[at - 1].isspace():
-            at -= 1
-        if at:
-            numbers.setdefault(at, {})[citation.source + 1] = None
+        offset = citation.end if citation.end <= len(text) else 0
+        while offset and text[offset - 1].isspace():
+            offset -= 1
+        if offset:
+            numbers.setdefault(offset, {})[citation.source + 1] = None
     pieces: list[str] = []
     done = 0
-    for at, marks in sorted(_moved(text, numbers).items()):
-        pieces += (text[done:at], *map(mark, sorted(marks)))
-        done = at
+    for offset, marks in sorted(_moved(text, numbers).items()):
+        pieces += (text[done:offset], *map(mark, sorted(marks)))
+        done = offset
     return "".join((*pieces, text[done:]))
 
 
@@ -199,7 +199,7 @@ _LONGEST_LINE = 4_000
 def _moved(text: str, numbers: dict[int, dict[int, None]]) -> dict[int, dict[int, None]]:
     """Return where the marks may stand, by their wanted offsets."""
     moved: dict[int, dict[int, None]] = {}
-    wanted = sorted(numbers)
+    ordered = sorted(numbers)
     first, fence, formula, listed, index = 0, "", False, False, 0
     for line in text.split("\n"):
         after = first + len(line) + 1
@@ -214,8 +214,8 @@ def _moved(text: str, numbers: dict[int, dict[int, None]]) -> dict[int, dict[int
         if not fence and line.count("$$") % 2:
             formula = not formula
         here = list[int]()
-        while index < len(wanted) and wanted[index] < after:
-            here.append(wanted[index])
+        while index < len(ordered) and ordered[index] < after:
+            here.append(ordered[index])
             index += 1
         if here and not in_block and len(line) <= _LONGEST_LINE and not _RULE.fullmatch(line):
             spans = [whole.span() for whole in _WHOLE.finditer(line)]
@@ -227,8 +227,8 @@ def _moved(text: str, numbers: dict[int, dict[int, None]]) -> dict[int, dict[int
     return moved
 
 
-def _mark_offset(line: str, at: int, wholes: list[tuple[int, int]]) -> int:
+def _mark_offset(line: str, offset: int, wholes: list[tuple[int, int]]) -> int:
     """Return the offset in a line where a mark wanted at `at` may stand."""
-    if line.lstrip().startswith("|") and line[:at].endswith("|"):
-        at = len(line[: at - 1].rstrip())
-    return next((end for start, end in wholes if start < at < end), at)
+    if line.lstrip().startswith("|") and line[:offset].endswith("|"):
+        offset = len(line[: offset - 1].rstrip())
+    return next((end for start, end in wholes if start < offset < end), offset)

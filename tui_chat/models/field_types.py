@@ -192,7 +192,7 @@ def accepts(kind: Any) -> str:
         words = f"one of {', '.join(filter(None, choice.words))}"
     else:
         words = _type_words(base)
-    words += "".join(each.words for each in limits if isinstance(each, Range))
+    words += "".join(limit.words for limit in limits if isinstance(limit, Range))
     others = ", ".join((*form.words, *filter(None, (form.also,)))) if form else ""
     return f"{others}, or {words}" if others else words
 
@@ -228,7 +228,7 @@ def _number_words(number: float) -> str:
 def keys_of(kind: type) -> tuple[str, ...]:
     """Return the keys that a dataclass has in JSON of people."""
     hints = get_type_hints(kind, include_extras=True)
-    visible = (each.name for each in fields(kind) if limit_of(hints[each.name], Hidden) is None)
+    visible = (own.name for own in fields(kind) if limit_of(hints[own.name], Hidden) is None)
     return tuple(key_of(name, hints[name]) for name in visible)
 
 

@@ -173,12 +173,12 @@ def _json(node: Tree) -> str:
 
 def body_of(node: Tree) -> bytes:
     """Return the bytes of a part of a body; a container keeps its own."""
-    known = getattr(node, "body", None)
-    if known is None:
-        known = _json(node).encode()
+    body = getattr(node, "body", None)
+    if body is None:
+        body = _json(node).encode()
         if type(node) not in LEAVES:
-            object.__setattr__(node, "body", known)
-    return known
+            object.__setattr__(node, "body", body)
+    return body
 
 
 def written(node: Tree) -> Iterator[bytes]:

@@ -72,10 +72,10 @@ def _reader(kind: Any) -> Callable[[Any], Any]:
         items = [_reader(argument) for argument in arguments]
         return lambda plain: tuple(read(part) for read, part in zip(items, plain, strict=True))
     if origin in (Union, UnionType):
-        wanted = [argument for argument in arguments if argument is not type(None)]
-        if len(wanted) != 1:
-            return _as_it_is(kind, wanted)
-        some = _reader(wanted[0])
+        kinds = [argument for argument in arguments if argument is not type(None)]
+        if len(kinds) != 1:
+            return _as_it_is(kind, kinds)
+        some = _reader(kinds[0])
         return lambda plain: None if plain is None else some(plain)
     if isinstance(kind, type) and dataclasses.is_dataclass(kind):
         return _dataclass_reader(kind)

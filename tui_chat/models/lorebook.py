@@ -61,9 +61,9 @@ _Count = Annotated[int, Range(0, LARGEST_NUMBER, says="of 0 or more")]
 _Number = Annotated[int, Range(-LARGEST_NUMBER, LARGEST_NUMBER, says="")]
 
 
-def _level(found: object) -> object:
+def _level(value: object) -> object:
     """Return the level of an entry that is one of the first level, or of none."""
-    return int(found) if isinstance(found, bool) else found
+    return int(value) if isinstance(value, bool) else value
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True)

@@ -85,7 +85,7 @@ def kind_of(mime: str) -> PartKind:
 
 def detect_mime(data: bytes) -> str:
     """Return the type of a file by its first bytes; empty if they do not tell."""
-    return next((mime for magic, at, mime in _MAGIC if data[at:].startswith(magic)), "")
+    return next((mime for magic, offset, mime in _MAGIC if data[offset:].startswith(magic)), "")
 
 
 def detect_mime_of_base64(data: str) -> str:
@@ -159,7 +159,7 @@ def _webp_pixels(data: bytes) -> tuple[int, int]:
     # https://developers.google.com/speed/webp/docs/riff_container
     kind = data[12:16]
     if kind == b"VP8X":
-        width, height = (int.from_bytes(data[at : at + 3], "little") for at in (24, 27))
+        width, height = (int.from_bytes(data[offset : offset + 3], "little") for offset in (24, 27))
         return width + 1, height + 1
     if kind == b"VP8L":
         (bits,) = struct.unpack_from("<I", data, 21)
@@ -170,13 +170,13 @@ def _webp_pixels(data: bytes) -> tuple[int, int]:
 
 def _jpeg_pixels(data: bytes) -> tuple[int, int]:
     """Return the size in the frame header; (0, 0) without one."""
-    at = 2
-    while data[at] == 0xFF:
-        marker = data[at + 1]
+    offset = 2
+    while data[offset] == 0xFF:
+        marker = data[offset + 1]
         if 0xC0 <= marker <= 0xCF and marker not in (0xC4, 0xC8, 0xCC):
-            height, width = struct.unpack_from(">HH", data, at + 5)
+            height, width = struct.unpack_from(">HH", data, offset + 5)
             return width, height
-        at += 2 + struct.unpack_from(">H", data, at + 2)[0]
+        offset += 2 + struct.unpack_from(">H", data, offset + 2)[0]
     return 0, 0
 
 

@@ -128,7 +128,7 @@ class ModelFacts:
 
 
 NO_FACTS = ModelFacts()
-_NAMES = frozenset(each.name for each in fields(ModelFacts))
+_NAMES = frozenset(fact.name for fact in fields(ModelFacts))
 
 
 def merged_facts(found: Iterable[ModelFacts]) -> ModelFacts:

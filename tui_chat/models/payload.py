@@ -147,8 +147,8 @@ def _lines(
     index = max(bisect_right(starts, start) - 1, 0)
     while index <= end and starts[index] < stop:
         name, value = node.items[index] if isinstance(node, Obj) else (None, node.items[index])
-        at = starts[index]
-        yield from _lines(value, indent + 1, name, index == end, start - at, stop - at)
+        offset = starts[index]
+        yield from _lines(value, indent + 1, name, index == end, start - offset, stop - offset)
         index += 1
     if start <= starts[-1] < stop:
         yield PrettyLine(indent, last_line(node, last))

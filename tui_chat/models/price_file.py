@@ -103,16 +103,16 @@ def _model(value: object, place: str) -> PricedModel:
         [{"prices": prices}] if isinstance(prices, dict) else _array(prices, place, _MOST_LISTED)
     )
     variants: list[PriceVariant] = []
-    for each in _array(model.get("price_variants") or [], place, _MOST_LISTED):
-        when = _object(_object(each, place).get("when"), place)
+    for item in _array(model.get("price_variants") or [], place, _MOST_LISTED):
+        when = _object(_object(item, place).get("when"), place)
         if not when or not all(isinstance(value, str) for value in when.values()):
             raise InputError(f"{place}: the condition of a price cannot be read.")
         if when.keys() <= set(_CONTEXT):
-            variants.append(PriceVariant(when, _period(each, place)))
+            variants.append(PriceVariant(when, _period(item, place)))
     return PricedModel(
         name,
         _clause(model.get("match"), place),
-        tuple(_period(each, place) for each in conditions),
+        tuple(_period(condition, place) for condition in conditions),
         tuple(variants),
     )
 
@@ -140,8 +140,8 @@ def _period(value: object, place: str) -> PricePeriod:
 
 def _hour(text: str) -> time:
     """Return a time of day in UTC."""
-    at = time.fromisoformat(text)
-    day = datetime.combine(date(2000, 1, 2), at if at.tzinfo else at.replace(tzinfo=UTC))
+    hour = time.fromisoformat(text)
+    day = datetime.combine(date(2000, 1, 2), hour if hour.tzinfo else hour.replace(tzinfo=UTC))
     return day.astimezone(UTC).timetz()
 
 
@@ -151,8 +151,8 @@ def _price(value: object, place: str) -> tuple[Decimal, tuple[tuple[int, Decimal
         return _dollars(value, place), ()
     table = _object(cast("object", value), place)
     tiers: list[tuple[int, Decimal]] = []
-    for each in _array(table.get("tiers"), place, _MOST_LISTED):
-        tier = _object(each, place)
+    for item in _array(table.get("tiers"), place, _MOST_LISTED):
+        tier = _object(item, place)
         start = tier.get("start")
         if type(start) is not int or not 0 <= start <= _MOST_TOKENS:
             raise InputError(f"{place}: a tier must start at a number of tokens.")
@@ -173,7 +173,7 @@ def _clause(value: object, place: str, depth: int = 0) -> Mapping[str, Any]:
         if kind in ("or", "and"):
             return {
                 kind: tuple(
-                    _clause(each, place, depth + 1) for each in _array(operand, place, _MOST_LISTED)
+                    _clause(part, place, depth + 1) for part in _array(operand, place, _MOST_LISTED)
                 )
             }
         is_text = isinstance(operand, str) and 0 < len(operand) <= MOST_NAME
@@ -208,7 +208,9 @@ def price_table_text(data: object, day: str, source: str, place: str = "") -> st
         f'"source": {json.dumps(source)},',
         '"providers": [',
     ]
-    kept = [each for each in cast("list[dict[str, Any]]", data) if each["id"] in PROVIDERS]
+    kept = [
+        provider for provider in cast("list[dict[str, Any]]", data) if provider["id"] in PROVIDERS
+    ]
     for number, provider in enumerate(kept, 1):
         others = provider.get("fallback_model_providers")
         head = {"id": provider["id"]} | ({"fallback_model_providers": others} if others else {})
@@ -226,26 +228,26 @@ def _kept(model: Mapping[str, Any]) -> dict[str, Any]:
     prices: Any = model.get("prices") or {}
     has_periods = isinstance(prices, list)
     periods = cast("list[dict[str, Any]]", prices if has_periods else [{"prices": prices}])
-    if not any("output_mtok" in (each.get("prices") or ()) for each in periods):
+    if not any("output_mtok" in (period.get("prices") or ()) for period in periods):
         return entry
     if has_periods:
         entry["prices"] = [
             {
-                **({"constraint": each["constraint"]} if each.get("constraint") else {}),
-                "prices": _kept_prices(each.get("prices")),
+                **({"constraint": period["constraint"]} if period.get("constraint") else {}),
+                "prices": _kept_prices(period.get("prices")),
             }
-            for each in periods
+            for period in periods
         ]
     else:
         entry["prices"] = _kept_prices(prices)
     variants = [
         {
-            "when": each["when"],
-            **({"constraint": each["constraint"]} if each.get("constraint") else {}),
-            "prices": _kept_prices(each.get("prices")),
+            "when": variant["when"],
+            **({"constraint": variant["constraint"]} if variant.get("constraint") else {}),
+            "prices": _kept_prices(variant.get("prices")),
         }
-        for each in model.get("price_variants") or ()
-        if each["when"].keys() <= set(_CONTEXT) and each.get("prices")
+        for variant in model.get("price_variants") or ()
+        if variant["when"].keys() <= set(_CONTEXT) and variant.get("prices")
     ]
     return {**entry, "price_variants": variants} if variants else entry
 
@@ -262,7 +264,7 @@ def _packed(value: object) -> str:
     """Return compact JSON with the digits of each number."""
     if isinstance(value, dict):
         items = cast("dict[str, object]", value).items()
-        return "{" + ",".join(f"{json.dumps(key)}: {_packed(each)}" for key, each in items) + "}"
+        return "{" + ",".join(f"{json.dumps(key)}: {_packed(item)}" for key, item in items) + "}"
     if isinstance(value, list):
         return "[" + ",".join(map(_packed, cast("list[object]", value))) + "]"
     return f"{value.normalize():f}" if isinstance(value, Decimal) else json.dumps(value)

@@ -155,13 +155,13 @@ class PricePeriod:
     start_date: date | None = None
     hours: tuple[time, time] | None = None
 
-    def holds(self, at: datetime) -> bool:
+    def holds(self, moment: datetime) -> bool:
         """Return True if the prices hold at a time."""
         if self.start_date is not None:
-            return at.date() >= self.start_date
+            return moment.date() >= self.start_date
         if self.hours is not None:
             start, end = self.hours
-            now = at.timetz()
+            now = moment.timetz()
             return (now >= start or now < end) if end < start else start <= now < end
         return True
 
@@ -184,20 +184,20 @@ class PricedModel:
     periods: tuple[PricePeriod, ...]
     variants: tuple[PriceVariant, ...] = ()
 
-    def prices_at(self, at: datetime, context: Mapping[str, str]) -> Prices | None:
+    def prices_at(self, moment: datetime, context: Mapping[str, str]) -> Prices | None:
         """Return the prices at a time; None if they are unknown, also for a service tier.
 
         As in genai-prices the last period that holds counts, or else the first.
         """
         if not self.periods:
             return None
-        period = next((p for p in reversed(self.periods) if p.holds(at)), self.periods[0])
+        period = next((p for p in reversed(self.periods) if p.holds(moment)), self.periods[0])
         values = dict(period.prices)
         chosen = {key: value for key, value in context.items() if value not in STANDARD_TIERS}
         has_variant = False
         own: dict[str, Any] = {}
         for variant in self.variants:
-            if not variant.period.holds(at):
+            if not variant.period.holds(moment):
                 continue
             if all(context.get(key) == value for key, value in variant.when.items()):
                 has_variant = has_variant or variant.when.keys() >= chosen.keys()
@@ -230,14 +230,14 @@ class PriceTable:
         if len(name) > MOST_NAME:
             return None
         for spelling in dict.fromkeys((name, _with_dashed_date(name))):
-            for each in (provider, *self.fallbacks.get(provider, ())):
-                for model in self.providers.get(each, ()):
+            for seller in (provider, *self.fallbacks.get(provider, ())):
+                for model in self.providers.get(seller, ()):
                     if _fits(spelling, model.match):
                         return model
         return None
 
     def prices_of(
-        self, base_url: str, model: str, at: datetime, context: Mapping[str, str] | None = None
+        self, base_url: str, model: str, moment: datetime, context: Mapping[str, str] | None = None
     ) -> Prices | None:
         """Return the prices of a model at the server of `base_url`; None if they are unknown.
 
@@ -247,7 +247,7 @@ class PriceTable:
         if provider == "google":
             model = model.rpartition("models/")[2]
         priced_model = None if provider is None else self.model_of(provider, model)
-        prices = priced_model and priced_model.prices_at(at.astimezone(UTC), context or {})
+        prices = priced_model and priced_model.prices_at(moment.astimezone(UTC), context or {})
         return prices and replace(prices, source=self.label)
 
 
@@ -266,8 +266,8 @@ def _prices(values: Mapping[str, Any], starts: date | None) -> Prices | None:
     """Return the prices of an entry; None if it has none for input and output, or is charged by
     something that is not counted here.
     """
-    known = {field: values[key] for key, field in _FIELDS.items() if key in values}
-    if "input" not in known or "output" not in known:
+    priced = {field: values[key] for key, field in _FIELDS.items() if key in values}
+    if "input" not in priced or "output" not in priced:
         return None
     if not all(
         key in _FIELDS
@@ -278,15 +278,15 @@ def _prices(values: Mapping[str, Any], starts: date | None) -> Prices | None:
         for key in values
     ):
         return None
-    above = sorted({start for _, tiers in known.values() for start, _ in tiers})
+    above = sorted({start for _, tiers in priced.values() for start, _ in tiers})
     return Prices(
-        **{field: base for field, (base, _) in known.items()},
+        **{field: base for field, (base, _) in priced.items()},
         tiers=tuple(
             PriceTier(
                 start,
                 **{
                     field: next((p for at, p in reversed(tiers) if start >= at), base)
-                    for field, (base, tiers) in known.items()
+                    for field, (base, tiers) in priced.items()
                 },
             )
             for start in above
@@ -297,7 +297,7 @@ def _prices(values: Mapping[str, Any], starts: date | None) -> Prices | None:
             medium
             for key, medium in _MEDIA.items()
             if key in values
-            and values[key] != known["output" if medium.startswith("output") else "input"]
+            and values[key] != priced["output" if medium.startswith("output") else "input"]
         ),
     )
 

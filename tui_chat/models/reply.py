@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.citations import (
-    NO_REFERENCES,
-    References,
-)
+from tui_chat.models.citations import NO_REFERENCES, References
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import Message, Part, ToolCall
 from tui_chat.models.semantics import (
@@ -14,12 +13,9 @@ from tui_chat.models.semantics import (
     Layout,
     LayoutPiece,
     MessageSemantics,
-    PieceKind,
     ReasoningBlock,
 )
-from tui_chat.models.stream_events import (
-    Finished,
-)
+from tui_chat.models.stream_events import Finished
 from tui_chat.models.usage import NO_USAGE, Usage
 
 _CHUNK = 4096
@@ -75,15 +71,10 @@ class PieceSoFar:
     delta that continues it changes nothing here.
     """
 
-    kind: PieceKind
+    piece: LayoutPiece
+    """The piece, without the length of a text, and without what a call has itself."""
     start: int = 0
     """`text`: the length of the text before it."""
-    signature: str = ""
-    id: str = ""
-    phase: str = ""
-    name: str = ""
-    data: str = ""
-    extras: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,29 +163,18 @@ _ORDER: dict[str, int] = {"reasoning": 0, "text": 1, "part": 2, "call": 3, "othe
 
 def _layout(reply: Reply, protocol: Protocol) -> Layout | None:
     """Return the reply's layout, or None if it is the default layout."""
-    starts = [p.start for p in reply.pieces if p.kind == "text"]
+    starts = [part.start for part in reply.pieces if part.piece.kind == "text"]
     lengths = iter(
         end - start for start, end in zip(starts, [*starts[1:], len(reply.content)], strict=True)
     )
     calls = iter(reply.calls)
     pieces: list[LayoutPiece] = []
-    for so_far in reply.pieces:
-        match so_far.kind:
-            case "text":
-                piece = LayoutPiece(
-                    "text", next(lengths), so_far.signature, so_far.id, so_far.phase
-                )
-            case "part":
-                piece = LayoutPiece(
-                    "part", signature=so_far.signature, id=so_far.id, extras=so_far.extras
-                )
-            case "call":
-                call = next(calls)
-                piece = LayoutPiece("call", signature=call.signature, id=call.item_id)
-            case "other":
-                piece = LayoutPiece("other", name=so_far.name, data=so_far.data)
-            case "reasoning":
-                piece = LayoutPiece("reasoning")
+    for piece in (part.piece for part in reply.pieces):
+        if piece.kind == "text":
+            piece = replace(piece, length=next(lengths))
+        elif piece.kind == "call":
+            call = next(calls)
+            piece = replace(piece, signature=call.signature, id=call.item_id)
         pieces.append(piece)
     ranks = [_ORDER[piece.kind] for piece in pieces]
     plain = ranks == sorted(ranks) and ranks.count(1) <= 1 and 4 not in ranks

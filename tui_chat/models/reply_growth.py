@@ -18,6 +18,7 @@ from tui_chat.models.citations import (
     Source,
 )
 from tui_chat.models.reply import PieceSoFar, ReasoningSoFar, Reply, ToolCallSoFar
+from tui_chat.models.semantics import LayoutPiece
 from tui_chat.models.stream_events import (
     Cited,
     Finished,
@@ -114,11 +115,11 @@ def _with_part(reply: Reply, event: MediaPart) -> Reply:
     size += len(event.signature) + len(event.id) + len(event.extras)
     if excess := part_excess(reply, size):
         return replace(reply, excess=excess)
-    piece = PieceSoFar("part", 0, event.signature, event.id, extras=event.extras)
+    piece = LayoutPiece("part", signature=event.signature, id=event.id, extras=event.extras)
     return replace(
         reply,
         parts=(*reply.parts, part),
-        pieces=(*reply.pieces, piece),
+        pieces=(*reply.pieces, PieceSoFar(piece)),
         media_size=reply.media_size + size,
     )
 
@@ -172,7 +173,8 @@ def _advanced(
             content = reply.content.add(event.text)
             if continues(reply.pieces, event):
                 return replace(reply, **sizes, content=content)
-            piece = PieceSoFar("text", len(reply.content), event.signature, event.id, event.phase)
+            text = LayoutPiece("text", 0, event.signature, event.id, event.phase)
+            piece = PieceSoFar(text, len(reply.content))
             return replace(reply, **sizes, content=content, pieces=(*reply.pieces, piece))
         case RefusalDelta():
             return replace(reply, **sizes, refusal=reply.refusal.add(event.text))
@@ -186,7 +188,7 @@ def _advanced(
                 event.id or old.id,
                 event.kind or old.kind,
             )
-            new = (PieceSoFar("reasoning"),) * (len(blocks) - len(reply.reasoning))
+            new = (PieceSoFar(LayoutPiece("reasoning")),) * (len(blocks) - len(reply.reasoning))
             return replace(reply, **sizes, reasoning=tuple(blocks), pieces=reply.pieces + new)
         case ToolCallDelta():
             calls = _grown(reply.calls, event.index, ToolCallSoFar())
@@ -198,10 +200,10 @@ def _advanced(
                 event.signature or call.signature,
                 event.item_id or call.item_id,
             )
-            new = (PieceSoFar("call"),) * (len(calls) - len(reply.calls))
+            new = (PieceSoFar(LayoutPiece("call")),) * (len(calls) - len(reply.calls))
             return replace(reply, **sizes, calls=tuple(calls), pieces=reply.pieces + new)
         case OtherBlock():
-            block = PieceSoFar("other", name=event.name, data=event.data)
+            block = PieceSoFar(LayoutPiece("other", name=event.name, data=event.data))
             return replace(reply, **sizes, pieces=(*reply.pieces, block))
         case UsageReport():
             return replace(reply, usage=_newest(reply.usage, event.usage))
@@ -214,15 +216,15 @@ def _grown(blocks: tuple[_B, ...], index: int, empty: _B) -> list[_B]:
     return [*blocks, *[empty] * (index + 1 - len(blocks))]
 
 
-def _newest(known: Usage, said: Usage) -> Usage:
+def _newest(before: Usage, new: Usage) -> Usage:
     return Usage(
-        input=known.input if said.input is None else said.input,
-        output=known.output if said.output is None else said.output,
-        cached=known.cached if said.cached is None else said.cached,
-        cache_write=known.cache_write if said.cache_write is None else said.cache_write,
-        reasoning=known.reasoning if said.reasoning is None else said.reasoning,
-        cache_write_1h=said.cache_write_1h or known.cache_write_1h,
-        tier=said.tier or known.tier,
+        input=before.input if new.input is None else new.input,
+        output=before.output if new.output is None else new.output,
+        cached=before.cached if new.cached is None else new.cached,
+        cache_write=before.cache_write if new.cache_write is None else new.cache_write,
+        reasoning=before.reasoning if new.reasoning is None else new.reasoning,
+        cache_write_1h=new.cache_write_1h or before.cache_write_1h,
+        tier=new.tier or before.tier,
     )
 
 
@@ -259,9 +261,9 @@ def admitted_part(reply: Reply, event: Content) -> tuple[Content | None, str]:
         words = f"The reply has more than {MOST_PIECES:,} parts; the first {MOST_PIECES:,}"
         return None, f"{words} are kept."
     if isinstance(event, ToolCallDelta):
-        known = len(reply.calls[event.index].arguments) if event.index < len(reply.calls) else 0
-        room = min(ARGUMENTS_SIZE - known, REPLY_SIZE - reply.size)
-        if len(event.arguments) > ARGUMENTS_SIZE - known:
+        length = len(reply.calls[event.index].arguments) if event.index < len(reply.calls) else 0
+        room = min(ARGUMENTS_SIZE - length, REPLY_SIZE - reply.size)
+        if len(event.arguments) > ARGUMENTS_SIZE - length:
             most = f"{ARGUMENTS_SIZE:,}"
             words = f"The arguments of a tool call are longer than {most} characters"
             return replace(event, arguments=event.arguments[:room]), f"{words}; {_REST_DROPPED}"
@@ -316,6 +318,6 @@ def continues(pieces: tuple[PieceSoFar, ...], delta: TextDelta) -> bool:
     """True if the delta continues the last piece."""
     if delta.signature:
         return False
-    if pieces and (last := pieces[-1]).kind == "text" and not last.signature:
+    if pieces and (last := pieces[-1].piece).kind == "text" and not last.signature:
         return delta.id in ("", last.id)
     return not (delta.text or delta.id)

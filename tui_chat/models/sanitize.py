@@ -127,16 +127,16 @@ def exact_runs(text: str) -> Iterator[tuple[str, bool]]:
     if text.isascii() and text.isprintable():
         yield text, False
         return
-    at = 0
+    offset = 0
     for match in _EXACT.finditer(text):
         if match["emoji"]:
             continue
-        if at < match.start():
-            yield text[at : match.start()], False
+        if offset < match.start():
+            yield text[offset : match.start()], False
         yield _exact(match), True
-        at = match.end()
-    if at < len(text):
-        yield text[at:], False
+        offset = match.end()
+    if offset < len(text):
+        yield text[offset:], False
 
 
 def character_name(escape: str) -> str:

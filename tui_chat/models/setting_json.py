@@ -46,9 +46,9 @@ def setting_json(value: Any) -> Any:
         case ResponseFormat() if value.kind != "schema":
             return value.kind
         case ResponseFormat():
-            given = plain(value)
+            values = plain(value)
             order = ("name", "description", "schema", "strict")
-            return {name: given[name] for name in order if name in given}
+            return {name: values[name] for name in order if name in values}
         case ToolChoice():
             return plain(value) if value.names else value.mode
         case WebSearch():

@@ -69,7 +69,7 @@ def _hints() -> Mapping[str, Any]:
 
 
 SETTINGS: Mapping[str, SettingType] = {
-    each.name: SettingType(each.name) for each in fields(Settings)
+    setting.name: SettingType(setting.name) for setting in fields(Settings)
 }
 """The settings by their names, in the order in which they are shown."""
 

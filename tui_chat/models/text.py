@@ -191,12 +191,12 @@ class Text:
         if step != 1:
             raise ValueError("a Text can only be cut in steps of one")
         cut: list[Span] = []
-        at = 0
+        offset = 0
         for span in self.spans:
-            low, high = max(start - at, 0), min(stop - at, len(span.text))
+            low, high = max(start - offset, 0), min(stop - offset, len(span.text))
             if low < high:
                 cut.append(Span(span.text[low:high], span.origin, span.start + low))
-            at += len(span.text)
+            offset += len(span.text)
         return Text(cut)
 
     def stripped(self) -> Text:

@@ -286,7 +286,7 @@ def _choice_reader(choices: Mapping[Any, Any], kind: Any) -> _Reader:
 def _list_reader(item: _Reader, make: Callable[[Any], Any]) -> _Reader:
     def read(value: Any) -> Any:
         faults: list[ValueFault] = []
-        items = [_inner(item, each, index, faults) for index, each in enumerate(_sequence(value))]
+        items = [_inner(item, part, index, faults) for index, part in enumerate(_sequence(value))]
         if faults:
             raise InvalidValue(faults)
         return make(items)
@@ -301,7 +301,7 @@ def _pair_reader(items: list[_Reader]) -> _Reader:
             raise ValueError(f"must be a list of {len(items)}")
         faults: list[ValueFault] = []
         pairs = enumerate(zip(items, values, strict=True))
-        results = tuple(_inner(item, each, index, faults) for index, (item, each) in pairs)
+        results = tuple(_inner(item, part, index, faults) for index, (item, part) in pairs)
         if faults:
             raise InvalidValue(faults)
         return results
@@ -442,9 +442,9 @@ def _read_object(shape: _Shape, value: Any) -> dict[str, Any]:
         if field is None and not shape.is_open:
             field = shape.readers.get(snake_case(key))
             if field is None:
-                known = ", ".join(shape.readers)
+                keys = ", ".join(shape.readers)
                 faults.append(
-                    ValueFault((key,), "unknown", f"is unknown; known are {known}", field_value)
+                    ValueFault((key,), "unknown", f"is unknown; known are {keys}", field_value)
                 )
         if field is None:
             continue

@@ -189,8 +189,8 @@ class BranchStore:
         siblings = await sibling_ids(tx, session_id, parent_id)
         if message_id not in siblings:
             raise StoreError("This message was deleted.")
-        wanted = siblings.index(message_id) + step
-        await _activate(tx, session_id, siblings[max(0, min(wanted, len(siblings) - 1))])
+        index = siblings.index(message_id) + step
+        await _activate(tx, session_id, siblings[max(0, min(index, len(siblings) - 1))])
 
     @writes
     async def fork(self, tx: Transaction, message_id: str, title: str = "") -> Session:

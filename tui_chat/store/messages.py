@@ -182,8 +182,8 @@ async def _hide(tx: Transaction, message_id: str, now: float) -> None:
         *(message_id, message_id),
     )
     if head is not None:
-        at = siblings.index(message_id)
-        beside = siblings[at - 1] if at else siblings[1] if len(siblings) > 1 else None
+        index = siblings.index(message_id)
+        beside = siblings[index - 1] if index else siblings[1] if len(siblings) > 1 else None
         await set_head(
             tx, session_id, parent_id if beside is None else await newest_below(tx, beside)
         )

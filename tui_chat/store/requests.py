@@ -255,11 +255,11 @@ async def insert_imported_requests(tx: Transaction, sent: Iterable[StoredRequest
         "recipe, body, copied) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 1)",
         [
             (
-                *(each.message_id, each.request.endpoint, each.request.protocol.value),
-                *(each.request.method, each.request.url, each.request.sha256),
-                *(each.request.created, pack(each.request.recipe), each.request.body),
+                *(request.message_id, request.request.endpoint, request.request.protocol.value),
+                *(request.request.method, request.request.url, request.request.sha256),
+                *(request.request.created, pack(request.request.recipe), request.request.body),
             )
-            for each in sent
+            for request in sent
         ],
     )
     await tx.run(_PRUNE_BODIES, BODIES_KEPT, BODY_BYTES_KEPT)
@@ -321,7 +321,7 @@ def recipe_of(text: str) -> dict[str, Any]:
 
 def times_of(text: str) -> tuple[tuple[int, int], ...]:
     """Parse the column of the times of a response. Raises ValueError or TypeError."""
-    return tuple((at, size) for at, size in json.loads(text))
+    return tuple((seconds, size) for seconds, size in json.loads(text))
 
 
 _HEX_DIGITS = 64

@@ -131,8 +131,8 @@ async def _import(
     tx: Transaction, batch: Sequence[SessionTranscript], now: float
 ) -> tuple[ImportResult, ...]:
     stored = await _known_messages(tx, batch)
-    known = {message_id: request.session_id for message_id, request in stored.items()}
-    plan = _Plan(stored, await _known_titles(tx, batch), known)
+    sessions = {message_id: request.session_id for message_id, request in stored.items()}
+    plan = _Plan(stored, await _known_titles(tx, batch), sessions)
     results = tuple(plan.add(transcript, now) for transcript in batch)
     for transcript in batch:
         role = transcript.role
@@ -206,18 +206,18 @@ class _Plan:
 
     def add(self, transcript: SessionTranscript, now: float) -> ImportResult:
         """Plan a transcript; return what its import will do."""
-        wanted = transcript.session
-        session_id = wanted.session_id
+        session = transcript.session
+        session_id = session.session_id
         if fault := _fault(transcript, self.known):
-            return ImportResult(session_id, wanted.title, False, fault=fault)
+            return ImportResult(session_id, session.title, False, fault=fault)
         is_new = session_id not in self.titles
         if is_new:
             role = transcript.role
-            title = wanted.title or (role.name if role else "") or UNTITLED
-            created = wanted.created or now
-            updated = wanted.updated or created
+            title = session.title or (role.name if role else "") or UNTITLED
+            created = session.created or now
+            updated = session.updated or created
             self.titles[session_id] = title
-            self.sessions.append(replace(wanted, title=title, created=created, updated=updated))
+            self.sessions.append(replace(session, title=title, created=created, updated=updated))
         else:
             self.present[session_id] = None
         added = completed = different = 0
@@ -234,19 +234,19 @@ class _Plan:
                 entry = replace(entry, status="interrupted")
             time = entry.message.timestamp
             placement = InsertPosition(
-                session_id, (wanted.created or now) if time is None else time
+                session_id, (session.created or now) if time is None else time
             )
             self.entries.append((entry, placement))
             self.known[entry.message.id] = session_id
             added += 1
         if (added or completed) and not is_new:
-            self.extended[session_id] = wanted.updated
+            self.extended[session_id] = session.updated
         if is_new and transcript.entries:
-            shown = wanted.head_id if wanted.head_id in self.known else None
+            shown = session.head_id if session.head_id in self.known else None
             self.heads[session_id] = shown or transcript.entries[-1].message.id
-        known = len(transcript.entries) - added
+        kept = len(transcript.entries) - added
         return ImportResult(
-            session_id, self.titles[session_id], is_new, added, known, completed, different
+            session_id, self.titles[session_id], is_new, added, kept, completed, different
         )
 
 
@@ -267,7 +267,7 @@ def _is_longer(entry: Entry, stored: _StoredMessage) -> bool:
     )
 
 
-def _fault(transcript: SessionTranscript, known: dict[str, str]) -> str:
+def _fault(transcript: SessionTranscript, sessions: dict[str, str]) -> str:
     """Return why a transcript cannot be imported, as a sentence; empty if it can."""
     session = transcript.session
     if not session.session_id:
@@ -277,12 +277,12 @@ def _fault(transcript: SessionTranscript, known: dict[str, str]) -> str:
         message_id, parent_id = entry.message.id, entry.parent_id
         if not message_id or message_id in seen:
             return f"The id of a message is missing or a duplicate: “{message_id}”."
-        if known.get(message_id, session.session_id) != session.session_id:
+        if sessions.get(message_id, session.session_id) != session.session_id:
             return "Messages of this conversation are already in another session."
         if (
             parent_id is not None
             and parent_id not in seen
-            and known.get(parent_id) != session.session_id
+            and sessions.get(parent_id) != session.session_id
         ):
             return f"The message “{message_id}” has no parent in the conversation."
         seen.add(message_id)

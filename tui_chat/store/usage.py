@@ -79,19 +79,19 @@ class UsageStore:
                         endpoint,
                         model,
                         status,
-                        at,
+                        created,
                         length,
                         *counts,
                         cost,
                         priced,
                     ) = row
                     usage = ReplyUsage(
-                        *(session, title, endpoint, model, status, at),
+                        *(session, title, endpoint, model, status, created),
                         Usage(*counts),
                         cost_of_text(cost),
                         priced,
                     )
-                same = hash((endpoint, model, at, length, *counts))
+                same = hash((endpoint, model, created, length, *counts))
                 if same not in seen:
                     seen.add(same)
                     yield usage
@@ -99,9 +99,9 @@ class UsageStore:
                 break
         for row in await self._database.rows(_SIDE_REQUESTS, *ids, session_id):
             with decoding("side request"):
-                session, title, endpoint, model, status, at, *counts, cost, priced, kind = row
+                session, title, endpoint, model, status, created, *counts, cost, priced, kind = row
                 usage = ReplyUsage(
-                    *(session, title, endpoint, model, status, at),
+                    *(session, title, endpoint, model, status, created),
                     Usage(*counts),
                     cost_of_text(cost),
                     priced,

@@ -83,10 +83,10 @@ def switch_group(preset: Preset, group: MessageGroup, before: frozenset[str]) ->
     turn_off = bool(group.enabled(preset))
     messages = list(preset.messages)
     ids = {messages[index].id for index in group.members}
-    wanted = before & ids or ids
+    selected = before & ids or ids
     for index in group.members:
         message = messages[index]
-        enabled = not turn_off and message.id in wanted
+        enabled = not turn_off and message.id in selected
         if message.enabled != enabled:
             messages[index] = replace(message, enabled=enabled)
     heading = messages[group.heading]
@@ -114,20 +114,20 @@ def _retargeted(message: PresetMessage, old: str, new: str) -> PresetMessage:
     return replace(message, anchor_target=new) if message.anchor_target == old else message
 
 
-def add_message(preset: Preset, message: PresetMessage, at: int | None = None) -> Preset:
+def add_message(preset: Preset, message: PresetMessage, index: int | None = None) -> Preset:
     """Insert a message at list index `at` (None: at the end), with a unique id."""
     message = replace(message, id=free_id(preset, message.id))
-    place = len(preset.messages) if at is None else at
+    place = len(preset.messages) if index is None else index
     return replace(preset, messages=(*preset.messages[:place], message, *preset.messages[place:]))
 
 
-def free_id(preset: Preset, wanted: str) -> str:
+def free_id(preset: Preset, name: str) -> str:
     """Return the wanted id, with a number appended if it is taken."""
     taken = {message.id for message in preset.messages}
-    wanted = wanted or "message"
-    number, free = 2, wanted
+    name = name or "message"
+    number, free = 2, name
     while free in taken:
-        free = f"{wanted}-{number}"
+        free = f"{name}-{number}"
         number += 1
     return free
 

@@ -228,7 +228,7 @@ class _OutlineBuilder:
         places: dict[int, list[ResolvedMessage]] = {}
         beside = {1, length}
         deep = [(requested_position(depth, length), depth) for depth in depths]
-        lines = sorted(zip(deep, self.groups.deep, strict=True), key=lambda each: each[0][0])
+        lines = sorted(zip(deep, self.groups.deep, strict=True), key=lambda item: item[0][0])
         for (wanted, depth), line in lines:
             place = min(max(wanted, 0), length)
             places.setdefault(place, []).append(line)
@@ -238,8 +238,8 @@ class _OutlineBuilder:
         for number in sorted({*beside, *places} - {0}):
             is_shown = number in beside
             if hidden := number - last - is_shown:
-                known = 0 if last < spare < number else hidden
-                yield OutlineRow("ghost", ghost="between", anchor=CHAT_HISTORY, skipped=known)
+                shown = 0 if last < spare < number else hidden
+                yield OutlineRow("ghost", ghost="between", anchor=CHAT_HISTORY, skipped=shown)
             if is_shown:
                 depth = number if number <= ahead else number - length - 2
                 name = "oldest" if number == 1 else "newest" if number == length else "message"

@@ -82,20 +82,20 @@ def _place(slot: Slot) -> tuple[object, ...]:
 def _behind(
     number: int, row: OutlineRow, rows: tuple[OutlineRow, ...], *, hoists: bool
 ) -> Iterator[Slot]:
-    at = row.index if row.index >= 0 else None
+    index = row.index if row.index >= 0 else None
     match row.placement, row.ghost:
         case "system", _:
-            yield Slot(number, "system", neighbor=at)
+            yield Slot(number, "system", neighbor=index)
         case (("skeleton" | "unplaced"), _):
-            yield Slot(number, "list", neighbor=at)
+            yield Slot(number, "list", neighbor=index)
         case (("before" | "after" as kind), _):
-            yield Slot(number, kind, row.anchor, neighbor=at)
+            yield Slot(number, kind, row.anchor, neighbor=index)
             if kind == "after":
                 yield from _behind_anchor(number, row, rows)
         case "depth", _:
-            yield Slot(number, "depth", CHAT_HISTORY, row.depth, neighbor=at)
+            yield Slot(number, "depth", CHAT_HISTORY, row.depth, neighbor=index)
         case "anchor", _ if row.disabled:
-            yield Slot(number, "list", neighbor=at)
+            yield Slot(number, "list", neighbor=index)
         case "anchor", _ if row.anchor != CHAT_HISTORY:
             yield Slot(number, "after", row.anchor)
             yield from _behind_anchor(number, row, rows)
@@ -119,26 +119,26 @@ def _behind(
 def _behind_anchor(number: int, row: OutlineRow, rows: tuple[OutlineRow, ...]) -> Iterator[Slot]:
     """Yield the list slot behind an anchor and all messages attached to it."""
     if number == len(rows) or rows[number].placement != "after":
-        at = _index_of_anchor(row.anchor, rows)
-        if at is not None:  # a history without an anchor is last: nothing follows it
-            yield Slot(number, "list", neighbor=at)
+        index = _index_of_anchor(row.anchor, rows)
+        if index is not None:  # a history without an anchor is last: nothing follows it
+            yield Slot(number, "list", neighbor=index)
 
 
 def _in_front_of(number: int, row: OutlineRow, rows: tuple[OutlineRow, ...]) -> Iterator[Slot]:
-    at = row.index if row.index >= 0 else None
+    index = row.index if row.index >= 0 else None
     match row.placement, row.ghost:
         case "system", _:
-            yield Slot(number, "system", neighbor=at, side="before")
+            yield Slot(number, "system", neighbor=index, side="before")
         case (("skeleton" | "unplaced"), _):
-            yield Slot(number, "list", neighbor=at, side="before")
+            yield Slot(number, "list", neighbor=index, side="before")
         case (("before" | "after" as kind), _):
             if kind == "before":
                 yield from _in_front_of_anchor(number, row, rows)
-            yield Slot(number, kind, row.anchor, neighbor=at, side="before")
+            yield Slot(number, kind, row.anchor, neighbor=index, side="before")
         case "depth", _:
-            yield Slot(number, "depth", CHAT_HISTORY, row.depth, neighbor=at, side="before")
+            yield Slot(number, "depth", CHAT_HISTORY, row.depth, neighbor=index, side="before")
         case "anchor", _ if row.disabled:
-            yield Slot(number, "list", neighbor=at, side="before")
+            yield Slot(number, "list", neighbor=index, side="before")
         case ("anchor", _) | ("ghost", "history"):
             yield from _in_front_of_anchor(number, row, rows)
             yield Slot(number, "before", row.anchor)
@@ -158,8 +158,8 @@ def _in_front_of_anchor(
     """Yield the list slot in front of an anchor and all messages attached before it."""
     above = rows[number - 1] if number else None
     if above is None or (above.placement, above.anchor) != ("before", row.anchor):
-        at = _index_of_anchor(row.anchor, rows)
-        yield Slot(number, "list", neighbor=at, side="before")
+        index = _index_of_anchor(row.anchor, rows)
+        yield Slot(number, "list", neighbor=index, side="before")
 
 
 def _index_of_anchor(anchor: str, rows: tuple[OutlineRow, ...]) -> int | None:
@@ -277,8 +277,8 @@ def first_changed(before: Preset, after: Preset, otherwise: int) -> int:
     new object, the preset was read from a file, and they are compared by id and value. Without a
     changed message the result is `otherwise`, limited to the indices of `after`.
     """
-    known = {id(message) for message in before.messages}
-    new = [n for n, message in enumerate(after.messages) if id(message) not in known]
+    old = {id(message) for message in before.messages}
+    new = [n for n, message in enumerate(after.messages) if id(message) not in old]
     if len(new) == len(after.messages):
         by_id = {message.id: message for message in before.messages}
         new = [n for n, message in enumerate(after.messages) if by_id.get(message.id) != message]

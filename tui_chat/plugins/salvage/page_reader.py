@@ -87,8 +87,8 @@ class Pages:
 
     def page(self, number: int) -> bytes:
         """Return a page. Raises UnreadablePage if the file does not have it."""
-        if (at := self._log_pages.get(number)) is not None:
-            return self._log[at : at + self._size]
+        if (offset := self._log_pages.get(number)) is not None:
+            return self._log[offset : offset + self._size]
         page = self._data[(number - 1) * self._size : number * self._size]
         if number < 1 or len(page) < self._size:
             raise UnreadablePage
@@ -96,14 +96,14 @@ class Pages:
 
     def table_roots(self) -> dict[str, int]:
         """Return the root page of each table by its name, as far as the first page is readable."""
-        found: dict[str, int] = {}
+        numbers: dict[str, int] = {}
         for row in self.table_rows(1):
             match row.values:
                 case ("table", str(name), _, int(root), *_) if root > 0:
-                    found[name] = root
+                    numbers[name] = root
                 case _:
                     pass
-        return found
+        return numbers
 
     def table_rows(self, root: int) -> Iterator[RawRow]:
         """Return the rows of a table in order, without those of pages that cannot be read."""
@@ -309,12 +309,12 @@ def _committed_pages(log: bytes, size: int) -> dict[int, int]:
         return {}
     committed: dict[int, int] = {}
     pending: dict[int, int] = {}
-    for at in range(32, len(log) - size - 23, size + 24):
-        number, commit, salt_1, salt_2, sum_1, sum_2 = struct.unpack_from(">6I", log, at)
-        sums = _checksum(order, log[at : at + 8] + log[at + 24 : at + 24 + size], sums)
+    for start in range(32, len(log) - size - 23, size + 24):
+        number, commit, salt_1, salt_2, sum_1, sum_2 = struct.unpack_from(">6I", log, start)
+        sums = _checksum(order, log[start : start + 8] + log[start + 24 : start + 24 + size], sums)
         if log[16:24] != struct.pack(">2I", salt_1, salt_2) or sums != (sum_1, sum_2):
             break  # the rest is left from an earlier use of the log
-        pending[number] = at + 24
+        pending[number] = start + 24
         if commit:
             committed.update(pending)
             pending.clear()

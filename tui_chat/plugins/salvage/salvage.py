@@ -338,14 +338,14 @@ def _reference_doubt(connection: sqlite3.Connection, shape: TableShape, row: Raw
         for place, other, target in shape.references
         if place < len(row.values)
     )
-    found = [
+    tables = [
         connection.execute(f"SELECT 1 FROM {other} WHERE {target} = ?", (value,)).fetchone()
         for value, other, target in values
         if value is not None
     ]
-    if not found:
+    if not tables:
         return 1
-    return 0 if all(found) else 2
+    return 0 if all(tables) else 2
 
 
 @dataclass(frozen=True, slots=True)

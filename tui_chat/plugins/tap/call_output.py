@@ -71,7 +71,7 @@ def call_json(recorded: RecordedCall, began: float, targets: tuple[Protocol, ...
     `targets` the protocols that its request is converted to.
     """
     exchange, call, placed = recorded.exchange, recorded.call, recorded.placed
-    asked = exchange.requested or exchange.began
+    requested = exchange.requested or exchange.began
     response = recorded.reader.body if recorded.reader is not None else b""
     return {
         "number": exchange.number,
@@ -116,7 +116,7 @@ def call_json(recorded: RecordedCall, began: float, targets: tuple[Protocol, ...
         "priced": recorded.priced or None,
         "seconds": {
             "request": _seconds(exchange.began, exchange.requested),
-            "first_byte": _seconds(asked, exchange.first_byte),
+            "first_byte": _seconds(requested, exchange.first_byte),
             "first_token": _rounded(recorded.first_token),
             "total": _seconds(exchange.began, exchange.ended),
         },
@@ -137,10 +137,10 @@ def explained_json(call: Call) -> Any:
     """Return a request's turns, parameters, tokens and notes; None if it cannot be read."""
     if call.composed is None or call.captured is None:
         return None
-    found = envelope_json(call.composed)
+    envelope = envelope_json(call.composed)
     tools = call.captured.tools
     return {
-        **found,
+        **envelope,
         "tools": list(tools) if tools or call.composed.envelope.tools is not None else None,
         "not_kept": list(call.captured.not_kept),
     }

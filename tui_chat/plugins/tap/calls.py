@@ -89,14 +89,14 @@ class Call:
 
 
 def read_call(
-    exchange: RecordedExchange, wanted: Protocol | None = None, command: Sequence[str] = ()
+    exchange: RecordedExchange, protocol: Protocol | None = None, command: Sequence[str] = ()
 ) -> Call | None:
     """Return the model call of an exchange whose request is whole; None for any other request.
 
     `wanted` is the protocol of calls whose paths do not tell it, and `command` the command that
     the tap was started with.
     """
-    call = _read_call(exchange, wanted)
+    call = _read_call(exchange, protocol)
     if call is None:
         return None
     return replace(call, program=program_of(exchange.headers, command))

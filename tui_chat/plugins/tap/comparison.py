@@ -225,9 +225,9 @@ def _lone_text(content: Any) -> Any:
 def _at_difference(path: str, was: Any, now: Any) -> FirstDifference:
     one, other = _text(was), _text(now)
     end = min(len(one), len(other))
-    at = next((n for n in range(end) if one[n] != other[n]), end)
-    start = max(0, at - _AROUND // 3)
-    return FirstDifference(path, one[start : at + _AROUND], other[start : at + _AROUND])
+    index = next((n for n in range(end) if one[n] != other[n]), end)
+    start = max(0, index - _AROUND // 3)
+    return FirstDifference(path, one[start : index + _AROUND], other[start : index + _AROUND])
 
 
 def _text(value: Any) -> str:

@@ -200,7 +200,7 @@ class Conversations:
     def _hold(self, placed: PlacedCall) -> None:
         """Hold a call whole, and forget the oldest ones beyond the limits."""
         self._held.append(placed)
-        sizes = [len(each.call.body) if each.call else 0 for each in self._held]
+        sizes = [len(placed.call.body) if placed.call else 0 for placed in self._held]
         while len(self._held) > 1 and (len(self._held) > MOST_HELD or sum(sizes) > MOST_HELD_BYTES):
             oldest = self._held.popleft()
             oldest.call = oldest.previous = None

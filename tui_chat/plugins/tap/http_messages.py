@@ -99,9 +99,9 @@ class ByteSource:
             data += more
             if not searched:
                 del data[: len(data) - len(data.lstrip(b"\r\n"))]  # allowed before a request
-            at = data.find(_END, searched)
-            if at >= 0:
-                end = at + len(_END)
+            offset = data.find(_END, searched)
+            if offset >= 0:
+                end = offset + len(_END)
                 self.put_back(bytes(data[end:]))
                 return bytes(data[:end])
             if len(data) > LARGEST_HEAD:

@@ -55,14 +55,14 @@ def program_of(headers: Headers, command: Sequence[str] = ()) -> Program:
     """Return the program that sent a request. `command` is what the tap was started with."""
     values = {name.lower(): value for name, value in headers}
     products = [_product(word) for word in _words(values.get("user-agent", ""))]
-    own = next((each for each in products if each.name and not _is_library(each)), NO_PROGRAM)
+    own = next((item for item in products if item.name and not _is_library(item)), NO_PROGRAM)
     if title := next(filter(None, map(values.get, _TITLES)), ""):
         return Program(one_line(title, _MOST_CHARACTERS), own.version)
     if own.name:
         return Program(_known_name(own.name), own.version)
     if name := command_name(command):
         return Program(name)
-    return next((each for each in products if each.name), NO_PROGRAM)
+    return next((item for item in products if item.name), NO_PROGRAM)
 
 
 def command_name(command: Sequence[str]) -> str:
@@ -93,9 +93,9 @@ def _words(user_agent: str) -> list[str]:
 def _product(word: str) -> Program:
     """Return name and version of `name/version`, `name/language/version` or `name/version/more`."""
     parts = word.split("/")
-    at = next((n for n, part in enumerate(parts) if n and part[:1].isdigit()), len(parts))
-    version = parts[at] if at < len(parts) else ""
-    return Program(one_line("/".join(parts[:at]), _MOST_CHARACTERS), one_line(version, 20))
+    index = next((n for n, part in enumerate(parts) if n and part[:1].isdigit()), len(parts))
+    version = parts[index] if index < len(parts) else ""
+    return Program(one_line("/".join(parts[:index]), _MOST_CHARACTERS), one_line(version, 20))
 
 
 def _is_library(program: Program) -> bool:
@@ -103,5 +103,5 @@ def _is_library(program: Program) -> bool:
 
 
 def _known_name(name: str) -> str:
-    known = (title for start, title in _NAMES.items() if name.lower().startswith(start))
-    return next(known, name)
+    titles = (title for start, title in _NAMES.items() if name.lower().startswith(start))
+    return next(titles, name)

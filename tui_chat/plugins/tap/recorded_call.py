@@ -73,15 +73,15 @@ class RecordedCall:
     def seconds(self) -> float | None:
         """Seconds from the end of the request to that of the response; None before it."""
         exchange = self.exchange
-        asked = exchange.requested or exchange.began
-        return None if exchange.ended is None else max(0.0, exchange.ended - asked)
+        requested = exchange.requested or exchange.began
+        return None if exchange.ended is None else max(0.0, exchange.ended - requested)
 
     @property
     def first_token(self) -> float | None:
         """Seconds from the end of the request to the first text, reasoning or call."""
-        asked = self.exchange.requested
+        requested = self.exchange.requested
         first = self.reader.first if self.reader is not None else None
-        return None if first is None or asked is None else max(0.0, first - asked)
+        return None if first is None or requested is None else max(0.0, first - requested)
 
 
 def calibrate_call(

@@ -199,9 +199,9 @@ class Recorder:
 
     async def _wait_for_previous(self, placed: PlacedCall) -> None:
         """Wait until the reply that a request follows is stored, unless it still arrives."""
-        found = self._stored.get(placed.previous.exchange) if placed.previous else None
-        if found is not None and found[0].ended is not None:
-            await found[1].wait()
+        stored = self._stored.get(placed.previous.exchange) if placed.previous else None
+        if stored is not None and stored[0].ended is not None:
+            await stored[1].wait()
 
     async def _wait_for_ended(self) -> None:
         """Wait until all replies that have ended are stored."""
@@ -221,7 +221,7 @@ class Recorder:
         while True:
             is_last = exchange.ended is not None
             pieces = exchange.response.chunks[done:]
-            times = [at for at, _ in exchange.arrivals[done : done + len(pieces)]]
+            times = [arrived for arrived, _ in exchange.arrivals[done : done + len(pieces)]]
             done += len(pieces)
             if sum(map(len, pieces)) <= _SMALL:
                 reader.feed(pieces, times)

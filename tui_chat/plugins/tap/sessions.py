@@ -171,9 +171,9 @@ class SessionWriter:
         title = _title(placed)
         own = {known.session_id for known in self._known.values()}
         candidates = [
-            each.session_id
-            for each in await self._store.sessions.list()
-            if each.title == title and TAG in each.tags and each.session_id not in own
+            session.session_id
+            for session in await self._store.sessions.list()
+            if session.title == title and TAG in session.tags and session.session_id not in own
         ]
         best: tuple[int, _StoredConversation] | None = None
         for session_id in candidates[:_MOST_CANDIDATES]:
@@ -206,15 +206,15 @@ class SessionWriter:
         parent = known.ids.get(chain, known.root)
         for key, message in zip(placed.keys, placed.messages, strict=True):
             chain = _next(chain, key)
-            found = known.ids.get(chain)
-            if found is None:
-                found = _like(key, message, known.children.get(parent, ()))
-            if found is None:
-                found = self._new_id()
-                stored = replace(message, id=found, timestamp=self._now())
+            message_id = known.ids.get(chain)
+            if message_id is None:
+                message_id = _like(key, message, known.children.get(parent, ()))
+            if message_id is None:
+                message_id = self._new_id()
+                stored = replace(message, id=message_id, timestamp=self._now())
                 model = call.model if message.role == "assistant" else ""
                 entries.append(Entry(stored, parent, model=model))
-            known.ids[chain] = parent = found
+            known.ids[chain] = parent = message_id
             chains.append(chain)
         return tuple(chains)
 
@@ -282,7 +282,7 @@ def _first_words(messages: Sequence[Message]) -> str:
     """Return the first words of the user, without what agents put before them in tags."""
     texts = [m.content.strip() for m in messages if m.role == "user" and m.content.strip()]
     words = (own_words(text) for text in texts)
-    return next((each for each in words if each), texts[0] if texts else "")
+    return next((word for word in words if word), texts[0] if texts else "")
 
 
 def _named(message: Message, stored: StoredCall) -> Message:
@@ -298,14 +298,14 @@ def _like(key: Key, message: Message, stored: Sequence[Message]) -> str | None:
     send only the text and the ids of the calls back.
     """
     calls = {call.id for call in message.tool_calls if call.id}
-    for each in reversed(stored):
-        if each.role != message.role:
+    for entry in reversed(stored):
+        if entry.role != message.role:
             continue
-        is_reply = each.role == "assistant" and calls == {c.id for c in each.tool_calls if c.id}
-        if is_reply and each.content.strip() == message.content.strip():
-            return each.id
-        if message_key(each) == key:
-            return each.id
+        is_reply = entry.role == "assistant" and calls == {c.id for c in entry.tool_calls if c.id}
+        if is_reply and entry.content.strip() == message.content.strip():
+            return entry.id
+        if message_key(entry) == key:
+            return entry.id
     return None
 
 

@@ -85,8 +85,8 @@ class HttpProxy:
             raise ConnectionError(f"{name} opened no tunnel") from error
         status = answer.split(b"\r\n")[0].split(b" ")[1:2]
         if not status or not status[0].startswith(b"2"):
-            said = status[0][:3].decode("ascii", "replace") if status else "an unreadable response"
-            raise ConnectionError(f"{name} refused the tunnel ({said})")
+            code = status[0][:3].decode("ascii", "replace") if status else "an unreadable response"
+            raise ConnectionError(f"{name} refused the tunnel ({code})")
 
 
 def read_http_proxy(url: str, source: str) -> HttpProxy:
@@ -117,21 +117,21 @@ def proxy_of_environment(scheme: str, host: str, environ: Mapping[str, str]) -> 
     variables HTTPS_PROXY, HTTP_PROXY, ALL_PROXY and NO_PROXY. Raises InputError.
     """
     named = sorted(environ.items(), key=lambda item: item[0].islower())  # lower case wins
-    found = {
+    parameters = {
         name.lower().removesuffix("_proxy"): (name, url)
         for name, url in named
         if name.lower().endswith("_proxy") and url.strip()
     }
-    if "no" in found and _is_excepted(host, found["no"][1]):
+    if "no" in parameters and _is_excepted(host, parameters["no"][1]):
         return None
-    name, url = found.get(scheme) or found.get("all") or ("", "")
+    name, url = parameters.get(scheme) or parameters.get("all") or ("", "")
     return read_http_proxy(url.strip(), name) if url else None
 
 
 def _is_excepted(host: str, names: str) -> bool:
     """Return True if NO_PROXY names a host, or a domain that it is in."""
     host = host.lower()
-    for name in (each.strip().lower() for each in names.split(",")):
+    for name in (part.strip().lower() for part in names.split(",")):
         domain = name.removeprefix("*").lstrip(".")
         if name == "*" or (domain and (host == domain or host.endswith(f".{domain}"))):
             return True
@@ -172,10 +172,10 @@ class Upstream:
             return target
         own = self.path.split("/")[1:]
         path, mark, query = target.partition("?")
-        asked = path.split("/")[1:]
-        lengths = range(min(len(own), len(asked)), 0, -1)
-        common = next((n for n in lengths if own[-n:] == asked[:n]), 0)
-        return "/" + "/".join((*own, *asked[common:])) + mark + query
+        segments = path.split("/")[1:]
+        lengths = range(min(len(own), len(segments)), 0, -1)
+        common = next((n for n in lengths if own[-n:] == segments[:n]), 0)
+        return "/" + "/".join((*own, *segments[common:])) + mark + query
 
     async def connect(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         """Connect. Raises OSError, also for a certificate that is not trusted."""

@@ -221,11 +221,11 @@ class _ConversationReader:
 _KNOWN = ("", "text", "multimodal_text", "code", "execution_output")
 
 
-def _attached(facts: JsonObject, known: str) -> Iterator[Part]:
+def _attached(facts: JsonObject, pointers: str) -> Iterator[Part]:
     """Yield the attachments of a message that its content does not have."""
     for attached in map(as_object, as_array(facts.get("attachments"))):
         file_id, mime = as_string(attached.get("id")), as_string(attached.get("mime_type"))
-        if file_id and file_id not in known:
+        if file_id and file_id not in pointers:
             kind = "image" if mime.startswith("image/") else "file"
             yield Part(kind, mime, file_id=file_id, name=as_string(attached.get("name")))
 
@@ -321,9 +321,9 @@ def _with_sources(text: str, facts: JsonObject) -> tuple[str, References]:
     pieces.append(text[done:])
     for citation in map(as_object, as_array(facts.get("citations"))):
         start, end = as_count(citation.get("start_ix")), as_count(citation.get("end_ix"))
-        known = start is not None and end is not None and start <= end and not done
+        is_placed = start is not None and end is not None and start <= end and not done
         for number in _add_sources(events, as_object(citation.get("metadata"))):
-            events.add_citation(number, *((start or 0, end or 0) if known else ()))
+            events.add_citation(number, *((start or 0, end or 0) if is_placed else ()))
     text = "".join(pieces)
     return text, references_of(events, text)
 

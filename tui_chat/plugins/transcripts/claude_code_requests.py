@@ -109,7 +109,7 @@ class RequestRecords:
         tails: list[tuple[int, list[str]]] = []
         seen = set[str]()
         while request:
-            tail = [as_string(each) for each in as_array(request.get("tail"))]
+            tail = [as_string(digest) for digest in as_array(request.get("tail"))]
             keep = as_count(request.get("keep")) or 0
             tails.append((keep, tail))
             base = as_string(request.get("base"))
@@ -131,7 +131,7 @@ class RequestRecords:
         parameters = dict(as_object(request.get("params")))
         if shape is None or not messages or None in messages or "model" not in parameters:
             return None
-        betas = [as_string(each) for each in as_array(parameters.pop("betas", None))]
+        betas = [as_string(beta) for beta in as_array(parameters.pop("betas", None))]
         body: dict[str, Any] = {
             "model": parameters.pop("model"),
             "messages": deepcopy(messages),

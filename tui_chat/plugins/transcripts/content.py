@@ -101,8 +101,8 @@ def anthropic_reasoning(block: JsonObject) -> ReasoningBlock:
 def part_of_base64(data: object, mime: object, name: str = "") -> Part:
     """Return a picture, sound or file given as base64; damaged if it is not base64."""
     content = standard_base64(as_string(data))
-    known = known_mime(as_string(mime)) or (detect_mime_of_base64(content) if content else "")
-    return Part(kind_of(known), known, data=content, name=name)
+    kind = known_mime(as_string(mime)) or (detect_mime_of_base64(content) if content else "")
+    return Part(kind_of(kind), kind, data=content, name=name)
 
 
 def part_of_url(url: str, notes: list[str], *, name: str = "", mime: str = "image/png") -> Part:

@@ -68,10 +68,10 @@ class ForeignDatabase:
         `where` and `order` are SQL and must name columns that are there. What cannot be read is
         added to `faults`.
         """
-        known = self.columns.get(table, frozenset[str]())
-        if not known:
+        own_columns = self.columns.get(table, frozenset[str]())
+        if not own_columns:
             return
-        listed = ", ".join(f'"{name}"' if name in known else "NULL" for name in columns)
+        listed = ", ".join(f'"{name}"' if name in own_columns else "NULL" for name in columns)
         sql = f'SELECT {listed} FROM "{table}"'  # noqa: S608  names are ours
         sql += f" WHERE {where}" if where else ""
         sql += f" ORDER BY {order}" if order else ""

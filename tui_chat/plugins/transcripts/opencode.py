@@ -105,7 +105,7 @@ def _is_export(data: JsonObject) -> bool:
     """Return True for what `opencode export` prints."""
     info, messages = as_object(data.get("info")), as_array(data.get("messages"))
     first = [as_object(message) for message in messages[:1]]
-    return {"id", "time"} <= info.keys() and all({"info", "parts"} <= each.keys() for each in first)
+    return {"id", "time"} <= info.keys() and all({"info", "parts"} <= item.keys() for item in first)
 
 
 def _read_export(data: JsonObject) -> Reading:

@@ -285,7 +285,7 @@ class SessionFiles:
         return [
             entry
             for entry in transcript.entries
-            if self._known.get(entry.message.id, known := _hash(entry)) != known
+            if self._known.get(entry.message.id, hashed := _hash(entry)) != hashed
         ]
 
     # --- following -----------------------------------------------------------------------

@@ -45,7 +45,7 @@ class WebDriver(web_driver.WebDriver):
 
     def start_application_mode(self) -> None:
         """Start drawing. Signals stay with the app, whose handler saves the draft."""
-        before = [signal.getsignal(each) for each in _HANDLED]
+        before = [signal.getsignal(number) for number in _HANDLED]
         super().start_application_mode()
         self._color_page()
         app = self._app

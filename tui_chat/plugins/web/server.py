@@ -208,9 +208,9 @@ def _public_access(url: str, *, remote: bool) -> Access:
     return Access(parts.scheme, authority_of(parts.hostname, port, parts.scheme))
 
 
-def _equal(given: str, secret: str) -> bool:
+def _equal(token: str, secret: str) -> bool:
     """Compare in a time that does not depend on where the two differ."""
-    return hmac.compare_digest(given.encode("utf-8", "surrogateescape"), secret.encode())
+    return hmac.compare_digest(token.encode("utf-8", "surrogateescape"), secret.encode())
 
 
 def _refuse(status: int, sentence: str) -> web.Response:

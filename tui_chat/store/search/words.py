@@ -200,17 +200,17 @@ class TermMatcher:
             start = space + 1
         end = min(len(text), start + _LENGTH)
         shown, marks = "…" if start else "", list[tuple[int, int]]()
-        at = start
+        offset = start
         for begin, stop in ranges:
             if stop > end:
                 break
-            shown += _SPACE.sub(" ", text[at:begin])
+            shown += _SPACE.sub(" ", text[offset:begin])
             marks.append(
                 (len(shown), len(shown) + len(marked := _SPACE.sub(" ", text[begin:stop])))
             )
             shown += marked
-            at = stop
-        shown += _SPACE.sub(" ", text[at:end])
+            offset = stop
+        shown += _SPACE.sub(" ", text[offset:end])
         return shown + ("…" if end < len(text) else ""), tuple(marks)
 
     def _ranges(self, text: str) -> list[tuple[int, int]]:
@@ -231,8 +231,8 @@ class TermMatcher:
         stops: dict[int, int] = {}
         begin = place = 0
         for piece_end, piece_place in zip(ends, places, strict=True):
-            for at in range(begin, piece_end):
-                starts[at], stops[at + 1] = place, piece_place
+            for offset in range(begin, piece_end):
+                starts[offset], stops[offset + 1] = place, piece_place
             begin, place = piece_end, piece_place
         return [(starts[first], stops[last]) for first, last in ranges]
 
