@@ -22,7 +22,7 @@ from tui_chat.models.stream_events import ReasoningDelta, Restarted, TextDelta, 
 from tui_chat.models.usage import Usage
 from tui_chat.ui.areas.chat import sections
 from tui_chat.ui.areas.chat.header_footer import header_lines
-from tui_chat.ui.areas.chat.layout_inputs import ReplyProgress
+from tui_chat.ui.areas.chat.layout_inputs import LayoutOptions, ReplyProgress
 from tui_chat.ui.areas.chat.markdown import plain_lines, section_lines
 from tui_chat.ui.areas.chat.message_layout import MessageLayout
 from tui_chat.ui.areas.chat.sections import SIZE, Section, SectionSplitter
@@ -535,3 +535,29 @@ def test_a_message_is_headed_by_its_speaker(
     lines = header_lines(Entry(message, model=model), 60, "", None, speakers=speakers)
     assert lines[-1].text.startswith(name)
     assert not model or model in lines[-1].text, "the model stays among the facts"
+
+
+@pytest.mark.parametrize(
+    ("status", "is_focused", "key", "last"),
+    [
+        ("failed", True, "", "▌   r  Regenerate"),
+        ("interrupted", False, "", "▌  Regenerate"),
+        ("failed", False, "Ctrl+R", "▌   Ctrl+R  Regenerate"),
+    ],
+)
+def test_a_reply_that_broke_off_ends_with_what_regenerates_it(
+    status: Any, is_focused: bool, key: str, last: str
+) -> None:
+    options = LayoutOptions(is_focused=is_focused, regenerate=key)
+    layout = MessageLayout(assistant("So.", status=status, error="Gone."), 60, options=options)
+    line = layout.lines(len(layout.parts) - 1)[-1]
+    assert line.text.rstrip() == last
+    assert line.action is not None
+    assert line.action.name == "retry"
+    assert layout.names_keys
+
+
+def test_a_reply_that_is_complete_or_arriving_names_no_key() -> None:
+    assert not MessageLayout(assistant("So.", status="complete"), 60).names_keys
+    arriving = ReplyProgress(0, advance(Reply(), TextDelta("So.")))
+    assert not MessageLayout(assistant("", status="failed"), 60, progress=arriving).names_keys

@@ -167,3 +167,19 @@ def test_the_newest_message_is_found_before_system_text_and_tools() -> None:
     tree = Obj((("messages", Arr((newest,))), ("system", Arr((system,)))))
     layout = PayloadLayout(render(tree), 50)
     assert "The newest" in rows_of(layout)[draft_row(layout)][1]
+
+
+def test_all_messages_are_folded_or_unfolded_at_once() -> None:
+    tree = chat_tree(long_chat(3))
+    whole, layout = PayloadLayout(render(tree), 60), PayloadLayout(render(tree), 60)
+    layout.fold_all(2)
+    folded = layout.rows
+    assert folded < whole.rows
+    assert layout.row_at("/messages/0/content") == layout.row_at("/messages/0")
+    layout.fold_all(2)
+    assert rows_of(layout) == rows_of(whole)
+    row = layout.row_at("/messages/1")
+    assert row is not None
+    layout.fold(row)
+    layout.fold_all(2)
+    assert rows_of(layout) == rows_of(whole), "one that is folded is unfolded with the others"
