@@ -134,7 +134,7 @@ def test_every_field_has_its_place_in_the_form():
         ("cooldown", "-1", "messages: it must be a whole number of 0 or more, not -1."),
         ("order", "1.5", "must be a whole number"),
         ("triggers", "sometimes", "must be one of normal"),
-        ("place", "depth", "needs a depth"),
+        ("place", "depth", "needs a number"),
         ("place", "after_anchor", "needs the id of an anchor"),
         ("place", "outlet", "An outlet needs a name."),
     ],
@@ -157,7 +157,7 @@ def check_places(file: LorebookFile, *, is_foreign: bool) -> None:
     entry = replace(file.book.entries[0], role="system")
     rows = entry_fields(is_foreign=is_foreign)
     [places] = [each.choices for row in rows for each in row if each.name == "place"]
-    more = {"insertion_point": "-3", "anchor_target": "style", "outlet": "out"}
+    more = {"insertion_point": "3", "anchor_target": "style", "outlet": "out"}
     for place, _ in places:
         given = {**entry_values(entry), **more, "place": place}
         after = typed_entry(given, entry, is_foreign=is_foreign)

@@ -202,8 +202,8 @@ async def test_places_are_chosen_by_keys_and_settings_are_edited(tmp_path: Path)
         form = await on(pilot, FieldsForm)
         form.query_one("#place", ChoiceField).focus()
         await pilot.press("right", "right", "ctrl+s")
-        await until(pilot, lambda: "needs a depth" in words(app, "#fault"))
-        form.query_one("#insertion_point", Input).value = "-2"
+        await until(pilot, lambda: "needs a number" in words(app, "#fault"))
+        form.query_one("#insertion_point", Input).value = "2"
         form.query_one("#save", Button).press()
         await on(pilot, EntriesDialog)
         assert kept(path) == [{**FOX, "insertionPoint": -2}]

@@ -30,6 +30,7 @@ _OWN_PLACES = (
     ("", "before the history"),
     ("after", "after the history"),
     ("depth", "at a depth"),
+    ("start", "from the oldest message"),
     ("before_anchor", "before an anchor"),
     ("after_anchor", "after an anchor"),
 )
@@ -52,7 +53,7 @@ def entry_fields(*, is_foreign: bool) -> FieldRows:
         (Field("content", "Content", "text"),),
         (Field("place", "Place", "choice", places), Field("role", "Role", "choice", _ROLES),
          Field("order", "Order (higher: nearer to the end)", "number")),
-        (Field("insertion_point", "Depth (-1 after the newest message)", "number"),
+        (Field("insertion_point", "Depth (messages after it)", "number"),
          *anchor, Field("outlet", "Name of the outlet")),
         (Field("sticky", "Sticky, messages", "number"),
          Field("cooldown", "Cooldown, messages", "number"),
@@ -88,7 +89,10 @@ BOOK_FIELDS = (
 def entry_values(entry: LorebookEntry) -> Values:
     """Return what the fields of an entry show."""
     known = _known(entry_fields(is_foreign=False))
-    return {**shown_values(entry, known.values()), "place": place_kind(entry)}
+    point = entry.insertion_point
+    depth = "" if point is None else str(abs(point))
+    values = shown_values(entry, known.values())
+    return {**values, "place": place_kind(entry), "insertion_point": depth}
 
 
 def book_values(book: Lorebook) -> Values:
@@ -101,7 +105,7 @@ def place_kind(entry: LorebookEntry) -> str:
     if entry.position not in ("", "depth"):
         return entry.position
     if entry.insertion_point is not None:
-        return "depth"
+        return "depth" if entry.insertion_point < 0 else "start"
     if entry.anchor_target not in (None, CHAT_HISTORY):
         return "before_anchor" if entry.anchor_point == "before" else "after_anchor"
     is_after = entry.anchor_point == "after" or (entry.anchor_target and not entry.anchor_point)
@@ -122,8 +126,8 @@ def typed_entry(values: Values, before: LorebookEntry, *, is_foreign: bool) -> L
         return replace(before, **typed)
     place, depth = str(values["place"]), typed.pop("insertion_point")
     target = typed.pop("anchor_target", None) or None
-    if place == "depth" and depth is None:
-        raise FieldError("insertion_point", "The place “at a depth” needs a depth.")
+    if place in ("depth", "start") and (depth is None or depth < 0):
+        raise FieldError("insertion_point", "This place needs a number of messages.")
     if place.endswith("_anchor") and target is None:
         raise FieldError("anchor_target", "This place needs the id of an anchor.")
     if place == "outlet" and not typed["outlet"]:
@@ -138,9 +142,11 @@ def _placed(place: str, depth: int | None, target: str | None, is_foreign: bool)
     if is_foreign and place != "outlet":
         fields["outlet"] = ""
     match place:
-        case "depth":
+        case "depth" if depth:
+            fields["insertion_point"] = -depth
+        case "start":
             fields["insertion_point"] = depth
-        case "after":
+        case "depth" | "after":
             fields["anchor_point"] = "after"
         case "before_anchor" | "after_anchor":
             fields |= {"anchor_point": place.removesuffix("_anchor"), "anchor_target": target}

@@ -12,6 +12,7 @@ from textual.message import Message
 from textual.widget import Widget
 
 from tui_chat.lazy_dataclass import dataclass
+from tui_chat.ui.widgets.row_list import clipped
 
 
 class ChoiceField(Widget, can_focus=True):
@@ -69,6 +70,7 @@ class ChoiceField(Widget, can_focus=True):
         """Draw the words, the chosen one highlighted."""
         if self._folded:
             (left, _), (label, _), (right, _) = self._pieces()
+            label = clipped(label, max(self.content_size.width - cell_len(left + right), 1))
             return Content.assemble(left, (label, "bold $text-primary"), right)
         return Content.assemble(
             *(

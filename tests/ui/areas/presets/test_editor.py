@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from textual.widgets import Static
+from textual.widgets import Static, TextArea
 
 from tests.ui.app_under_test import asked, say, settle, until
 from tests.ui.areas.inspector.requests import rows_shown
@@ -40,6 +40,8 @@ from tui_chat.ui.areas.presets.form_fields import FormField
 from tui_chat.ui.areas.presets.request_facts import facts_of
 from tui_chat.ui.areas.presets.row_drawing import row_pieces
 from tui_chat.ui.areas.presets.row_edits import after_delete, placement_sentence
+from tui_chat.ui.dialogs.forms import FieldsForm
+from tui_chat.ui.widgets.choice_field import ChoiceField
 
 
 async def test_the_list_mirrors_the_context(tmp_path: Path) -> None:
@@ -182,7 +184,7 @@ async def test_the_presets_own_form(tmp_path: Path) -> None:
         assert (preset.name, preset.system_placement) == ("mine", "hoist")
         assert not preset.variables
         await press(pilot, "p")
-        assert pane.settings.name_field.value == "mine"
+        assert pane.settings.rows["name"].value == "mine"
 
 
 async def test_depths_and_roles_by_keys(tmp_path: Path) -> None:
@@ -207,6 +209,21 @@ async def test_a_new_message_appears_at_the_cursor(tmp_path: Path) -> None:
         assert pane.rows.has_focus
         await press(pilot, "u", "u")
         assert "message" not in ids(pane)
+
+
+async def test_a_lore_entry_is_written_in_the_lorebook_of_the_session(tmp_path: Path) -> None:
+    async with editing(tmp_path) as (pilot, pane):
+        await press(pilot, "a")
+        await press(pilot, *"lore", "enter")
+        await asked(pilot)
+        form = pilot.app.screen
+        assert isinstance(form, FieldsForm)
+        form.query_one("#content", TextArea).text = "Owls hoot."
+        form.query_one("#keys", TextArea).text = "owl"
+        await press(pilot, "ctrl+s", "escape")
+        entry = json.loads((tmp_path / "lorebooks" / "mine.json").read_text())["entries"][0]
+        assert (entry["content"], entry["keys"]) == ("Owls hoot.", ["owl"])
+        assert pane.app.workspace.state.lorebook_names == ("mine",)  # type: ignore[attr-defined]
 
 
 async def test_an_anchor_can_be_added(tmp_path: Path) -> None:
@@ -479,15 +496,30 @@ async def test_a_narrow_row_with_a_note_shows_its_text_and_the_note_is_whole(
         assert "  i " in shown
         status = pane.query_one("#preset-status", Static)
         shown = " ".join(status.render_line(y).text for y in range(status.size.height))
-        assert "(systemPlacement “in_place” would keep it)" in " ".join(shown.split())
+        assert "p, “System messages: in place”, keeps it here." in " ".join(shown.split())
 
 
-async def test_all_choices_of_a_message_fit_beside_the_chat(tmp_path: Path) -> None:
-    async with app_with(tmp_path).run_test(size=(160, 45)) as pilot:
+@pytest.mark.parametrize("size", [(160, 45), (240, 60), (120, 35), (96, 24), (80, 24)])
+async def test_every_field_of_the_forms_fits(tmp_path: Path, size: tuple[int, int]) -> None:
+    async with app_with(tmp_path).run_test(size=size) as pilot:
         pane = await edited(pilot)
         await press(pilot, "enter")
-        enabled = pane.query_one("#form-enabled")
-        assert enabled.region.right <= pane.form.region.right
+        form = pane.form
+        form.rows["place"].field.focus()
+        kinds: list[str] = []
+        for key in ("home", *["right"] * 4):
+            await press(pilot, key)
+            kinds.append(form.rows["place"].value)
+            shown = [row.field for row in form.rows.values() if row.display]
+            assert form.content.region.height >= 3
+            for field in (*shown, form.content):
+                assert field.region.width > 1
+                assert field.region in form.region, (kinds, field)
+            for choice in (field for field in shown if isinstance(field, ChoiceField)):
+                wide = choice.get_content_width(choice.size, choice.size)
+                assert wide <= choice.content_size.width, choice.value
+        assert kinds == ["list", "depth", "start", "before", "after"]
+        await let_go(pilot)
 
 
 @pytest.mark.parametrize(("typed", "stays"), [("", 4), ("-", 4), ("abc", 4), ("12345678", 123456)])

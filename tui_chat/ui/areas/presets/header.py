@@ -10,7 +10,6 @@ from textual.widgets import Input, Static
 
 from tui_chat.library.editing import EditHistory
 from tui_chat.models.sanitize import one_line
-from tui_chat.ui.widgets.row_list import clipped
 
 _TOOLBAR = (
     ("+ Add", "preset_editor.add"),
@@ -27,41 +26,34 @@ _TOOLBAR = (
 class PresetTitle(Static):
     """Name and cost of the preset, and a mark if it is not saved."""
 
-    DEFAULT_CSS = "PresetTitle { height: 1; padding: 0 1; background: $panel; color: $foreground; }"
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._preset_name = ""
-        self._rest = ""
-        self._mark = ""
+    DEFAULT_CSS = """
+    PresetTitle {
+        height: 1;
+        padding: 0 1;
+        background: $panel;
+        color: $foreground;
+        text-wrap: nowrap;
+        text-overflow: ellipsis;
+    }
+    """
 
     def show(self, name: str, edits: EditHistory | None, tokens: int, *, ours: bool) -> None:
         """Show a preset; `ours` is True for one that comes with the program."""
         words: list[str] = []
         if edits is not None:
             count = len(edits.preset.messages)
-            words += ["not saved"] * edits.is_changed
             words.append(f"{count:,} message{'s' * (count != 1)}, {tokens:,} tokens")
             if edits.preset.system_placement == "in_place":
                 words.append("system in place")
             if ours:
                 words.append("built-in (saving creates your copy)")
-        self._preset_name, self._rest = one_line(name, 60), "".join(f" · {word}" for word in words)
-        self._mark = "● " if edits is not None and edits.is_changed else ""
-        self._draw()
-
-    def on_resize(self) -> None:
-        self._draw()
-
-    def _draw(self) -> None:
-        room = max(self.size.width - len(self._mark), 1)
-        text = clipped(self._preset_name + self._rest, room)
-        name, rest = text[: len(self._preset_name)], text[len(self._preset_name) :]
+        is_changed = edits is not None and edits.is_changed
         self.update(
             Content.assemble(
-                (self._mark, "bold $text-warning"),
-                (name, "bold $text-primary"),
-                (rest, "$foreground 75%"),
+                ("● " if is_changed else "", "bold $text-warning"),
+                (one_line(name, 60), "bold $text-primary"),
+                (" not saved" if is_changed else "", "$text-warning"),
+                ("".join(f" · {word}" for word in words), "$foreground 75%"),
             )
         )
 

@@ -25,6 +25,7 @@ from tui_chat.library.editing import (
     outline_preset,
     put_in_slot,
 )
+from tui_chat.models.envelope import Note
 from tui_chat.models.preset import Preset, PresetMessage
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.text import Origin, OriginKind
@@ -233,9 +234,8 @@ class PresetPane(Vertical):
             self.show_status("")
         if self._done:
             self._done_at = row.message
-        words = " ".join(note.sentence for note in row.notes) or placement_sentence(
-            row, self.rows.names
-        )
+        words = " ".join(_sentence(note, row) for note in row.notes)
+        words = words or placement_sentence(row, self.rows.names)
         words = self._done or self._joined_words(row) or words
         self._status.update(Content(one_line(words)))
         if self.has_class("-form") and row.message is not self.form.message:
@@ -303,7 +303,7 @@ class PresetPane(Vertical):
         else:
             self.set_class(False, "-of-message").add_class("-form", "-of-preset")
             self._fill_form()
-            self.settings.name_field.focus()
+            self.settings.rows["name"].field.focus()
 
     def _fill_form(self) -> None:
         row = self.rows.chosen
@@ -482,6 +482,13 @@ class PresetPane(Vertical):
         index = first_changed(before.preset, edits.preset, self.index) if at is None else at
         self.show_step(edits, index)
         self.post_message(self.Edited(self.shown_name, edits))
+
+
+def _sentence(note: Note, row: OutlineRow) -> str:
+    """Return the sentence of a note, in words of the editor where it names a key of the file."""
+    if note.code == "position-ignored" and row.placement == "system":
+        return "System messages are sent first. p, “System messages: in place”, keeps it here."
+    return note.sentence
 
 
 def _index_of(preset: Preset, message: PresetMessage) -> int | None:

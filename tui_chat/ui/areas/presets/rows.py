@@ -268,7 +268,9 @@ class PresetRows(RowList):
             self.refresh_changed()
             self.cursor_moved()
         else:
-            self._go(self._lines.nearest(self.cursor, 1), lit=self._lit)
+            lit = self._lit
+            self.set_cursor(self.cursor)
+            self._lit = lit
 
     def light(self, index: int) -> None:
         """Highlight the row of a message, and move the cursor there without posting it."""
@@ -346,20 +348,12 @@ class PresetRows(RowList):
         line = self._lines.of.get(self.cursor, 0) + direction * by
         line = min(max(line, 0), max(self.line_count - 1, 0))
         if self.line_count:
-            self._go(self._lines.nearest(self._lines.row_at(line), direction))
+            self.set_cursor(self._lines.nearest(self._lines.row_at(line), direction))
 
-    def action_move(self, step: int) -> None:
-        self._go(self.row_after(self.cursor, step))
-
-    def action_first(self) -> None:
-        self._go(self._lines.nearest(0, 1))
-
-    def action_last(self) -> None:
-        self._go(self._lines.nearest(self.row_count - 1, -1))
-
-    def _go(self, row: int, lit: int = -1) -> None:
-        self._lit = lit
-        self.set_cursor(row)
+    def set_cursor(self, row: int) -> None:
+        """Move the cursor to a row, or the nearest one that it can be on."""
+        self._lit = -1
+        super().set_cursor(self._lines.nearest(row, 1))
 
     def cursor_moved(self) -> None:
         """Post the row under the cursor."""
@@ -381,7 +375,7 @@ class PresetRows(RowList):
             self._lay_out()
             return
         if row is not None and row.message is not None:
-            self._go(number)
+            self.set_cursor(number)
             self._drag = RowDrag(number, row)
             self.capture_mouse()
 

@@ -117,11 +117,6 @@ class SettingsForm(EditForm):
         self._list = VerticalScroll(id="settings-list", can_focus=False)
         self._kept = Static(classes="heading")
 
-    @property
-    def name_field(self) -> FormField | Any:
-        """The field of the preset's name."""
-        return self.rows["name"].field
-
     def compose(self) -> ComposeResult:
         with self._list:
             yield self.rows["name"]
