@@ -99,16 +99,12 @@ class MainScreen(Screen[None], OnePassWidget):  # pyright: ignore[reportIncompat
     # --- the workspace -------------------------------------------------------------------
 
     async def opened_workspace(self) -> Workspace:
-        """Return the workspace once it is open and its last session is shown. After it was closed,
-        this waits until the app ends.
-        """
         await self.workspace_opened.wait()
         assert self.workspace is not None
         return self.workspace
 
     @property
     def is_workspace_open(self) -> bool:
-        """True from when the workspace is open and its last session is shown until it is closed."""
         return self.workspace_opened.is_set()
 
     @property
@@ -126,9 +122,6 @@ class MainScreen(Screen[None], OnePassWidget):  # pyright: ignore[reportIncompat
     async def switch_session(
         self, opens: Callable[[Workspace], Awaitable[object]], *, leaves: bool = True
     ) -> None:
-        """Open another session: the draft stays with the old one, and that of the new one comes. If
-        it `leaves` the active one, and that is a temporary session with messages, ask first.
-        """
         workspace = self.workspace or await self.opened_workspace()
         if leaves and not await confirm_leave(self._app, workspace):
             return

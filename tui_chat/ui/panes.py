@@ -366,7 +366,6 @@ class Panes(Horizontal, OnePassWidget):
         self.call_after_refresh(area.focus)
 
     def show_area(self, area: Area) -> None:
-        """Make an area visible where it fits, and focus it if it covers the focus."""
         name = cast("SideArea", area.id)
         closed = self._layout.closed - {name}
         self._is_editing = area is self.presets or (self._is_editing and area is self.inspector)
@@ -399,7 +398,6 @@ class Panes(Horizontal, OnePassWidget):
             self.close_overlay()
 
     def close_overlay(self) -> bool:
-        """Hide an area that covers the conversation; return False if none does."""
         covers = self.covers_chat
         self._set_editing(False)
         if covers:
@@ -411,36 +409,29 @@ class Panes(Horizontal, OnePassWidget):
         self._rearrange()
 
     def show_conversation(self, *, focus_composer: bool = True) -> None:
-        """Hide an area that covers the conversation, and focus the composer or the transcript."""
         if self.is_narrow:
             self._forget_requested()
         (self.chat.pane if focus_composer else self.chat.pane.transcript).focus()
 
     def show_message(self, message_id: str, words: tuple[str, ...] = ()) -> None:
-        """Go to a message of the active branch and mark words in it, if it is there."""
         if self.is_narrow:
             self._forget_requested()
         if self.chat.pane.show_message(message_id, words):
             self.chat.pane.transcript.focus()
 
     def show_request_of(self, message_id: str) -> None:
-        """Show the request that produced a reply."""
         self.inspector.show_message_request(message_id)
 
     def show_in_live_request(self, origin: Origin) -> None:
-        """Show where what came from an origin is in the live request."""
         self.inspector.reveal_in_live(origin)
 
     async def toggle_cache_mark(self, origin: Origin | None) -> None:
-        """Give what came from an origin the next cache mark: another lifetime, or none."""
         await self.presets.toggle_cache_mark(origin)
 
     def show_status(self, text: str) -> None:
-        """Show what is going on below the conversation; an empty text ends it."""
         self.chat.pane.activity.show_status(text)
 
     def repost_cursor(self) -> None:
-        """Highlight the message under the transcript's cursor in the request again."""
         self.chat.pane.transcript.repost_cursor()
 
     @property
