@@ -129,11 +129,11 @@ def facts(common: CommonOptions, name: str, models: tuple[str, ...], as_json: bo
         if number:
             write_line("")
         write_line(one_line(f"[endpoints.{_toml_key(name)}.facts.{_toml_key(model)}]"))
-        known = write(endpoint.facts_of(model))
+        written = write(endpoint.facts_of(model))
         sources = tuple(endpoint.facts_by_source(model))
-        if not known:
+        if not written:
             write_line("# Nothing is known of it.")
-        for key, value in known.items():
+        for key, value in written.items():
             text = f"{key} = {_toml(value)}"
             source = next(name for name, facts in sources if getattr(facts, key) is not None)
             write_line(f"{text:<50}  # {source}")

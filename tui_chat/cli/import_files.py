@@ -114,7 +114,7 @@ def _seekable(files: Sequence[Path]) -> Generator[Sequence[Path]]:
                 copy_standard_input(cast("BinaryIO", file.buffer))
         except (OSError, ValueError) as error:  # ValueError: it was closed
             raise InputError(f"The standard input cannot be read: {error}.") from error
-        yield [path if each == STANDARD_INPUT else each for each in files]
+        yield [path if file_path == STANDARD_INPUT else file_path for file_path in files]
 
 
 @contextmanager

@@ -59,7 +59,7 @@ async def models(common: CommonOptions, text: str, name: str, online: bool, as_j
     listed = {endpoint.name: endpoint.models for endpoint in endpoints}
     if online:
         listed, failures = await _ask_servers(endpoints)
-    known, now = load_prices(config.data_dir), datetime.now(UTC)
+    tables, now = load_prices(config.data_dir), datetime.now(UTC)
     listed_models: list[_Model] = []
     repeating = () if name else tuple(filter(repeats_offline_models, endpoints))
     for endpoint in endpoints:
@@ -67,7 +67,7 @@ async def models(common: CommonOptions, text: str, name: str, online: bool, as_j
             continue
         for model in listed.get(endpoint.name, ()):
             if text.casefold() in model.casefold():
-                facts, prices = endpoint.facts_of(model), known.prices_of(endpoint, model, now)
+                facts, prices = endpoint.facts_of(model), tables.prices_of(endpoint, model, now)
                 own = (prices.input, prices.output) if prices else (None, None)
                 limits = facts.context_limit, facts.max_output
                 listed_models.append(_Model(endpoint.name, model, *limits, *own))

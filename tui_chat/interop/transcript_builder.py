@@ -205,10 +205,10 @@ class TranscriptBuilder:
 
     def _last_model(self, head_id: str | None) -> str:
         by_id = {entry.message.id: entry for entry in self.entries}
-        at = by_id.get(head_id or "") or (self.entries[-1] if self.entries else None)
-        while at is not None and not at.model:
-            at = by_id.get(at.parent_id or "")
-        return at.model if at else ""
+        last = by_id.get(head_id or "") or (self.entries[-1] if self.entries else None)
+        while last is not None and not last.model:
+            last = by_id.get(last.parent_id or "")
+        return last.model if last else ""
 
     def _first_words(self) -> str:
         messages = (entry.message for entry in self.entries)

@@ -81,15 +81,15 @@ class Library:
 
         Raises InputError if the name is taken or renaming fails.
         """
-        path, wanted = self._own_preset(name), file_name(to)
-        target = path.with_name(f"{wanted}.json")
+        path, new_name = self._own_preset(name), file_name(to)
+        target = path.with_name(f"{new_name}.json")
         if target.exists():
-            raise InputError(f"A preset “{wanted}” exists already.")
+            raise InputError(f"A preset “{new_name}” exists already.")
         try:
             path.rename(target)
         except OSError as error:
             raise InputError(f"{path} cannot be renamed: {error.strerror}") from error
-        return wanted
+        return new_name
 
     def delete_preset(self, name: str) -> None:
         """Delete one of the user's presets. Raises InputError if that fails."""
@@ -190,18 +190,18 @@ class Library:
             raise ChangedElsewhere(
                 "Another program deleted this profile.", advice="Save again to write it anew."
             )
-        wanted = name if before is not None or is_there else profile.name
+        target = name if before is not None or is_there else profile.name
         text = dump_profile(profile, text)
-        return self.save_text("profiles", text, wanted, is_new=not is_there)
+        return self.save_text("profiles", text, target, is_new=not is_there)
 
     def add_preset(self, preset: Preset) -> str:
         """Write a preset to a new file with its name, numbered if that name is taken; return the
         name. Raises InputError if it cannot be written.
         """
-        wanted = file_name(preset.name)
+        base = file_name(preset.name)
         taken = {name.casefold() for name in self.names("presets")}
-        numbered = (f"{wanted} {number}" for number in count(2))
-        name = next(n for n in chain((wanted,), numbered) if n.casefold() not in taken)
+        numbered = (f"{base} {number}" for number in count(2))
+        name = next(n for n in chain((base,), numbered) if n.casefold() not in taken)
         folder = self._own / "presets"
         _make_folder(folder)
         save_preset(preset, folder / f"{name}.json")
@@ -212,15 +212,15 @@ class Library:
         another text gets the next number. Return the name, and True if it is new. Without `write`
         nothing is written. Raises InputError if it cannot be written.
         """
-        wanted, files = file_name(name), self.files(kind)
-        known = {existing.casefold(): existing for existing in files}
-        numbered = wanted
+        base, files = file_name(name), self.files(kind)
+        by_case = {existing.casefold(): existing for existing in files}
+        numbered = base
         numbers = count(2)
-        while (there := known.get(numbered.casefold())) is not None:
+        while (there := by_case.get(numbered.casefold())) is not None:
             with suppress(InputError):
                 if read_text(files[there], max_bytes=MAX_BYTES) == text:
                     return there, False
-            numbered = f"{wanted} {next(numbers)}"
+            numbered = f"{base} {next(numbers)}"
         if write:
             _make_folder(self._own / kind)
             write_text(text, self._own / kind / f"{numbered}.json")
@@ -230,8 +230,8 @@ class Library:
         files = self.files(kind)
         if name in files:
             return files[name]
-        known = ", ".join(files)
-        advice = f"Available: {known}." if known else f"Put one into {self._own / kind}."
+        names = ", ".join(files)
+        advice = f"Available: {names}." if names else f"Put one into {self._own / kind}."
         raise InputError(f"There is no {_SINGULAR[kind]} “{name}”.", advice=advice)
 
 

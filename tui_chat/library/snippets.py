@@ -72,12 +72,12 @@ def read_snippet(text: str, place: str) -> Snippet:
         here = f"{place}: line {line + body.count(chr(10), 0, match.start())}"
         if number > MAX_BLANKS:
             raise InputError(f"{here}: there are more than {MAX_BLANKS} blanks")
-        name, separator, given = match[1].partition("::")
+        name, separator, words = match[1].partition("::")
         name = name.strip()
         if not _NAME.fullmatch(name):
             fault = f"the blank “{one_line(match[0], 60)}” has no valid name"
             raise InputError(f"{here}: {fault}", advice="Letters, digits, spaces, _ and -.")
-        choices = tuple(filter(None, (choice.strip() for choice in given.split("|"))))
+        choices = tuple(filter(None, (choice.strip() for choice in words.split("|"))))
         blank = blanks.setdefault(name, Blank(name, choices if separator else ()))
         pieces += [body[offset : match.start()], blank]
         offset = match.end()
