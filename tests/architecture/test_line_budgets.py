@@ -18,8 +18,8 @@ BUDGETS: dict[str, tuple[int, str]] = {
     "analysis": (2_150, "what can be said of a request: forecast, diff, shares, captured requests"),
     "cli": (7_600, "about 60 commands, each with help, JSON and a table"),
     "config": (
-        800,
-        "every key of config.toml with its meaning, and the endpoints that come with it",
+        900,
+        "every key of config.toml with its meaning, its changes by the program, built-in endpoints",
     ),
     "context": (9_300, "three phases, budget, macros, lorebooks with JavaScript's patterns"),
     "interop": (
@@ -38,11 +38,11 @@ BUDGETS: dict[str, tuple[int, str]] = {
     "plugins/transcripts": (4_800, "readers of eleven programs, and the viewer of folders"),
     "plugins/web": (700, "the server that guards the app in a browser, and its driver"),
     "protocols": (12_050, "five protocols, both ways, streamed, without loss"),
-    "providers": (2_100, "HTTP out: retries, keys, discovery, recording of replies"),
+    "providers": (2_200, "HTTP out: retries, keys, discovery, recording of replies"),
     "store": (6_200, "one writer, crash safety, search, migrations, backup"),
     "tokens": (550, "exact counts, estimates, calibration"),
-    "ui": (30_150, "the screen: two virtual views, six areas, dialogs, the terminal"),
-    "workspace": (8_000, "the use cases of the app without a screen"),
+    "ui": (30_800, "the screen: two virtual views, six areas, dialogs, the configuration, keys"),
+    "workspace": (8_150, "the use cases of the app without a screen"),
     ".": (2_300, "compose, send, extensions, files, paths, errors"),
 }
 

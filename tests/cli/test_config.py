@@ -195,12 +195,33 @@ def test_a_key_is_set_listed_and_deleted_and_never_printed(
     assert SECRET not in path.read_text()
 
 
-def test_an_endpoint_with_a_table_is_left_to_its_author(home: Run, tmp_path: Path, keyring):
+def test_a_table_of_the_endpoint_gets_the_reference_and_keeps_the_rest(
+    home: Run, tmp_path: Path, keyring
+):
     (tmp_path / "config.toml").write_text(COMMENTED)
     done = home("keys", "set", "work", stdin=SECRET)
     assert done.code == 0
-    assert 'key = "keyring:tui-chat/work"' in done.out
-    assert (tmp_path / "config.toml").read_text() == COMMENTED
+    text = (tmp_path / "config.toml").read_text()
+    assert 'key = "keyring:tui-chat/work"' in text
+    kept = [line for line in text.splitlines() if not line.startswith("key = ")]
+    assert kept == [line for line in COMMENTED.splitlines() if not line.startswith("key = ")]
+    assert SECRET not in text
+
+
+def test_a_key_can_be_in_a_private_file(home: Run, tmp_path: Path):
+    done = home("keys", "set", "openai", "--file", stdin=SECRET)
+    assert done.code == 0
+    assert SECRET not in done.out
+    (file,) = (tmp_path / "data" / "keys").iterdir()
+    assert file.read_text() == f"{SECRET}\n"
+    assert file.stat().st_mode & 0o777 == 0o600
+    text = (tmp_path / "config.toml").read_text()
+    assert "file:" in text
+    assert SECRET not in text
+    states = json.loads(home("keys", "list", "--json").out)
+    assert next(each for each in states if each["endpoint"] == "openai")["state"] == "found"
+    assert home("keys", "delete", "openai").code == 0
+    assert not file.exists()
 
 
 @pytest.mark.parametrize(

@@ -8,17 +8,19 @@ import itertools
 from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from time import monotonic
 from typing import Any
 
+import httpx
 import pytest
 
 from tests.databases import provide_database
 from tests.vendors import VendorTransport, serve
 from tui_chat import paths
 from tui_chat.cli.app import open_library
-from tui_chat.config import BUILT_IN_ENDPOINTS, Config
+from tui_chat.config import BUILT_IN_ENDPOINTS, Config, load_config
 from tui_chat.models.endpoint import Endpoint
 from tui_chat.offline import HttpRequest, OfflineDependencies
 from tui_chat.providers import HttpClient
@@ -71,6 +73,8 @@ async def make_workspace(tmp_path: Path) -> AsyncIterator[Callable[..., object]]
         endpoints: tuple[Endpoint, ...] = BUILT_IN_ENDPOINTS,
         on_request: Callable[[HttpRequest], None] | None = None,
         clock: Callable[[], float] = monotonic,
+        transport: Callable[[], httpx.AsyncBaseTransport] | None = None,
+        reads_config: bool = False,
         **settings: Any,
     ) -> tuple[Workspace, Heard]:
         config = Config(
@@ -95,7 +99,7 @@ async def make_workspace(tmp_path: Path) -> AsyncIterator[Callable[..., object]]
                 HttpClient(
                     dict.fromkeys(
                         ("loopback.invalid", "provider.invalid"),
-                        lambda: VendorTransport(on_request=on_request),
+                        transport or (lambda: VendorTransport(on_request=on_request)),
                     ),
                     sleep=no_wait,
                 ),
@@ -103,7 +107,8 @@ async def make_workspace(tmp_path: Path) -> AsyncIterator[Callable[..., object]]
                 now=lambda: datetime(2026, 1, 2, tzinfo=UTC),
                 clock=clock,
                 new_id=lambda: f"ws{next(numbers):06}",
-            )
+            ),
+            read_config=partial(load_config, tmp_path, tmp_path, {}, {}) if reads_config else None,
         )
         workspace.subscribe(heard)
         workspaces.append(workspace)

@@ -7,6 +7,7 @@ import copy
 import pickle
 import sys
 import types
+from pathlib import Path
 
 import pytest
 
@@ -152,3 +153,35 @@ def test_a_secret_is_never_shown():
 )
 def test_of_a_command_only_the_program_is_shown(reference: str, shown: str):
     assert describe_key_reference(reference) == shown
+
+
+async def test_a_file_of_the_users_that_others_can_read_is_refused(tmp_path: Path):
+    file = tmp_path / "key"
+    file.write_text(f"{KEY}\nmore\n")
+    file.chmod(0o600)
+    assert (await resolve_key(f"file:{file}", {})).reveal() == KEY
+    file.chmod(0o640)
+    with pytest.raises(KeyMissing) as raised:
+        await resolve_key(f"file:{file}", {})
+    assert "can be read by other users" in str(raised.value)
+    assert f"chmod 600 {file}" in raised.value.advice
+    assert KEY not in str(raised.value)
+
+
+@pytest.mark.parametrize(("content", "words"), [("", "not a key"), ("two words", "not a key")])
+async def test_a_file_without_a_key_is_named(content: str, words: str, tmp_path: Path):
+    file = tmp_path / "key"
+    file.write_text(content)
+    file.chmod(0o600)
+    with pytest.raises(KeyMissing, match=words):
+        await resolve_key(f"file:{file}", {})
+    with pytest.raises(KeyMissing, match="none"):
+        await resolve_key(f"file:{tmp_path / 'none'}", {})
+
+
+async def test_a_key_of_this_run_is_in_no_other(tmp_path: Path):
+    keys_of_run = {"work": Secret(KEY)}
+    assert (await resolve_key("run:work", {}, keys_of_run)).reveal() == KEY
+    with pytest.raises(KeyMissing, match="not a valid key reference"):
+        await resolve_key("run:work", {})
+    assert describe_key_reference("run:work") == "typed for this run"

@@ -18,6 +18,7 @@ from tests.ui.idle import wait_for_rest
 from tests.vendors import VendorTransport
 from tui_chat.cli.app import open_library
 from tui_chat.config import BUILT_IN_ENDPOINTS, Config
+from tui_chat.config.file import read_config_file
 from tui_chat.models.endpoint import Retries
 from tui_chat.models.model_facts import ModelFacts
 from tui_chat.models.prices import Prices
@@ -81,6 +82,10 @@ def make_app(
         now=lambda: NOON, sleep=no_sleep, random_id=lambda length: "x" * length
     )
 
+    def read_config() -> Config:
+        path = folder / "config.toml"
+        return read_config_file(path, config) if path.exists() else config
+
     async def open_workspace() -> Workspace:
         store = await Store.open(
             provide_database(folder / "chat.db"),
@@ -105,7 +110,8 @@ def make_app(
                 now=lambda: datetime(2026, 1, 1, 12, tzinfo=UTC),
                 clock=lambda: 0.0,
                 new_id=lambda: f"desk{next(numbers):06}",
-            )
+            ),
+            read_config=read_config,
         )
 
     return TuiChat(

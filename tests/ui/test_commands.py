@@ -332,7 +332,7 @@ async def test_the_configuration_file_is_edited_and_checked(
 
     async with make_app(tmp_path).run_test(size=(120, 35)) as pilot:
         await opened(pilot)
-        assert await edit(pilot, "") == "config.toml has no faults. It is read at the next start."
+        assert await edit(pilot, "") == "config.toml has no faults, and is in use."
         text = (tmp_path / "config.toml").read_text()
         assert text == TEMPLATE
         assert "config.toml" in await edit(pilot, "thema = 1\n")

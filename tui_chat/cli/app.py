@@ -61,7 +61,11 @@ def run_app(common: CommonOptions, captured: str = "") -> None:
     share_heap()
     from tui_chat.ui.app import TuiChat
 
-    show(TuiChat(config, lambda: open_workspace(config), captured=captured))
+    show(
+        TuiChat(
+            config, lambda: open_workspace(config, read_config=common.config), captured=captured
+        )
+    )
 
 
 def require_terminal() -> None:
@@ -97,10 +101,14 @@ def show(app: TuiChat) -> None:
 
 
 async def open_workspace(
-    config: Config, *, remembers: bool = True, in_memory: bool = False
+    config: Config,
+    *,
+    remembers: bool = True,
+    in_memory: bool = False,
+    read_config: Callable[[], Config] | None = None,
 ) -> Workspace:
     """Open the store, with `in_memory` an empty one that nothing is written of, and return a
-    workspace on it; `remembers`: see there. Raises InputError and StoreError.
+    workspace on it; `remembers` and `read_config`: see there. Raises InputError and StoreError.
     """
     from tui_chat.providers import HttpClient
     from tui_chat.store import Store
@@ -130,7 +138,8 @@ async def open_workspace(
             now=lambda: datetime.now().astimezone(),
             new_id=new_id,
             remembers=remembers,
-        )
+        ),
+        read_config=read_config,
     )
 
 

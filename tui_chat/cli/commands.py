@@ -37,7 +37,11 @@ _COMMANDS = (
         "Import conversations and character cards from files.",
     ),
     ("inspect", "captured:inspect", "Open a captured request in the inspector."),
-    ("keys", "keys:keys", "Keep the keys of endpoints in the system's keyring."),
+    (
+        "keys",
+        "keys:keys",
+        "Keep the keys of endpoints in the system's keyring, or in private files.",
+    ),
     ("loopback", "loopback:loopback", "Serve the offline provider on a loopback address."),
     (
         "lorebooks",

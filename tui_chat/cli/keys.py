@@ -1,10 +1,10 @@
-"""`tui-chat keys`: keys of endpoints in the system's keyring. No key is ever printed."""
+"""`tui-chat keys`: keys of endpoints, in the system's keyring or in private files. No key is ever
+printed.
+"""
 
 from __future__ import annotations
 
-import json
 import os
-import re
 import sys
 from typing import TYPE_CHECKING
 
@@ -14,22 +14,23 @@ from tui_chat.cli.app import synchronous
 from tui_chat.cli.common_options import CommonOptions
 from tui_chat.cli.options import endpoint_argument, json_option
 from tui_chat.cli.output import write_line, write_list
+from tui_chat.config import Config
 from tui_chat.errors import InputError, KeyMissing
-from tui_chat.files import make_private_folder, read_standard_input, read_text, write_text
+from tui_chat.files import read_standard_input
 from tui_chat.models.sanitize import one_line
 from tui_chat.providers.keys import (
     SERVICE,
     Secret,
     delete_key,
     describe_key_reference,
+    key_file,
     resolve_key,
     store_key,
+    typed_key,
+    write_key_file,
 )
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tui_chat.config import Config
     from tui_chat.models.endpoint import Endpoint
 
 LONGEST_KEY = 65_536
@@ -38,72 +39,71 @@ LONGEST_KEY = 65_536
 
 @click.group()
 def keys() -> None:
-    """Keep the keys of endpoints in the system's keyring. Needs the extra “keyring”.
+    """Keep the keys of endpoints in the system's keyring, or in private files.
 
-    No command prints a key.
+    The keyring needs the extra “keyring”. No command prints a key.
     """
 
 
 @keys.command("set")
 @endpoint_argument
+@click.option("--file", "in_file", is_flag=True, help="Keep it in a private file, not the keyring.")
 @click.pass_obj
-def set_key(common: CommonOptions, name: str) -> None:
+def set_key(common: CommonOptions, name: str, in_file: bool) -> None:
     """Store the key of an endpoint, and make the endpoint use it.
 
-    The key is typed without being shown, or is the first line of the standard input. It is stored
-    as tui-chat/ENDPOINT; config.toml gets the reference, never the key.
+    The key is typed without being shown, or is the first line of the standard input. The keyring
+    has it as tui-chat/ENDPOINT; config.toml gets the reference, never the key.
 
     \b
     Examples:
       tui-chat keys set openai
+      tui-chat keys set openai --file
       pass show openai | tui-chat keys set openai
     """
     config = common.config()
     endpoint = config.endpoint_named(name)
     if endpoint.key_header(("", "")) is None:
         raise InputError(f"The endpoint “{name}” needs no key.")
-    store_key(SERVICE, name, _typed_key(name))
-    write_line(f"The key is in the keyring as {SERVICE}/{name}.")
-    reference = f"keyring:{SERVICE}/{name}"
+    key = _typed_key(name)
+    if in_file:
+        reference = write_key_file(config.data_dir, name, key)
+        write_line(f"The key is in {key_file(config.data_dir, name)}.")
+    else:
+        store_key(SERVICE, name, key)
+        reference = f"keyring:{SERVICE}/{name}"
+        write_line(f"The key is in the keyring as {SERVICE}/{name}.")
     if endpoint.key != reference:
-        _use(config.config_dir / "config.toml", name, reference)
+        from tui_chat.config.edit import change_config
+
+        path = config.config_dir / "config.toml"
+        change_config(path, {("endpoints", name, "key"): reference}, Config())
+        write_line(f"{path} uses it now.")
 
 
 def _typed_key(name: str) -> Secret:
     if sys.stdin.isatty():
-        return Secret(click.prompt(f"Key of {name}", hide_input=True, err=True))
+        return typed_key(click.prompt(f"Key of {name}", hide_input=True, err=True))
     text = read_standard_input(LONGEST_KEY).decode("utf-8", "replace")
-    return Secret(text.strip().partition("\n")[0])
-
-
-def _use(path: Path, name: str, reference: str) -> None:
-    """Let the configuration name the key; what is in the file stays as it is."""
-    text = read_text(path) if path.exists() else ""
-    word = name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else json.dumps(name, ensure_ascii=False)
-    header = f"[endpoints.{word}]"
-    if re.search(rf"^\s*\[\s*endpoints\s*\.\s*[\"']?{re.escape(name)}[\"']?\s*\]", text, re.M):
-        write_line(f"Set this in {header} of {path}, to use it:\n  key = {json.dumps(reference)}")
-        return
-    try:
-        make_private_folder(path.parent)
-    except OSError as error:
-        raise InputError(f"{path.parent} cannot be created: {error.strerror}") from error
-    before = f"{text.rstrip()}\n\n" if text.strip() else ""
-    write_text(f"{before}{header}\nkey = {json.dumps(reference)}\n", path)
-    write_line(f"{path} uses it now.")
+    return typed_key(text.strip().partition("\n")[0])
 
 
 @keys.command()
 @endpoint_argument
 @click.pass_obj
 def delete(common: CommonOptions, name: str) -> None:
-    """Remove the key of an endpoint from the keyring. config.toml stays as it is.
+    """Remove the key of an endpoint from the keyring, or its file. config.toml stays as it is.
 
     \b
     Example:
       tui-chat keys delete openai
     """
-    reference = common.config().endpoint_named(name).key
+    config = common.config()
+    reference, path = config.endpoint_named(name).key, key_file(config.data_dir, name)
+    if path.exists():
+        path.unlink()
+        write_line(f"{path} is deleted.")
+        return
     try:
         was_there = delete_key(SERVICE, name)
     except KeyMissing:

@@ -4,6 +4,7 @@ values              Config
 sources             reads it: file < environment < flags
 built_in_endpoints  the endpoints that exist without any configuration
 file                config.toml and the lines of its keys; imported only if there is one
+edit                changes it, and keeps comments and layout
 schema              the keys that it may have
 """
 
@@ -14,14 +15,17 @@ from tui_chat.config.built_in_endpoints import (
     repeats_offline_models,
     standard_endpoint,
 )
-from tui_chat.config.sources import load_config
-from tui_chat.config.values import Config
+from tui_chat.config.sources import endpoints_with_key, lacks_key, load_config
+from tui_chat.config.values import OFFLINE_ENDPOINT, Config
 
 __all__ = [
     "BUILT_IN_ENDPOINTS",
     "LOOPBACK_URL",
     "OFFLINE",
+    "OFFLINE_ENDPOINT",
     "Config",
+    "endpoints_with_key",
+    "lacks_key",
     "load_config",
     "repeats_offline_models",
     "standard_endpoint",

@@ -31,10 +31,6 @@ _OFFLINE_MODELS = (
     "researcher",
     "picture",
     "toolsmith",
-    "flaky-429",
-    "flaky-500",
-    "flaky-cut",
-    "flaky-stall",
 )
 
 

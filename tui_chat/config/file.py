@@ -15,7 +15,8 @@
     [endpoints.work]
     protocol = "openai_chat"     # or openai_responses, anthropic, gemini, ollama
     base_url = "https://llm.example.org/v1"
-    key = "env:WORK_LLM_KEY"     # or "command:op read op://team/llm/key"; never the key itself
+    key = "env:WORK_LLM_KEY"     # or "file:~/keys/work", "command:op read op://team/llm/key";
+                                 # never the key itself
     auth = "header:X-Work-Key"   # or bearer, x-api-key, x-goog-api-key, none
     api_version = ""             # anthropic-version, or the version in Gemini's path
     models = ["gpt-5-mini", "gpt-5"]
@@ -102,7 +103,7 @@ TEMPLATE = """\
 # [endpoints.work]
 # protocol = "openai_chat"       # or openai_responses, anthropic, gemini, ollama
 # base_url = "https://llm.example.org/v1"
-# key = "env:WORK_LLM_KEY"       # a reference, never the key itself; also keyring:, command:
+# key = "env:WORK_LLM_KEY"       # a reference, never the key; or keyring:, file:, command:
 # models = ["gpt-5-mini", "gpt-5"]
 """
 """A new configuration file; every line of it is a comment."""
@@ -195,7 +196,11 @@ def create_config_file(path: Path) -> None:
 
 def read_config_file(path: Path, defaults: Config) -> Config:
     """Return the defaults overridden by the file. Raises ConfigError with file, key and fault."""
-    text, name = read_toml_text(path), input_name(path)
+    return parse_config(read_toml_text(path), input_name(path), defaults)
+
+
+def parse_config(text: str, name: str, defaults: Config) -> Config:
+    """Return the defaults overridden by a text, which errors call `name`. Raises ConfigError."""
     raw = parse_toml(text, name)
     try:
         found: ConfigFile = read(ConfigFile, raw, is_lax=True)

@@ -18,19 +18,27 @@ if TYPE_CHECKING:
     from tui_chat.models.tool import Tool
 
 
+OFFLINE_ENDPOINT = "loopback"
+"""The endpoint of new sessions where none is set and no key is found."""
+
+
 @dataclass(frozen=True, slots=True)
 class Config:
     """All settings."""
 
     endpoints: tuple[Endpoint, ...] = BUILT_IN_ENDPOINTS
     """Built-in ones, and those of the file, which override built-in ones by name."""
-    endpoint: str = "loopback"
+    endpoint: str = OFFLINE_ENDPOINT
     """The name of the endpoint that new sessions use."""
     model: str = ""
     """The model that new sessions use; empty for the endpoint's first."""
     named: tuple[str, str] = ("", "")
     """The endpoint and the model that the command line names for new sessions; each empty if it
     does not. They are in `endpoint` and `model` too.
+    """
+    is_endpoint_found: bool = False
+    """True if no setting names the endpoint, and it is the first one whose key the environment
+    has.
     """
     title_model: str = ""
     """The endpoint and model that writes titles, as `ENDPOINT/MODEL`; empty for none."""
@@ -55,6 +63,11 @@ class Config:
                 return endpoint
         names = ", ".join(endpoint.name for endpoint in self.endpoints)
         raise ConfigError(f"There is no endpoint “{name}”.", advice=f"Available: {names}.")
+
+    @property
+    def chosen_endpoint(self) -> str:
+        """The name of the endpoint that a setting names; the offline provider's if none does."""
+        return OFFLINE_ENDPOINT if self.is_endpoint_found else self.endpoint
 
     def endpoint_offering(self, model: str, preferred: Endpoint) -> Endpoint:
         """Return an endpoint that lists a model: the preferred one if it does or if none does."""

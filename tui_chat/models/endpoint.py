@@ -92,8 +92,8 @@ class Endpoint:
     slash: `https://api.openai.com/v1`, `https://api.anthropic.com`,
     `https://generativelanguage.googleapis.com`."""
     key: Annotated[str, Validator(checks.key_reference)] = ""
-    """A reference, never the key: `env:NAME`, `keyring:SERVICE/NAME`, `command:PROGRAM ...`;
-    empty if none is needed."""
+    """A reference, never the key: `env:NAME`, `keyring:SERVICE/NAME`, `file:PATH`,
+    `command:PROGRAM ...`; empty if none is needed."""
     models: tuple[Annotated[str, Validator(checks.model_name)], ...] = ()
     """Models to offer; the first is the default."""
     headers: Annotated[_Query, Validator(checks.sendable)] = ()

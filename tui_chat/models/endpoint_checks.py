@@ -93,11 +93,11 @@ def key_reference(key: str) -> str:
             pass
         case "keyring" if all(rest.partition("/")):
             pass
-        case "command" if rest.strip():
+        case "command" | "file" if rest.strip():
             pass
         case _:
             raise ValueError(
-                "must be a reference: “env:NAME”, “keyring:SERVICE/NAME” or "
+                "must be a reference: “env:NAME”, “keyring:SERVICE/NAME”, “file:PATH” or "
                 "“command:PROGRAM ARGUMENTS”, never the key itself"
             )
     return key

@@ -66,6 +66,10 @@ def describe_request(prompt: PromptRequest) -> str:
 
 def _sections(prompt: PromptRequest) -> Iterator[str]:
     mode = "streamed" if prompt.stream else "not streamed"
+    yield (
+        "I am a practice model. I cannot answer, so I show what reached me: your request as the "
+        "provider understood it."
+    )
     yield f"# What I received\n\n**{prompt.protocol}**, model {inline_code(prompt.model)}, {mode}."
     yield "## System text\n\n" + "\n\n".join(_system(prompt))
     yield "## Turns\n\n" + "\n".join(_turns(prompt.turns))

@@ -43,7 +43,7 @@ from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.endpoint import Retries, Timeouts
 from tui_chat.providers.failures import is_loopback, read_failures, unreachable
 from tui_chat.providers.key_mask import KeyMasks
-from tui_chat.providers.keys import resolve_key
+from tui_chat.providers.keys import RunKeys, resolve_key
 
 if TYPE_CHECKING:
     import httpx
@@ -358,6 +358,8 @@ class HttpClient:
     ) -> None:
         self._mounts = mounts or {}
         self.environ = environ
+        self.run_keys: RunKeys = {}
+        """What references `run:NAME` name."""
         self._clients: dict[tuple[str, str], httpx.AsyncClient] = {}
         self._making_client = asyncio.Lock()
         self.sleep = sleep
@@ -398,7 +400,7 @@ class HttpClient:
             )
             if outgoing.key and outgoing.key_header is not None:
                 name, prefix = outgoing.key_header
-                key = await resolve_key(outgoing.key, self.environ)
+                key = await resolve_key(outgoing.key, self.environ, self.run_keys)
                 request.headers[name] = prefix + key.reveal()
             response = await client.send(request, stream=True)
             response_began(response)

@@ -84,6 +84,16 @@ async def list_models(
     return model_names(await asyncio.to_thread(_parse_json, body))
 
 
+async def check_key(endpoint: Endpoint, client: HttpClient) -> None:
+    """Ask an endpoint whether it accepts its key. Raises what `list_models` does."""
+    if urlsplit(endpoint.base_url).hostname == "openrouter.ai":
+        # Its list of models needs no key. https://openrouter.ai/docs/api-reference/limits
+        async with client.open(get_request(endpoint, "/key")) as response:
+            await _successful_body(endpoint, response)
+    else:
+        await list_models(endpoint, client)
+
+
 def model_names(body: object) -> tuple[str, ...]:
     """Return the names in a parsed model list of any known form. Raises ProviderError."""
     if isinstance(body, dict):

@@ -3,6 +3,8 @@
     env:NAME                 an environment variable
     keyring:SERVICE/NAME     an entry in the system's keyring (needs the `keyring` extra)
     command:PROGRAM ARGS     the first line that a program prints; no shell is involved
+    file:PATH                the first line of a file that only its owner can read
+    run:NAME                 a key that was typed in the app for as long as it runs; not in a file
 
 1. A key is looked up when a request leaves, put into its header, and forgotten.
 2. It is passed as a `Secret`, which no repr, log or traceback with local variables shows.
@@ -17,12 +19,16 @@ import os
 import re
 import shlex
 from asyncio.subprocess import DEVNULL, PIPE, Process
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, MutableMapping
 from contextlib import contextmanager, suppress
 from importlib import import_module
+from pathlib import Path
+from types import MappingProxyType
 from typing import Any
+from urllib.parse import quote
 
-from tui_chat.errors import KeyMissing, install_advice
+from tui_chat.errors import InputError, KeyMissing, install_advice
+from tui_chat.files import read_file, write_private
 
 COMMAND_SECONDS = 60.0
 """Seconds that a key command may take: a password manager may ask for a fingerprint first."""
@@ -53,7 +59,15 @@ class Secret:
         raise TypeError("a key must not be stored")
 
 
-async def resolve_key(reference: str, environ: Mapping[str, str]) -> Secret:
+NO_KEYS: Mapping[str, Secret] = MappingProxyType({})
+
+RunKeys = MutableMapping[str, Secret]
+"""Keys that were typed in the app for as long as it runs, by the name of their endpoint."""
+
+
+async def resolve_key(
+    reference: str, environ: Mapping[str, str], run_keys: Mapping[str, Secret] = NO_KEYS
+) -> Secret:
     """Return the key that a reference names. Raises KeyMissing, with advice."""
     kind, _, rest = reference.partition(":")
     match kind:
@@ -64,18 +78,25 @@ async def resolve_key(reference: str, environ: Mapping[str, str]) -> Secret:
             return await asyncio.to_thread(_from_keyring, service, name)
         case "command" if rest.strip():
             return await _from_command(rest)
+        case "file" if rest.strip():
+            return await asyncio.to_thread(_from_file, rest)
+        case "run" if rest in run_keys:
+            return run_keys[rest]
         case _:
             raise KeyMissing(
                 "The endpoint's `key` is not a valid key reference.",
-                advice="Write “env:NAME”, “keyring:SERVICE/NAME” or “command:PROGRAM ARGUMENTS”.",
+                advice="Write “env:NAME”, “keyring:SERVICE/NAME”, “file:PATH” or "
+                "“command:PROGRAM ARGUMENTS”.",
             )
 
 
 def describe_key_reference(reference: str) -> str:
     """Return a key reference in a form that may be shown: of a command only its program."""
     kind, _, rest = reference.partition(":")
-    if kind in ("env", "keyring"):
+    if kind in ("env", "keyring", "file"):
         return reference
+    if kind == "run":
+        return "typed for this run"
     return f"command:{_program(rest)} …" if kind == "command" else "an invalid key reference"
 
 
@@ -83,7 +104,8 @@ def _from_environment(name: str, environ: Mapping[str, str]) -> Secret:
     if not environ.get(name, "").strip():
         raise KeyMissing(
             f"The environment variable {name} is not set, so there is no key to send.",
-            advice=f"Set {name} and start again, or choose another endpoint.",
+            advice=f"Set {name} and start again, enter a key (`/key` in the app, `tui-chat keys "
+            "set` in a shell), or choose another endpoint.",
         )
     return _checked(
         Secret(environ[name]),
@@ -92,15 +114,74 @@ def _from_environment(name: str, environ: Mapping[str, str]) -> Secret:
     )
 
 
-def store_key(service: str, name: str, key: Secret) -> None:
-    """Put a key into the system's keyring. Raises KeyMissing, with advice."""
-    checked = _checked(
-        key,
+def _from_file(name: str) -> Secret:
+    path = Path(name).expanduser()
+    if _is_exposed(path):
+        raise KeyMissing(
+            f"The key file {path} can be read by other users of this machine.",
+            advice=f"Run `chmod 600 {path}`.",
+        )
+    try:
+        line = Secret(read_file(path, _MAX_OUTPUT).partition(b"\n")[0].decode("utf-8", "replace"))
+    except InputError as error:
+        raise KeyMissing(str(error), advice="Enter the key again, or change `key`.") from None
+    return _checked(
+        line,
+        f"The first line of {path} is not a key.",
+        "Its first line must be the key and nothing else.",
+    )
+
+
+def _is_exposed(path: Path) -> bool:
+    """Return True if a file of the user's can be read by others. Files of the system, such as
+    mounted secrets, have the permissions that the system gives them.
+    """
+    try:
+        status = path.stat()
+    except OSError:
+        return False
+    own = not hasattr(os, "getuid") or status.st_uid == os.getuid()
+    return os.name == "posix" and own and bool(status.st_mode & 0o077)
+
+
+def typed_key(text: str) -> Secret:
+    """Return a key that was typed or pasted. Raises KeyMissing if it cannot be one."""
+    return _checked(
+        Secret(text),
         "No key was given, or it contains invalid characters.",
         "Give the key alone, without quotation marks.",
     )
+
+
+def store_key(service: str, name: str, key: Secret) -> None:
+    """Put a key into the system's keyring. Raises KeyMissing, with advice."""
     with _keyring_of("written to") as keyring:
-        keyring.set_password(service, name, checked.reveal())
+        keyring.set_password(service, name, key.reveal())
+
+
+def key_file(data_dir: Path, endpoint: str) -> Path:
+    """Return the file that keeps the key of an endpoint, if one does."""
+    return data_dir.absolute() / "keys" / quote(endpoint, safe="")
+
+
+def write_key_file(data_dir: Path, endpoint: str, key: Secret) -> str:
+    """Write a key into a file that only the user can read; return the reference to it. Raises
+    InputError.
+    """
+    path = key_file(data_dir, endpoint)
+    write_private(f"{key.reveal()}\n", path)
+    with suppress(RuntimeError, ValueError):
+        return f"file:~/{path.relative_to(Path.home()).as_posix()}"
+    return f"file:{path}"
+
+
+def has_keyring() -> bool:
+    """Return True if the system has a keyring that can be written to."""
+    try:
+        with _keyring_of("read") as keyring:
+            return keyring.get_keyring().priority >= 1
+    except KeyMissing:
+        return False
 
 
 def delete_key(service: str, name: str) -> bool:

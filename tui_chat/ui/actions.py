@@ -57,6 +57,7 @@ class Action:
 AREAS = (
     *("main", "panes", "sessions", "presets", "preset_editor", "inspector"),
     *("chat", "conversation", "composer", "attachments", "tool_calls", "plugins"),
+    "configuration",
 )
 """Attributes of the app whose actions its bindings run: with an area's name in front of an action,
 Textual looks for `action_...` and asks `check_action` there.
@@ -106,9 +107,12 @@ _ALIASES: dict[str, tuple[str, ...]] = {
         "configure model",
     ),
     "configuration": (
-        *("config", "config.toml", "api key", "endpoints", "add provider", "title model"),
-        *("proxy", "headers", "login", "account"),
+        *("config", "config.toml", "preferences file", "proxy", "headers", "settings file"),
     ),
+    "api-key": ("token", "login", "account", "credentials", "secret", "set key", "sign in"),
+    "endpoints": ("provider", "add provider", "server", "base url", "connect", "ollama", "models"),
+    "tools": ("function", "add tool", "command", "function calling"),
+    "title-model": ("generate title", "auto title", "summarizer"),
     "temporary": ("incognito", "private", "off the record", "new temporary chat"),
     "keep-temporary": ("save session", "store"),
     "border-left": ("resize", "width", "narrower", "wider", "split"),
@@ -233,9 +237,19 @@ ACTIONS = (
     Action(
         "configuration",
         "",
-        "edit_configuration",
+        "configuration.edit_file",
         "Configuration",
         "Open the configuration file in $EDITOR",
+    ),
+    Action("api-key", "", "configuration.enter_key", "API key", "Enter an API key…"),
+    Action("endpoints", "", "configuration.edit_endpoints", "Endpoints", "Add or edit endpoint…"),
+    Action("tools", "", "configuration.edit_tools", "Tools", "Add or edit tool…"),
+    Action(
+        "title-model",
+        "",
+        "configuration.choose_title_model",
+        "Title model",
+        "Choose the model that writes titles…",
     ),
     Action("search", "ctrl+f", "main.search", "Search", "Search all conversations"),
     Action("find", "", "sessions.find", "Filter", "Filter sessions"),

@@ -8,7 +8,6 @@ takes keys while the workspace is being opened, and dialogs are imported when th
 from __future__ import annotations
 
 import os
-from asyncio import to_thread
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from time import monotonic, time
 from typing import TYPE_CHECKING, ClassVar
@@ -25,14 +24,14 @@ from textual.screen import Screen
 from textual.widget import Widget
 from textual.worker import Worker
 
-from tui_chat.errors import TuiChatError
 from tui_chat.ui.action_index import ActionIndex
 from tui_chat.ui.actions import ACTIONS, AREAS
 from tui_chat.ui.areas.area import AreaContext
 from tui_chat.ui.areas.chat.drafts import SessionSwitched
 from tui_chat.ui.areas.sessions.session_rows import SessionRows
+from tui_chat.ui.configuration_actions import ConfigurationActions
 from tui_chat.ui.key_bar import KeyBar
-from tui_chat.ui.key_bindings import KeyBindings, screen_errors
+from tui_chat.ui.key_bindings import KeyBindings
 from tui_chat.ui.key_clock import KeyClock
 from tui_chat.ui.key_names import NO_KEY
 from tui_chat.ui.key_queue import KeyMarker, KeyQueue
@@ -94,6 +93,7 @@ class TuiChat(App[None]):
         self.attachments, self.tool_calls = self.chat.attachments, self.chat.tool_calls
         self.presets, self.inspector = self.panes.presets, self.panes.inspector
         self.plugins = PluginActions(self, is_read_only=bool(read_only))
+        self.configuration = ConfigurationActions(self, self.main.opened_workspace)
         self._action_targets |= {*AREAS}  # Textual has no public way to add a namespace
         self.notifications = Notifications(self, now, f"{labels['palette']} notifications")
         self.reply_alerts = ReplyAlerts(self, config.notify, environ)
@@ -180,28 +180,6 @@ class TuiChat(App[None]):
     @on(ErrorOutdated)
     def _withdraw_error(self, message: ErrorOutdated) -> None:
         self.notifications.withdraw(message.error)
-
-    @work(group="dialog", exclusive=True)
-    async def action_edit_configuration(self) -> None:
-        """Open config.toml in the user's editor, and say what is wrong in it afterwards."""
-        from tui_chat.config import load_config
-        from tui_chat.config.file import create_config_file
-        from tui_chat.ui.terminal.external_programs import editor_command, run_in_terminal
-
-        config = self.main.panes.chat.context.config
-        path = config.config_dir / "config.toml"
-        try:
-            create_config_file(path)
-            await run_in_terminal(self, (*editor_command(os.environ), str(path)))
-            edited_config = await to_thread(load_config, config.config_dir, config.data_dir, {}, {})
-        except TuiChatError as error:
-            show_error(self, error)
-            return
-        errors = screen_errors(edited_config)
-        for error in errors:
-            show_error(self, error)
-        if not errors:
-            self.notify("config.toml has no faults. It is read at the next start.", markup=False)
 
     # --- themes --------------------------------------------------------------------------
 

@@ -21,6 +21,7 @@ from tui_chat.errors import InputError, StoreDamaged, TuiChatError
 from tui_chat.files import write_private
 from tui_chat.models.sanitize import sanitize
 from tui_chat.paths import database_file
+from tui_chat.ui.key_bindings import screen_errors
 from tui_chat.ui.main_screen import confirm_leave
 from tui_chat.ui.notifications import show_error
 from tui_chat.ui.questions import ask, confirm
@@ -151,7 +152,7 @@ class Lifecycle:
 
     def handle(self, event: WorkspaceEvent) -> None:
         """Show an event of the workspace; only errors while it is not open."""
-        from tui_chat.workspace.events import Failed
+        from tui_chat.workspace.events import ConfigChanged, Failed
 
         app, workspace = self._app, self._workspace
         if app.is_running and (workspace is not None or isinstance(event, Failed)):
@@ -160,7 +161,24 @@ class Lifecycle:
                 for area in self._main.panes.areas:
                     area.handle(event)
                 state = workspace.state
+                if isinstance(event, ConfigChanged):
+                    self._apply_config(event.before, state.config)
                 self._reply_alerts.handle(event, state.entries, is_temporary=state.is_temporary)
+
+    def _apply_config(self, before: Config, config: Config) -> None:
+        """Use what a changed configuration says about the screen."""
+        for error in screen_errors(config):
+            show_error(self._app, error)
+        if config.theme != before.theme and config.theme in self._app.available_themes:
+            self._app.theme = config.theme
+        self._reply_alerts.how = config.notify
+        restart = [
+            name for name in ("keys", "plugins") if getattr(config, name) != getattr(before, name)
+        ]
+        if restart:
+            self._app.notify(
+                f"[{'] and ['.join(restart)}] are read at the next start.", markup=False
+            )
 
     async def _recover(self, error: TuiChatError) -> bool:
         """Ask what to do if the workspace cannot be opened; return False to quit."""
@@ -195,6 +213,7 @@ class Lifecycle:
             if not self._is_start_confirmed:
                 self._is_start_confirmed = True
                 await workspace.sessions.confirm_start()
+            await workspace.configuration.check()
             seconds = await workspace.external_changes.check()
             self._app.set_timer(seconds, self._check_soon)
 

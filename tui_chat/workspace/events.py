@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
+from tui_chat.config import Config
 from tui_chat.errors import TuiChatError
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.session import Entry
@@ -30,6 +31,14 @@ class BranchEndLoaded:
     entries: tuple[Entry, ...]
     draft: str
     """The session's draft."""
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigChanged:
+    """The configuration was read again, or changed."""
+
+    before: Config
+    """What it was; `WorkspaceState.config` is what it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +146,7 @@ WorkspaceEvent: TypeAlias = (
     SessionsChanged
     | BranchChanged
     | BranchEndLoaded
+    | ConfigChanged
     | PresetChanged
     | RequestOutdated
     | RequestComposed

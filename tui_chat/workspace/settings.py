@@ -14,6 +14,7 @@ from dataclasses import replace
 from typing import Any
 
 from tui_chat.compose import Composed
+from tui_chat.config import Config
 from tui_chat.errors import InputError, TuiChatError
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.endpoint import Endpoint
@@ -31,7 +32,7 @@ from tui_chat.models.settings import NO_SETTINGS, Settings
 from tui_chat.models.tool import Tool
 from tui_chat.providers import discover_endpoints, merge_discovered
 from tui_chat.workspace.core import WorkspaceCore, reported
-from tui_chat.workspace.events import BranchChanged, Done, Failed, RequestOutdated
+from tui_chat.workspace.events import BranchChanged, ConfigChanged, Done, Failed, RequestOutdated
 from tui_chat.workspace.presets import Presets
 from tui_chat.workspace.requests import Requests
 from tui_chat.workspace.state import DEFAULT_PRESET
@@ -66,6 +67,8 @@ class SessionSetup:
         """True after the user chose a model in this run, which counts instead of one that the
         command line names.
         """
+        self._discovered: tuple[Endpoint, ...] = ()
+        """What the last discovery found."""
 
     @reported(None)
     async def set_model(self, endpoint: str, model: str) -> None:
@@ -78,7 +81,7 @@ class SessionSetup:
     async def _remember_model(self, endpoint: str, model: str) -> None:
         config = self.core.state.config
         self._is_model_chosen = True
-        last = [endpoint, model, config.endpoint, config.model]
+        last = [endpoint, model, config.chosen_endpoint, config.model]
         await self.core.remember(_LAST_MODEL, json.dumps(last))
 
     def preview(self, values: SessionValues) -> None:
@@ -252,11 +255,27 @@ class SessionSetup:
     async def discover_models(self) -> None:
         """Look for model servers on this machine, and offer their models."""
         core = self.core
-        endpoints = core.state.config.endpoints
-        discovered = await discover_endpoints(endpoints, core.client)
-        config = core.state.config
-        endpoints = merge_discovered(config.endpoints, discovered)
-        core.update(config=replace(config, endpoints=endpoints))
+        self._discovered = await discover_endpoints(core.state.config.endpoints, core.client)
+        core.update(config=self._with_discovered(core.state.config))
+
+    def _with_discovered(self, config: Config) -> Config:
+        return replace(config, endpoints=merge_discovered(config.endpoints, self._discovered))
+
+    async def apply_config(self, config: Config) -> None:
+        """Use another configuration from now on. Raises StoreError."""
+        core, before = self.core, self.core.state.config
+        core.update(config=self._with_discovered(config))
+        state = core.state
+        is_default_changed = (before.endpoint, before.model) != (config.endpoint, config.model)
+        if state.session is None and is_default_changed:
+            endpoint, model = await self.default_model() or await self._last_model()
+        else:
+            endpoint = self._endpoint(state.endpoint.name)
+            model = state.model if endpoint.name == state.endpoint.name else ""
+        tools = await self._offered_tools(state.session.session_id if state.session else "")
+        core.update(
+            *(ConfigChanged(before), BranchChanged()), endpoint=endpoint, model=model, tools=tools
+        )
 
     # --- when a session is opened ----------------------------------------------------------
 
@@ -339,7 +358,7 @@ class SessionSetup:
         config = self.core.state.config
         names = [endpoint.name for endpoint in config.endpoints]
         match json.loads(await self.core.store.settings.get(_LAST_MODEL) or "[]"):
-            case [str(name), str(model), config.endpoint, config.model] if name in names:
+            case [str(name), str(model), config.chosen_endpoint, config.model] if name in names:
                 return config.endpoint_named(name), model
             case _:
                 return config.endpoint_named(config.endpoint), config.model

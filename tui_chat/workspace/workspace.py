@@ -16,6 +16,7 @@ from tui_chat.workspace.active_session import ActiveSession
 from tui_chat.workspace.branches import Branches
 from tui_chat.workspace.calibration import TokenCalibration
 from tui_chat.workspace.compaction import Compaction
+from tui_chat.workspace.configuration import Configuration
 from tui_chat.workspace.core import WorkspaceCore
 from tui_chat.workspace.drafts import Drafts
 from tui_chat.workspace.external_changes import ExternalChanges
@@ -41,6 +42,9 @@ from tui_chat.workspace.usage import UsageReports
 from tui_chat.workspace.viewed_requests import ViewedRequests
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tui_chat.config import Config
     from tui_chat.store import Store
     from tui_chat.workspace.lorebooks import Lorebooks
     from tui_chat.workspace.session_source import SessionSource
@@ -49,7 +53,10 @@ if TYPE_CHECKING:
 class Workspace:
     """The state and the use cases. Subscribe to its events, then call `start`."""
 
-    def __init__(self, core: WorkspaceCore) -> None:
+    def __init__(
+        self, core: WorkspaceCore, *, read_config: Callable[[], Config] | None = None
+    ) -> None:
+        """`read_config` reads the configuration again; without it, that of the start stays."""
         self.core = core
         self.store, self.client, self.library = core.store, core.client, core.library
         self.now, self.clock = core.now, core.clock
@@ -68,6 +75,7 @@ class Workspace:
         self.catalog = catalog = SessionCatalog(core)
         self.presets = Presets(core)
         self.settings = settings = SessionSetup(core, self.presets, requests)
+        self.configuration = Configuration(core, settings, read_config)
         self.roles = roles = Roles(core, settings)
         self.active = active = ActiveSession(core, requests, history, roles)
         self.replies = replies = Replies(

@@ -12,8 +12,7 @@ from textual.binding import Binding, BindingType
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
-from tui_chat.config import repeats_offline_models
-from tui_chat.models.endpoint import Endpoint
+from tui_chat.config import lacks_key, repeats_offline_models
 from tui_chat.ui.dialogs.choices import Choice, ChoiceDialog
 
 if TYPE_CHECKING:
@@ -103,18 +102,17 @@ async def ask_model(
 
 
 def _models(workspace: Workspace, environ: Mapping[str, str]) -> list[Choice]:
-    def lacks_key(endpoint: Endpoint) -> bool:
-        kind, _, name = endpoint.key.partition(":")
-        return kind == "env" and not environ.get(name)
-
     return [
         Choice(
             f"{offering.name}\n{model}",
             model,
-            f"{offering.name}, {offering.protocol.label}{' · no key' * lacks_key(offering)}",
+            f"{offering.name}, {offering.protocol.label}"
+            f"{' · no key yet' * lacks_key(offering, environ)}",
             offering.name,
             is_repeated=repeats_offline_models(offering),
         )
-        for offering in sorted(workspace.state.config.endpoints, key=lacks_key)
+        for offering in sorted(
+            workspace.state.config.endpoints, key=lambda endpoint: lacks_key(endpoint, environ)
+        )
         for model in offering.models
     ]

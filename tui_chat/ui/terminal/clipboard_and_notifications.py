@@ -183,7 +183,8 @@ class ReplyAlerts:
 
     def __init__(self, app: App[None], how: Notify, environ: Mapping[str, str]) -> None:
         self._app = app
-        self._how: Notify = how
+        self.how: Notify = how
+        """How they are notified."""
         self._environ = environ
         self._streaming_id = ""
         """The id of the reply that is streaming in the active session."""
@@ -216,7 +217,7 @@ class ReplyAlerts:
     async def _notify(self, text: str) -> None:
         if self._app.app_focus and not await asyncio.to_thread(is_hidden_in_tmux, self._environ):
             return
-        sequence = notification_sequence(self._how, "tui-chat", text, self._environ)
+        sequence = notification_sequence(self.how, "tui-chat", text, self._environ)
         driver = self._app._driver  # pyright: ignore[reportPrivateUsage]  Textual has no public way to write
         if sequence and driver is not None:
             driver.write(sequence)

@@ -7,15 +7,18 @@ from __future__ import annotations
 
 import re
 from contextlib import suppress
+from heapq import nlargest
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from textual import work
 from textual.app import ComposeResult
 
+from tui_chat.config import endpoints_with_key
 from tui_chat.errors import InputError, TuiChatError
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.text import Origin, OriginKind
 from tui_chat.models.usage import short_number
+from tui_chat.ui.ago import ago
 from tui_chat.ui.areas.area import Area, AreaContext
 from tui_chat.ui.areas.chat.chat_pane import ChatPane, PaneContainers
 from tui_chat.ui.areas.chat.composer_area import AttachmentArea, ComposerArea
@@ -25,7 +28,7 @@ from tui_chat.ui.areas.chat.side_replies import HistoryCompaction, SideReplies
 from tui_chat.ui.areas.chat.side_replies import offer as offer_compaction
 from tui_chat.ui.areas.chat.text_lines import clipped
 from tui_chat.ui.areas.chat.tool_call_area import ToolCallArea
-from tui_chat.ui.areas.chat.welcome import keys_found, welcome
+from tui_chat.ui.areas.chat.welcome import MAX_RECENT, RecentSessions, welcome
 
 _LABEL = re.compile(r"^[^()]*\((HTTP [^()]*)\)")
 
@@ -147,12 +150,13 @@ class ChatArea(Area):
             subtitle = f"role {state.role_fault}, its prompt is not sent · {subtitle}"
         self.pane.transcript.set_speakers(state.speakers)
         endpoints = state.config.endpoints
-        keys = keys_found(endpoints, self.context.environ) if not entries else ()
+        keys = endpoints_with_key(endpoints, self.context.environ) if not entries else ()
         self.pane.show(
             state.session.title if state.session else "New chat",
             subtitle,
             entries,
             welcome(model, state.is_offline, keys, self.context.key_labels),
+            () if entries else self._recent_sessions(),
             workspace.replies.timing,
             session_id=state.session.session_id if state.session else None,
             is_part=is_part,
@@ -162,6 +166,17 @@ class ChatArea(Area):
             calls = files.subagents.calls_of(state.session_id)
             self.pane.transcript.set_subagents(frozenset(calls))
         self.tool_calls.show()
+
+    def _recent_sessions(self) -> RecentSessions:
+        """Return what the welcome shows of the last sessions."""
+        state, now = self.workspace.state, self.context.now()
+        others = (
+            session
+            for session in state.sessions
+            if not session.archived and session.session_id != state.session_id
+        )
+        newest = nlargest(MAX_RECENT, others, key=lambda session: session.updated)
+        return tuple((each.session_id, each.title, ago(each.updated, now)) for each in newest)
 
     @work(group="cost", exclusive=True)
     async def _show_cost(self) -> None:

@@ -27,6 +27,7 @@ from tui_chat.ui.areas.chat.status_lines import (
 from tui_chat.ui.areas.chat.token_strip import TokenStrip
 from tui_chat.ui.areas.chat.tool_question import ToolQuestion
 from tui_chat.ui.areas.chat.transcript import Transcript
+from tui_chat.ui.areas.chat.welcome import RecentSessions
 from tui_chat.ui.key_names import DEFAULT_KEYS, NO_KEY, insert_keys
 from tui_chat.ui.widgets.one_pass import OnePassWidget
 
@@ -135,6 +136,7 @@ class ChatPane(Vertical, OnePassWidget):
         subtitle: str,
         entries: tuple[Entry, ...],
         empty_text: str = "",
+        recent: RecentSessions = (),
         timing_of: Callable[[Entry], Timing] | None = None,
         *,
         session_id: str | None = None,
@@ -143,7 +145,7 @@ class ChatPane(Vertical, OnePassWidget):
     ) -> None:
         """Show a session: its title, what it is bound to, and its branch.
 
-        `empty_text` is the Markdown of `welcome`, shown if there are no entries.
+        `empty_text` is the Markdown of `welcome`, shown with `recent` if there are no entries.
         `timing_of` returns the timing and cost of a finished reply. `session_id` tells another
         version of the first message from another session; None if the session is not stored.
         `is_part` is True if earlier entries are still being loaded, `elsewhere` if another
@@ -153,7 +155,7 @@ class ChatPane(Vertical, OnePassWidget):
         title = self.title_line
         title.title, title.subtitle = session_title, subtitle
         title.status = f"{count:,} message{'s' * (count != 1)}" if count and not is_part else ""
-        self.transcript.show_when_empty(empty_text)
+        self.transcript.show_when_empty(empty_text, recent)
         self.transcript.show(entries, timing_of, session_id)
         if not is_part:
             self.token_strip.show(entries)
@@ -173,8 +175,8 @@ class ChatPane(Vertical, OnePassWidget):
     def set_hint_keys(self, keys: Mapping[str, str]) -> None:
         """Set the keys that hints name, by action."""
         self._keys = keys
-        regenerate = keys["regenerate"]
-        self.transcript.set_regenerate_key("" if regenerate == NO_KEY else regenerate)
+        usable = {name: "" if key == NO_KEY else key for name, key in keys.items()}
+        self.transcript.set_button_keys(usable["regenerate"], usable["model"])
         self.tool_question.focus_key = keys["tool-call"]
         self._update_hint(in_transcript=self.transcript.has_focus)
 

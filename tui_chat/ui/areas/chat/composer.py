@@ -109,9 +109,6 @@ class Composer(SafeTextArea, inherit_bindings=False):
 
         text: str
 
-    class EnterPressed(Message):
-        """Enter was pressed without any text."""
-
     @dataclass
     class CompletionRequested(Message):
         """Something is typed that can be completed; answered with `Composer.offer_suggestions`."""
@@ -251,8 +248,6 @@ class Composer(SafeTextArea, inherit_bindings=False):
         text = self.text
         if text.strip() or self.has_attachments:
             self.post_message(self.Submitted(text))
-        elif not text:
-            self.post_message(self.EnterPressed())
 
     def action_new_line(self) -> None:
         self._replace_via_keyboard("\n", *self.selection)

@@ -14,7 +14,6 @@ from tui_chat.models.sanitize import one_line
 from tui_chat.paths import typed_path
 from tui_chat.ui.areas.area import Area
 from tui_chat.ui.areas.chat.composer import Composer
-from tui_chat.ui.areas.chat.welcome import keys_found
 from tui_chat.ui.notifications import ErrorOutdated
 from tui_chat.ui.questions import ask, ask_line, confirm
 from tui_chat.ui.slash_commands import CommandCall, UnknownCommand, parse_command
@@ -124,18 +123,6 @@ class ComposerArea(Area):
         self._drafts.changed()
         if not self._pane.composer.text:
             self._pane.tool_question.consider_focus()
-
-    @on(Composer.EnterPressed)
-    @work(group="settings")
-    async def _use_key_found(self) -> None:
-        """Make the provider whose key is there the default, as the first screen offers."""
-        await self._drafts.wait_until_stored()  # Enter may repeat the one that sent a message
-        workspace = await self.host.opened_workspace()
-        if workspace.state.entries or not workspace.state.is_offline:
-            return
-        for endpoint in keys_found(workspace.state.config.endpoints, self.context.environ)[:1]:
-            await workspace.settings.set_model(endpoint.name, endpoint.models[0])
-            await workspace.settings.set_default_model(endpoint.name, endpoint.models[0])
 
     @on(Composer.Submitted)
     def _submitted(self, event: Composer.Submitted) -> None:

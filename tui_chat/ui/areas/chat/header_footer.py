@@ -6,10 +6,11 @@ import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from rich.cells import cell_len
 
+from tui_chat.config import OFFLINE_ENDPOINT
 from tui_chat.models.media import describe, is_damaged, pixels_of
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.session import SpeakerNames
@@ -229,12 +230,25 @@ def _local_time(entry: Entry) -> datetime | None:
 # Footer
 
 
+class ButtonKeys(NamedTuple):
+    """The keys that the buttons of a failed reply name; empty where only a click works."""
+
+    retry: str = "r"
+    """Regenerates the reply from where the focus is."""
+    model: str = ""
+
+
+BUTTON_KEYS = ButtonKeys()
+
+
 def footer_lines(
-    entry: Entry, parts: Sequence[Part], refusal: str, width: int, retry_key: str = "r"
+    entry: Entry,
+    parts: Sequence[Part],
+    refusal: str,
+    width: int,
+    keys: ButtonKeys = BUTTON_KEYS,
 ) -> list[TextLine]:
-    """Lay out what is below a message; `parts` and `refusal` are what has arrived of it.
-    `retry_key` regenerates it from where the focus is; empty if only a click does.
-    """
+    """Lay out what is below a message; `parts` and `refusal` are what has arrived of it."""
     lines: list[TextLine] = []
     for index, part in enumerate(parts[:ATTACHMENTS_LISTED]):
         label = clipped(f"▣ {describe_part(part)}", width)
@@ -248,7 +262,7 @@ def footer_lines(
         lines += [BLANK, *plain_lines(text, width, ("warning",))]
         if (more := len(refusal) - REFUSAL_SHOWN) > 0:
             lines.append(TextLine((TextRun(f"… {more:,} more characters", ("quiet",)),)))
-    lines += _ending(entry, width, retry_key)
+    lines += _ending(entry, width, keys)
     if entry.cache_loss is not None:
         text = one_line(entry.cache_loss.sentence, 300)
         lines += [BLANK, *_marked("!", "warning", text, width)]
@@ -271,7 +285,7 @@ def describe_part(part: Part) -> str:
     return f"{part.kind}  {about}" if about else part.kind
 
 
-def _ending(entry: Entry, width: int, retry_key: str) -> list[TextLine]:
+def _ending(entry: Entry, width: int, keys: ButtonKeys) -> list[TextLine]:
     """Lay out how a message ended, unless it ended normally."""
     match entry.status:
         case "streaming":
@@ -281,10 +295,10 @@ def _ending(entry: Entry, width: int, retry_key: str) -> list[TextLine]:
             return [BLANK, *_marked("■", "quiet", text, width)]
         case "interrupted":
             text = "The program ended before the reply did; the text received is kept."
-            return _box("~", "warning", "warning-box", text, "", width, retry_key)
+            return _box("~", "warning", "warning-box", text, "", width, _buttons(keys))
         case "failed":
             text = entry.error or "The reply failed."
-            return _box("!", "error", "error-box", text, entry.advice, width, retry_key)
+            return _box("!", "error", "error-box", text, entry.advice, width, _buttons(keys, entry))
         case "complete":
             finish = entry.finish.lower()
             if finish in _NORMAL_FINISH:
@@ -304,9 +318,9 @@ def _marked(mark: str, style: str, text: str, width: int) -> list[TextLine]:
 
 
 def _box(
-    mark: str, style: str, fill: str, text: str, advice: str, width: int, retry_key: str
+    mark: str, style: str, fill: str, text: str, advice: str, width: int, buttons: list[TextRun]
 ) -> list[TextLine]:
-    """Lay out a box: what happened, what to do, and the key that does it."""
+    """Lay out a box: what happened, what to do, and the buttons that do it."""
     bar, indent = TextRun("▌", (style,)), TextRun("  ")
     lines = wrap((safe_run(one_line(text, 1000), "box-text"),), width - 4, fill=fill)
     first = (bar, TextRun(f"{mark} ", (style, "strong")))
@@ -314,6 +328,22 @@ def _box(
     if advice:
         more = wrap((safe_run(one_line(advice, 1000), "box-advice"),), width - 4, fill=fill)
         lines += indented(more, (bar, indent), (bar, indent))
-    chip = (TextRun(f" {retry_key} ", ("key",)), TextRun(" ")) if retry_key else ()
-    keys = (bar, indent, *chip, TextRun("Regenerate", ("button",)))
-    return [BLANK, *lines, TextLine(keys, fill, action=ClickAction("retry"))]
+    while buttons and width_of(buttons) > width - 4:
+        buttons = buttons[:-2]
+    return [BLANK, *lines, TextLine((bar, indent, *buttons), fill, action=ClickAction("retry"))]
+
+
+def _buttons(keys: ButtonKeys, failed: Entry | None = None) -> list[TextRun]:
+    """Lay out the buttons of a box, each a key and a label; of a failed reply also those that
+    change the model or the key.
+    """
+    buttons = [(keys.retry, "Regenerate", ClickAction("retry"))]
+    if failed is not None:
+        buttons.append((keys.model, "Switch model", ClickAction("model")))
+        if failed.endpoint and not failed.endpoint.startswith(OFFLINE_ENDPOINT):
+            buttons.append(("/key", "API key", ClickAction("key", failed.endpoint)))
+    runs: list[TextRun] = []
+    for key, label, action in buttons:
+        runs.append(TextRun(f" {key} " if key else "", ("key",), action=action))
+        runs.append(TextRun(f" {label}   " if key else f"{label}   ", ("button",), action=action))
+    return runs

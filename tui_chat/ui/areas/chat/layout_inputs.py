@@ -35,6 +35,8 @@ class LayoutOptions:
     """True if the transcript has the focus, so that its own keys work."""
     regenerate: str = ""
     """The key that regenerates the last reply wherever the focus is; empty if there is none."""
+    model_key: str = ""
+    """The key that switches the model; empty if there is none."""
     code: CodeView = WRAPPED
     subagents: frozenset[str] = frozenset()
     """Ids of the calls that started subagents whose sessions can be opened."""

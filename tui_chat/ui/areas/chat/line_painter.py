@@ -14,7 +14,7 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
 
-from tui_chat.ui.areas.chat.text_lines import TextLine, width_of
+from tui_chat.ui.areas.chat.text_lines import TextRun, width_of
 
 if TYPE_CHECKING:
     from tui_chat.ui.areas.chat.text_lines import TextLine
@@ -120,13 +120,7 @@ def paint_line(
         if bar and not line.bare
         else Segment(" " * GUTTER, palette(background))
     ]
-    for text, styles, link, action in line.runs:
-        style = palette(background, line.fill, *styles)
-        if link:
-            style += Style.from_meta({"link": link})
-        elif action:
-            style += Style.from_meta({"action": action})
-        segments.append(Segment(text, style))
+    segments += [_segment(run, palette(background, line.fill, *run.styles)) for run in line.runs]
     strip = Strip(segments)
     if line.fill:
         filled = min(GUTTER + text_width(width), width)
@@ -152,5 +146,14 @@ def paint_centered(
         return Strip.blank(width, palette())
     widest = max(width_of(line.runs) for line in lines)
     segments = [Segment(" " * max((width - widest) // 2, 0), palette())]
-    segments += [Segment(run.text, palette(*run.styles)) for run in lines[y - top].runs]
+    segments += [_segment(run, palette(*run.styles)) for run in lines[y - top].runs]
     return Strip(segments).adjust_cell_length(width, palette())
+
+
+def _segment(run: TextRun, style: Style) -> Segment:
+    """Return a run as it is drawn, with what a click on it does."""
+    if run.link:
+        style += Style.from_meta({"link": run.link})
+    elif run.action:
+        style += Style.from_meta({"action": run.action})
+    return Segment(run.text, style)

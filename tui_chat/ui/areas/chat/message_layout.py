@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from tui_chat.models.citations import NO_REFERENCES, Source
 from tui_chat.models.message import Message, ToolCall
 from tui_chat.models.usage import NO_TIMING, Timing
-from tui_chat.ui.areas.chat.header_footer import count_words, footer_lines, header_lines
+from tui_chat.ui.areas.chat.header_footer import ButtonKeys, count_words, footer_lines, header_lines
 from tui_chat.ui.areas.chat.layout_inputs import (
     NO_NEIGHBORS,
     LayoutOptions,
@@ -408,9 +408,10 @@ class MessageLayout:
         parts, refusal = message.parts, message.semantics.refusal
         if self._progress and (reply := self._progress.reply):
             parts, refusal = reply.parts, str(reply.refusal)
-        keys = self._options
-        key = "r" if keys.is_focused else keys.regenerate if self._neighbors.is_last else ""
-        lines = footer_lines(self.entry, parts, refusal, self._width, key)
+        options, is_last = self._options, self._neighbors.is_last
+        key = "r" if options.is_focused else options.regenerate if is_last else ""
+        keys = ButtonKeys(key, options.model_key)
+        lines = footer_lines(self.entry, parts, refusal, self._width, keys)
         return [finished_part(lines)] if lines else []
 
 

@@ -23,10 +23,22 @@ StyleNames = tuple[str, ...]
 class ClickAction(NamedTuple):
     """The effect of a click. Never made from the text of a message."""
 
-    name: Literal["toggle", "code", "older", "newer", "retry", "answer", "view", "subagent"]
+    name: Literal[
+        "toggle",
+        "code",
+        "older",
+        "newer",
+        "retry",
+        "model",
+        "key",
+        "session",
+        "answer",
+        "view",
+        "subagent",
+    ]
     key: str = ""
-    """The key of the fold, the index of the code block in its part, or the index of the
-    attachment.
+    """The key of the fold, the index of the code block in its part, the index of the attachment,
+    the name of the endpoint, or the id of the session.
     """
 
 

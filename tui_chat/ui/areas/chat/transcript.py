@@ -33,7 +33,7 @@ from tui_chat.ui.areas.chat.reply_redraw import ReplyRedraw
 from tui_chat.ui.areas.chat.text_lines import ClickAction, TextLine
 from tui_chat.ui.areas.chat.transcript_keys import TRANSCRIPT_KEYS
 from tui_chat.ui.areas.chat.transcript_search import TranscriptSearch
-from tui_chat.ui.areas.chat.welcome import welcome_lines
+from tui_chat.ui.areas.chat.welcome import RecentSessions, recent_lines, welcome_lines
 from tui_chat.ui.widgets.block_view import BlockView, LinePosition
 from tui_chat.ui.widgets.typed_app import app_of
 
@@ -97,6 +97,7 @@ class Transcript(BlockView[TextLine]):
         """Id of the message in the last `CursorMoved`."""
         self._has_unseen_text = False
         self._empty_text = ""
+        self._recent: RecentSessions = ()
         self._empty_lines: list[TextLine] = []
         self._items = MessageItems(self._all_lines)
         self._redraw = ReplyRedraw(self, self._draw_grown)
@@ -163,10 +164,10 @@ class Transcript(BlockView[TextLine]):
         if self._width and self.entries[index].status != "streaming":
             self._viewport.reveal(index)
 
-    def show_when_empty(self, text: str) -> None:
-        """Set the Markdown of `welcome`, shown while there are no entries."""
-        if text != self._empty_text:
-            self._empty_text, self._empty_lines = text, []
+    def show_when_empty(self, text: str, recent: RecentSessions = ()) -> None:
+        """Set the Markdown of `welcome` and the last sessions, shown while there are no entries."""
+        if (text, recent) != (self._empty_text, self._recent):
+            self._empty_text, self._recent, self._empty_lines = text, recent, []
             self.lay_out()
 
     def stream(self, entry_id: str, reply: Reply, timing: Timing = NO_TIMING) -> None:
@@ -216,6 +217,7 @@ class Transcript(BlockView[TextLine]):
             if not self._empty_lines and self._empty_text:
                 room = min(painting.text_width(width), EMPTY_TEXT_WIDTH)
                 self._empty_lines = welcome_lines(self._empty_text, room)
+                self._empty_lines += recent_lines(self._recent, room)
             return painting.paint_centered(self._empty_lines, y, width, view.height, palette)
         if y >= len(view.rows):
             return Strip.blank(width, palette())
@@ -241,9 +243,10 @@ class Transcript(BlockView[TextLine]):
             strip = selecting.highlight(strip, span, Style(bgcolor=color))
         return strip
 
-    def set_regenerate_key(self, key: str) -> None:
-        """Set the key that regenerates the last reply wherever the focus is."""
-        self._layouts.options.regenerate = key
+    def set_button_keys(self, regenerate: str, model: str) -> None:
+        """Set the keys that the buttons of a failed reply name; empty for none."""
+        self._layouts.options.regenerate = regenerate
+        self._layouts.options.model_key = model
 
     def set_subagents(self, calls: frozenset[str]) -> None:
         """Set the calls that started subagents."""
@@ -582,6 +585,9 @@ class Transcript(BlockView[TextLine]):
         if meta.get("end"):
             self.go_to_end()
             return
+        if not self.entries and isinstance(offer := meta.get("action"), ClickAction):
+            await app_of(self).run_action(f"sessions.open({offer.key!r})")
+            return
         row = event.get_content_offset_capture(self).y
         if self._mouse.has_selected or not 0 <= row < len(self._viewport.rows):
             return
@@ -605,6 +611,12 @@ class Transcript(BlockView[TextLine]):
                 for index, block in enumerate(self._layouts(position.block).code_blocks):
                     if (block.part, str(block.number)) == (position.part, action.key):
                         self._copy_code(position.block, index)
+            case "session":
+                await app_of(self).run_action(f"sessions.open({action.key!r})")
+            case "model":
+                await app_of(self).run_action("sessions.choose_model")
+            case "key":
+                await app_of(self).run_action(f"configuration.enter_key({action.key!r})")
             case "view":
                 await self._run("view", int(action.key))
             case "subagent":

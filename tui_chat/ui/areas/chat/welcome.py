@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
+from tui_chat.models.sanitize import one_line
 from tui_chat.ui.areas.chat.text_lines import (
     BLANK,
+    ClickAction,
     StyleNames,
     TextLine,
     TextRun,
+    clipped,
     indented,
     safe_run,
     wrap,
@@ -20,49 +23,42 @@ from tui_chat.ui.key_names import DEFAULT_KEYS
 if TYPE_CHECKING:
     from tui_chat.models.endpoint import Endpoint
 
-MAX_KEYS = 3
+RecentSessions: TypeAlias = Sequence[tuple[str, str, str]]
+"""Id, title and time of the last sessions, the newest first."""
+
+MAX_RECENT = 3
+"""Last sessions that are shown."""
+MAX_OFFERS = 3
 """Providers to offer at most."""
 
 _STYLED = re.compile(r"\*\*(?P<strong>.+?)\*\*|`(?P<code>.+?)`")
 _BULLET, _BULLET_MARGIN = TextRun("• ", ("list-mark",)), TextRun("  ")
 
 
-def keys_found(endpoints: Sequence[Endpoint], environ: Mapping[str, str]) -> tuple[Endpoint, ...]:
-    """Return an endpoint for each key that the environment has."""
-    by_variable: dict[str, Endpoint] = {}
-    for endpoint in endpoints:
-        kind, _, name = endpoint.key.partition(":")
-        if kind == "env" and environ.get(name) and endpoint.models:
-            by_variable.setdefault(name, endpoint)
-    return tuple(by_variable.values())[:MAX_KEYS]
-
-
 def welcome(
     model: str,
     is_offline: bool,
-    found: Sequence[Endpoint] = (),
+    with_key: Sequence[Endpoint] = (),
     keys: Mapping[str, str] = DEFAULT_KEYS,
 ) -> str:
-    """Return the Markdown that an empty chat shows; `found` are endpoints whose key is there,
-    `keys` has one for each action.
+    """Return the Markdown that an empty chat shows. `with_key` are endpoints whose key is in the
+    environment, `keys` has one for each action.
     """
     if not is_offline:
         partner = f"You are talking to **{model}**. "
-    elif not found:
-        partner = (
-            f"**{model}** answers from within this program: no key, no network. For a provider, "
-            "set its key in the environment (`OPENAI_API_KEY`, `ANTHROPIC_API_KEY`, "
-            "`GEMINI_API_KEY` …) and start again. "
-        )
     else:
+        offers = [
+            "- `/key` enters the API key of a provider",
+            f"- **{keys['model']}** also offers models on this machine, such as Ollama's",
+            *(
+                f"- `{_variable(endpoint)}` is set: `/model {endpoint.name}`"
+                for endpoint in with_key[:MAX_OFFERS]
+            ),
+        ]
         partner = (
-            f"**{model}** answers from within this program. `{_variable(found[0])}` is set:\n\n"
-            f"- **Enter** makes **{found[0].name}** ({found[0].models[0]}) the default\n"
+            f"**{model}** is a practice model: it answers with what it received, without a key or "
+            "a network. For another one:\n\n" + "\n".join(offers) + "\n\n"
         )
-        partner += "".join(
-            f"- `{_variable(each)}` is set too: `/model {each.name}`\n" for each in found[1:]
-        )
-        partner += "\n"
     return (
         "# tui-chat\n\n"
         "A chat that shows the exact request before it is sent.\n\n"
@@ -73,6 +69,19 @@ def welcome(
         "Type below; **Enter** sends, **Ctrl+J** starts a new line, **/** a command, **@** "
         f"attaches a file. **{keys['help']}** shows all keys.\n"
     )
+
+
+def recent_lines(recent: RecentSessions, width: int) -> list[TextLine]:
+    """Lay out the last sessions; a click opens one."""
+    if not recent:
+        return []
+    lines = [BLANK, TextLine((TextRun("Last sessions", ("strong",)),))]
+    for session_id, title, moment in recent:
+        name = clipped(one_line(title), max(width - len(moment) - 6, 1))
+        action = ClickAction("session", session_id)
+        runs = (_BULLET, TextRun(name, ("link",), action=action), safe_run(f"  {moment}", "meta"))
+        lines.append(TextLine(runs, action=action))
+    return lines
 
 
 def welcome_lines(source: str, width: int) -> list[TextLine]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 from textual import work
 from textual.app import ComposeResult
 
+from tui_chat.config import lacks_key
 from tui_chat.errors import InputError
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.setting_types import SETTINGS, split_setting
@@ -212,9 +213,13 @@ class SessionsArea(Area):
             if name
             else await ask_model(self.tui, workspace, self.context.environ)
         )
-        if chosen is not None:
-            workspace.live_request.show_in(None)
-            self._set_model(workspace, *chosen)
+        if chosen is None:
+            return
+        workspace.live_request.show_in(None)
+        self._set_model(workspace, *chosen)
+        endpoint = workspace.state.config.endpoint_named(chosen[0])
+        if not name and lacks_key(endpoint, self.context.environ):
+            await self.tui.run_action(f"configuration.enter_key({endpoint.name!r})")
 
     @work(group="settings")
     async def _set_model(self, workspace: Workspace, endpoint: str, model: str) -> None:

@@ -1,0 +1,249 @@
+"""The dialogs that change the configuration: keys, endpoints, tools, the title model, the file.
+
+Each function raises TuiChatError. What it changes is in `config.toml` and in use when it returns.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+from collections.abc import Awaitable, Callable, Iterable
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from textual.app import App
+
+from tui_chat.config import LOOPBACK_URL
+from tui_chat.errors import FieldError
+from tui_chat.library.typed_fields import Field, FieldRows, Values, shown_values
+from tui_chat.models.endpoint import Endpoint, Protocol
+from tui_chat.models.tool import Tool
+from tui_chat.providers.failures import is_loopback
+from tui_chat.ui.key_bindings import screen_errors
+from tui_chat.ui.questions import ask
+
+if TYPE_CHECKING:
+    from tui_chat.workspace.workspace import Workspace
+
+_Keep: TypeAlias = Callable[[Values, bool], Awaitable[None]]
+
+MOST_MODELS = 200
+"""Models of an endpoint that are written into the file at most."""
+NEW = "+"
+"""The id of the choice that adds something."""
+
+ENDPOINT_FIELDS: FieldRows = (
+    (
+        Field("name", "Name"),
+        Field(
+            "protocol", "Protocol", "choice", tuple((each.value, each.label) for each in Protocol)
+        ),
+    ),
+    (Field("base_url", "Base URL, with the version where the provider has one: …/v1"),),
+    (Field("models", "Models, the first is the default; empty: ask the server", "words"),),
+    (Field("key", "Key reference: env:NAME, file:PATH …; empty: none, or enter the key next"),),
+)
+TOOL_FIELDS: FieldRows = (
+    (Field("name", "Name"), Field("timeout", "Seconds it may take", "number")),
+    (Field("description", "What it does, for the model", "lines"),),
+    (Field("command", "Command and its arguments; empty: you answer by hand"),),
+    (Field("parameters", "JSON Schema of the model's arguments; empty: none", "text"),),
+    (
+        Field("consent", "Runs", "choice", (("ask", "after you agree"), ("always", "at once"))),
+        Field("offered", "Offer it in new sessions", "switch"),
+    ),
+)
+
+
+async def enter_key(app: App[Any], workspace: Workspace, name: str = "") -> None:
+    """Ask for the key of an endpoint. Where the offline provider answers, the endpoint does from
+    then on.
+    """
+    from tui_chat.ui.dialogs.api_key import ask_key
+
+    endpoint = await ask_key(app, workspace, name)
+    if endpoint is None:
+        return
+    answers = ""
+    if workspace.state.is_offline and endpoint.models:
+        await workspace.settings.set_model(endpoint.name, endpoint.models[0])
+        answers = f" {endpoint.models[0]} answers from now on."
+    app.notify(f"The key of {endpoint.name} is kept.{answers}", markup=False)
+
+
+async def edit_endpoints(app: App[Any], workspace: Workspace, name: str = "") -> None:
+    """Add an endpoint, or edit one."""
+    endpoints = {
+        endpoint.name: endpoint
+        for endpoint in workspace.state.config.endpoints
+        if not endpoint.base_url.startswith(LOOPBACK_URL)
+    }
+    choices = [(NEW, "New endpoint…", "any server that speaks one of the five protocols")]
+    choices += [
+        (name, name, f"{endpoint.protocol.label} · {endpoint.base_url}")
+        for name, endpoint in endpoints.items()
+    ]
+    chosen = name or await ask(app, "Endpoints", choices)
+    if chosen is not None:
+        await _edit_endpoint(app, workspace, endpoints.get(chosen))
+
+
+async def _edit_endpoint(app: App[Any], workspace: Workspace, before: Endpoint | None) -> None:
+    rows = _without_name(ENDPOINT_FIELDS) if before is not None else ENDPOINT_FIELDS
+    shown = shown_values(
+        before or Endpoint("", Protocol.OPENAI_CHAT, ""), (field for row in rows for field in row)
+    )
+    name = before.name if before is not None else ""
+
+    async def keep(values: Values, overwrite: bool) -> None:
+        nonlocal name
+        name = name or _new_name(values, (each.name for each in workspace.state.config.endpoints))
+        typed = {field: value for field, value in values.items() if field != "name"}
+        await workspace.configuration.change(
+            {
+                ("endpoints", name, field): _words(value) if field == "models" else value or None
+                for field, value in typed.items()
+                if before is None or value != shown[field]
+            }
+        )
+
+    title = f"Endpoint {name}" if before is not None else "New endpoint"
+    if not await _fill_in(app, title, rows, shown, keep):
+        return
+    endpoint = workspace.state.config.endpoint_named(name)
+    if before is None and not endpoint.key and not is_loopback(endpoint.base_url):
+        await enter_key(app, workspace, name)
+        endpoint = workspace.state.config.endpoint_named(name)
+    if not endpoint.models:
+        await _choose_model(app, workspace, endpoint)
+
+
+async def _choose_model(app: App[Any], workspace: Workspace, endpoint: Endpoint) -> None:
+    """Offer the models that the server lists, and use the chosen one."""
+    listed = await workspace.configuration.list_models(endpoint)
+    model = await ask(app, f"Model of {endpoint.name}", ((name, name) for name in listed))
+    if model is not None:
+        models = [model, *(name for name in listed if name != model)][:MOST_MODELS]
+        await workspace.configuration.change({("endpoints", endpoint.name, "models"): models})
+        await workspace.settings.set_model(endpoint.name, model)
+
+
+async def edit_tools(app: App[Any], workspace: Workspace, name: str = "") -> None:
+    """Add a tool, or edit one."""
+    tools = {tool.name: tool for tool in workspace.state.config.tools}
+    choices = [(NEW, "New tool…", "a command on this machine that models may call")]
+    choices += [(name, name, tool.definition.description) for name, tool in tools.items()]
+    chosen = name or await ask(app, "Tools", choices)
+    if chosen is not None:
+        await _edit_tool(app, workspace, tools.get(chosen))
+
+
+async def _edit_tool(app: App[Any], workspace: Workspace, before: Tool | None) -> None:
+    rows = _without_name(TOOL_FIELDS) if before is not None else TOOL_FIELDS
+    shown = _tool_values(before)
+    name = before.name if before is not None else ""
+
+    async def keep(values: Values, overwrite: bool) -> None:
+        nonlocal name
+        name = name or _new_name(values, (tool.name for tool in workspace.state.config.tools))
+        typed = {field: value for field, value in values.items() if field != "name"}
+        await workspace.configuration.change(
+            {
+                ("tools", name, field): _tool_value(field, value)
+                for field, value in typed.items()
+                if before is None or value != shown[field]
+            }
+        )
+
+    title = f"Tool {name}" if before is not None else "New tool"
+    await _fill_in(app, title, rows, shown, keep)
+
+
+async def choose_title_model(app: App[Any], workspace: Workspace, name: str = "") -> None:
+    """Choose the model that writes titles."""
+    config = workspace.state.config
+    names = [f"{at.name}/{model}" for at in config.endpoints for model in at.models]
+    choices = [("", "No model", "a title is the first words"), *((each, each) for each in names)]
+    chosen = name or await ask(app, "Model that writes titles", choices, config.title_model)
+    if chosen is not None:
+        await workspace.configuration.change({("title_model",): chosen or None})
+
+
+async def edit_file(app: App[Any], workspace: Workspace, argument: str = "") -> None:
+    """Open config.toml in the user's editor, and use it afterwards."""
+    from tui_chat.config.file import create_config_file
+    from tui_chat.ui.terminal.external_programs import editor_command, run_in_terminal
+
+    path = workspace.configuration.path
+    create_config_file(path)
+    await run_in_terminal(app, (*editor_command(os.environ), str(path)))
+    if await workspace.configuration.reload() and not screen_errors(workspace.state.config):
+        app.notify("config.toml has no faults, and is in use.", markup=False)
+
+
+async def _fill_in(app: App[Any], title: str, rows: FieldRows, shown: Values, keep: _Keep) -> bool:
+    from tui_chat.ui.dialogs.forms import FieldsForm
+
+    return bool(await app.push_screen_wait(FieldsForm(title, rows, shown, keep)))
+
+
+def _without_name(rows: FieldRows) -> FieldRows:
+    return (rows[0][1:], *rows[1:])
+
+
+def _new_name(values: Values, taken: Iterable[str]) -> str:
+    """Return the name that was typed. Raises FieldError if it cannot be a new one."""
+    name = str(values["name"]).strip()
+    if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_.-]{0,63}", name):
+        raise FieldError("name", "The name must begin with a letter, without white space.")
+    if name in taken:
+        raise FieldError("name", f"There is already “{name}”.")
+    return name
+
+
+def _words(value: str | bool) -> list[str] | None:
+    return [word.strip() for word in str(value).split(",") if word.strip()] or None
+
+
+def _tool_values(tool: Tool | None) -> Values:
+    if tool is None:
+        return {
+            "name": "",
+            "description": "",
+            "command": "",
+            "parameters": "",
+            "timeout": "60",
+            "consent": "ask",
+            "offered": True,
+        }
+    parameters = tool.definition.parameters
+    return {
+        "description": tool.definition.description,
+        "command": shlex.join(tool.command),
+        "parameters": json.dumps(parameters, ensure_ascii=False, indent=2) if parameters else "",
+        "timeout": f"{tool.timeout:g}",
+        "consent": tool.consent,
+        "offered": tool.offered,
+    }
+
+
+def _tool_value(field: str, value: str | bool) -> object:
+    """Return a typed field of a tool as `config.toml` has it. Raises FieldError."""
+    if isinstance(value, bool):
+        return value
+    text = value.strip()
+    try:
+        match field:
+            case "command":
+                return shlex.split(text) or None
+            case "timeout":
+                return float(text) if text else None
+            case "parameters":
+                if text:
+                    json.loads(text)
+                return text or None
+            case _:
+                return text or None
+    except ValueError as error:
+        raise FieldError(field, f"{field}: {error}.") from None
