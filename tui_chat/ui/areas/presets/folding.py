@@ -63,6 +63,8 @@ class Folding:
         self.groups: Mapping[int, MessageGroup] = {}
         """By the list index of their headings."""
         self._parts: tuple[str, ...] = ()
+        self._first: Mapping[str, int] = {}
+        """The first row of each part."""
         self._folded: frozenset[str] = frozenset()
 
     def show(self, outline: Outline) -> None:
@@ -71,11 +73,13 @@ class Folding:
             self.groups = groups_of(outline.preset)
         self.outline = outline
         self._parts = tuple(parts_of(outline.rows))
+        numbers = reversed(range(len(self._parts)))
+        self._first = {self._parts[number]: number for number in numbers}
 
     def part(self, number: int) -> str:
         """Return the part whose heading stands above a row; empty if none does."""
         part = self._parts[number]
-        is_first = number == self._parts.index(part)
+        is_first = number == self._first[part]
         return part if is_first and part in PARTS and any(self._messages(part)) else ""
 
     def folded_part(self, number: int) -> str:
@@ -95,7 +99,7 @@ class Folding:
         return frozenset(
             number
             for number, (row, part) in enumerate(zip(rows, self._parts, strict=True))
-            if row.index in indices or (part in self._folded and number != self._parts.index(part))
+            if row.index in indices or (part in self._folded and number != self._first[part])
         )
 
     def fold(self, number: int, folds: bool | None) -> int | None:
@@ -175,8 +179,8 @@ class Folding:
 
     def _head(self, name: str) -> int:
         """Return the row that stands for what is folded."""
-        if name in self._parts:
-            return self._parts.index(name)
+        if name in self._first:
+            return self._first[name]
         assert self.outline is not None
         headings = (group.heading for group in self.groups.values() if self._name(group) == name)
         return self.outline.row_of(next(headings))

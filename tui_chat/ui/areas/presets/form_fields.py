@@ -27,7 +27,7 @@ class FormField(Input):
         background: $surface;
         &:focus { border: none; background: $primary 20%; }
         &.-invalid, &.-invalid:focus { background: $error 30%; }
-        &.-number { width: 8; }
+        &.-number { width: 6; }
     }
     """
 
@@ -49,9 +49,9 @@ class FormRow(Horizontal):
     DEFAULT_CSS = """
     FormRow {
         height: 1;
-        .label { width: 7; color: $foreground 72%; }
-        .hint { width: 1fr; color: $foreground 72%; }
-        ChoiceField { width: 1fr; padding-left: 1; }
+        .label { width: 8; color: $foreground 72%; }
+        .hint { width: 1fr; padding-left: 1; color: $foreground 72%; }
+        ChoiceField { width: 1fr; }
     }
     """
 

@@ -43,8 +43,6 @@ class PresetTitle(Static):
         if edits is not None:
             count = len(edits.preset.messages)
             words.append(f"{count:,} message{'s' * (count != 1)}, {tokens:,} tokens")
-            if edits.preset.system_placement == "in_place":
-                words.append("system in place")
             if ours:
                 words.append("built-in (saving creates your copy)")
         is_changed = edits is not None and edits.is_changed

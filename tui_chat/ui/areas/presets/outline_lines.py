@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import field
 
 from tui_chat.lazy_dataclass import dataclass
@@ -90,11 +91,10 @@ class OutlineLines:
         """Return the message nearest to a row, first in the direction of `step`; the row itself
         without messages.
         """
-        if not self.messages or number in self.messages:
-            return number
-        later = [each for each in self.messages if each >= number]
-        earlier = [each for each in self.messages if each <= number]
-        return (later[:1] or earlier[-1:])[0] if step > 0 else (earlier[-1:] or later)[0]
+        at = bisect_left(self.messages, number)
+        if at == len(self.messages) or (step < 0 and at and self.messages[at] != number):
+            at -= 1
+        return self.messages[at] if self.messages else number
 
     def next(self, number: int, step: int) -> int:
         """Return the message so many messages further, at most the last in that direction."""

@@ -381,17 +381,14 @@ class PresetPane(Vertical):
             self.show_status(words)
 
     def action_undo(self) -> None:
-        if self.edits is not None:
-            past = self.edits.past
-            words = f"Undone: {past[-1].label}." if past else "Nothing to undo."
-            self._take(self.edits.undo(), words=words)
+        if (edits := self.edits) is not None:
+            words = f"Undone: {edits.past[-1].label}." if edits.past else "Nothing to undo."
+            self._take(edits.undo(), words=words)
 
     def action_redo(self) -> None:
-        """Make the edit again that was undone last, and say which."""
-        if self.edits is not None:
-            future = self.edits.future
-            words = f"Redone: {future[0].label}." if future else "Nothing to redo."
-            self._take(self.edits.redo(), words=words)
+        if (edits := self.edits) is not None:
+            words = f"Redone: {edits.future[0].label}." if edits.future else "Nothing to redo."
+            self._take(edits.redo(), words=words)
 
     def action_add(self) -> None:
         from tui_chat.ui.dialogs.choices import Choice, ChoiceDialog
