@@ -249,6 +249,22 @@ async def test_typing_is_one_undo_step_and_live(tmp_path: Path) -> None:
         assert message(pane, "rule").content == "Be brief."
 
 
+async def test_no_text_is_lost_however_fast_one_goes_on(tmp_path: Path) -> None:
+    messages = [
+        *({"id": name, "role": "user", "content": ""} for name in ("a", "b")),
+        {"id": "history", "type": "chat_history"},
+    ]
+    async with editing(tmp_path, messages) as (pilot, pane):
+        await pilot.press("enter", *"One", "ctrl+down", *"Two", "ctrl+up", *"!", "escape")
+        await settle(pilot)
+        assert [message(pane, name).content for name in ("a", "b")] == ["One!", "Two"]
+        assert pane.rows.has_focus
+        await press(pilot, *"uuu")
+        assert preset_of(pane) == pane.edits.saved  # type: ignore[union-attr]
+        await press(pilot, *"UUU")
+        assert [message(pane, name).content for name in ("a", "b")] == ["One!", "Two"]
+
+
 async def test_lone_surrogates_are_harmless(tmp_path: Path) -> None:
     async with editing(tmp_path) as (pilot, pane):
         await pilot.press("enter")
