@@ -137,6 +137,10 @@ _ALIASES: dict[str, tuple[str, ...]] = {
     "rename": ("title", "name", "rename"),
     "suggest-title": ("generate title", "auto title", "name"),
     "preset-files": ("sillytavern", "import preset", "export preset", "chat completion preset"),
+    "preset-add": (
+        *("add reminder", "add system prompt", "add example", "few-shot", "add prefill"),
+        *("add author's note", "add lore entry", "add preset message"),
+    ),
     "use-preset": ("preset", "switch prompt", "chat completion preset"),
     "role": ("role", "assistant", "character", "bot"),
     "roles": ("new role", "system prompt", "character"),
@@ -264,6 +268,9 @@ ACTIONS = (
     Action("use-preset", "", "presets.choose_preset", "Use preset", "Choose preset"),
     Action(
         "preset-files", "", "presets.files", "Preset files", "Preset files: new, copy, rename …"
+    ),
+    Action(
+        "preset-add", "", "presets.add", "Add to preset", "Add to the preset: reminder, example …"
     ),
     Action("role", "", "sessions.choose_role", "Role", "Choose role"),
     Action("roles", "", "sessions.edit_roles", "Roles", "Edit roles"),

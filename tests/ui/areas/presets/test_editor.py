@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from textual.widgets import Static, TextArea
 
-from tests.ui.app_under_test import asked, say, settle, until
+from tests.ui.app_under_test import asked, opened, say, settle, until
 from tests.ui.areas.inspector.requests import rows_shown
 from tests.ui.areas.presets.preset_app import (
     SIZE,
@@ -37,6 +37,7 @@ from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.chat.composer import Composer
 from tui_chat.ui.areas.inspector.inspector import Inspector
 from tui_chat.ui.areas.presets.form_fields import FormField
+from tui_chat.ui.areas.presets.pane import PresetPane
 from tui_chat.ui.areas.presets.request_facts import facts_of
 from tui_chat.ui.areas.presets.row_drawing import row_pieces
 from tui_chat.ui.areas.presets.row_edits import after_delete, placement_sentence
@@ -224,6 +225,22 @@ async def test_a_lore_entry_is_written_in_the_lorebook_of_the_session(tmp_path: 
         entry = json.loads((tmp_path / "lorebooks" / "mine.json").read_text())["entries"][0]
         assert (entry["content"], entry["keys"]) == ("Owls hoot.", ["owl"])
         assert pane.app.workspace.state.lorebook_names == ("mine",)  # type: ignore[attr-defined]
+
+
+async def test_the_palette_adds_to_the_preset(tmp_path: Path) -> None:
+    async with app_with(tmp_path).run_test(size=SIZE) as pilot:
+        app = pilot.app
+        await opened(pilot)
+        assert isinstance(app, TuiChat)
+        assert app.workspace is not None
+        await app.workspace.presets.choose("mine")
+        await press(pilot, "ctrl+p", *"add reminder", "enter")
+        await asked(pilot)
+        await press(pilot, *"rem", "enter", *"Now.")
+        pane = app.query_one(PresetPane)
+        assert pane.form.content.has_focus
+        assert message(pane, "reminder").content == "Now."
+        await let_go(pilot)
 
 
 async def test_an_anchor_can_be_added(tmp_path: Path) -> None:

@@ -90,6 +90,19 @@ class PresetsArea(Area):
         self._show_request()
         return self.pane
 
+    async def _shown_pane(self) -> PresetPane:
+        """Return the pane, made visible."""
+        pane = await self._open_pane()
+        self.host.panes.show_area(self)
+        return pane
+
+    async def action_add(self) -> None:
+        """Open the editor, and add to the preset what is chosen."""
+        await self.host.opened_workspace()
+        pane = await self._shown_pane()
+        pane.focus()
+        self.call_after_refresh(pane.action_add)
+
     def on_preset_pane_edited(self, event: PresetPane.Edited) -> None:
         self.workspace.presets.edit(event.name, event.edits)
 
@@ -106,8 +119,7 @@ class PresetsArea(Area):
             case OriginKind.PROFILE:
                 await self.tui.run_action("presets.choose_profile")
             case _ if (message := _preset_message(origin)) is not None:
-                pane = await self._open_pane()
-                self.host.panes.show_area(self)
+                pane = await self._shown_pane()
                 if pane.reveal(message):
                     self.call_after_refresh(pane.focus)
             case _:
@@ -292,8 +304,7 @@ class PresetsArea(Area):
             case "saved" | "other":
                 await self._compare(workspace, with_saved=chosen == "saved")
             case "settings":
-                pane = await self._open_pane()
-                self.host.panes.show_area(self)
+                pane = await self._shown_pane()
                 self.call_after_refresh(pane.action_settings)
             case "file":
                 await self._edit_file(workspace)
