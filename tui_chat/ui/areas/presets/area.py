@@ -91,7 +91,6 @@ class PresetsArea(Area):
         return self.pane
 
     async def _shown_pane(self) -> PresetPane:
-        """Return the pane, made visible."""
         pane = await self._open_pane()
         self.host.panes.show_area(self)
         return pane
@@ -250,7 +249,6 @@ class PresetsArea(Area):
 
     @work(group="dialog", exclusive=True)
     async def action_save(self) -> None:
-        """Save the preset."""
         workspace = self.workspace
         name = workspace.state.preset_name
         question = f"Another program changed the file of “{name}” since it was read."
@@ -313,7 +311,6 @@ class PresetsArea(Area):
 
     @work(group="dialog", exclusive=True)
     async def action_new(self) -> None:
-        """Create a preset and use it."""
         await self._create(await self.host.opened_workspace())
 
     async def _create(self, workspace: Workspace) -> None:

@@ -73,7 +73,6 @@ class PresetToolbar(Static):
     """
 
     def on_mount(self) -> None:
-        """Write the labels once."""
         words = (f"[@click={action}]{label}[/]" for label, action in _TOOLBAR)
         self.update("  ".join(words))
 

@@ -234,7 +234,10 @@ class PresetPane(Vertical):
             self.show_status("")
         if self._done:
             self._done_at = row.message
-        words = " ".join(_sentence(note, row) for note in row.notes)
+        # Before the first message every depth is clamped, which says nothing.
+        is_begun = bool(self._facts.history)
+        notes = (note for note in row.notes if is_begun or note.code != "depth-clamped")
+        words = " ".join(_sentence(note, row) for note in notes)
         words = words or placement_sentence(row, self.rows.names)
         words = self._done or self._joined_words(row) or words
         self._status.update(Content(one_line(words)))

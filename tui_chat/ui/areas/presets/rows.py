@@ -169,12 +169,10 @@ class PresetRows(RowList):
 
     @property
     def row_count(self) -> int:
-        """Number of rows of the outline, shown or filtered out."""
         return len(self.outline.rows) if self.outline else 0
 
     @property
     def line_count(self) -> int:
-        """Number of lines, notes included."""
         return len(self._lines.at)
 
     def lines_of(self, row: int) -> tuple[int, int]:
@@ -190,11 +188,9 @@ class PresetRows(RowList):
         return first, end - first
 
     def row_at(self, line: int) -> int:
-        """Return the row of a line."""
         return self._lines.row_at(line)
 
     def row_after(self, row: int, step: int) -> int:
-        """Return the message so many messages further."""
         return self._lines.next(row, step)
 
     def show(
@@ -286,7 +282,6 @@ class PresetRows(RowList):
     # Rendering
 
     def draw_line(self, line: int, width: int) -> Strip:
-        """Render a row, a note, or the slot of a drag."""
         if self.drop is not None:
             drop_line, slot = self.drop
             if line == drop_line:
@@ -337,7 +332,6 @@ class PresetRows(RowList):
     # Keys
 
     async def action_back(self) -> None:
-        """Cancel a drag; else leave the list."""
         if self._drag is not None:
             self._end_drag()
         else:
@@ -356,7 +350,6 @@ class PresetRows(RowList):
         super().set_cursor(self._lines.nearest(row, 1))
 
     def cursor_moved(self) -> None:
-        """Post the row under the cursor."""
         self.post_message(self.OutlineRowHighlighted(self.chosen))
 
     def on_focus(self) -> None:
