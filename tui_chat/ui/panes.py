@@ -82,6 +82,12 @@ class Panes(Horizontal, OnePassWidget):
         PaneDivider { layer: base; }
         #presets, #inspector { width: 1fr; height: 1fr; }
     }
+    /* One pane is lit: the one that has the focus. */
+    TitleLine.-lit, NewSessionRow.-lit, PresetTitle.-lit, ProtocolTabs.-lit {
+        color: $text-primary;
+        background: $primary 15%;
+    }
+    TitleLine.-temporary.-lit { background: $warning 20%; }
     Panes #right.-beside #inspector { border-left: solid $foreground 20%; }
     Panes #right.-both #presets { border-bottom: solid $foreground 20%; height: 1.3fr; }
     """
@@ -282,6 +288,7 @@ class Panes(Horizontal, OnePassWidget):
         highlights end when the inspector is left; in the composer, it follows the draft.
         """
         self.chat.pane.focus_moved(event.widget)
+        self._light_focused_area()
         if self.covers_chat and not self._is_opening and self._covers_focus:
             self._is_behind = True
             self._rearrange()
@@ -294,6 +301,18 @@ class Panes(Horizontal, OnePassWidget):
         # The focus may have moved on meanwhile.
         if event.widget is self.chat.pane.composer is self.screen.focused:
             self.inspector.highlight(None, scroll=True)
+
+    def _light_focused_area(self) -> None:
+        """Light the title and the borders of the area with the focus, and no others. It sets
+        classes of single rows: a rule for `:focus-within` would restyle all that is in the panes.
+        """
+        for area in self.areas:
+            if (row := area.title_row) is not None:
+                row.set_class(area.has_focus_within, "-lit")
+        is_in_chat = self.chat.has_focus_within
+        is_at_left = is_in_chat or self.sessions.has_focus_within
+        self._left_divider.set_class(is_at_left, "-lit")
+        self._right_divider.set_class(is_in_chat or not is_at_left, "-lit")
 
     def next_focus(self, focused: Widget | None) -> Widget | None:
         """Return what gets the focus when `focused` loses it; None if no widget can."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, ClassVar, Protocol, Self, cast
 
 from textual.app import App
 from textual.containers import Vertical
+from textual.widget import Widget
 from textual.worker import Worker
 
 from tui_chat.lazy_dataclass import dataclass
@@ -148,6 +149,14 @@ class Area(Vertical, OnePassWidget):
         if self.host.workspace is None:
             raise RuntimeError("the workspace is not open yet")
         return self.host.workspace
+
+    @property
+    def title_row(self) -> Widget | None:
+        """The first row of the area's pane, lit while the area has the focus; None while there is
+        no pane.
+        """
+        rows = (row for pane in self.children for row in pane.children)
+        return next(rows, None)
 
     def focus(self, scroll_visible: bool = True) -> Self:
         """Focus the area's pane."""

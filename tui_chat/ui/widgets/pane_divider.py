@@ -17,6 +17,7 @@ class PaneDivider(OnePassWidget):
     ALLOW_SELECT = False
     DEFAULT_CSS = """
     PaneDivider { width: 1; height: 1fr; color: $foreground 20%; background: $background; }
+    PaneDivider.-lit { color: $primary 70%; }
     PaneDivider:hover, PaneDivider.-dragged { color: $primary; }
     """
 

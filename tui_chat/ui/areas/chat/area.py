@@ -148,6 +148,7 @@ class ChatArea(Area):
             subtitle = f"nothing is stored · {subtitle}"
         if state.role_fault:
             subtitle = f"role {state.role_fault}, its prompt is not sent · {subtitle}"
+        self.pane.mark_temporary(state.is_temporary)
         self.pane.transcript.set_speakers(state.speakers)
         endpoints = state.config.endpoints
         keys = endpoints_with_key(endpoints, self.context.environ) if not entries else ()

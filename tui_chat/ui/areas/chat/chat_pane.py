@@ -172,6 +172,11 @@ class ChatPane(Vertical, OnePassWidget):
             self._version = VERSIONS.format(number=last.sibling + 1, count=last.siblings)
         self._update_hint(in_transcript=self.transcript.has_focus)
 
+    def mark_temporary(self, is_temporary: bool) -> None:
+        """Show whether the session is a temporary one, of which nothing is stored."""
+        for row in (self.title_line, self.composer):
+            row.set_class(is_temporary, "-temporary")
+
     def set_hint_keys(self, keys: Mapping[str, str]) -> None:
         """Set the keys that hints name, by action."""
         self._keys = keys

@@ -75,6 +75,8 @@ class Composer(SafeTextArea, inherit_bindings=False):
 
         &.-lit { border: round $origin-draft; }
         &:focus { border: round $primary; background: $background; }
+        &.-temporary { border: dashed $warning 60%; }
+        &.-temporary:focus { border: dashed $warning; }
         & .text-area--placeholder { color: $foreground 67%; }
         & .composer--blank { color: $text-accent; text-style: underline; }
         & .composer--chip { color: $text-primary; background: $primary 20%; text-style: bold; }

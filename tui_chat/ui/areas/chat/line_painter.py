@@ -26,7 +26,8 @@ Transcript {
     overflow-y: scroll;
 
     & .transcript--user { background: $primary 9%; }
-    & .transcript--user-bar { color: $primary; }
+    & .transcript--user-bar { color: $primary 60%; }
+    & .transcript--cursor { background: $accent 10%; }
     & .transcript--cursor-bar { color: $accent; text-style: bold; }
     & .transcript--speaker-user { color: $text-primary; text-style: bold; }
     & .transcript--speaker-assistant { color: $text-accent; text-style: bold; }
@@ -111,12 +112,12 @@ def paint_line(
     line: TextLine, width: int, fill: str, palette: ComponentStyles, *, is_current: bool
 ) -> Strip:
     """Paint a line of a message as wide as the screen; `fill` is the style of the message's
-    background. A current message has the cursor's bar.
+    background. A current message has the cursor's bar and background.
     """
-    background = "" if line.bare else fill
+    background = "" if line.bare else "cursor" if is_current else fill
     bar = "cursor-bar" if is_current else "user-bar" if fill else ""
     segments = [
-        Segment("▌ ", palette(background, bar))
+        Segment("┃ " if is_current else "▌ ", palette(background, bar))
         if bar and not line.bare
         else Segment(" " * GUTTER, palette(background))
     ]

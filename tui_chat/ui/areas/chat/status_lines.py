@@ -55,6 +55,7 @@ class TitleLine(OnePassWidget):
 
     DEFAULT_CSS = """
     TitleLine { height: 1; padding: 0 1; background: $panel; color: $foreground; }
+    TitleLine.-temporary { background: $warning 10%; }
     """
 
     title = reactive("")
@@ -83,7 +84,7 @@ class TitleLine(OnePassWidget):
             (title, "bold"),
             (gap + subtitle, "$foreground 72%"),
             " " * max(width - used, 0),
-            (status, "$foreground 67%"),
+            (status, "$foreground 75%"),
         )
 
 
