@@ -54,6 +54,13 @@ async def test_the_inspected_request_is_sent_whichever_view_was_open(tmp_path: P
             await settle(pilot)
             app.inspector.action_show_in_protocol(Protocol.OPENAI_CHAT)
             await settle(pilot)
+            question = f"Question {number}".encode()
+            await until(
+                pilot,
+                lambda question=question: (
+                    inspector.composed is not None and question in inspector.composed.payload.body
+                ),
+            )
             assert inspector.composed is not None
             seen = inspector.composed.payload.body
             await say(pilot, f"Question {number}")
