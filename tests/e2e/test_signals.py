@@ -136,13 +136,11 @@ def test_the_second_signal_ends_at_once_and_restores_the_terminal(
     begin_reply(app, tmp_path)
     with closing(sqlite3.connect(tmp_path / "chat.db", isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")  # so that saving takes five seconds
-        began = time.monotonic()
         app.signal(signal.SIGTERM)
         app.read(0.5)
         assert app.process.poll() is None
         app.signal(signal.SIGTERM)
-        assert app.wait() == 128 + signal.SIGTERM
-        assert time.monotonic() - began < 4
+        assert app.process.wait(3) == 128 + signal.SIGTERM
     assert modes_left(app.read()) == set()
     assert termios.tcgetattr(app.slave) == app.attributes
 

@@ -10,12 +10,12 @@ from collections.abc import Iterator
 from copy import deepcopy
 from itertools import count
 from struct import pack
-from time import process_time
 from typing import Any
 
 import pytest
 
 from tests.context.requests import ENDPOINT
+from tests.counted_calls import count_calls
 from tui_chat.compose import compose
 from tui_chat.context import Inputs
 from tui_chat.errors import InputError
@@ -206,8 +206,9 @@ BOMB = zlib.compress(bytes(40_000_000))
     ],
     ids=["zTXt", "iTXt", "length", "chunks", "zeros", "base64", "objects", "lists"],
 )
-def test_bombs_are_refused_soon(content: bytes) -> None:
-    began = process_time()
-    with pytest.raises(InputError):
-        read_card(content, "card")
-    assert process_time() - began < 5
+def test_bombs_are_refused_with_little_work(content: bytes) -> None:
+    def read() -> None:
+        with pytest.raises(InputError):
+            read_card(content, "card")
+
+    assert count_calls(read) < 3_000_000
