@@ -88,6 +88,8 @@ def pytest_configure(config: pytest.Config) -> None:
         sys.pycache_prefix = str(config.cache.mkdir("bytecode"))
         os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
         os.environ["PYTHONPYCACHEPREFIX"] = sys.pycache_prefix
+    for name in [name for name in os.environ if name.endswith("_API_KEY")]:
+        del os.environ[name]  # with a key, commands and the app would ask that provider
 
 
 def pytest_collection_finish() -> None:
