@@ -323,6 +323,16 @@ def test_a_failure_has_its_exit_code(model: str, code: int, said: str, ask: Ask,
     assert messages(tmp_path)[-1][2] == "failed"
 
 
+@pytest.mark.parametrize("model", ["flaky-429", "nonsense"])
+def test_a_refused_message_begins_no_session(model: str, ask: Ask, tmp_path: Path):
+    (tmp_path / "config.toml").write_text(f"[endpoints.loopback]\n{NO_RETRIES}\n")
+    assert ask("Hi", model=model).code == 5
+    assert rows(tmp_path, "SELECT 1 FROM sessions") == []
+    assert ask("Hi").code == 0
+    assert ask("-c", "More", model=model).code == 5
+    assert messages(tmp_path)[-1][2] == "failed", "a session that has replies keeps it"
+
+
 def test_a_missing_key_and_a_server_that_is_down(
     ask: Ask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):

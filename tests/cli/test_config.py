@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import json
 import os
@@ -14,6 +15,8 @@ import pytest
 
 from tests.cli.conftest import Done, Run
 from tests.e2e.terminal_app import TerminalApp
+from tui_chat.cli.app import open_workspace
+from tui_chat.cli.common_options import CommonOptions
 from tui_chat.config.file import TEMPLATE
 
 SECRET = "sk-secret-0123456789"
@@ -298,6 +301,31 @@ def test_a_fresh_home_is_well(home: Run, tmp_path: Path):
     assert all("failed" not in results for results in found.values())
     assert [*tmp_path.iterdir()] == []
     assert "Nothing was sent" in home("doctor").out
+
+
+async def _choose_models(home: Path, *, default: bool) -> None:
+    workspace = await open_workspace(CommonOptions(home / "data", home).config())
+    try:
+        await workspace.start_new_chat()
+        await workspace.settings.set_model("loopback", "echo")
+        if default:
+            await workspace.settings.set_default_model("loopback", "lorem")
+    finally:
+        await workspace.close()
+
+
+def test_doctor_names_the_model_of_new_sessions_and_the_roles(home: Run, tmp_path: Path):
+    assert "New sessions use mirror at loopback (as configured)" in home("doctor").out
+    asyncio.run(_choose_models(tmp_path, default=False))
+    done = home("doctor")
+    assert "New sessions use echo at loopback (chosen last in the app)" in done.out
+    assert "0 sessions, 0 messages, 1 role" in done.out
+    assert "0 role files" in done.out
+    asyncio.run(_choose_models(tmp_path, default=True))
+    assert "New sessions use lorem at loopback (the default that you" in home("doctor").out
+    (tmp_path / "config.toml").write_text('model = "upper"\n')
+    assert "use lorem" in home("doctor").out
+    assert "New sessions use gpt-5 at openai" in home("--model", "gpt-5", "doctor").out
 
 
 @pytest.mark.usefixtures("impatient")

@@ -230,7 +230,7 @@ class _AskedExchange:
                 self._failures.raise_first()
                 await self._until_ended()
         except TuiChatError:
-            if self._is_new and not printer.may_have_been_sent:
+            if self._is_new and not printer.may_have_been_taken:
                 await self._forget_session()
             raise
         except asyncio.CancelledError:  # Ctrl+C
@@ -294,7 +294,7 @@ class _AskedExchange:
         printer.raise_error()
 
     async def _forget_session(self) -> None:
-        """Remove the new session, of which nothing was sent."""
+        """Remove the new session, of which no provider took anything."""
         session = self._workspace.state.session
         if session is not None and not self._workspace.state.is_temporary:
             await self._workspace.tools.all_ended()

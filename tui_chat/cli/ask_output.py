@@ -8,13 +8,14 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Iterator, Sequence
+from http import HTTPStatus
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from tui_chat.cli import output
 from tui_chat.cli.names import shortened
 from tui_chat.cli.output import OutputClosed, write_line, write_progress, write_reply, write_text
-from tui_chat.errors import InputError, Unreachable
+from tui_chat.errors import InputError, Refused, Unreachable
 from tui_chat.files import write_new_file
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.citations import NO_REFERENCES, References
@@ -40,8 +41,8 @@ class ReplyPrinter:
     def __init__(self, workspace: Workspace, *, shown: bool, raw: bool) -> None:
         """`shown` is False if the reply is printed in another way when it has ended."""
         self._workspace = workspace
-        self.may_have_been_sent = False
-        """False as long as no part of a request can have left."""
+        self.may_have_been_taken = False
+        """False as long as no request can have left, or each was refused for what is in it."""
         self.failed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         """Has the exception of the output as soon as it cannot be written to."""
         self._target = _target_of(raw=raw) if shown else _Nothing()
@@ -75,8 +76,14 @@ class ReplyPrinter:
 
     def _note_sent(self, error: TuiChatError | None) -> None:
         """Note that a request ended so, or has a reply."""
-        sent = error.sent if isinstance(error, Unreachable) else not isinstance(error, InputError)
-        self.may_have_been_sent = self.may_have_been_sent or sent
+        match error:
+            case Unreachable():
+                is_taken = error.sent
+            case Refused(status=int(status)):
+                is_taken = not HTTPStatus.BAD_REQUEST <= status < HTTPStatus.INTERNAL_SERVER_ERROR
+            case _:
+                is_taken = not isinstance(error, InputError)
+        self.may_have_been_taken = self.may_have_been_taken or is_taken
 
     def _grow(self, grown: PartialReply) -> None:
         reply = grown.reply

@@ -12,6 +12,7 @@ import platform
 import shutil
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import asdict
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -25,11 +26,12 @@ from tui_chat.cli.common_options import CommonOptions
 from tui_chat.cli.endpoint_checks import Check, Result, check_server, show_check
 from tui_chat.cli.keys import key_states
 from tui_chat.cli.options import json_option
-from tui_chat.cli.output import write_json, write_line
+from tui_chat.cli.output import counted, write_json, write_line
 from tui_chat.config import LOOPBACK_URL, Config
 from tui_chat.errors import ConfigError, InputError, StoreError, TuiChatError, install_advice
 from tui_chat.library.presets import load_preset
 from tui_chat.store.maintenance import upkeep
+from tui_chat.workspace.settings import DEFAULT_MODEL, LAST_MODEL, default_model, last_model
 
 if TYPE_CHECKING:
     from tui_chat.models.endpoint import Endpoint
@@ -160,7 +162,8 @@ def _files(config: Config) -> Iterator[Check]:
             for name, path in library.files(kind).items()
             if path.parent.parent == config.config_dir
         }
-        counts.append(f"{len(own)} {kind}")
+        count = f"{len(own)} {kind[:-1] if len(own) == 1 else kind}"
+        counts.append(f"{count.replace('role', 'role file')}")
         for name, path in own.items():
             try:
                 match kind:
@@ -191,7 +194,8 @@ def _database(path: Path) -> Iterator[Check]:
         except (StoreError, InputError) as error:
             yield Check("database", "failed", str(error), error.advice)
         else:
-            counts = f"{facts.sessions:,} sessions, {facts.messages:,} messages"
+            roles = counted(upkeep.count_roles(path), "role")
+            counts = f"{facts.sessions:,} sessions, {facts.messages:,} messages, {roles}"
             used = "; another program has it open" if facts.in_use else ""
             size = f"{facts.bytes / 1e6:,.1f} MB"
             yield Check("database", "ok", f"{path}: {size}, {counts}{used}.")
@@ -216,13 +220,13 @@ def _endpoints(config: Config, *, online: bool) -> Iterator[Check]:
     names = ", ".join(name for name, *_ in states if name in present)
     yield Check("keys", "ok", f"There are keys for {names}." if names else "There are no keys.")
     try:
-        default = config.endpoint_named(config.endpoint)
+        default, model, why = _model_of_new_sessions(config)
     except ConfigError as error:
         yield Check("endpoint", "failed", str(error), error.advice)
         return
     usable = default.name in present | keyless
-    model = config.model or next(iter(default.models), "its first model")
-    sentence = f"New sessions use {model} at {default.name}"
+    model = model or next(iter(default.models), "its first model")
+    sentence = f"New sessions use {model} at {default.name} ({why})"
     if usable:
         offline = ", which answers offline" if default.base_url.startswith(LOOPBACK_URL) else ""
         yield Check("endpoint", "ok", f"{sentence}{offline}.")
@@ -233,6 +237,23 @@ def _endpoints(config: Config, *, online: bool) -> Iterator[Check]:
     if online:
         tested = [each for each in config.endpoints if each.name in present or each is default]
         yield from _ask(tested)
+
+
+def _model_of_new_sessions(config: Config) -> tuple[Endpoint, str, str]:
+    """Return endpoint and model of new sessions whose role names none, and what decides that."""
+    stored: dict[str, str] = {}
+    with suppress(StoreError, InputError):  # the check of the database names its fault
+        stored = upkeep.stored_settings(paths.database_file(config.data_dir))
+    default = default_model(config, stored.get(DEFAULT_MODEL, ""))
+    last = last_model(config, stored.get(LAST_MODEL, ""))
+    name, model = config.named
+    if name or model:
+        endpoint = config.endpoint_named(name) if name else config.endpoint_for(model, last[0])
+        return endpoint, model, "as the command line or the environment says"
+    if default is not None:
+        return *default, "the default that you chose in the app"
+    is_configured = last == (config.endpoint_named(config.endpoint), config.model)
+    return *last, "as configured" if is_configured else "chosen last in the app"
 
 
 @synchronous

@@ -37,11 +37,11 @@ from tui_chat.workspace.presets import Presets
 from tui_chat.workspace.requests import Requests
 from tui_chat.workspace.state import DEFAULT_PRESET
 
-_LAST_MODEL = "model"
+LAST_MODEL = "model"
 """The setting of the store with the endpoint and model that were chosen last, and those that the
 config had then, as JSON."""
 
-_DEFAULT_MODEL = "default model"
+DEFAULT_MODEL = "default model"
 """The setting of the store with the endpoint and model of new sessions, as JSON; empty for those
 that were chosen last."""
 
@@ -82,7 +82,7 @@ class SessionSetup:
         config = self.core.state.config
         self._is_model_chosen = True
         last = [endpoint, model, config.chosen_endpoint, config.model]
-        await self.core.remember(_LAST_MODEL, json.dumps(last))
+        await self.core.remember(LAST_MODEL, json.dumps(last))
 
     def preview(self, values: SessionValues) -> None:
         """Show the live request with other settings of the session, without storing them."""
@@ -331,13 +331,8 @@ class SessionSetup:
         """Return endpoint and model that the user made the default of new sessions; None if there
         is no default, or its endpoint is gone. Raises StoreError.
         """
-        config = self.core.state.config
-        names = [endpoint.name for endpoint in config.endpoints]
-        match json.loads(await self.core.store.settings.get(_DEFAULT_MODEL) or "[]"):
-            case [str(name), str(model)] if name in names:
-                return config.endpoint_named(name), model
-            case _:
-                return None
+        stored = await self.core.store.settings.get(DEFAULT_MODEL) or ""
+        return default_model(self.core.state.config, stored)
 
     @reported(None)
     async def set_default_model(self, endpoint: str, model: str) -> None:
@@ -347,7 +342,7 @@ class SessionSetup:
         core = self.core
         self._is_model_chosen = True
         stored = json.dumps([endpoint, model]) if endpoint else ""
-        await core.store.settings.set(_DEFAULT_MODEL, stored)
+        await core.store.settings.set(DEFAULT_MODEL, stored)
         begins = f"{model} at {endpoint}" if endpoint else "the model that was chosen last"
         core.publish(Done(f"New sessions use {begins}."))
 
@@ -355,13 +350,8 @@ class SessionSetup:
         """Return endpoint and model that were chosen last, or those of the config if it was changed
         since.
         """
-        config = self.core.state.config
-        names = [endpoint.name for endpoint in config.endpoints]
-        match json.loads(await self.core.store.settings.get(_LAST_MODEL) or "[]"):
-            case [str(name), str(model), config.chosen_endpoint, config.model] if name in names:
-                return config.endpoint_named(name), model
-            case _:
-                return config.endpoint_named(config.endpoint), config.model
+        stored = await self.core.store.settings.get(LAST_MODEL) or ""
+        return last_model(self.core.state.config, stored)
 
     def _endpoint(self, name: str) -> Endpoint:
         config = self.core.state.config
@@ -409,3 +399,27 @@ class SessionSetup:
         sentence = str(error).removesuffix(".")
         error = InputError(f"{sentence}. {consequence}", advice=error.advice)
         self.core.publish(Failed(error))
+
+
+def default_model(config: Config, stored: str) -> tuple[Endpoint, str] | None:
+    """Return endpoint and model of the stored setting `DEFAULT_MODEL`; None if it has none, or its
+    endpoint is gone.
+    """
+    names = [endpoint.name for endpoint in config.endpoints]
+    match json.loads(stored or "[]"):
+        case [str(name), str(model)] if name in names:
+            return config.endpoint_named(name), model
+        case _:
+            return None
+
+
+def last_model(config: Config, stored: str) -> tuple[Endpoint, str]:
+    """Return endpoint and model of the stored setting `LAST_MODEL`, or those of the config if it
+    was changed since.
+    """
+    names = [endpoint.name for endpoint in config.endpoints]
+    match json.loads(stored or "[]"):
+        case [str(name), str(model), config.chosen_endpoint, config.model] if name in names:
+            return config.endpoint_named(name), model
+        case _:
+            return config.endpoint_named(config.endpoint), config.model
