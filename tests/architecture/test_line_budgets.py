@@ -16,7 +16,7 @@ SLACK = 250
 """Lines that a budget may exceed what is there: after a cut it is lowered."""
 BUDGETS: dict[str, tuple[int, str]] = {
     "analysis": (2_150, "what can be said of a request: forecast, diff, shares, captured requests"),
-    "cli": (7_600, "about 60 commands, each with help, JSON and a table"),
+    "cli": (7_640, "about 60 commands, each with help, JSON and a table"),
     "config": (
         900,
         "every key of config.toml with its meaning, its changes by the program, built-in endpoints",
@@ -41,7 +41,7 @@ BUDGETS: dict[str, tuple[int, str]] = {
     "providers": (2_200, "HTTP out: retries, keys, discovery, recording of replies"),
     "store": (6_200, "one writer, crash safety, search, migrations, backup"),
     "tokens": (550, "exact counts, estimates, calibration"),
-    "ui": (30_800, "the screen: two virtual views, six areas, dialogs, the configuration, keys"),
+    "ui": (30_880, "the screen: two virtual views, six areas, dialogs, the configuration, keys"),
     "workspace": (8_150, "the use cases of the app without a screen"),
     ".": (2_300, "compose, send, extensions, files, paths, errors"),
 }

@@ -191,3 +191,40 @@ async def test_a_picture_of_a_growing_reply_is_written_once(
     entry = await store.replies.finish(reply_id, message=message, status="complete")
     assert entry.message == message
     assert (await store.branches.load(made.session_id))[-1].message == message
+
+
+async def test_a_failed_attempt_without_text_is_no_version(
+    store: Store, request_record: Make
+) -> None:
+    made = await store.sessions.create()
+    exchange = await begin(store, made.session_id, request_record())
+    assert exchange.user is not None
+    question = exchange.user.message.id
+
+    async def end(status: Ending, text: str) -> Entry:
+        begun = await store.replies.begin(
+            made.session_id,
+            parent_id=question,
+            user=None,
+            model="m",
+            endpoint="home",
+            request=request_record(),
+        )
+        message = replace(begun.reply.message, content=text)
+        return await store.replies.finish(message.id, message=message, status=status)
+
+    first = exchange.reply
+    await store.replies.finish(
+        first.message.id, message=replace(first.message, content="First"), status="complete"
+    )
+    for _ in range(2):
+        failed = await end("failed", "")
+        assert (failed.sibling, failed.siblings) == (1, 2), "beside it the other versions remain"
+    cut = await end("failed", "Half")
+    last = await end("complete", "Last")
+    assert (last.sibling, last.siblings) == (2, 3)
+    assert (await store.branches.load(made.session_id))[-1] == last
+    await store.branches.activate_sibling(last.message.id, -2)
+    shown = (await store.branches.load(made.session_id))[-1]
+    assert shown.message.id == first.message.id, "the failed attempts are passed over"
+    assert (shown.sibling, cut.sibling, shown.siblings) == (0, 1, 3)

@@ -129,6 +129,19 @@ class Known:
         parent = self.entries[entry_id].parent_id
         return [other for other in self.visible() if self.entries[other].parent_id == parent]
 
+    def versions(self, entry_id: str) -> list[str]:
+        """Return a message and its siblings without failed attempts, of which nothing arrived."""
+        parents = {entry.parent_id for entry in self.entries.values()}
+
+        def is_attempt(other: str) -> bool:
+            entry = self.entries[other]
+            nothing = Message("assistant", id=other, timestamp=entry.message.timestamp)
+            is_empty = replace(entry.message, pinned=False) == nothing
+            return entry.status == "failed" and is_empty and other not in parents
+
+        family = self.family(entry_id)
+        return [other for other in family if other == entry_id or not is_attempt(other)]
+
     def below(self, entry_id: str) -> list[str]:
         """Return a message and its visible descendants, in the order of creation."""
         found = [entry_id]
@@ -138,7 +151,7 @@ class Known:
         return found
 
     def placed(self, entry_id: str) -> Entry:
-        family = self.family(entry_id)
+        family = self.versions(entry_id)
         place = {"sibling": family.index(entry_id), "siblings": len(family)}
         return replace(self.entries[entry_id], **place)
 
@@ -304,7 +317,7 @@ class StoreMachine(RuleBasedStateMachine):
     def show_sibling(self, which: int, step: int) -> None:
         _, known, entry_id = self.message(which)
         self.run(self.store.branches.activate_sibling(entry_id, step))
-        family = known.family(entry_id)
+        family = known.versions(entry_id)
         wanted = family[max(0, min(family.index(entry_id) + step, len(family) - 1))]
         known.head = known.below(wanted)[-1]
 

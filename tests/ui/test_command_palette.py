@@ -42,6 +42,23 @@ WORDS = {
     "quit": "Quit (the draft is kept)",
     "regen": "Regenerate reply",
     "REName": "Rename session",
+    "chat": "New session",
+    "new chat": "New session",
+    "conversation": "New session",
+    "delete chat": "Delete this session",
+    "delete conversation": "Delete this session",
+    "remove chat": "Delete this session",
+    "rename chat": "Rename session",
+    "pin chat": "Pin or unpin this session",
+    "archive chat": "Archive or restore this session",
+    "hide chat": "Archive or restore this session",
+    "hide": "Sessions",
+    "hide inspector": "Inspector",
+    "go to chat": "Go to session…",
+    "find": "Find in this conversation",
+    "sessions": "Sessions",
+    "next chat": "Next session",
+    "system prompt": "Roles and system prompts",
     "config": "Open the configuration file in $EDITOR",
 }
 
@@ -71,6 +88,7 @@ async def test_the_words_that_people_search_for_put_the_action_first(tmp_path: P
             *("Open the configuration file in $EDITOR", "Settings of the session", "Switch model")
         }
         assert not [entry.title for entry in entries if entry.title.startswith(("Page ", "Up"))]
+        assert not any(entry.title.startswith("Delete character") for entry in entries), "of fields"
         palette = CommandPalette(entries, ())
         found = [choice.label for choice in palette.matching("import")]
         assert found[0] == "Import conversations…"

@@ -13,12 +13,13 @@ from tui_chat.models.media import format_size
 from tui_chat.models.role import Character, Role
 from tui_chat.models.settings import Settings
 from tui_chat.ui.app import TuiChat
+from tui_chat.ui.areas.chat.composer import Composer
 from tui_chat.ui.areas.file_views import ImagePreview
 from tui_chat.ui.dialogs.base import Confirm
 from tui_chat.ui.dialogs.roles import RoleForm
 
 
-async def test_a_new_session_asks_for_a_role_and_enter_takes_the_last_one(tmp_path: Path):
+async def test_a_new_session_takes_the_last_role_and_another_is_chosen_for_it(tmp_path: Path):
     app = make_app(tmp_path, model="echo")
     async with app.run_test(size=(120, 35)) as pilot:
         await opened(pilot)
@@ -28,13 +29,13 @@ async def test_a_new_session_asks_for_a_role_and_enter_takes_the_last_one(tmp_pa
         assert poet is not None
         await workspace.sessions.new(poet.role_id)
         await say(pilot, "hello")
-        await pilot.press("ctrl+n")
-        await until(pilot, lambda: len(app.screen_stack) == 2)
-        await pilot.press("enter")
-        await until(pilot, lambda: workspace.state.session is None and len(app.screen_stack) == 1)
+        await pilot.press("ctrl+n", *"text")
+        await until(pilot, lambda: workspace.state.session is None)
+        await until(pilot, lambda: app.query_one(Composer).text == "text")
+        assert len(app.screen_stack) == 1, "nothing is asked"
         assert workspace.state.role is not None
         assert workspace.state.role.name == "Poet"
-        await pilot.press("ctrl+n")
+        await app.run_action("sessions.choose_role")
         await until(pilot, lambda: len(app.screen_stack) == 2)
         await pilot.press(*"assis", "enter")
         await until(

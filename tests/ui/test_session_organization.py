@@ -89,3 +89,67 @@ async def test_sessions_are_found_from_the_composer(tmp_path: Path) -> None:
         sessions = app.query_one(SessionList)
         await until(pilot, lambda: sessions.filter.has_focus)
         assert sessions.filter.value == "hell"
+
+
+async def test_sessions_are_stepped_through_and_gone_to_by_their_titles(tmp_path: Path) -> None:
+    async with make_app(tmp_path, model="echo").run_test(size=(120, 35)) as pilot:
+        app = await opened(pilot)
+        workspace = app.workspace
+        assert workspace is not None
+
+        def title() -> str:
+            return workspace.state.session.title if workspace.state.session else ""
+
+        for words in ("first", "second", "third"):
+            await pilot.press("ctrl+n")
+            await until(pilot, lambda: title() == "")
+            await say(pilot, words)
+        await pilot.press("ctrl+n")
+        await until(pilot, lambda: title() == "")
+        listed_titles = [
+            session.title for group in app.sessions.pane._groups for session in group.sessions
+        ]
+        for words in listed_titles:
+            await pilot.press("ctrl+pagedown")
+            await until(pilot, lambda words=words: title() == words)
+        await pilot.press("ctrl+pagedown", "ctrl+pageup")
+        await until(pilot, lambda: title() == listed_titles[1])
+        await pilot.press("ctrl+k")
+        await until(pilot, lambda: len(app.screen_stack) > 1)
+        await settle(pilot)
+        assert dialog_title(app) == "Go to session"
+        await pilot.press(*"first", "enter")
+        await until(pilot, lambda: title() == "first")
+        await pilot.press(*"keep this", "home", "ctrl+k")
+        await until(pilot, lambda: app.chat.pane.composer.text == "")
+        assert len(app.screen_stack) == 1, "before text the key deletes it"
+
+
+async def test_the_active_session_is_pinned_archived_and_deleted_by_commands(tmp_path: Path):
+    async with make_app(tmp_path, model="echo").run_test(size=(120, 35)) as pilot:
+        app = await opened(pilot)
+        workspace = app.workspace
+        assert workspace is not None
+        await pilot.press(*"/delete-chat", "enter")
+        await until(pilot, lambda: "no message in this session" in last_notification(app))
+        await say(pilot, "first")
+        await pilot.press("ctrl+n")
+        await until(pilot, lambda: workspace.state.session is None)
+        await say(pilot, "second")
+        await pilot.press(*"/pin-chat", "enter")
+        await until(pilot, lambda: any(each.pinned for each in workspace.state.sessions))
+        assert [each.title for each in workspace.state.sessions if each.pinned] == ["second"]
+        await pilot.press(*"/archive", "enter")
+        await until(pilot, lambda: any(each.archived for each in workspace.state.sessions))
+        await pilot.press(*"/delete-chat", "enter")
+        await until(pilot, lambda: [each.title for each in workspace.state.sessions] == ["first"])
+        assert workspace.state.session is None
+        await pilot.press(*"/undo", "enter")
+        await until(pilot, lambda: len(workspace.state.sessions) == 2)
+
+
+async def test_a_model_that_the_endpoint_does_not_list_is_named(tmp_path: Path) -> None:
+    async with make_app(tmp_path, model="echo").run_test(size=(120, 35)) as pilot:
+        app = await opened(pilot)
+        await pilot.press(*"/model gpt-99", "enter")
+        await until(pilot, lambda: "does not list “gpt-99”" in last_notification(app))

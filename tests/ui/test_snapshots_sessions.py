@@ -90,8 +90,11 @@ async def test_what_is_asked_about_sessions(album: Album, tmp_path: Path) -> Non
         (roles / f"{name}.json").write_text(role)
     async with album.of(make_app(tmp_path)) as pilot:
         await shown(pilot)
-        for key, state in (("t", "tags"), ("f", "folder"), ("e", "title"), ("n", "role")):
-            await pilot.press("home", key)
+        for key, state in (("t", "tags"), ("f", "folder"), ("e", "title"), ("", "role")):
+            if key:
+                await pilot.press("home", key)
+            else:
+                await pilot.app.run_action("sessions.choose_role")
             await until(pilot, lambda: len(pilot.app.screen_stack) > 1)
             await settle(pilot)
             await album.take(pilot, state)

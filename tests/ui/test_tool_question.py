@@ -148,6 +148,19 @@ async def test_declining_tells_the_model(tmp_path: Path, clock: Clock) -> None:
         assert declined.semantics.failed is True
 
 
+async def test_declining_and_stopping_gives_the_draft_the_focus(
+    tmp_path: Path, clock: Clock
+) -> None:
+    app = make_app(tmp_path, model="toolsmith", tools=(ECHO_CITY,), key_clock=clock)
+    async with app.run_test(size=(80, 24)) as pilot:
+        app, question = await asked(pilot)
+        await clock.pass_until(pilot, question, armed=True)
+        await pilot.press("s")
+        await until(pilot, lambda: messages(app)[-1].content == DECLINED)
+        await until(pilot, lambda: app.focused is app.query_one(Composer))
+        assert messages(app)[-1].role == "tool", "nothing more is sent"
+
+
 async def test_edited_arguments_run_and_the_model_is_told(tmp_path: Path, clock: Clock) -> None:
     app = make_app(tmp_path, model="toolsmith", tools=(ECHO_CITY,), key_clock=clock)
     async with app.run_test(size=(120, 35)) as pilot:

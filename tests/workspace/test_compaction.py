@@ -159,7 +159,7 @@ async def test_what_it_cannot_do_is_said(make_workspace):
     assert "no message" in str(heard.of(Failed)[-1].error)
     await talk(workspace, heard, "one")
     assert await workspace.compaction.plan() is None
-    assert "nothing to compact" in str(heard.of(Failed)[-1].error)
+    assert "Too short to compact" in str(heard.of(Failed)[-1].error)
     await talk(workspace, heard, *WORDS)
     plan = await workspace.compaction.plan()
     await workspace.branches.delete(workspace.state.entries[-2].message.id)

@@ -72,14 +72,14 @@ async def test_a_title_given_meanwhile_wins(make_workspace):
     assert (await workspace.store.sessions.get(session_id)).title == "Mine"
 
 
-async def test_nothing_is_asked_without_a_model(make_workspace):
+async def test_nothing_is_asked_without_a_model_unless_the_user_asks(make_workspace):
     workspace, heard = await make_workspace()
     assert await workspace.replies.submit("Hello")
     await settled(workspace, heard)
     assert not workspace.titles._tasks
     assert workspace.state.session.title == "Hello"
-    assert await workspace.titles.suggest() == ""
-    assert "title_model" in heard.of(Failed)[-1].error.advice
+    assert await workspace.titles.suggest() == "User: Hello", "by the session's own model"
+    assert [kind for kind, *_ in await titles(workspace)] == ["title"]
 
 
 async def test_a_failure_is_silent_and_not_repeated(make_workspace):

@@ -14,6 +14,7 @@ from tui_chat.models.tool import Tool
 from tui_chat.offline import HttpRequest
 from tui_chat.store.messages import MessageStore
 from tui_chat.workspace.events import BranchChanged, Failed
+from tui_chat.workspace.tools import DECLINED
 
 SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
 BY_HAND = Tool(ToolDefinition("ask_me", "A person answers.", SCHEMA))
@@ -227,3 +228,25 @@ async def test_nothing_is_sent_while_a_call_is_pending(make_workspace, tmp_path)
     assert not await workspace.replies.regenerate(workspace.state.entries[-1].message.id)
     assert "waiting for an answer" in str(heard.of(Failed)[-1].error)
     assert received == []
+
+
+async def test_declining_all_calls_leaves_the_next_word_to_the_user(make_workspace):
+    received: list[HttpRequest] = []
+    workspace, heard = await make_workspace(
+        "loopback", "toolsmith", tools=(BY_HAND, ECHO), on_request=received.append
+    )
+    assert await workspace.replies.submit("Use the tools.")
+    await settled(workspace, heard)
+    calls = workspace.state.pending_calls
+    assert calls
+    assert await workspace.tools.decline_and_stop(calls[0].entry_id)
+    assert workspace.state.pending_calls == ()
+    answers = [e.message for e in workspace.state.entries if e.message.role == "tool"]
+    assert [answer.content for answer in answers] == [DECLINED] * len(calls)
+    assert workspace.state.entries[-1].message is answers[-1]
+    assert len(received) == 1, "nothing was sent"
+    assert not await workspace.tools.decline_and_stop(calls[0].entry_id)
+    assert "answered already" in str(heard.of(Failed)[-1].error)
+    assert await workspace.replies.submit("Do without.")
+    await settled(workspace, heard)
+    assert DECLINED.encode() in received[-1].body

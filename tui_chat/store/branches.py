@@ -42,9 +42,19 @@ _BRANCH = f"""
     SELECT {ENTRY}, m.seq FROM up JOIN messages AS m ON m.seq = up.seq
 """
 
+# True for a reply of which nothing arrived, and that nothing follows: it is no version, since the
+# next attempt replaces it.
+_FAILED_ATTEMPT = """(
+    m.status = 'failed' AND m.content = '' AND m.parts = '' AND m.tool_calls = ''
+    AND m.semantics = '' AND NOT EXISTS (
+        SELECT 1 FROM messages AS below
+        WHERE below.session_id = m.session_id AND below.parent_id = m.message_id
+    )
+)"""
+
 # Messages with siblings: the only ones whose place among them has to be counted.
 _FORKS = f"""
-    SELECT m.parent_id, m.message_id
+    SELECT m.parent_id, m.message_id, {_FAILED_ATTEMPT}
     FROM (
         SELECT parent_id FROM messages WHERE session_id = ?1
         GROUP BY parent_id HAVING count(*) > 1
@@ -186,7 +196,7 @@ class BranchStore:
         newest leaf below it; the first or last sibling if `step` leads beyond it.
         """
         session_id, parent_id = await locate(tx, message_id)
-        siblings = await sibling_ids(tx, session_id, parent_id)
+        siblings = await version_ids(tx, session_id, parent_id, message_id)
         if message_id not in siblings:
             raise StoreError("This message was deleted.")
         index = siblings.index(message_id) + step
@@ -247,14 +257,19 @@ async def read_all_branches(tx: Transaction, session_id: str) -> tuple[Entry, ..
 
 async def _placed(tx: Transaction, session_id: str, rows: list[Row]) -> list[PlacedRow]:
     """Add the places among siblings, and what has arrived of streaming replies."""
-    families: defaultdict[str | None, list[str]] = defaultdict(list)
-    for parent_id, message_id in await tx.rows(_FORKS, session_id):
-        families[parent_id].append(message_id)
-    places = {
-        message_id: (number, len(family))
-        for family in families.values()
-        for number, message_id in enumerate(family)
-    }
+    versions: defaultdict[str | None, list[str]] = defaultdict(list)
+    places: dict[str, tuple[int, int]] = {}
+    attempts: list[tuple[str | None, str, int]] = []
+    for parent_id, message_id, is_attempt in await tx.rows(_FORKS, session_id):
+        family = versions[parent_id]
+        if is_attempt:
+            attempts.append((parent_id, message_id, len(family)))
+        else:
+            family.append(message_id)
+    for family in versions.values():
+        places |= {id: (number, len(family)) for number, id in enumerate(family)}
+    for parent_id, message_id, number in attempts:
+        places[message_id] = (number, len(versions[parent_id]) + 1)
     return [
         (
             await _with_streamed_fields(tx, row) if row[_STATUS] == "streaming" else row,
@@ -309,6 +324,20 @@ async def sibling_ids(tx: Transaction, session_id: str, parent_id: str | None) -
         *(session_id, parent_id),
     )
     return [message_id for (message_id,) in rows]
+
+
+async def version_ids(
+    tx: Transaction, session_id: str, parent_id: str | None, message_id: str
+) -> list[str]:
+    """Return the versions that a message is one of, oldest first: its siblings without failed
+    attempts, and itself.
+    """
+    rows = await tx.rows(
+        f"SELECT m.message_id FROM messages AS m WHERE m.session_id = ? AND m.parent_id IS ? "
+        f"AND {_VISIBLE} AND (m.message_id = ? OR NOT {_FAILED_ATTEMPT}) ORDER BY m.seq",
+        *(session_id, parent_id, message_id),
+    )
+    return [version_id for (version_id,) in rows]
 
 
 async def check_parent(tx: Transaction, session_id: str, parent_id: str | None) -> None:

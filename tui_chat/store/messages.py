@@ -19,6 +19,7 @@ from tui_chat.store.branches import (
     newest_below,
     read_visible,
     sibling_ids,
+    version_ids,
 )
 from tui_chat.store.database import Database, Transaction, writes
 from tui_chat.store.rows import cost_text, entry_of, json_text, json_texts, loss_text, usage_values
@@ -217,7 +218,7 @@ async def insert_message(tx: Transaction, entry: Entry, placement: InsertPositio
 
 async def with_siblings_counted(tx: Transaction, entry: Entry, session_id: str) -> Entry:
     """Return an entry with its place among its siblings; as it is if it was deleted meanwhile."""
-    ids = await sibling_ids(tx, session_id, entry.parent_id)
+    ids = await version_ids(tx, session_id, entry.parent_id, entry.message.id)
     if entry.message.id not in ids:
         return entry
     return replace(entry, sibling=ids.index(entry.message.id), siblings=len(ids))

@@ -74,6 +74,11 @@ def plugin_action(name: str) -> str:
 RENAMED_IDS = {"again": "regenerate"}
 """Former ids that the config's `[keys]` may still have, and what they are called now."""
 
+YIELDING = frozenset(("next-session", "previous-session", "go-to-session"))
+"""Actions that give up a default key without an error where the config's `[keys]` has another use
+for it: they came after configurations that use it.
+"""
+
 UNDO_KEYS = "ctrl+underscore,ctrl+slash,alt+z,super+z"
 """Undo an edit of a text. Ctrl+Z does not: in a terminal it suspends the program."""
 
@@ -89,15 +94,54 @@ _KEEPING_FOCUS = frozenset(
 _ALIASES: dict[str, tuple[str, ...]] = {
     "help": ("keys", "shortcuts", "keybindings", "hotkeys", "manual", "documentation", "?"),
     "palette": ("palette",),
-    "sessions": ("sidebar", "session list", "chats", "history", "show sidebar", "hide sidebar"),
+    "sessions": (
+        *("sidebar", "session list", "chats", "conversations", "history", "show sidebar", "hide"),
+        *("hide sidebar", "hide sessions", "hide list"),
+    ),
     "preset": (
         "prompt",
         "edit preset",
         "messages of the preset",
         *("prompt manager", "main prompt", "jailbreak", "post-history", "prompt order"),
     ),
-    "inspector": ("payload", "request", "body", "debug"),
-    "new": ("new chat", "clear", "reset", "begin"),
+    "inspector": ("payload", "request", "body", "debug", "hide", "hide inspector"),
+    "new": (
+        "new chat",
+        "new conversation",
+        "chat",
+        "conversation",
+        "clear",
+        "reset",
+        "begin",
+        "start",
+    ),
+    "go-to-session": (
+        *(
+            "go to chat",
+            "go to conversation",
+            "jump",
+            "switch chat",
+            "open chat",
+            "chat",
+            "conversation",
+        ),
+        *("switch session", "open session", "quick open", "recent chats"),
+    ),
+    "next-session": ("next chat", "next conversation"),
+    "previous-session": ("previous chat", "previous conversation"),
+    "delete-session": (
+        *(
+            "delete chat",
+            "delete conversation",
+            "remove chat",
+            "remove conversation",
+            "chat",
+            "conversation",
+        ),
+        *("remove session", "trash"),
+    ),
+    "pin-session": ("pin chat", "pin conversation", "unpin chat", "favorite", "star", "chat"),
+    "archive-session": ("archive chat", "archive conversation", "hide chat", "hide session"),
     "model": (
         "model",
         "change model",
@@ -125,8 +169,8 @@ _ALIASES: dict[str, tuple[str, ...]] = {
         *("stop sequences", "seed", "verbosity", "json mode", "structured output", "web search"),
         *("context limit", "author's note", "options", "preferences", "configure"),
     ),
-    "search": ("find", "grep", "history"),
-    "find": ("find session", "narrow the list", "search sessions"),
+    "search": ("find everywhere", "grep", "history", "search chats"),
+    "find": ("find session", "find chat", "narrow the list", "search sessions"),
     "light": ("dark", "light", "dark mode"),
     "theme": ("colors", "colours", "contrast", "appearance", "dark theme", "light theme"),
     "regenerate": ("retry", "redo", "swipe", "ask again", "another answer"),
@@ -134,7 +178,7 @@ _ALIASES: dict[str, tuple[str, ...]] = {
     "first": ("top", "beginning", "scroll up"),
     "latest": ("bottom", "end", "scroll down", "newest"),
     "back": ("stop", "cancel", "abort", "interrupt", "pause"),
-    "rename": ("title", "name", "rename"),
+    "rename": ("title", "name", "rename", "rename chat", "rename conversation", "chat"),
     "suggest-title": ("generate title", "auto title", "name"),
     "preset-files": ("sillytavern", "import preset", "export preset", "chat completion preset"),
     "preset-add": (
@@ -142,7 +186,7 @@ _ALIASES: dict[str, tuple[str, ...]] = {
         *("add author's note", "add lore entry", "add preset message"),
     ),
     "use-preset": ("preset", "switch prompt", "chat completion preset"),
-    "role": ("role", "assistant", "character", "bot"),
+    "role": ("role", "assistant", "character", "bot", "new chat with role"),
     "roles": ("new role", "system prompt", "character"),
     "profile": ("persona", "user", "user name", "nickname", "who am i", "profile"),
     "lorebooks": ("world info", "lorebook", "worlds", "wi", "new lorebook", "edit lore entry"),
@@ -214,6 +258,9 @@ ACTIONS = (
         "reset-layout", "", "panes.reset_layout", "Reset layout", "Reset the layout of the panes"
     ),
     Action("new", "ctrl+n", "sessions.new", "New", "New session", True),
+    Action("next-session", "ctrl+pagedown", "sessions.step(1)", "Next", "Next session"),
+    Action("previous-session", "ctrl+pageup", "sessions.step(-1)", "Previous", "Previous session"),
+    Action("go-to-session", "ctrl+k", "sessions.go_to", "Go to", "Go to session…"),
     Action(
         "temporary",
         "f6",
@@ -235,7 +282,7 @@ ACTIONS = (
         "",
         "sessions.set_default_model(False)",
         "No default model",
-        "Unset the default model (new sessions use the last used)",
+        "New sessions use the model used last",
     ),
     Action("settings", "f5", "sessions.edit_settings", "Settings", "Settings of the session"),
     Action(
@@ -265,6 +312,21 @@ ACTIONS = (
     Action("back", "escape", "chat.back", "Back", "Stop the reply, or close a pane"),
     Action("rename", "", "sessions.rename", "Rename", "Rename session"),
     Action("suggest-title", "", "sessions.suggest_title", "Suggest title", "Suggest title"),
+    Action("delete-session", "", "sessions.delete_active", "Delete", "Delete this session"),
+    Action(
+        "pin-session",
+        "",
+        "sessions.mark_active('pinned')",
+        "Pin",
+        "Pin or unpin this session",
+    ),
+    Action(
+        "archive-session",
+        "",
+        "sessions.mark_active('archived')",
+        "Archive",
+        "Archive or restore this session",
+    ),
     Action("use-preset", "", "presets.choose_preset", "Use preset", "Choose preset"),
     Action(
         "preset-files", "", "presets.files", "Preset files", "Preset files: new, copy, rename …"
@@ -273,7 +335,7 @@ ACTIONS = (
         "preset-add", "", "presets.add", "Add to preset", "Add to the preset: reminder, example …"
     ),
     Action("role", "", "sessions.choose_role", "Role", "Choose role"),
-    Action("roles", "", "sessions.edit_roles", "Roles", "Edit roles"),
+    Action("roles", "", "sessions.edit_roles", "Roles", "Roles and system prompts"),
     Action("profile", "", "presets.choose_profile", "Profile", "Choose profile"),
     Action("lorebooks", "", "presets.choose_lorebooks", "Lorebooks", "Choose lorebooks"),
     Action("snippet", "", "composer.insert_snippet", "Snippet", "Insert snippet…"),

@@ -38,7 +38,9 @@ PANE_ALIASES: dict[str, tuple[str, ...]] = {
     "Send": ("submit", "ask"),
     "Stop the reply": ("stop", "cancel", "abort", "interrupt", "pause"),
     "New line": ("newline", "multiline", "several lines"),
-    "Find": ("search in conversation", "find in chat", "find in conversation", "grep"),
+    "Find in this conversation": (
+        *("search in conversation", "find in chat", "find in conversation", "find here", "grep"),
+    ),
     "Save a picture or file of this message; again, the next": (
         "attachment",
         "download",
@@ -58,7 +60,7 @@ PANE_ALIASES: dict[str, tuple[str, ...]] = {
         *("edit message", "edit last message", "edit and resend", "resend", "change", "rewrite"),
     ),
     "Fork session from here": ("fork", "branch off", "duplicate", "clone"),
-    "Delete this message and what follows": ("delete message", "remove", "rewind"),
+    "Delete from here (this message and all below)": ("delete message", "remove", "rewind"),
     "Pin message (always included)": ("keep", "always send", "sticky", "favorite", "star"),
     "Payload": ("raw", "json", "body"),
     "Show the request that made the reply": ("payload", "debug", "what was sent"),
@@ -66,7 +68,7 @@ PANE_ALIASES: dict[str, tuple[str, ...]] = {
     "Enter a tool call's result by hand": ("tools", "tool result", "function call"),
     "Tag": ("label",),
     "Put into a folder": ("move", "group"),
-    "Archive, or restore": ("hide", "done"),
+    "Archive, or restore": ("done",),
     "Budget": ("tokens", "context size"),
     "Diff": ("compare requests", "what changed"),
     "Copy body": ("copy request", "json", "curl"),
@@ -79,14 +81,16 @@ PANE_ALIASES: dict[str, tuple[str, ...]] = {
 def match_score(entry: PaletteEntry, query: str) -> float:
     """Return how well an entry matches what is typed; 0 if it does not.
 
-    Whole names go before beginnings, beginnings before words, words before misspelled ones;
-    titles before aliases, and the app's actions before those of a pane.
+    A whole title of the app goes before other whole names, these before beginnings, beginnings
+    before words, words before misspelled ones; titles before aliases, and the app's actions before
+    those of a pane.
     """
     query = " ".join(query.casefold().split())
     title = entry.title.casefold().removesuffix("…")
     aliases = entry.aliases
     steps = (
         (not query, 1),
+        (query == title and not entry.area, 120),
         (query == title or query in aliases, 100),
         (title.startswith(query), 80),
         (_begins_word(title, query), 70),

@@ -10,7 +10,7 @@ from textual.app import App
 
 from tui_chat import extensions
 from tui_chat.errors import InputError
-from tui_chat.ui.actions import ACTIONS, RENAMED_IDS
+from tui_chat.ui.actions import ACTIONS, RENAMED_IDS, YIELDING
 from tui_chat.ui.key_names import INDISTINGUISHABLE, RESERVED, first_keys, key_name, parse_key
 from tui_chat.ui.themes import theme_error
 
@@ -37,6 +37,12 @@ class KeyBindings:
         """Configured keys by action id, in Textual's notation; empty if an action has none."""
         for written_id, written_keys in configured:
             self._configure(RENAMED_IDS.get(written_id, written_id), written_keys)
+        configured_keys = {key for keys in self._keymap.values() for key in _split(keys)}
+        for action in ACTIONS:
+            if action.id in YIELDING and action.id not in self._keymap:
+                left = [key for key in _split(action.keys) if key not in configured_keys]
+                if left != _split(action.keys):
+                    self._keymap[action.id] = ",".join(left)
         self.by_action = {action.id: self._keymap.get(action.id, action.keys) for action in ACTIONS}
         """Keys by action id, in Textual's notation and separated by commas."""
         self.labels = first_keys(self.by_action)

@@ -66,10 +66,13 @@ def key_names(keys: str) -> str:
 def keys_of(pane: Widget) -> Iterator[PaneKey]:
     """Yield the keys of a pane and its descendants, as their classes declare them.
 
-    If a class gives some bindings a tooltip, only those are yielded.
+    If a class gives some bindings a tooltip, only those are yielded; Textual's own classes, such as
+    fields for text, have none of their own here.
     """
     seen: set[str] = set()
     for node in (pane, *pane.walk_children(Widget)):
+        if type(node).__module__.startswith("textual."):
+            continue
         for binding in _documented(type(node).__dict__.get("BINDINGS", ())):
             title = binding.tooltip or binding.description
             if title and title not in seen and binding.action != "":

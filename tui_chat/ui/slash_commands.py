@@ -68,10 +68,13 @@ COMMANDS = (
         run="sessions.set_parameter",
         aliases=("settings",),
     ),
-    _of("new", aliases=("clear",)),
+    _of("new", aliases=("clear", "new-chat")),
+    _of("go-to-session", "TITLE", name="go", aliases=("chats", "conversations", "jump")),
+    _of("next-session", name="next", aliases=("next-chat",)),
+    _of("previous-session", name="previous", aliases=("previous-chat",)),
     _of("temporary", aliases=("incognito", "private")),
     _of("keep-temporary", name="keep"),
-    _of("rename", "TITLE", aliases=("title",)),
+    _of("rename", "TITLE", aliases=("title", "rename-chat")),
     _of("suggest-title", aliases=("auto-title",), kind="title"),
     _of("attach", "PATH"),
     _of("detach", "FILE"),
@@ -113,6 +116,9 @@ COMMANDS = (
         run="conversation.act_on_message('conversation.delete')",
         aliases=("rewind",),
     ),
+    _of("delete-session", aliases=("delete-chat", "delete-conversation")),
+    _of("pin-session", aliases=("pin-chat",)),
+    _of("archive-session", name="archive", aliases=("archive-chat", "hide-chat")),
     _of("snippet", "NAME"),
     _of("compact", aliases=("summarize", "summary"), kind="summary"),
     Command("stop", "Stop the reply", run="chat.back"),
@@ -206,7 +212,7 @@ def complete_command(typed: str) -> list[Command]:
     exact = BY_NAME.get(typed)
     first = [command for command in COMMANDS if command.name.startswith(typed)]
     second = [each for each in COMMANDS if any(name.startswith(typed) for name in each.aliases)]
-    rest = [command for command in COMMANDS if typed in command.name]
+    rest = [each for each in COMMANDS if any(typed in name for name in (each.name, *each.aliases))]
     suggestions = dict.fromkeys((*((exact,) if exact else ()), *first, *second, *rest))
     return list(suggestions)
 

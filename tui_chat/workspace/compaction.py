@@ -141,10 +141,13 @@ class Compaction:
             composed = self._request(sent[:cut])
         is_new = [m for m in sent[:cut] if summary_of(m) is None]
         if len(is_new) < 2:
-            advice = "The newest messages are never summarized."
+            kept = len(sent) - cut
+            sentence = f"Too short to compact: the last {kept:,} messages always stay."
+            advice = ""
             if target > 1 and target != cut:
                 advice = f"The oldest messages are too long for {composed.model}."
-            raise InputError("There is nothing to compact yet.", advice=advice)
+                sentence = "Nothing can be compacted."
+            raise InputError(sentence, advice=advice)
         if composed.errors:
             raise InputError(composed.errors[0].sentence)
         end = [message.id for message in history].index(sent[cut].id)

@@ -1,10 +1,12 @@
-"""Titles that a model writes, where `title_model` in config.toml names one.
+"""Titles that a model writes.
 
-1. A session is titled by its first words at once. After its first complete reply the model is
-   asked once, in the background, with the beginning of both messages.
+1. A session is titled by its first words at once. After its first complete reply the model that
+   `title_model` in config.toml names is asked once, in the background, with the beginning of both
+   messages.
 2. A title that differs from the first words was given by the user, or came with an import, and is
    never replaced.
-3. A failure is silent, and nothing is asked again; `suggest` asks on demand.
+3. A failure is silent, and nothing is asked again; `suggest` asks on demand, without a
+   `title_model` the session's own model.
 """
 
 from __future__ import annotations
@@ -118,9 +120,6 @@ class Titles:
     def request(self) -> Composed:
         """Return the request for a title of the active session. Raises InputError."""
         state = self.core.state
-        if not state.config.title_model:
-            advice = 'Name one in config.toml: title_model = "ENDPOINT/MODEL".'
-            raise InputError("No model is named that writes titles.", advice=advice)
         question = next((e.message for e in state.entries if e.message.role == "user"), None)
         if state.session is None or question is None:
             raise InputError("There is no message in this session yet.")
@@ -128,9 +127,12 @@ class Titles:
         return self._request(question, next(replies, Message("assistant")))
 
     def _request(self, question: Message, reply: Message) -> Composed:
-        config = self.core.state.config
-        name, _, model = config.title_model.partition("/")
-        return title_request(config.endpoint_named(name), model, question.content, reply.content)
+        state = self.core.state
+        endpoint, model = state.endpoint, state.effective_model
+        if state.config.title_model:
+            name, _, model = state.config.title_model.partition("/")
+            endpoint = state.config.endpoint_named(name)
+        return title_request(endpoint, model, question.content, reply.content)
 
 
 def _question(path: tuple[Entry, ...]) -> Message | None:

@@ -1,7 +1,7 @@
 """Tool calls, which are answered by hand or by a command.
 
 1. A reply that ended with calls waits at the end of its branch. Each call is answered once; with
-   the last answer the conversation goes on by itself.
+   the last answer the conversation goes on by itself, unless the user declined to go on.
 2. A command runs if the user consents to the call, or has consented to all calls of its tool in
    the session, which lasts until the program ends; or if its tool says `consent = "always"`.
 3. Opening a session runs nothing and continues nothing.
@@ -79,6 +79,24 @@ class Tools:
     async def decline(self, entry_id: str, call_id: str) -> bool:
         """Tell the model that the user declined a call; see `answer`."""
         return await self.answer(entry_id, call_id, DECLINED, failed=True)
+
+    @reported(False)
+    async def decline_and_stop(self, entry_id: str) -> bool:
+        """Decline all pending calls of the last reply, cancelling their commands, and do not go on:
+        the model reads that they were declined with the user's next message. Return False if there
+        are none, which is reported.
+        """
+        await self._active.branch_loaded()
+        state = self.core.state
+        reply, calls = unanswered_calls(state.entries)
+        if reply is None or reply.message.id != entry_id or not calls:
+            raise InputError("These calls were answered already.")
+        for call in calls:
+            if (running := self._runs.get((entry_id, call.id))) is not None:
+                running.cancel()
+            self._unstored.pop((entry_id, call.id), None)
+        declined = [_answer(call, DECLINED, failed=True) for call in calls]
+        return await self._store(state.session_id, declined, goes_on=False)
 
     @reported(False)
     async def run(
@@ -202,8 +220,12 @@ class Tools:
     def _publish_runs(self) -> None:
         self.core.update(BranchChanged(), running_calls=frozenset(self._runs))
 
-    async def _store(self, session_id: str, answers: Sequence[Message]) -> bool:
-        """Store answers at the end of the branch, and continue once all calls are answered."""
+    async def _store(
+        self, session_id: str, answers: Sequence[Message], *, goes_on: bool = True
+    ) -> bool:
+        """Store answers at the end of the branch, and continue once all calls are answered, unless
+        the conversation does not go on.
+        """
         core, store = self.core, self.core.store_of(session_id)
         state = core.state
         is_active = state.is_active(session_id)
@@ -226,7 +248,7 @@ class Tools:
             return True  # the conversation goes on when the user is there to see it
         await self._active.reload_branch()
         _, left = unanswered_calls(core.state.entries)
-        if left or not answers:
+        if left or not answers or not goes_on:
             return True
         return await self._replies.reply_to(entries[-1].message.id)
 

@@ -105,7 +105,13 @@ async def test_nothing_that_changes_a_session_is_offered(viewer: TuiChat):
         await laid(viewer, pilot)
         offered = {entry.id for entry in viewer.action_index.palette_entries()}
         assert "Search all conversations" in " ".join(offered)
-        for words in ("Switch model", "Choose preset", "Choose profile", "Edit roles", "Import"):
+        for words in (
+            "Switch model",
+            "Choose preset",
+            "Choose profile",
+            "Roles and system",
+            "Import",
+        ):
             assert not [title for title in offered if words in title], words
         assert not [title for title in offered if title.startswith("Conversation: Regenerate")]
         for origin in (OriginKind.SETTING, OriginKind.SYSTEM, OriginKind.PROFILE):

@@ -82,7 +82,7 @@ class BranchScreen(Dialog[str | None]):
                 )
             )
             with Horizontal(id="sides"):
-                for name, title in (("left", _SHOWN), ("marked", "The branch marked above")):
+                for name, title in (("left", _SHOWN), ("marked", "Selected branch")):
                     with VerticalScroll(id=name, classes="side") as side:
                         side.can_focus = False
                         side.border_title = title
@@ -155,9 +155,8 @@ def _line(line: BranchLine, is_shown: bool) -> Text:
     words = sanitize(line.first.words)
     short = words if len(words) <= WORDS else f"{words[:WORDS]}…"
     text.append(f"{_WHO[line.first.message_role]}: {short or '(no text)'}")
-    text.append(
-        f"  {count:,} message{'s' * (count != 1)}, from message {line.number:,}", style="dim"
-    )
+    length = f"{count:,} message{'s' * (count != 1)}"
+    text.append(f"  starts at message {line.number:,} · {length}", style="dim")
     if line.leaf.status not in ("complete", "streaming"):
         text.append(f", {line.leaf.status}", style="dim")
     return text

@@ -158,8 +158,8 @@ FIELDS: tuple[SettingField, ...] = (
     ),
     NoteField(
         "note_depth",
-        "  its depth",
-        f"how many messages follow it; {NOTE_DEPTH} if empty",
+        "  messages after it",
+        f"how many messages follow it (its depth); {NOTE_DEPTH} if empty",
         usual=str(NOTE_DEPTH),
     ),
     NoteField(

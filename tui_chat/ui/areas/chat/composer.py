@@ -251,6 +251,12 @@ class Composer(SafeTextArea, inherit_bindings=False):
         if text.strip() or self.has_attachments:
             self.post_message(self.Submitted(text))
 
+    async def action_delete_to_end_of_line_or_delete_line(self) -> None:
+        """Delete up to the end of the line; at the end of the text, leave the key to the app."""
+        if self.selection.is_empty and self.cursor_location == self.document.end:
+            raise SkipAction
+        await super().action_delete_to_end_of_line_or_delete_line()
+
     def action_new_line(self) -> None:
         self._replace_via_keyboard("\n", *self.selection)
 

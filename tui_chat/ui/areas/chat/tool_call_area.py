@@ -88,6 +88,12 @@ class ToolCallArea(Area):
         if call := self._pending:
             await self.workspace.tools.decline(call.entry_id, call.call.id)
 
+    @work(group="tool")
+    async def action_decline_and_stop(self) -> None:
+        """Decline all calls of the reply, and leave the next word to the user."""
+        if call := self._pending:
+            await self.workspace.tools.decline_and_stop(call.entry_id)
+
     @work(group="dialog", exclusive=True)
     async def action_edit_arguments(self) -> None:
         """Run the command with other arguments."""

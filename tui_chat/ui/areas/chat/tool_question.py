@@ -66,6 +66,7 @@ OPTIONS: dict[str, Option] = {
     "run": Option("y", "Run once", True),
     "always": Option("a", "Always in this session", True),
     "decline": Option("n", "Decline", False),
+    "decline_and_stop": Option("s", "Decline and stop", False),
     "edit_arguments": Option("e", "Edit arguments", True),
     "answer": Option("h", "Enter result by hand", False),
 }

@@ -20,13 +20,15 @@ TRANSCRIPT_KEYS = (
     _key("r", "conversation.retry", "Regenerate this reply", "Regenerate"),
     _key("e", "conversation.edit", "Edit this message, as another version", "Edit"),
     _key("f", "conversation.fork", "Fork session from here", "Fork"),
-    _key("d,delete", "conversation.delete", "Delete this message and what follows", "Delete"),
+    _key(
+        "d,delete", "conversation.delete", "Delete from here (this message and all below)", "Delete"
+    ),
     _key("C", "conversation.continue", "Continue this reply", "Continue"),
     _key("b", "conversation.branches", "Compare the branches", "Branches"),
     _key("left", "conversation.sibling(-1)", "Previous version"),
     _key("right", "conversation.sibling(1)", "Next version"),
     _key("enter", "unfold", "Unfold reasoning, calls, long text"),
-    _key("slash", "conversation.find", "Find"),
+    _key("slash", "conversation.find", "Find in this conversation"),
     _key("up", "move(-1)", "Up"),
     _key("down", "move(1)", "Down"),
     _key("pageup", "page(-1)", "Page up"),

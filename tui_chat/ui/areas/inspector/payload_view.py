@@ -59,7 +59,7 @@ class PayloadView(LineView):
         Binding("J", "item(1)", "Message below", show=False),
         Binding("space,z", "fold", "Fold", show=False),
         Binding("Z", "fold_all", "Fold all messages", show=False),
-        Binding("slash", "find", "Find", show=False),
+        Binding("slash", "find", "Find in the request", show=False),
         Binding("n", "hit(1)", "Next hit or place", show=False),
         Binding("N", "hit(-1)", "Previous hit or place", show=False),
         Binding("f", "follow", "To the draft"),

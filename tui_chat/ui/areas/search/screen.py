@@ -138,7 +138,7 @@ class SearchScreen(ModalScreen[Hit | None]):
 
     def compose(self) -> ComposeResult:
         with Vertical() as box:
-            box.border_title = "Search everything"
+            box.border_title = "Search all conversations"
             yield self._input
             yield self._state
             with Horizontal(classes="search--found"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import partial
+from heapq import nlargest
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Literal
 
@@ -16,6 +17,7 @@ from tui_chat.models.sanitize import one_line
 from tui_chat.models.setting_types import SETTINGS, split_setting
 from tui_chat.models.text import Origin, OriginKind
 from tui_chat.paths import typed_path
+from tui_chat.ui.ago import ago
 from tui_chat.ui.areas.area import Area, AreaContext
 from tui_chat.ui.areas.sessions.session_list import SessionList
 from tui_chat.ui.questions import ask, ask_line, ask_path
@@ -23,7 +25,7 @@ from tui_chat.ui.questions import ask, ask_line, ask_path
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from tui_chat.models.session import SessionSummary
+    from tui_chat.models.session import Session, SessionSummary
     from tui_chat.workspace.chat_participants import ParticipantKind
     from tui_chat.workspace.events import WorkspaceEvent
     from tui_chat.workspace.import_report import Report
@@ -31,6 +33,8 @@ if TYPE_CHECKING:
 
 _NEW_FOLDER = "+"
 """Id of the choice of a new folder; in front of a name that was typed (`choices.TYPED`)."""
+MAX_JUMPS = 1_000
+"""Sessions that the list to go to one has at most, the newest."""
 NO_TITLE_YET = "A session has a title once it has a message."
 NO_MESSAGE_YET = "There is no message in this session yet."
 
@@ -102,21 +106,38 @@ class SessionsArea(Area):
         await self.host.switch_session(lambda workspace: workspace.sessions.open(session_id))
         self.host.panes.show_conversation()
 
+    @work(group="open", exclusive=True, description="open")
+    async def action_step(self, step: int) -> None:
+        """Open the session `step` places below the active one in the list."""
+        workspace = await self.host.opened_workspace()
+        if session_id := self.pane.beside(workspace.state.session_id, step):
+            await self.host.switch_session(lambda opened: opened.sessions.open(session_id))
+            self.host.panes.show_conversation()
+
+    @work(group="dialog", exclusive=True)
+    async def action_go_to(self, title: str = "") -> None:
+        """Open a session that is chosen by its title."""
+        workspace = await self.host.opened_workspace()
+        state, now = workspace.state, self.context.now()
+        newest = nlargest(MAX_JUMPS, state.sessions, key=lambda session: session.updated)
+        exact = [each for each in newest if each.title.casefold() == title.casefold()]
+        if title and len(exact) == 1:
+            self.action_open(exact[0].session_id)
+            return
+        choices = [
+            (session.session_id, session.title, f"{ago(session.updated, now)} · {session.model}")
+            for session in newest
+        ]
+        if not choices:
+            self.show_error(InputError("There are no sessions yet."))
+        elif session_id := await ask(self.tui, "Go to session", choices, state.session_id):
+            self.action_open(session_id)
+
     @work(group="dialog", exclusive=True)
     async def action_new(self) -> None:
-        """Create a session; ask for its role if there are several."""
-        await self._ask_and_create(is_temporary=False)
-
-    async def _ask_and_create(self, *, is_temporary: bool) -> None:
-        from tui_chat.ui.dialogs.roles import ask_role
-
-        workspace = await self.host.opened_workspace()
-        role_id: str | None = None
-        if sum(role.status == "enabled" for role in workspace.state.roles) > 1:
-            role_id = await ask_role(self.tui, workspace, "New session: choose role")
-            if role_id is None:
-                return
-        await self._create(role_id, is_temporary=is_temporary)
+        """Create a session with the role that was used last."""
+        await self.host.opened_workspace()
+        await self._create(None)
 
     async def _create(self, role_id: str | None, *, is_temporary: bool = False) -> None:
         """Create a session; None for the role that was used last, empty for none."""
@@ -130,8 +151,9 @@ class SessionsArea(Area):
 
     @work(group="dialog", exclusive=True)
     async def action_new_temporary(self) -> None:
-        """Create a session of which nothing is stored; ask for its role if there are several."""
-        await self._ask_and_create(is_temporary=True)
+        """Create a session of which nothing is stored, with the role that was used last."""
+        await self.host.opened_workspace()
+        await self._create(None, is_temporary=True)
 
     @work(group="organize")
     async def action_keep_temporary(self) -> None:
@@ -217,9 +239,17 @@ class SessionsArea(Area):
             return
         workspace.live_request.show_in(None)
         self._set_model(workspace, *chosen)
+        self._warn_of_model(workspace, *chosen)
         endpoint = workspace.state.config.endpoint_named(chosen[0])
         if not name and lacks_key(endpoint, self.context.environ):
             await self.tui.run_action(f"configuration.enter_key({endpoint.name!r})")
+
+    def _warn_of_model(self, workspace: Workspace, endpoint_name: str, model: str) -> None:
+        """Say if the endpoint's list does not have a model."""
+        endpoint = workspace.state.config.endpoint_named(endpoint_name)
+        if model and endpoint.models and model not in endpoint.models:
+            sentence = f"{one_line(endpoint_name)} does not list “{one_line(model, 60)}”: "
+            self.notify(f"{sentence}it is requested all the same.", markup=False)
 
     @work(group="settings")
     async def _set_model(self, workspace: Workspace, endpoint: str, model: str) -> None:
@@ -304,6 +334,41 @@ class SessionsArea(Area):
             await self.host.switch_session(
                 lambda workspace: workspace.organization.delete(session_ids), leaves=False
             )
+
+    async def _active_session(self) -> Session | None:
+        """Return the active session; None, with the reason shown, if it is not stored."""
+        state = (await self.host.opened_workspace()).state
+        if state.session is None:
+            self.show_error(InputError(NO_MESSAGE_YET))
+        elif state.is_temporary:
+            self.show_error(InputError("Nothing of a temporary session is stored."))
+        else:
+            return state.session
+        return None
+
+    @work(group="organize")
+    async def action_delete_active(self) -> None:
+        """Delete the active session; this can be undone."""
+        if (session := await self._active_session()) is not None:
+            session_ids = (session.session_id,)
+            await self.host.switch_session(
+                lambda workspace: workspace.organization.delete(session_ids), leaves=False
+            )
+
+    @work(group="organize", description="mark session")
+    async def action_mark_active(self, mark: Literal["pinned", "archived"]) -> None:
+        """Pin or archive the active session, or remove that."""
+        if (session := await self._active_session()) is None:
+            return
+        ids = (session.session_id,)
+        summaries = self.workspace.state.sessions
+        listed = next((each for each in summaries if each.session_id == session.session_id), None)
+        is_marked = listed is None or not getattr(listed, mark)
+        if mark == "pinned":
+            await self.workspace.organization.organize(ids, pinned=is_marked)
+            self.notify("Pinned." if is_marked else "No longer pinned.")
+        else:
+            await self.workspace.organization.organize(ids, archived=is_marked)
 
     @work(group="organize")
     async def action_undo(self) -> None:

@@ -231,6 +231,23 @@ class SessionList(Vertical, OnePassWidget):
         if self.filter.has_focus and event.is_printable:
             event.stop()
 
+    def beside(self, session_id: str, step: int) -> str:
+        """Return the id of the session `step` places below one in the list; empty at its ends.
+        With a new chat, that is the first one. Folded groups and side conversations are skipped.
+        """
+        own = dict.fromkeys(
+            session.session_id
+            for group in self._groups
+            if group.key not in self.rows.folded
+            for session in group.sessions
+            if session.parent_id not in group.parents
+        )
+        ids = list(own)
+        if session_id not in own:
+            return ids[0] if ids and step > 0 else ""
+        index = ids.index(session_id) + step
+        return ids[index] if 0 <= index < len(ids) else ""
+
     # Keys
 
     def action_filter(self) -> None:
