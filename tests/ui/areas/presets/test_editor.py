@@ -40,7 +40,8 @@ from tui_chat.ui.areas.presets.form_fields import FormField
 from tui_chat.ui.areas.presets.pane import PresetPane
 from tui_chat.ui.areas.presets.request_facts import facts_of
 from tui_chat.ui.areas.presets.row_drawing import row_pieces
-from tui_chat.ui.areas.presets.row_edits import after_delete, placement_sentence
+from tui_chat.ui.areas.presets.row_edits import after_delete
+from tui_chat.ui.areas.presets.row_sentences import placement_sentence
 from tui_chat.ui.dialogs.forms import FieldsForm
 from tui_chat.ui.widgets.choice_field import ChoiceField
 

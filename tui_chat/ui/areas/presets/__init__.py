@@ -2,7 +2,8 @@
 
 area            PresetsArea: the preset, its file, and the profile and lorebooks beside it
 pane            PresetPane: shows the preset with its forms, and makes the edits
-row_edits       the edits that keys make, and what is said of a row's place
+row_edits       the edits that keys make
+row_sentences   what is said of a row below the list
 header          title, toolbar and filter
 rows            PresetRows: the list, its keys and dragging by mouse
 outline_lines   which line of the list shows which row

@@ -25,7 +25,6 @@ from tui_chat.library.editing import (
     outline_preset,
     put_in_slot,
 )
-from tui_chat.models.envelope import Note
 from tui_chat.models.preset import Preset, PresetMessage
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.text import Origin, OriginKind
@@ -34,17 +33,14 @@ from tui_chat.ui.areas.presets.form_fields import EditForm
 from tui_chat.ui.areas.presets.header import PresetFilterInput, PresetTitle, PresetToolbar
 from tui_chat.ui.areas.presets.message_form import MessageForm
 from tui_chat.ui.areas.presets.request_facts import NO_FACTS, facts_of
-from tui_chat.ui.areas.presets.row_drawing import display_name
 from tui_chat.ui.areas.presets.row_edits import (
     after_delete,
     edit_for,
     keep_shown_order,
-    placement_sentence,
     quoted,
     switch_heading,
-    why_moved,
-    why_not_moved,
 )
+from tui_chat.ui.areas.presets.row_sentences import row_sentence, why_moved, why_not_moved
 from tui_chat.ui.areas.presets.rows import PresetRows
 from tui_chat.ui.areas.presets.settings_form import SettingsForm
 from tui_chat.ui.widgets.typed_app import app_of
@@ -227,42 +223,18 @@ class PresetPane(Vertical):
 
     def _describe_row(self, row: OutlineRow | None) -> None:
         """Describe a row in the status line, and fill the form with its message."""
-        if row is None or row.message is None:
+        if row is None or row.message is None or self.edits is None:
             self._status.update("")
             return
         if self._done_at is not None and self._done_at is not row.message:
             self.show_status("")
         if self._done:
             self._done_at = row.message
-        # Before the first message every depth is clamped, which says nothing.
-        is_begun = bool(self._facts.history)
-        notes = (note for note in row.notes if is_begun or note.code != "depth-clamped")
-        words = " ".join(_sentence(note, row) for note in notes)
-        words = words or placement_sentence(row, self.rows.names)
-        words = self._done or self._joined_words(row) or words
+        preset, groups = self.edits.preset, self.rows.folding.groups
+        words = self._done or row_sentence(row, preset, self._facts, groups)
         self._status.update(Content(one_line(words)))
         if self.has_class("-form") and row.message is not self.form.message:
             self._fill_form()
-
-    def _joined_words(self, row: OutlineRow) -> str:
-        """Return with which other messages a row is sent as one, or what its group is; else
-        nothing.
-        """
-        group = self.rows.folding.groups.get(row.index)
-        if group is not None and not row.notes:
-            count = len(group.members)
-            title = one_line(group.title, 40)
-            return f"“{title}”: Space switches its {count} messages together, z folds them."
-        message, edits = row.message, self.edits
-        if message is None or edits is None or row.disabled or row.notes:
-            return ""
-        ids = next((ids for ids in self._facts.joined if message.id in ids), ())
-        names = {each.id: one_line(display_name(each), 30) for each in edits.preset.messages}
-        others = [f"“{names.get(each, each)}”" for each in ids if each != message.id]
-        if not others:
-            return ""
-        more = f" and {len(others) - 3} more" if len(others) > 3 else ""
-        return f"It is sent as one message with {', '.join(others[:3])}{more}."
 
     def show_status(self, words: str) -> None:
         """Show what was done in the status line until the cursor moves; empty for nothing."""
@@ -482,13 +454,6 @@ class PresetPane(Vertical):
         index = first_changed(before.preset, edits.preset, self.index) if at is None else at
         self.show_step(edits, index)
         self.post_message(self.Edited(self.shown_name, edits))
-
-
-def _sentence(note: Note, row: OutlineRow) -> str:
-    """Return the sentence of a note, in words of the editor where it names a key of the file."""
-    if note.code == "position-ignored" and row.placement == "system":
-        return "System messages are sent first. p, “System messages: in place”, keeps it here."
-    return note.sentence
 
 
 def _index_of(preset: Preset, message: PresetMessage) -> int | None:

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 
-from tui_chat.analysis.unsent_messages import only_on
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.library.editing import (
     MessageGroup,
     Outline,
-    OutlineRow,
     change_message,
     depth_fields,
     depth_of,
@@ -23,7 +20,6 @@ from tui_chat.library.editing import (
 )
 from tui_chat.models.message import MessageRole
 from tui_chat.models.preset import (
-    CHAT_HISTORY,
     CacheLifetime,
     Preset,
     PresetMessage,
@@ -113,38 +109,6 @@ def _move_in_history(preset: Preset, index: int, action: str, depth: int) -> Lab
     return LabeledEdit(after, f"move {quoted(message)} to depth {depth}")
 
 
-def why_not_moved(outline: Outline, index: int, action: str) -> str:
-    """Return why a key moves a message nowhere, and what would; empty for other actions."""
-    row = outline.rows[outline.row_of(index)]
-    if row.message is None or action not in ("up", "down", "earlier", "later", "depth"):
-        return ""
-    if row.placement == "system" and action in ("up", "down"):
-        return (
-            "System messages go first, in their order; this is the "
-            f"{'first' if action == 'up' else 'last'} one. "
-            "p, “System messages: in place” lets it go elsewhere."
-        )
-    if row.message.is_anchor and action in ("earlier", "later", "depth"):
-        return "An anchor has no depth: it stands in the list."
-    if action in ("earlier", "later"):
-        end = "before the oldest message" if action == "earlier" else "at the end"
-        return f"It stands {end} already."
-    return f"There is no other place {'above' if action == 'up' else 'below'} it."
-
-
-def why_moved(before: Outline, after: Outline, index: int) -> str:
-    """Return why an edit that is no move moved a row past others; empty if it did not."""
-    orders = [
-        [row.index for row in each.rows if row.message is not None] for each in (before, after)
-    ]
-    old, new = (each.rows[each.row_of(index)].placement for each in (before, after))
-    if orders[0] == orders[1] or (old == "system") is (new == "system"):
-        return ""
-    if new == "system":
-        return "It moved: system messages go first (p, “System messages: in place”, keeps them)."
-    return "It moved to its place in the preset: only system messages go first."
-
-
 def keep_shown_order(preset: Preset, placement: str) -> tuple[Preset, int]:
     """Return the preset with another placement of system messages, and how many were moved in the
     list to stay where they are shown: in front. Those that have a place of their own, or are in a
@@ -175,45 +139,6 @@ def after_delete(outline: Outline, index: int) -> int:
     near = (*rows[at + 1 :], *reversed(rows[:at]))
     nearest = next((row.index for row in near if row.message is not None), -1)
     return nearest - (nearest > index)
-
-
-def placement_sentence(row: OutlineRow, names: Mapping[str, str]) -> str:
-    """Return a sentence about where a row is placed; `names` are those of the anchors, by id."""
-    message = row.message
-    assert message is not None
-    called = names.get(row.anchor, row.anchor)
-    at = "the history" if row.anchor == CHAT_HISTORY else f"“{one_line(called, 40)}”"
-    match row.placement:
-        case "system":
-            words = "System messages go first, in their order."
-        case "after" if depth_of(message) == 0:
-            words = _depth_sentence(message)
-        case "before" | "after":
-            words = f"It is anchored {row.placement} {at}."
-        case "depth":
-            words = _depth_sentence(message)
-        case "anchor":
-            words = f"Messages can be anchored before or after “{message.anchor_id}”."
-        case "unplaced" if message.triggers:
-            words = f"It is sent {only_on(message.triggers)}."
-        case "unplaced":
-            words = "It has no place in the context."
-        case _:
-            words = "It is in the list."
-    return f"Off. Once on: {words[0].lower()}{words[1:]}" if row.disabled else words
-
-
-def _depth_sentence(message: PresetMessage) -> str:
-    match depth_of(message):
-        case None:
-            words = depth_words(message.insertion_point or 0)
-            return f"It stands {words} of the history, counted from the oldest."
-        case 0:
-            return "Depth 0: nothing of the chat follows it."
-        case 1:
-            return "Depth 1: one message follows it, the one that you type."
-        case depth:
-            return f"Depth {depth}: {depth} messages follow it, with the one that you type."
 
 
 def quoted(message: PresetMessage) -> str:
