@@ -42,7 +42,7 @@ BUDGETS: dict[str, tuple[int, str]] = {
     "store": (6_200, "one writer, crash safety, search, migrations, backup"),
     "tokens": (550, "exact counts, estimates, calibration"),
     "ui": (30_880, "the screen: two virtual views, six areas, dialogs, the configuration, keys"),
-    "workspace": (8_150, "the use cases of the app without a screen"),
+    "workspace": (8_340, "the use cases of the app without a screen"),
     ".": (2_300, "compose, send, extensions, files, paths, errors"),
 }
 

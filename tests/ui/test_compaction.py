@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from textual.pilot import Pilot
-from textual.widgets import TextArea
+from textual.widgets import Static, TextArea
 
 from tests.ui.app_under_test import asked, make_app, opened, say, settle, until
 from tui_chat.models.model_facts import ModelFacts
@@ -41,6 +41,10 @@ async def compacted(pilot: Pilot[None], app: TuiChat) -> None:
     await pilot.press("y")
     await until(pilot, lambda: bool(app.screen.query(TextArea)) and len(app.screen_stack) > 1)
     await settle(pilot)
+    editor = app.screen.query_one(TextArea)
+    assert editor.cursor_location == (0, 0), "it is to be read first"
+    editor.move_cursor(editor.document.end)
+    assert "Replaces" in "".join(str(each.render()) for each in app.screen.query(Static))
     await pilot.press(*" and more", "enter")
     await until(pilot, lambda: summaries(app) == [True])
     await settle(pilot)

@@ -11,12 +11,14 @@ from weakref import ref
 import pytest
 
 from tests.e2e.conftest import settled
+from tui_chat.models.message import Part
 from tui_chat.models.search import Query
 from tui_chat.models.session import Entry
 from tui_chat.offline import HttpRequest
 from tui_chat.store.branches import BranchStore
 from tui_chat.store.requests import RequestStore
 from tui_chat.workspace import session_catalog, sessions
+from tui_chat.workspace.active_session import first_title
 from tui_chat.workspace.events import BranchEndLoaded, Done
 from tui_chat.workspace.session_catalog import FIRST_SESSIONS
 
@@ -313,3 +315,19 @@ async def test_a_branch_that_is_read_late_is_not_shown_in_the_next_new_chat(
     assert [entry.message.content for entry in workspace.state.entries] == ["new", "new"]
     contents = [entry.message.content for entry in await load(workspace.store.branches, old)]
     assert contents == ["old", "old"]
+
+
+@pytest.mark.parametrize(
+    ("text", "names", "title"),
+    [
+        ("Hello\nthere", (), "Hello there"),
+        ("# Heading\n\n| Name | Größe |\n|---|---|", (), "Heading"),
+        ("- first\n- second", (), "first"),
+        ("#tag and 1.5 more", (), "#tag and 1.5 more"),
+        ("", ("photo.png", "notes.md"), "photo.png, notes.md"),
+        ("", ("",), "Files"),
+        ("Look", ("photo.png",), "Look"),
+    ],
+)
+def test_a_session_is_titled_by_its_first_words_or_files(text, names, title):
+    assert first_title(text, [Part("file", name=name) for name in names]) == title

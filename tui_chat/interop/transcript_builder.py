@@ -25,6 +25,8 @@ from tui_chat.models.transcript import SessionTranscript
 from tui_chat.models.usage import NO_USAGE, Usage
 from tui_chat.protocols.common.reply_events import ReplyEvents
 
+MISSING_FILE = "An image or file beside the export was not imported; a placeholder stands for it."
+"""The note of a reader on a part whose content may be in another file of the export."""
 _TITLE = 200
 """Maximum characters of a title."""
 _WORDS = 60

@@ -47,12 +47,20 @@ async def ask_line(
 
 
 async def ask_text(
-    app: App[Any], title: str, text: str = "", *, about: str = "", enter: str = "Enter saves"
+    app: App[Any],
+    title: str,
+    text: str = "",
+    *,
+    about: str = "",
+    enter: str = "Enter saves",
+    reads: bool = False,
 ) -> str | None:
-    """Ask for text of several lines; `about` is shown above it."""
+    """Ask for text of several lines; `about` is shown above it. With `reads` the text is to be read
+    first: the cursor is at its beginning.
+    """
     from tui_chat.ui.dialogs.base import TextAreaPrompt
 
-    dialog = TextAreaPrompt(title, text, about=about, enter=enter)
+    dialog = TextAreaPrompt(title, text, about=about, enter=enter, reads=reads)
     answer = await app.push_screen_wait(dialog)
     return answer.text if answer is not None else None
 

@@ -13,12 +13,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Generator
+import re
+from collections.abc import AsyncGenerator, Generator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING
 
 from tui_chat.context.macros.expander import expanded_text
-from tui_chat.models.message import Message
+from tui_chat.models.message import Message, Part
+from tui_chat.models.sanitize import one_line
 from tui_chat.models.session import Entry, Session
 from tui_chat.models.text import Origin, OriginKind
 from tui_chat.workspace.core import WorkspaceCore
@@ -33,6 +35,9 @@ if TYPE_CHECKING:
 
 TITLE_LENGTH = 60
 """Characters of a default title, which is the beginning of the first message."""
+
+_MARKDOWN = re.compile(r"\s*(#{1,6}|[-*+>]|\d+[.)])\s+(?=\S)")
+"""What a block of Markdown begins with."""
 
 _MANY_MESSAGES = 500
 """Messages from which comparing two branches takes long enough to be felt on the event loop."""
@@ -178,13 +183,13 @@ class ActiveSession:
         message = Message("assistant", text, id=core.new_id(), timestamp=core.now().timestamp())
         return (Entry(message, sibling=number, siblings=len(greetings)),)
 
-    async def create(self, draft: str) -> Session:
-        """Store the session of the active new chat, which begins with `draft`. The caller holds
-        `lock`.
+    async def create(self, draft: str, parts: Sequence[Part] = ()) -> Session:
+        """Store the session of the active new chat, which begins with `draft` and its attachments.
+        The caller holds `lock`.
 
         The draft stays that of the new chat until its message is stored; see `confirm_created`.
         """
-        session = await self.create_in(self.core.store, default_title(draft) or "Files")
+        session = await self.create_in(self.core.store, first_title(draft, parts))
         self.core.update(session=session)
         return session
 
@@ -237,7 +242,19 @@ def _with_known(old: tuple[Entry, ...], new: tuple[Entry, ...]) -> tuple[Entry, 
     return tuple(kept)
 
 
+def first_title(text: str, parts: Sequence[Part] = ()) -> str:
+    """Return the title of a session that begins with a message: its first words, of Markdown the
+    first line without its mark, else the names of its attachments.
+    """
+    first = next((line for line in text[: 4 * TITLE_LENGTH].splitlines() if line.strip()), "")
+    mark = _MARKDOWN.match(first)
+    if title := default_title(first[mark.end() :] if mark else text):
+        return title
+    names = ", ".join(one_line(part.name, TITLE_LENGTH) for part in parts if part.name)
+    return default_title(names) or "Files"
+
+
 def default_title(text: str) -> str:
-    """Return the title of a session that begins with `text`."""
+    """Return a title that is the beginning of a text."""
     line = " ".join(text[: 4 * TITLE_LENGTH].split())
     return line if len(line) <= TITLE_LENGTH else line[: TITLE_LENGTH - 1].rstrip() + "…"

@@ -25,6 +25,8 @@ from tui_chat.interop.reader import known_formats, read_conversations
 from tui_chat.interop.transcript_builder import FoundConversation
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.library.foreign_files import NoCard, card_files, has_card_files
+from tui_chat.workspace.attachments import LARGEST
+from tui_chat.workspace.export_files import ExportFiles
 from tui_chat.workspace.import_report import Report
 from tui_chat.workspace.library_import import LibraryImport
 
@@ -59,6 +61,8 @@ class ImportReader:
     report: Report
     taker: LibraryImport | None
     """Adds presets and lorebooks to the library; None skips them."""
+    reads_files: bool = True
+    """False if the content of pictures and files beside the conversations is not needed."""
 
     def read(self) -> Iterator[Importable]:
         """Yield the conversations and cards of the file or folder, and add the rest to the report.
@@ -94,10 +98,14 @@ class ImportReader:
     def _in_folder(self, folder: Path) -> Iterator[Importable]:
         """Yield the conversations and cards of all files in a folder; links are not followed."""
         report, files = self.report, list[Path]()
+        beside = ExportFiles(_read_beside)
         for name, below, names in os.walk(folder):
             below[:] = sorted(folder for folder in below if not folder.startswith("."))
+            beside.add(Path(name, file).as_posix() for file in sorted(names))
             files += [Path(name, file) for file in sorted(names) if _may_hold(file) or is_zip(file)]
+        referred = beside.of_messages(file.as_posix() for file in files)
         files = [file for file in files if file.is_file() and not file.is_symlink()]
+        files = [file for file in files if file.as_posix() not in referred]
         files.sort(key=lambda file: not _is_named_as_card(file.name))
         report.size = sum(file.stat().st_size for file in files)
         is_empty = True
@@ -115,7 +123,7 @@ class ImportReader:
                         of_file = self.read_one_of_many(place, opened, source)
                     for conversation in of_file:
                         is_empty = False
-                        yield conversation
+                        yield self._completed(conversation, beside)
             except OSError as error:
                 is_empty = False
                 yield FoundConversation(place, fault=f"cannot be read: {fault_reason(error)}")
@@ -128,7 +136,7 @@ class ImportReader:
         """Yield what an archive in a folder contains; one without anything is no error."""
         report, inner = self.report, Report(self.report.path)
         try:
-            for item in ImportReader(inner, self.taker).read_archive(file):
+            for item in ImportReader(inner, self.taker, self.reads_files).read_archive(file):
                 yield _in_file(name, item) if isinstance(item, FoundConversation) else item
         except _NoConversations:
             report.skip(name)
@@ -146,7 +154,14 @@ class ImportReader:
         """Yield the conversations and cards of all files in an archive."""
         report, is_empty = self.report, True
         with _archive_faults(), zipfile.ZipFile(file) as archive:
-            members = [entry for entry in archive.infolist() if _may_hold(entry.filename)]
+            beside = ExportFiles(lambda name: _read_member(archive, name))
+            beside.add(archive.namelist())
+            referred = beside.of_messages(archive.namelist())
+            members = [
+                entry
+                for entry in archive.infolist()
+                if _may_hold(entry.filename) and entry.filename not in referred
+            ]
             members.sort(key=lambda member: not _is_named_as_card(member.filename))
             report.size = sum(member.file_size for member in members)
             _refuse_bomb(report.size, sum(member.compress_size for member in members))
@@ -155,7 +170,7 @@ class ImportReader:
                     source = ImportSource(name=member.filename.rpartition("/")[2])
                     for conversation in self.read_one_of_many(member.filename, inner, source):
                         is_empty = False
-                        yield conversation
+                        yield self._completed(conversation, beside)
         if is_empty and not report.files:
             sentence = "the archive contains no conversations or character cards"
             raise _NoConversations(sentence, advice=known_formats())
@@ -190,6 +205,12 @@ class ImportReader:
         except InputError as error:
             yield FoundConversation(name, fault=str(error), advice=error.advice)
 
+    def _completed(self, item: Importable, beside: ExportFiles) -> Importable:
+        """Return a conversation with the files beside it; anything else as it is."""
+        if isinstance(item, FoundConversation) and self.reads_files:
+            return beside.completed(item)
+        return item
+
     def _takes(self, name: str, file: IO[bytes]) -> bool:
         """Add a file of the library; return False if it is none."""
         return self.taker is not None and self.taker.take(name, file, self.report)
@@ -204,6 +225,27 @@ def _in_file(name: str, conversation: FoundConversation) -> FoundConversation:
     """Return a conversation whose place begins with the name of its file."""
     place = f"{name}: {conversation.place}" if conversation.place else name
     return replace(conversation, place=place)
+
+
+def _read_member(archive: zipfile.ZipFile, name: str) -> bytes:
+    """Return the beginning of a file in an archive; nothing if it cannot be read."""
+    try:
+        with archive.open(name) as member:
+            return member.read(LARGEST + 1)
+    except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError, OSError):
+        return b""
+
+
+def _read_beside(path: str) -> bytes:
+    """Return the beginning of a regular file; nothing if it cannot be read."""
+    try:
+        file = Path(path)
+        if file.is_symlink() or not file.is_file():
+            return b""
+        with open_file(file) as opened:
+            return opened.read(LARGEST + 1)
+    except (OSError, ValueError):
+        return b""
 
 
 def _has_card(file: IO[bytes]) -> bool:
@@ -240,7 +282,7 @@ def is_zip(name: str) -> bool:
 
 def conversations_in_archive(file: IO[bytes]) -> Iterator[FoundConversation]:
     """Yield the conversations of all files in an archive. Raises InputError if it has none."""
-    for item in ImportReader(Report(Path()), None).read_archive(file):
+    for item in ImportReader(Report(Path()), None, reads_files=False).read_archive(file):
         if isinstance(item, FoundConversation):
             yield item
 

@@ -305,7 +305,8 @@ class Replies:
         core = self.core
         begun: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         is_new = core.state.session is None or parent_id is None
-        session = core.state.session or await self._active.create(draft)
+        parts = user.parts if user is not None else ()
+        session = core.state.session or await self._active.create(draft, parts)
         session_id = session.session_id
         end: Entry | None = None
 

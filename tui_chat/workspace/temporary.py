@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tui_chat.errors import InputError
-from tui_chat.workspace.active_session import ActiveSession, default_title
+from tui_chat.workspace.active_session import ActiveSession, first_title
 from tui_chat.workspace.core import WorkspaceCore, reported
 from tui_chat.workspace.events import BranchChanged, Done
 from tui_chat.workspace.replies import Replies
@@ -80,7 +80,8 @@ class TemporarySession:
             raise InputError("There is no message in this session yet.")
         title = transcript.session.title
         if title == TITLE:
-            title = default_title(transcript.entries[0].message.content) or "Files"
+            first = transcript.entries[0].message
+            title = first_title(first.content, first.parts)
         session = replace(transcript.session, title=title)
         result = await core.store.transcripts.add(replace(transcript, session=session))
         if result.fault:

@@ -26,7 +26,7 @@ from tui_chat.models.sanitize import one_line
 from tui_chat.models.session import Entry
 from tui_chat.models.settings import NO_SETTINGS
 from tui_chat.models.text import clean
-from tui_chat.workspace.active_session import TITLE_LENGTH, default_title
+from tui_chat.workspace.active_session import TITLE_LENGTH, default_title, first_title
 from tui_chat.workspace.core import WorkspaceCore, reported
 from tui_chat.workspace.events import BranchChanged, ReplySettled, WorkspaceEvent
 from tui_chat.workspace.session_catalog import SessionCatalog
@@ -92,7 +92,7 @@ class Titles:
             question = _question(path)
             if session is None or session.fork_of or question is None:
                 return
-            first_words = default_title(question.content)
+            first_words = first_title(question.content, question.parts)
             if session.title != first_words or not question.content.strip():
                 return
             if any(

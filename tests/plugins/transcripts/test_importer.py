@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import zipfile
 from collections.abc import AsyncIterator
@@ -146,6 +147,55 @@ async def test_other_files_in_an_archive_are_ignored(store: Store, tmp_path: Pat
     assert report.new == 2
     [fault] = report.faults
     assert fault.place == "more/broken.json"
+
+
+PIXEL = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+)
+
+
+@pytest.mark.parametrize("packed", [True, False])
+async def test_pictures_and_files_of_an_export_are_imported(
+    packed: bool, store: Store, tmp_path: Path
+):
+    pointers = ("file-service://file-AbC123", "sediment://file_0000ff", "sediment://file_missing")
+    content = {
+        "content_type": "multimodal_text",
+        "parts": [
+            *(
+                {"content_type": "image_asset_pointer", "asset_pointer": pointer}
+                for pointer in pointers
+            ),
+            "Look.",
+        ],
+    }
+    attached = [{"id": "file-Note42", "name": "notes.md", "mime_type": "text/markdown"}]
+    told = chatgpt(node("q", None, "user", content=content, metadata={"attachments": attached}))
+    members = {
+        "conversations.json": json.dumps([told]).encode(),
+        "file-AbC123-photo.png": PIXEL,
+        "dalle/file_0000ff-1.webp": PIXEL,
+        "file-Note42-notes.md": b"# Notes",
+    }
+    path = tmp_path / "export"
+    if packed:
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+            for name, data in members.items():
+                archive.writestr(name, data)
+    else:
+        for name, data in members.items():
+            (path / name).parent.mkdir(parents=True, exist_ok=True)
+            (path / name).write_bytes(data)
+    [report] = await import_files(store, [path])
+    assert (report.new, report.faults, report.skipped) == (1, [], [])
+    [count] = [count for note, count in report.notes.items() if "beside the export" in note]
+    assert count == 1, "the one that is missing"
+    [entry] = await store.branches.load(report.session_ids[0])
+    parts = entry.message.parts
+    assert [base64.b64decode(part.data) for part in parts[:2]] == [PIXEL, PIXEL]
+    assert [part.mime for part in parts[:2]] == ["image/png", "image/png"]
+    assert (parts[2].data, parts[2].file_id) == ("", pointers[2])
+    assert (parts[3].text, parts[3].name) == ("# Notes", "notes.md")
 
 
 async def test_a_folder_is_read_like_an_archive(store: Store, tmp_path: Path):

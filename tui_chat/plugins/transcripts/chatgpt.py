@@ -9,7 +9,7 @@
 4. An assistant's message with a `recipient` other than `all` is a tool call; the tool's message
    after it is the result.
 5. Images and files are stored beside the export under internal names. They become parts with that
-   name, and a note counts them.
+   name, and a note counts them; an import adds their content where the archive or folder has it.
 6. Custom instructions become a system message, since the model receives them so. Other hidden
    messages are skipped, and counted.
 """
@@ -23,6 +23,7 @@ from dataclasses import field
 from tui_chat.interop.formats import ObjectFormat, Reading
 from tui_chat.interop.timestamps import parse_timestamp
 from tui_chat.interop.transcript_builder import (
+    MISSING_FILE,
     TranscriptBuilder,
     UnreadableConversation,
     references_of,
@@ -38,7 +39,6 @@ from tui_chat.plugins.transcripts.content import joined, parsed
 from tui_chat.plugins.transcripts.steps import Result, Step, add_steps
 from tui_chat.protocols.common.reply_events import ReplyEvents
 
-MISSING_FILE = "An image or file beside the export was not imported; a placeholder stands for it."
 HIDDEN = "A hidden message was skipped."
 UNKNOWN = "Content of an unknown type was skipped."
 DETACHED = "A message outside the tree was skipped."

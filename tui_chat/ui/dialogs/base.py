@@ -254,11 +254,14 @@ class TextAreaPrompt(Dialog[TextAnswer | None]):
         about: str = "",
         sends: bool = False,
         enter: str = "Enter saves",
+        reads: bool = False,
     ) -> None:
         """`about` is shown above the text; with `sends`, Enter sends and Ctrl+S only saves.
-        `enter` says in the hint what Enter does otherwise.
+        `enter` says in the hint what Enter does otherwise; with `reads`, the cursor is at the
+        beginning.
         """
         super().__init__()
+        self._reads = reads
         self._enter = enter
         self._title = title
         self._text = text
@@ -277,7 +280,8 @@ class TextAreaPrompt(Dialog[TextAnswer | None]):
 
     def on_mount(self) -> None:
         editor = self.query_one(TextArea)
-        editor.move_cursor(editor.document.end)
+        if not self._reads:
+            editor.move_cursor(editor.document.end)
 
     def action_new_line(self) -> None:
         self.query_one(TextArea).insert("\n")

@@ -129,6 +129,15 @@ async def test_it_opens_at_the_end_and_home_goes_to_the_beginning() -> None:
         assert app.transcript.follows
 
 
+async def test_the_first_message_is_selected_where_all_fit_on_the_screen() -> None:
+    async with Stage().run_test(size=(60, 24)) as pilot:
+        app = await shown(pilot, branch(3))
+        await pilot.press("g")
+        assert app.transcript.cursor == 0
+        await pilot.press("j")
+        assert app.transcript.cursor == 1
+
+
 async def test_only_what_is_seen_is_laid_out(monkeypatch: pytest.MonkeyPatch) -> None:
     laid: list[str] = []
     init = MessageLayout.__init__

@@ -198,7 +198,8 @@ class ChatArea(Area):
         if live is None or budget is None:
             return
         approximately = "" if budget.exact else "~"
-        sent = budget if request.draft.strip() or self.drafts.attachments else None
+        is_message = request.draft.strip() not in ("", "/")  # after `/` Enter takes a command
+        sent = budget if is_message or self.drafts.attachments else None
         if request.command != "normal" and request.kind == request.command:
             shown = request.shown if not request.kind_fault else None
             sent = shown.envelope.budget if shown is not None else None

@@ -204,7 +204,7 @@ def _dollars(cost: Decimal) -> str:
 def _tokens(usage: Usage) -> str:
     sent = "?" if usage.input is None else f"{usage.input:,}"
     received = "?" if usage.output is None else f"{usage.output:,}"
-    return f"{sent} → {received} tokens"
+    return f"{sent} → {received} token{'s' * (usage.output != 1)}"
 
 
 def _fitting(facts: list[_Fact], room: int) -> str:

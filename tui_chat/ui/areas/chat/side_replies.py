@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 
 from textual.worker import Worker
 
+from tui_chat.models.text import Origin, OriginKind, Text
+from tui_chat.tokens import counter_for
 from tui_chat.ui.areas.chat.drafts import confirm_send
 from tui_chat.ui.questions import ask_text, confirm
 
@@ -101,9 +103,14 @@ class HistoryCompaction:
 
     async def _read(self, workspace: Workspace, plan: CompactionPlan, text: str) -> None:
         """Show a summary to be edited, and store it; if that fails, it is not lost."""
-        about = f"It is sent instead of {plan.messages:,} messages ({plan.tokens:,} tokens)."
+        counter = counter_for(plan.composed.model)
+        tokens = counter.alone(Text.of(text, Origin(OriginKind.DRAFT, "summary")))
+        about = f"Replaces {plan.messages:,} messages: {plan.tokens:,} → ~{tokens:,} tokens."
+        if tokens > plan.tokens:
+            about += " It is longer than they are."
         title = f"Summary of {plan.messages:,} messages"
-        while (written := await ask_text(self._area.tui, title, text, about=about)) is not None:
+        app = self._area.tui
+        while (written := await ask_text(app, title, text, about=about, reads=True)) is not None:
             text = written
             if await workspace.compaction.accept(plan, text):
                 break

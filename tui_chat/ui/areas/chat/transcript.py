@@ -307,7 +307,7 @@ class Transcript(BlockView[TextLine]):
     def action_begin(self) -> None:
         if self.entries:
             self._viewport.reveal(0)
-            self.cursor = None
+            self.cursor = 0
             self.scrolled()
 
     def action_end(self) -> None:
