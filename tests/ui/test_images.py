@@ -67,7 +67,7 @@ async def test_a_picture_is_a_chip_with_a_preview(album: Album, tmp_path: Path) 
         await until(pilot, lambda: isinstance(app.screen, PathPrompt))
 
 
-async def test_without_the_extra_a_picture_opens_outside(
+async def test_without_the_library_a_picture_opens_outside(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tui_chat.ui.areas.file_views.find_spec", lambda name: None)
@@ -79,7 +79,7 @@ async def test_without_the_extra_a_picture_opens_outside(
         await until(pilot, lambda: bool(app.notifications.shown))
         told = app.notifications.shown[-1].message
         assert "No program can show it" in told, "there is no desktop here"
-        assert "extra `images`" in told
+        assert "package textual-image" in told
         app.query_one(Composer).text = "/detach other.png"
         await pilot.press("enter")
         await until(pilot, lambda: "no attachment “other.png”" in str(app.notifications.shown))

@@ -39,7 +39,7 @@ WIDEST, TALLEST = 100, 34
 
 
 def can_preview() -> bool:
-    """Return True if the extra `images` is installed."""
+    """Return True if the library is installed, which comes with the program."""
     return find_spec("textual_image") is not None and find_spec("PIL") is not None
 
 
@@ -124,7 +124,7 @@ async def save_file(
 
 
 async def view_file(area: Area, name: str, content: bytes) -> None:
-    """Preview a picture in the terminal if that is installed; open any other file outside."""
+    """Preview a picture in the terminal; open any other file outside."""
     from tui_chat.ui.terminal.external_programs import open_outside
 
     answer: str | None = "open"

@@ -147,7 +147,7 @@ def _opener(environ: Mapping[str, str]) -> str:
     if not has_desktop or (command := shutil.which("xdg-open", path=environ.get("PATH"))) is None:
         raise InputError(
             "No program can show it from this terminal.",
-            advice="s saves it. With the extra `images` of tui-chat, pictures are shown here.",
+            advice="s saves it. With the package textual-image, pictures are shown here.",
         )
     return command
 
