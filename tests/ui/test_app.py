@@ -134,6 +134,23 @@ async def test_an_error_can_be_retried_with_a_key(tmp_path: Path):
         assert workspace.state.entries[-1].message.content == "again"
 
 
+async def test_a_rate_limit_is_counted_down_and_a_click_tries_again(tmp_path: Path):
+    app = make_app(tmp_path, model="flaky-429:1", retries=0)
+    async with app.run_test(size=(120, 35)) as pilot:
+        await opened(pilot)
+        workspace = app.workspace
+        assert workspace is not None
+        await say(pilot, "again")
+        assert workspace.state.entries[-1].status == "failed"
+        line = app.query_one(ActivityLine)
+        await until(pilot, lambda: "[Try again: Ctrl+R]" in str(line.render()))
+        await pilot.click(line)
+        await until(pilot, lambda: workspace.state.entries[-1].status == "complete")
+        await settle(pilot)
+        assert "Try again" not in str(line.render())
+        assert workspace.state.entries[-1].siblings == 1, "the failed attempt is no version"
+
+
 @pytest.mark.parametrize("key", ["ctrl+x", "ctrl+k", "ctrl+u", "ctrl+shift+k"])
 @pytest.mark.parametrize("text", ["", "one line", "two\nlines"])
 async def test_no_editing_key_can_break_the_composer(key: str, text: str, tmp_path: Path):

@@ -14,7 +14,7 @@ from textual import work
 from textual.app import ComposeResult
 
 from tui_chat.config import endpoints_with_key
-from tui_chat.errors import InputError, TuiChatError
+from tui_chat.errors import InputError, Refused, TuiChatError
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.text import Origin, OriginKind
 from tui_chat.models.usage import short_number
@@ -106,9 +106,12 @@ class ChatArea(Area):
             case events.ReplyGrew():
                 grown = event.grown
                 self.pane.stream(grown.entry_id, grown.reply, grown.timing, grown.unsaved)
-            case events.ReplyEnded(session_id):
+            case events.ReplyEnded(session_id, _, error):
                 if session_id == self.workspace.state.session_id:
                     self._show_cost()
+                    if isinstance(error, Refused) and error.retry_after is not None:
+                        key = self.context.key_labels["regenerate"]
+                        self.pane.activity.show_retry(key, error.retry_after)
             case events.UnsavedWritesChanged():
                 self.pane.activity.is_saved = not event.reason
             case events.Done() if event.message_id:
@@ -123,6 +126,7 @@ class ChatArea(Area):
         self.drafts.adopt()
         self._show_entries(workspace.state.entries)
         if workspace.state.session_id != self._cost_of:
+            self.pane.activity.end_retry()
             self._show_cost()
         if (partial := workspace.state.partial) is not None:
             self.pane.stream(partial.entry_id, partial.reply, partial.timing)

@@ -121,6 +121,39 @@ class ActivityLine(OnePassWidget):
         """The time of the last received data, by the monotonic clock."""
         self._pause: tuple[str, str, float] | None = None
         """Another attempt that the request waits for: which, why, and when by that clock."""
+        self._retry: tuple[str, float] | None = None
+        """The key that sends a refused request again, and the time from which that may work."""
+        self._countdown: Timer | None = None
+
+    def show_retry(self, key: str, seconds: float) -> None:
+        """Offer to send a refused request again, and count down the seconds that the provider asks
+        to wait; a click or the key sends it.
+        """
+        self.end_retry()
+        self._retry = key, monotonic() + seconds
+        self._countdown = self.set_interval(1, self.refresh, repeat=ceil(seconds) + 1)
+        self.refresh()
+
+    def end_retry(self) -> None:
+        """Offer nothing any more."""
+        self._retry = None
+        if self._countdown is not None:
+            self._countdown.stop()
+            self._countdown = None
+        self.refresh()
+
+    async def on_click(self) -> None:
+        if self._retry is not None and self._began is None:
+            await self.run_action("chat.regenerate")
+
+    def _retry_offer(self) -> str:
+        """Return the offer to send a refused request again; empty if there is none."""
+        if self._retry is None:
+            return ""
+        key, start = self._retry
+        left = start - monotonic()
+        when = f"in {ceil(left)} s" if left > 0 else "now"
+        return f"[Try again: {key}]  The provider is ready {when}"
 
     def show_status(self, text: str, tone: Tone = "hint") -> None:
         """Show a status; an empty one brings the hint back."""
@@ -140,6 +173,7 @@ class ActivityLine(OnePassWidget):
                 self._timer.stop()
                 self._timer = None
         elif self._began is None:
+            self.end_retry()
             self._began = self._last_data = monotonic()
             self._model = one_line(model, 60)
             self._timer = self.set_interval(0.1, self.refresh)
@@ -160,13 +194,15 @@ class ActivityLine(OnePassWidget):
     def render(self) -> Content:
         width = self.content_size.width
         if self._began is None:
-            text = self._status or self.hint
+            offer = self._retry_offer()
+            text = offer or self._status or self.hint
             if self.tool_state:
                 text = f"{self.tool_state} · {text}"
                 if self.is_saved:
                     return Content.styled(_fitting(text, width), self._TONES["warning"])
             if self.is_saved:
-                return Content.styled(_fitting(text, width), self._TONES[self._tone])
+                tone = "warning" if offer else self._tone
+                return Content.styled(_fitting(text, width), self._TONES[tone])
             return Content.styled(_fitting(f"{NOT_SAVED} · {text}", width), self._TONES["warning"])
         from tui_chat.ui.areas.chat.header_footer import format_duration
 
