@@ -21,12 +21,14 @@ from tui_chat.context import Inputs, SessionSettings
 from tui_chat.models.endpoint import ModelFacts, Protocol
 from tui_chat.models.message import Message
 from tui_chat.models.preset import Preset
+from tui_chat.models.usage import short_number
 from tui_chat.turn_file import TurnFile, TurnRequest
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.chat.composer import Composer
 from tui_chat.ui.areas.chat.transcript import Transcript
 from tui_chat.ui.areas.inspector.inspector import Inspector
-from tui_chat.ui.areas.inspector.summary import ForecastLine, forecast_sentences
+from tui_chat.ui.areas.inspector.notes_list import NotesHeader
+from tui_chat.ui.areas.inspector.summary import forecast_sentences
 from tui_chat.ui.areas.inspector.tabs import ViewTabs
 from tui_chat.ui.areas.inspector.views.context import ContextView
 from tui_chat.ui.areas.presets.header import PresetToolbar
@@ -78,9 +80,9 @@ async def begun(pilot: Pilot[None]) -> tuple[TuiChat, Inspector]:
 
 def common(app: TuiChat) -> int:
     """The tokens that the line of the forecast says are as last time."""
-    line = app.query_one(ForecastLine)
-    assert line.display
+    line = app.query_one(NotesHeader)
     assert line.forecast is not None
+    assert f"Cache: {short_number(line.forecast.common)}" in line.render().plain
     assert f"{line.forecast.common:,} of" in forecast_sentences(line.forecast)
     return line.forecast.common
 
@@ -160,10 +162,10 @@ async def test_authoring_with_the_mouse_only(tmp_path: Path) -> None:
         await pilot.mouse_up(PresetRows, offset=(20, end))
         await until(pilot, lambda: message(pane, "note").insertion_point == -1)
         await settle(pilot)
-        line = app.query_one(ForecastLine)
+        line = app.query_one(NotesHeader)
         assert line.forecast is not None
         assert "Note" in line.forecast.at.sentence
-        await pilot.click(ForecastLine)
+        await pilot.click(line, offset=(line.render().plain.index("Cache") + 1, 0))
         moved = line.forecast.at.origin
         await until(pilot, lambda: view.rows[view.cursor].origin == moved)
         await pilot.click(PresetToolbar, offset=(1 + "+ Add  Edit  Delete  Undo".index("Undo"), 0))

@@ -24,7 +24,8 @@ from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.chat.composer import Composer
 from tui_chat.ui.areas.chat.transcript import Transcript
 from tui_chat.ui.areas.inspector.inspector import Inspector
-from tui_chat.ui.areas.inspector.summary import ForecastLine, RequestSummary
+from tui_chat.ui.areas.inspector.notes_list import NotesHeader
+from tui_chat.ui.areas.inspector.summary import RequestSummary
 from tui_chat.ui.areas.inspector.view import views
 from tui_chat.ui.areas.inspector.views.rows_view import RowsView
 from tui_chat.workspace import calibration
@@ -113,10 +114,11 @@ async def test_the_forecast_shows_the_size_of_the_common_prefix(
         await say(pilot, "First")
         app.query_one(Composer).text = "Second"
         await settle(pilot)
-        line = app.query_one(ForecastLine)
+        line = app.query_one(NotesHeader)
         assert line.forecast is not None
         assert line.forecast.at.kind == "grown"
-        assert line.display
+        figures = f"Cache: {line.forecast.common:,} of {line.forecast.total:,} tokens reusable"
+        assert figures in line.render().plain
         composed = app.query_one(Inspector).composed
         assert composed is not None
         budget = composed.envelope.budget
@@ -137,7 +139,7 @@ async def test_the_forecast_shows_the_size_of_the_common_prefix(
     async with app.run_test(size=WIDE) as pilot:
         app = await opened(pilot)
         app.query_one(Composer).text = "Third"
-        line = app.query_one(ForecastLine)
+        line = app.query_one(NotesHeader)
         await until(pilot, lambda: line.forecast is not None and line.forecast.common > 0)
         assert line.forecast is not None
         assert line.forecast.at.kind == "grown"
@@ -341,7 +343,11 @@ async def test_the_diff_base_can_be_chosen(tmp_path: Path) -> None:
         app.query_one(Composer).text = "Typed while it was away"
         await settle(pilot)
         inspector.view_shown = "diff"
+        inspector.focus()
+        await settle(pilot)
+        await pilot.press("G")  # below the reply, which is long
         await until(pilot, lambda: "Typed while it was away" in rows_of(inspector))
+        await pilot.press("g")
         app.query_one(Composer).text = ""
         await settle(pilot)
         inspector.focus()

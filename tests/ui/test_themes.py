@@ -149,6 +149,7 @@ async def test_highlights_in_a_request_are_legible_in_every_theme() -> None:
     history = Origin(OriginKind.HISTORY, "m2", "#3")
     app = InspectorApp(composed(Protocol.ANTHROPIC))
     async with app.run_test(size=(100, 60)) as pilot:
+        await pilot.press("i")
         for name in THEMES:
             app.theme = name
             await pilot.pause()

@@ -90,6 +90,8 @@ async def test_the_summary_and_the_head_of_the_notes_say_what_is_true() -> None:
             await pilot.pause()
             return app.query_one(kind).render().plain
 
+        await shown(noted(Level.INFO), NotesHeader)
+        await pilot.press("i", "o")
         for kind, rows in ((RequestSummary, SUMMARY), (NotesHeader, HEAD)):
             for words, shows, silent in rows:
                 text = await shown(shows, kind)
@@ -108,11 +110,14 @@ async def test_what_a_sent_request_was_is_told_from_what_enter_sends() -> None:
         assert "Enter sends" not in text
 
 
-@pytest.mark.parametrize("levels", [LEVELS, (Level.INFO,)])
-async def test_the_notes_are_listed_if_one_is_more_than_an_information(
-    levels: tuple[Level, ...],
-) -> None:
-    app = InspectorApp(noted(*levels))
+@pytest.mark.parametrize("level", LEVELS)
+async def test_the_worst_note_is_said_in_the_line_that_counts_them(level: Level) -> None:
+    app = InspectorApp(noted(level))
     async with app.run_test(size=(100, 40)) as pilot:
         await pilot.pause()
-        assert app.query_one(NotesList).expanded is (Level.WARNING in levels)
+        assert not app.query_one(NotesList).expanded
+        assert "Sentence 0." in app.query_one(NotesHeader).render().plain
+        await pilot.press("o")
+        await pilot.pause()
+        assert app.query_one(NotesList).expanded
+        assert "Sentence 0." not in app.query_one(NotesHeader).render().plain

@@ -27,7 +27,7 @@ from tui_chat.ui.areas.inspector.notes_list import NoteRows, NotesHeader, NotesL
 from tui_chat.ui.areas.inspector.origins import Legend, OriginStatus, origin_phrase
 from tui_chat.ui.areas.inspector.payload_layout import PayloadLayout
 from tui_chat.ui.areas.inspector.summary import RequestSummary
-from tui_chat.ui.areas.inspector.tabs import ProtocolTabs
+from tui_chat.ui.areas.inspector.tabs import ProtocolTabs, ViewTabs
 
 SIZES = [(30, 10), (30, 24), (52, 40), (60, 45), (80, 24), (120, 45)]
 
@@ -135,13 +135,15 @@ async def test_the_active_protocol_has_a_dot_at_every_width(width: int) -> None:
 async def test_the_summary_shows_model_address_and_figures() -> None:
     app = InspectorApp(composed())
     async with app.run_test(size=(80, 30)) as pilot:
+        await pilot.press("i")
         await pilot.pause()
-        lines = app.query_one(RequestSummary).render().plain.splitlines()
-        assert lines[0].startswith("gpt-5.1 ")
+        rule, *lines = app.query_one(RequestSummary).render().plain.splitlines()
+        assert lines[0].startswith(" gpt-5.1 ")
         assert lines[0].endswith("POST api.openai.com/v1/chat/completions")
         size = len(composed().payload.body)
+        assert rule.endswith(f"─ 1,416 of 128,000 tokens · 1 left out · {size:,} bytes ─")
         assert lines[1] == (
-            f"1,416 of 128,000 tokens · 1 left out · 6 turns · {size:,} bytes · o200k"
+            f" 1,416 of 128,000 tokens · 1 left out · 6 turns · {size:,} bytes · o200k"
         )
         assert lines[2].endswith(" 122k free")
 
@@ -149,18 +151,59 @@ async def test_the_summary_shows_model_address_and_figures() -> None:
 async def test_an_estimate_and_another_protocol_are_marked() -> None:
     app = InspectorApp(composed(Protocol.ANTHROPIC, limit=1_000))
     async with app.run_test(size=(80, 30)) as pilot:
+        await pilot.press("i")
         await pilot.pause()
-        lines = app.query_one(RequestSummary).render().plain.splitlines()
+        rule, *lines = app.query_one(RequestSummary).render().plain.splitlines()
+        assert rule.endswith("─ preview, Enter sends OpenAI Chat ─")
         assert lines[0].endswith("preview, Enter sends OpenAI Chat")
-        assert lines[1].startswith("~1,416 of 1,000 tokens")
+        assert lines[1].startswith(" ~1,416 of 1,000 tokens")
         assert lines[2].endswith(" 4.5k over")
 
 
 async def test_without_a_limit_there_is_no_bar() -> None:
     app = InspectorApp(composed(limit=None))
     async with app.run_test(size=(80, 30)) as pilot:
+        summary = app.query_one(RequestSummary)
+        await pilot.press("i")
         await pilot.pause()
-        assert len(app.query_one(RequestSummary).render().plain.splitlines()) == 2
+        assert len(summary.render().plain.splitlines()) == 1 + 2
+        app.pane.show(composed())
+        await pilot.pause()
+        assert len(summary.render().plain.splitlines()) == 1 + 3
+
+
+@pytest.mark.parametrize(("width", "key"), [(46, "p"), (46, "d"), (46, "b"), (30, "c"), (120, "r")])
+async def test_five_lines_stand_around_the_view_until_details_are_opened(
+    width: int, key: str
+) -> None:
+    app = InspectorApp(composed(Protocol.ANTHROPIC))
+    async with app.run_test(size=(width, 45)) as pilot:
+        await pilot.press(key)
+        await pilot.pause()
+        assert app.pane.views.size.height == 40
+        assert not app.query_one(Legend).display
+        rule = app.query_one(RequestSummary).render().plain
+        assert cell_len(rule) == width
+        start, end = app.query_one(ViewTabs).active_span
+        assert rule.count("━") == end - start
+        assert rule[start:end] == "━" * (end - start)
+        await pilot.press("i")
+        await pilot.pause()
+        assert app.pane.views.size.height < 40
+        assert app.query_one(Legend).display is (key == "p")
+        await pilot.press("i")
+        await pilot.pause()
+        assert app.pane.views.size.height == 40
+
+
+async def test_a_click_opens_the_details() -> None:
+    app = InspectorApp(composed())
+    async with app.run_test(size=(60, 30)) as pilot:
+        await pilot.pause()
+        assert app.query_one(NotesHeader).render().plain.endswith("  i more")
+        await pilot.click(NotesHeader, offset=(57, 0))
+        await pilot.pause()
+        assert app.pane.are_details_open
 
 
 # The body
@@ -300,6 +343,9 @@ async def test_the_cursor_shows_origin_rule_and_pointer() -> None:
         assert app.view.go_to("/messages/1/content")
         await pilot.pause()
         status = app.query_one(OriginStatus)
+        assert status.render().plain.endswith("  System messages go first.")
+        await pilot.press("i")
+        await pilot.pause()
         assert status.under is not None
         assert status.under.origin == STYLE
         assert status.rule == "System messages go first."
@@ -427,13 +473,18 @@ async def test_copy_takes_the_exact_body(key: str) -> None:
 # Notes
 
 
-async def test_notes_open_for_a_warning_and_lead_to_their_place() -> None:
+async def test_notes_are_one_line_that_opens_and_lead_to_their_place() -> None:
     app = InspectorApp(composed(Protocol.ANTHROPIC))
     async with app.run_test(size=(60, 45)) as pilot:
         await pilot.pause()
         notes = app.query_one(NotesList)
+        assert not notes.expanded
+        head = app.query_one(NotesHeader).render().plain
+        assert head.startswith("▸ ▲ 1 warning  ")
+        assert "…" in head, "the sentence is there as far as it fits"
+        await pilot.press("o")
+        await pilot.pause()
         assert notes.expanded
-        assert "▲ 1 warning" in app.query_one(NotesHeader).render().plain
         rows = app.query_one(NoteRows)
         rows.focus()
         await pilot.press("down", "enter")
@@ -461,13 +512,14 @@ async def test_no_notes_and_many_notes() -> None:
     async with app.run_test(size=(60, 45), notifications=True) as pilot:
         await pilot.pause()
         header = app.query_one(NotesHeader)
-        assert header.render().plain == "✓ nothing changed or left out"
+        assert header.render().plain.startswith("✓ nothing changed or left out  ")
         await pilot.press("o")
         await pilot.pause()
         assert "no notes" in str(app.query_one(Toast).render())
         assert app.view.has_focus
         many = tuple(Note(Level.WARNING, "x", f"Note {n} \u202e[b]") for n in range(5_000))
         app.pane.show(composed(notes=many))
+        await pilot.press("o")
         await pilot.pause()
         assert header.render().plain.startswith("▾ ▲ 5,000 warnings")
         rows = app.query_one(NoteRows)
@@ -483,8 +535,9 @@ async def test_equal_notes_are_one_row_that_unfolds_to_their_places() -> None:
     style = Note(Level.WARNING, "x", "Another.", STYLE)
     app = InspectorApp(composed(notes=(*equal, style)))
     async with app.run_test(size=(60, 45)) as pilot:
+        await pilot.press("o")
         await pilot.pause()
-        assert app.query_one(NotesHeader).render().plain == "▾ ▲ 301 warnings  "
+        assert app.query_one(NotesHeader).render().plain.startswith("▾ ▲ 301 warnings  ")
         rows = app.query_one(NoteRows)
         assert [rows.render_line(n).text.rstrip() for n in range(2)] == [
             "▲ ▸ 300 × Same.",

@@ -9,8 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
+from textual.app import ComposeResult
 from textual.pilot import Pilot
+from textual.widgets import Input
 
+from tests.ui.app_under_test import until
 from tests.ui.areas.inspector.requests import (
     DRAFT,
     STYLE,
@@ -22,12 +25,12 @@ from tests.ui.areas.inspector.requests import (
     said,
     turns_with,
 )
-from tui_chat.compose import compose, encode
+from tui_chat.compose import Composed, compose, encode
 from tui_chat.context import Inputs, SessionSettings
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.envelope import Level, Note, Turn
 from tui_chat.models.json_tree import Arr, Obj, Str, Tree, tree_of
-from tui_chat.models.message import Message, ToolCall
+from tui_chat.models.message import Message, Part, ToolCall
 from tui_chat.models.payload import render
 from tui_chat.models.preset import Preset
 from tui_chat.models.request import RawResponse, RecordedRequest
@@ -36,7 +39,7 @@ from tui_chat.models.session import Entry
 from tui_chat.models.settings import Settings
 from tui_chat.models.text import Origin, OriginKind, Text
 from tui_chat.models.usage import Usage
-from tui_chat.ui.areas.inspector import payload_blocks
+from tui_chat.ui.areas.inspector import payload_blocks, payload_view
 from tui_chat.ui.areas.inspector.payload_blocks import SourceIndex
 from tui_chat.ui.areas.inspector.payload_layout import PayloadLayout
 from tui_chat.ui.areas.inspector.payload_places import NotePlaces, find_rows, origin_rows
@@ -45,6 +48,7 @@ from tui_chat.ui.areas.inspector.unsent_origins import is_left_out
 from tui_chat.ui.areas.inspector.view import Baseline, ReplyDetails
 from tui_chat.ui.areas.inspector.views.context import ContextCounts
 from tui_chat.ui.areas.inspector.views.rows_view import RowsView, ViewRows, spread
+from tui_chat.ui.widgets.find_bar import FindBar
 
 SIZES = [(30, 12), (52, 24), (80, 24), (120, 45)]
 REPLY = Entry(
@@ -235,6 +239,47 @@ async def test_the_difference_marks_what_changed() -> None:
         assert "equal lines" in rows_of(app)
 
 
+async def test_long_lines_of_a_difference_wrap() -> None:
+    words = " ".join(f"word{n}" for n in range(60)) + " 木漏れ日 \u202e end"
+    app = InspectorApp(composed(draft=f"{words} in winter, and so on"))
+    async with app.run_test(size=(50, 60)) as pilot:
+        base = composed(draft=f"{words} in summer, and so on").payload
+        app.pane.change(baseline=Baseline("the last request", base))
+        await press(pilot, "d")
+        view = app.pane.views.current
+        assert isinstance(view, RowsView)
+        texts = [row.text for row in view.rows]
+        first = next(n for n, text in enumerate(texts) if text.startswith("+"))
+        stop = next(
+            n for n in range(first + 1, len(texts)) if texts[n][0] != " " or "}" in texts[n]
+        )
+        rows = view.rows[first:stop]
+        assert len(rows) > 5
+        assert all(cell_len(row.text) <= 50 for row in rows)
+        joined = " ".join(" ".join(row.text[1:].strip() for row in rows).split())
+        assert "word0 word1" in joined
+        assert joined.endswith('in winter, and so on"')
+        marked = [t for row in rows for t, style in row.pieces if style.endswith("-part")]
+        assert marked == ["wint"]
+        assert all("new" in style for row in rows for _, style in row.pieces)
+
+
+async def test_a_very_long_line_of_a_difference_is_cut_and_opens() -> None:
+    words = "word " * 5_000
+    app = InspectorApp(composed(draft=f"{words}winter"))
+    async with app.run_test(size=(50, 60)) as pilot:
+        app.pane.change(baseline=Baseline("before", composed(draft=f"{words}summer").payload))
+        await press(pilot, "d")
+        view = app.pane.views.current
+        assert isinstance(view, RowsView)
+        count = len(view.rows)
+        row = next(n for n, row in enumerate(view.rows) if row.text.startswith("+"))
+        assert "winter" in view.rows[row].text
+        view.set_cursor(row)
+        await press(pilot, "enter")
+        assert len(view.rows) > count + 500
+
+
 async def test_the_reply_view_shows_usage_and_calls() -> None:
     app = InspectorApp(composed())
     async with app.run_test(size=(80, 40)) as pilot:
@@ -280,6 +325,90 @@ async def test_folding_hides_a_message_and_stays_while_one_types() -> None:
         assert view.layout_now.rows > rows
 
 
+def tooled(draft: str = "Look.") -> Composed:
+    """A request with tools, and settings that take several lines."""
+    tools = [{"name": "look", "parameters": {"city": "a town"}}, {"name": "wait"}]
+    tree = chat_tree((said("user", Text.of(draft, DRAFT), DRAFT),))
+    apart = (
+        ("tools", tree_of(tools, Origin(OriginKind.TOOL, "look"))),
+        ("reasoning", tree_of({"effort": "low"}, Origin(OriginKind.SETTING, "reasoning"))),
+    )
+    return composed(tree=Obj((*tree.items, *apart)))
+
+
+def is_folded(app: InspectorApp, pointer: str) -> bool:
+    layout = app.view.layout_now
+    assert layout is not None
+    row = layout.row_at(pointer)
+    assert row is not None
+    return layout.spot(row).folded > 0
+
+
+async def test_tools_and_settings_are_folded_until_enter_or_a_click() -> None:
+    app = InspectorApp(tooled())
+    async with app.run_test(size=(60, 40)) as pilot:
+        await pilot.pause()
+        assert '▸ "tools": [ ⋯ ' in rows_of(app)
+        assert '▾ "messages": [' in rows_of(app)
+        assert is_folded(app, "/reasoning")
+        assert not is_folded(app, "/messages")
+        assert app.view.go_to("/tools")
+        await press(pilot, "enter")
+        assert '▾ "tools": [' in rows_of(app)
+        assert not app.origins, "it goes nowhere"
+        assert app.view.layout_now is not None
+        row = app.view.layout_now.row_at("/reasoning")
+        assert row is not None
+        await pilot.click(app.view, offset=(8, row - app.view.scroll_offset.y))
+        assert not is_folded(app, "/reasoning")
+        await pilot.click(app.view, offset=(2, row - app.view.scroll_offset.y))
+        assert is_folded(app, "/reasoning"), "a click on its mark folds it again"
+
+
+@pytest.mark.parametrize("long", [payload_view.LONG_BODY, 0], ids=["at once", "in a thread"])
+async def test_what_is_folded_stays_so_at_another_width_and_in_another_session(
+    long: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app = InspectorApp(tooled())
+    async with app.run_test(size=(60, 40)) as pilot:
+        await pilot.pause()
+        monkeypatch.setattr(payload_view, "LONG_BODY", long)
+        app.view.go_to("/tools")
+        await press(pilot, "enter")
+        app.view.go_to("/messages/0/content")
+        await press(pilot, "z")
+        width = app.view.layout_now.width if app.view.layout_now is not None else 0
+        await pilot.resize_terminal(50, 40)
+        await until(
+            pilot, lambda: app.view.layout_now is not None and app.view.layout_now.width < width
+        )
+        assert is_folded(app, "/messages/0")
+        assert not is_folded(app, "/tools")
+        app.pane.forget()
+        app.pane.show(tooled("Another session."))
+        await pilot.pause()
+        assert not is_folded(app, "/tools")
+        assert is_folded(app, "/reasoning")
+
+
+async def test_find_unfolds_what_hides_the_words() -> None:
+    app = InspectorApp(tooled())
+    async with app.run_test(size=(60, 40)) as pilot:
+        await press(pilot, "slash", *"a town", "enter")
+        assert not is_folded(app, "/tools")
+        assert app.view.under is not None
+        assert app.view.under.pointer == "/tools/0/parameters/city"
+        assert is_folded(app, "/reasoning")
+
+
+def test_a_note_on_a_setting_is_marked_where_it_is_folded() -> None:
+    note = Note(Level.INFO, "code", "Said.", Origin(OriginKind.SETTING, "reasoning"))
+    layout = PayloadLayout(tooled().payload, 60, None, payload_blocks.FoldChoices())
+    row = layout.row_at("/reasoning")
+    assert row is not None
+    assert NotePlaces((note,)).at(layout, layout.spot(row)) is note
+
+
 async def test_find_works_while_typing_and_with_n() -> None:
     app = InspectorApp(composed(tree=chat_tree(long_chat(30))))
     async with app.run_test(size=(60, 40)) as pilot:
@@ -293,6 +422,53 @@ async def test_find_works_while_typing_and_with_n() -> None:
         assert app.view.cursor.row > first
         await press(pilot, "N")
         assert app.view.cursor.row == first
+
+
+class PanesApp(InspectorApp):
+    """An inspector beside a field of another pane."""
+
+    def compose(self) -> ComposeResult:
+        yield from super().compose()
+        yield Input()
+
+
+async def test_the_find_bar_closes_with_escape_and_when_another_pane_has_the_focus() -> None:
+    app = PanesApp(composed(tree=chat_tree(long_chat(30))))
+    async with app.run_test(size=(60, 40)) as pilot:
+        for leave in ("escape", ""):
+            await press(pilot, "slash", *"12: L", "enter")
+            bar = app.pane.query_one(FindBar)
+            assert bar.display
+            assert app.view.highlights.words
+            if leave:
+                await press(pilot, leave)
+            else:
+                app.query(Input).last().focus()
+                await pilot.pause()
+            assert not bar.display
+            assert not app.view.highlights.words
+        app.pane.views.point(Origin(OriginKind.HISTORY, "m3"))
+        await pilot.pause()
+        assert app.view.under is not None
+        assert app.view.under.pointer.startswith("/messages/3"), "it follows another pane again"
+
+
+@pytest.mark.parametrize("limit", [None, 128_000])
+async def test_the_budget_says_which_pictures_are_not_sent(limit: int | None) -> None:
+    notes = tuple(
+        Note(Level.WARNING, "piece-left-out", f"Left out: {n}.", unsent=Part("image", "image/png"))
+        for n in range(2)
+    )
+    app = InspectorApp(composed(limit=limit, notes=notes))
+    async with app.run_test(size=(60, 40)) as pilot:
+        await press(pilot, "b")
+        rows = "\n".join(rows_shown(app.pane.views.current))
+        assert "2 pictures not sent: 0 tokens" in rows
+        assert "Nothing is left out" not in rows
+        app.pane.show(composed(limit=None))
+        await pilot.pause()
+        rows = "\n".join(rows_shown(app.pane.views.current))
+        assert "Nothing is left out: no limit is known." in rows
 
 
 async def test_a_source_reveals_all_its_places() -> None:

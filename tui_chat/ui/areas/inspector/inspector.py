@@ -4,6 +4,8 @@
 2. A banner says so if the request is not the live one that Enter would send, but one that was
    sent or pasted, or a what-if.
 3. What concerns the session runs actions of the areas.
+4. Five lines stand around the view: tabs, a rule with figures, protocols, the origin under the
+   cursor, and notes with the forecast. The rest are details, which a key shows.
 """
 
 from __future__ import annotations
@@ -27,7 +29,7 @@ from tui_chat.models.endpoint import Protocol
 from tui_chat.models.sanitize import sanitize
 from tui_chat.models.text import GLUE, Origin
 from tui_chat.ui.areas.inspector.drawn_row import CursorTarget
-from tui_chat.ui.areas.inspector.notes_list import SYMBOLS, NotesList
+from tui_chat.ui.areas.inspector.notes_list import SYMBOLS, NotesHeader, NotesList
 from tui_chat.ui.areas.inspector.origins import Legend, OriginStatus, placement_rule
 from tui_chat.ui.areas.inspector.payload_view import PayloadView
 from tui_chat.ui.areas.inspector.summary import ForecastLine, RequestSummary
@@ -75,10 +77,11 @@ class Inspector(OnePassWidget):
             &.-shown { display: block; }
         }
         & > .-away { display: none; }
-        &.-empty OriginStatus, &.-empty Legend, &.-empty RequestSummary,
-        &.-empty NotesList, &.-empty ForecastLine { display: none; }
-        &.-tiny Legend, &.-small ForecastLine { display: none; }
-        &.-tiny ForecastLine.-long { height: 1; }
+        & > Legend, & > ForecastLine { display: none; }
+        &.-details Legend { display: block; }
+        &.-details ForecastLine.-forecast { display: block; }
+        &.-empty OriginStatus, &.-empty Legend, &.-empty NotesList, &.-empty ForecastLine,
+        Legend.-away { display: none; }
         &.-low ViewTabs { display: none; }
     }
     """
@@ -95,6 +98,7 @@ class Inspector(OnePassWidget):
         Binding("left_square_bracket", "step_view(-1)", "Previous view", show=False),
         Binding("right_square_bracket", "step_view(1)", "Next view", show=False),
         Binding("o", "notes", "Notes", show=False),
+        Binding("i", "details", "Details: figures, forecast, legend", show=False),
         Binding("w", "source", "To where it came from", show=False),
         Binding("a", "inspector.compare", "Compare with", show=False),
         Binding("s", "inspector.choose_kind", "Request of another action", show=False),
@@ -125,13 +129,14 @@ class Inspector(OnePassWidget):
         self._state = InspectorState()
         self._stale = True
         """True if the request of the state is not drawn yet."""
+        self._height = 0
         self._tabs = ProtocolTabs()
         self._view_tabs = ViewTabs()
         self._banner = Static(id="inspector-banner")
         self._banner_words = ""
         self._size_timer: Timer | None = None
         """Runs while the size of a long body waits for a pause in typing."""
-        self._summary = RequestSummary()
+        self._summary = RequestSummary(lambda: self._view_tabs.active_span)
         self.views = ViewStack()
         self._find_bar: FindBar | None = None
         """Made when words are first searched for."""
@@ -141,10 +146,10 @@ class Inspector(OnePassWidget):
         self._notes = NotesList()
 
     def compose(self) -> ComposeResult:
-        yield self._tabs
         yield self._view_tabs
-        yield self._banner
         yield self._summary
+        yield self._tabs
+        yield self._banner
         yield self.views
         yield self._forecast
         yield self._status
@@ -187,7 +192,9 @@ class Inspector(OnePassWidget):
     def _mark(self, fact: str, is_there: bool) -> None:
         """Note whether there is something that a view needs to have a tab."""
         facts = self._view_tabs.facts
-        self._view_tabs.facts = facts | {fact} if is_there else facts - {fact}
+        if is_there != (fact in facts):
+            self._view_tabs.facts = facts ^ {fact}
+            self._summary.refresh()
 
     def change(self, **changes: Any) -> None:
         """Change fields of the `InspectorState` beside the request; the visible view draws those
@@ -219,7 +226,7 @@ class Inspector(OnePassWidget):
 
     def show_forecast(self, forecast: Forecast | None) -> None:
         """Show a cache forecast."""
-        self._forecast.forecast = forecast
+        self._forecast.forecast = self._notes.header.forecast = forecast
 
     def show_banner(self, words: str, *, is_past: bool = False) -> None:
         """Say what is shown if it is not the live request; empty for the live one.
@@ -267,6 +274,7 @@ class Inspector(OnePassWidget):
         if composed is None:
             self.views.payload.show(None)
             self._notes.show(())
+            self._summary.show(None, None, None)
             return
         self.views.current.show_state(self._state)
         recorded = composed.recorded
@@ -306,6 +314,7 @@ class Inspector(OnePassWidget):
             self.view_shown = PAYLOAD
             return
         self._view_tabs.active = self.view_shown
+        self._summary.refresh()
         self.close_find()  # its words and count are those of the view before
         self._legend.set_class(self.view_shown != PAYLOAD, "-away")
         view = self.views.current
@@ -332,13 +341,25 @@ class Inspector(OnePassWidget):
 
     def on_resize(self, event: events.Resize) -> None:
         """Give the view its room: in a low pane the lines around it shrink."""
-        height = event.size.height
-        self.set_class(height < 18, "-tiny")
-        self.set_class(height < 14, "-small")
-        self.set_class(height < 10, "-low")
-        self._summary.lines = 1 if height < 14 else 2 if height < 22 else 3
-        self._status.lines = 1 if height < 14 else 2 if height < 30 else 3
-        self._notes.make_room(height >= 22)
+        self._height = event.size.height
+        self.set_class(self._height < 10, "-low")
+        self._make_room()
+
+    @property
+    def are_details_open(self) -> bool:
+        """True if more than the five lines is shown around the view."""
+        return self.has_class("-details")
+
+    def action_details(self) -> None:
+        """Show all figures, the forecast and the legend, or hide them again."""
+        self.toggle_class("-details")
+        self._make_room()
+
+    def _make_room(self) -> None:
+        is_open = self.are_details_open
+        self._summary.is_whole = is_open and self._height >= 14
+        self._status.lines = (2 if self._height < 30 else 3) if is_open else 1
+        self._notes.header.are_details_open = is_open
 
     # Keys and clicks
 
@@ -346,6 +367,15 @@ class Inspector(OnePassWidget):
         """Post the origin under the cursor, although the cursor did not move."""
         under = self._status.under
         self.post_message(self.OriginPointed(under.origin if under is not None else None))
+
+    def on_descendant_blur(self) -> None:
+        """Close the line to find words once another pane has the focus: the view follows that."""
+        if self._find_bar is not None and self._find_bar.display:
+            self.call_after_refresh(self._close_left_find)
+
+    def _close_left_find(self) -> None:
+        if self.is_attached and self.screen.focused is not None and not self.has_focus_within:
+            self.close_find()
 
     def on_view_tabs_view_chosen(self, event: ViewTabs.ViewChosen) -> None:
         event.stop()
@@ -409,6 +439,18 @@ class Inspector(OnePassWidget):
 
     def on_forecast_line_pressed(self, event: ForecastLine.Pressed) -> None:
         event.stop()
+        self._show_difference()
+
+    def on_notes_header_forecast_clicked(self, event: NotesHeader.ForecastClicked) -> None:
+        event.stop()
+        self._show_difference()
+
+    def on_notes_header_details_clicked(self, event: NotesHeader.DetailsClicked) -> None:
+        event.stop()
+        self.action_details()
+
+    def _show_difference(self) -> None:
+        """Go to the first difference from the last accepted request."""
         forecast = self._forecast.forecast
         if forecast is not None and forecast.at.origin is not None:
             self.reveal(forecast.at.origin)

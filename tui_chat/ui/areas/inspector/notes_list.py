@@ -1,4 +1,5 @@
-"""The notes of a request: a line that counts them by level, and the notes, worst first.
+"""The foot of the inspector: a line with the number of notes by level, the worst one, the cache
+forecast and the key for details; and, when it is opened, the notes below it, worst first.
 
 Notes with the same sentence are one row with their number. Enter unfolds it: a row for each place.
 """
@@ -8,8 +9,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from typing import ClassVar, TypeAlias
+from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
+from rich.cells import cell_len
 from rich.segment import Segment
 from textual import events
 from textual.app import ComposeResult
@@ -25,9 +27,13 @@ from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.envelope import Level, Note
 from tui_chat.models.sanitize import sanitize
 from tui_chat.models.text import OriginKind
-from tui_chat.ui.areas.inspector.row_wrapping import LEAST, breaks, counted, fitting
+from tui_chat.ui.areas.inspector.row_wrapping import LEAST, breaks, counted, cut, fitting
+from tui_chat.ui.areas.inspector.summary import compares, forecast_figures, forecast_style
 from tui_chat.ui.widgets.one_pass import OnePassWidget
 from tui_chat.ui.widgets.row_list import RowList
+
+if TYPE_CHECKING:
+    from tui_chat.analysis import Forecast
 
 SYMBOLS = {Level.ERROR: "✖", Level.WARNING: "▲", Level.INFO: "●"}
 MOST = 200
@@ -37,7 +43,7 @@ _COLORS = {Level.ERROR: "$text-error", Level.WARNING: "$text-warning", Level.INF
 
 
 class NotesList(Vertical, OnePassWidget):
-    """The count, and below it the notes if one of them is an error or a warning."""
+    """The line, and below it the notes if the user opened them."""
 
     DEFAULT_CSS = """
     NotesList {
@@ -57,21 +63,19 @@ class NotesList(Vertical, OnePassWidget):
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
-        self._header = NotesHeader()
+        self.header = NotesHeader()
         self._rows = NoteRows()
-        self._wanted: bool | None = None
-        """The user's choice of `expanded`; None to decide by the notes."""
-        self._room = True
+        self._is_opened = False
 
     def compose(self) -> ComposeResult:
-        yield self._header
+        yield self.header
         yield self._rows
 
     def show(self, notes: Sequence[Note], *, is_exact: bool = True) -> None:
         """Show notes, worst first; `is_exact` is False for a body that is not all that was sent."""
         self._rows.show(notes)
-        self._header.is_cut, self._header.is_exact = self._rows.is_cut, is_exact
-        self._header.notes = tuple(notes)
+        self.header.is_cut, self.header.is_exact = self._rows.is_cut, is_exact
+        self.header.notes = tuple(notes)
         self._settle()
 
     @property
@@ -79,27 +83,20 @@ class NotesList(Vertical, OnePassWidget):
         """The note under the cursor."""
         return self._rows.current
 
-    def make_room(self, room: bool) -> None:
-        """Set whether there is room for more than the count."""
-        self._room = room
-        self._settle()
-
     def toggle(self) -> bool:
         """Open or close the list for the user; return False if there are no notes."""
-        if not self._header.notes:
+        if not self.header.notes:
             return False
-        self._wanted = not self.expanded
+        self._is_opened = not self.expanded
         self._settle()
         if self.expanded:
             self._rows.focus()
         return True
 
     def _settle(self) -> None:
-        notes = self._header.notes
-        serious = any(note.level is not Level.INFO for note in notes)
-        is_expanded = (serious and self._room) if self._wanted is None else self._wanted
-        self.expanded = bool(notes) and is_expanded
-        self._header.expanded = self.expanded
+        notes = self.header.notes
+        self.expanded = bool(notes) and self._is_opened
+        self.header.expanded = self.expanded
         self._rows.display = self.expanded
 
     def on_notes_header_header_clicked(self, event: NotesHeader.HeaderClicked) -> None:
@@ -149,8 +146,12 @@ def _sentence(note: Note) -> str:
     return note.sentence if called in note.sentence else f"{note.sentence} ({about.label})"
 
 
+_DETAILS = "i"
+"""The key that shows the details of the inspector."""
+
+
 class NotesHeader(OnePassWidget):
-    """The number of notes by level."""
+    """The number of notes by level and the worst one; the forecast; the key for details."""
 
     ALLOW_SELECT = False
     DEFAULT_CSS = """
@@ -168,15 +169,41 @@ class NotesHeader(OnePassWidget):
     """True if not all rows are listed."""
     is_exact: reactive[bool] = reactive(True)
     """False for a body that is not all that was sent."""
+    forecast: reactive[Forecast | None] = reactive["Forecast | None"](None)
+    """The cache forecast; None for none."""
+    are_details_open: reactive[bool] = reactive(False)
+    """True if the inspector shows its details, the forecast among them."""
 
     class HeaderClicked(Message):
-        """The header was clicked."""
+        """The notes were clicked."""
+
+    class ForecastClicked(Message):
+        """The forecast was clicked."""
+
+    class DetailsClicked(Message):
+        """The key for details was clicked."""
 
     def render(self) -> Content:
+        width = self.size.width
+        notes = self._counts()
+        left = sum(cell_len(text) for text, _ in notes)
+        forecast, key = self._right(width - left)
+        right = sum(len(text) for text, _ in (*forecast, *key))
+        room = width - left - right - 1
+        if self.notes and not self.expanded and room >= LEAST:
+            notes.append((cut(_sentence(self.notes[0]), room), "$foreground 72%"))
+            left = sum(cell_len(text) for text, _ in notes)
+        gap = [(" " * (width - left - right), "")] if right and width > left + right else []
+        return Content.assemble(*notes, *gap, *forecast, *key)
+
+    def _counts(self) -> list[tuple[str, str]]:
+        """Return the number of notes by level, with styles."""
         if not self.notes:
             text = "✓ nothing changed or left out"
             text = text if self.is_exact and self.size.width >= len(text) else "✓ no notes"
-            return Content.styled(text, "$foreground 72%")
+            if self.forecast is not None and self.size.width < len(text) + 32:
+                text = "✓ no notes"
+            return [(text, "$foreground 72%")]
         numbers = Counter(note.level for note in self.notes)
         fold = "▾ " if self.expanded else "▸ "
         words = {Level.ERROR: "error", Level.WARNING: "warning", Level.INFO: "note"}
@@ -186,12 +213,37 @@ class NotesHeader(OnePassWidget):
                 parts.append(
                     (f"{SYMBOLS[level]} {counted(numbers[level], word)}  ", _COLORS[level])
                 )
-        if self.is_cut:
+        if self.is_cut and self.expanded:
             parts.append((fitting([f"the first {MOST} below"], 30), "$foreground 72%"))
-        return Content.assemble(*parts)
+        return parts
 
-    def on_click(self) -> None:
-        self.post_message(self.HeaderClicked())
+    def _right(self, room: int) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
+        """Return the forecast and the key for details, as far as they fit beside the notes."""
+        forecast, key = self.forecast, list[tuple[str, str]]()
+        parts: list[tuple[str, str]] = []
+        if not self.are_details_open and forecast is not None and compares(forecast):
+            text = forecast_figures(forecast, room - 1)
+            parts = [(text, forecast_style(forecast))] if text else []
+            room -= len(text)
+        words = " less" if self.are_details_open else " more"
+        words = words if room >= len(words) + 3 else ""
+        if room >= len(words) + 3:
+            key = [("  ", ""), (_DETAILS, "$text-accent"), (words, "$foreground 72%")]
+        return parts, key
+
+    def on_click(self, event: events.Click) -> None:
+        offset = event.get_content_offset(self)
+        width = self.size.width
+        left = sum(cell_len(text) for text, _ in self._counts())
+        forecast, key = self._right(width - left)
+        from_right = width - offset.x if offset is not None else width
+        key_width = sum(len(text) for text, _ in key)
+        if from_right <= key_width:
+            self.post_message(self.DetailsClicked())
+        elif from_right <= key_width + sum(len(text) for text, _ in forecast):
+            self.post_message(self.ForecastClicked())
+        else:
+            self.post_message(self.HeaderClicked())
 
 
 class NoteRows(RowList):

@@ -76,7 +76,7 @@ _FORMS = ((0, " "), (1, " "), (2, " "), (2, ""))
 
 
 class Legend(OnePassWidget):
-    """One line; a click on a kind goes to its next place in the payload."""
+    """One line among the details; a click on a kind goes to its next place in the payload."""
 
     ALLOW_SELECT = False
     DEFAULT_CSS = """
@@ -209,7 +209,7 @@ def _turn_of(origin: Origin, turns: tuple[Turn, ...]) -> Turn | None:
 
 
 class OriginStatus(OnePassWidget):
-    """Up to three lines below the body."""
+    """One line below the body, up to three as details."""
 
     DEFAULT_CSS = """
     OriginStatus {
@@ -220,8 +220,8 @@ class OriginStatus(OnePassWidget):
     }
     """
 
-    lines: reactive[int] = reactive(2, layout=True)
-    """The number of lines there is room for, 1 to 3."""
+    lines: reactive[int] = reactive(1, layout=True)
+    """The number of lines, 1 to 3."""
     under: reactive[CursorTarget | None] = reactive[CursorTarget | None](None)
     """The piece under the cursor."""
     rule: reactive[str] = reactive("")
@@ -244,14 +244,14 @@ class OriginStatus(OnePassWidget):
         kind = under.origin.kind
         parts = [("▍ ", f"$origin-{kind}"), (label, f"bold $origin-{kind}")]
         room = width - 2 - cell_len(label)
-        if self.lines == 1 and self.rule and not self.places and room >= 10:
-            parts.append((f"  {cut(self.rule, room - 2)}", "$foreground 72%"))
+        rule = f"hides {under.hidden}" if under.hidden else self.rule
+        style = "$text-warning" if under.hidden else "$foreground 72%"
+        if self.lines == 1 and rule and not self.places and room >= 10:
+            parts.append((f"  {cut(rule, room - 2)}", style))
         elif room >= 10:
             place = self.places or under.pointer or "/" * bool(under.line)
             place = cut_front(place, room - 2)
             parts += [(" " * (room - cell_len(place)), ""), (place, "$foreground 72%")]
-        rule = f"hides {under.hidden}" if under.hidden else self.rule
-        style = "$text-warning" if under.hidden else "$foreground 72%"
         for row in _wrapped(rule, width - 2, self.lines - 1):
             parts.append((f"\n  {row}", style))
         return Content.assemble(*parts)

@@ -10,7 +10,7 @@
    before a changed child is copied and not added up again. Messages of the same shape share
    theirs: a long conversation has 10,000 of a role and a content.
 5. A block can be folded to its opening line. It stays so from keystroke to keystroke, also
-   while what is in it changes.
+   while what is in it changes. Tools and settings are folded at first.
 """
 
 from __future__ import annotations
@@ -29,6 +29,11 @@ from tui_chat.ui.areas.inspector.row_wrapping import LEAST, breaks
 
 BIT = {kind: 1 << number for number, kind in enumerate(OriginKind)}
 """A bit for each kind: the kinds below a node are one number."""
+
+
+_FOLDED = BIT[OriginKind.TOOL] | BIT[OriginKind.SETTING]
+_WRITTEN = sum(BIT.values()) & ~(_FOLDED | BIT[OriginKind.GLUE])
+"""The kinds of origin of what people and models wrote."""
 
 
 class PayloadBlock:
@@ -122,6 +127,28 @@ class PayloadBlock:
         return self.kinds[-1] if self.kinds else 0
 
 
+class FoldChoices:
+    """The values of the body that are folded when it is laid out: tools and settings at first, then
+    what the user left folded.
+    """
+
+    def __init__(self) -> None:
+        self._chosen: dict[str, bool] = {}
+        """By the key of the body."""
+
+    def remember(self, block: PayloadBlock) -> None:
+        """Remember whether the user left a value of the body folded."""
+        if block.depth == 1 and block.key is not None:
+            self._chosen[block.key] = block.folded
+
+    def __call__(self, block: PayloadBlock) -> bool:
+        """Return True if a block that is new is folded."""
+        if block.depth != 1 or block.key is None:
+            return False
+        kinds = block.all_kinds
+        return self._chosen.get(block.key, bool(kinds & _FOLDED) and not kinds & _WRITTEN)
+
+
 class RunningTotals:
     """The running totals of a block that is being measured."""
 
@@ -164,13 +191,23 @@ _remembered_breaks = lru_cache(8)(breaks)
 class HeightMeasurer:
     """Measures payloads for a width."""
 
-    __slots__ = ("pause", "step", "width")
+    __slots__ = ("folded", "folds", "pause", "step", "width")
 
-    def __init__(self, width: int, pause: Callable[[], object] | None = None) -> None:
+    def __init__(
+        self,
+        width: int,
+        pause: Callable[[], object] | None = None,
+        folds: FoldChoices | None = None,
+        folded: frozenset[int] = frozenset(),
+    ) -> None:
         self.width = max(width, LEAST)
         """In cells."""
         self.pause = pause
         """Called before each container; an exception it raises ends the measuring."""
+        self.folds = folds
+        """Says which values of the body are folded at first; None for none."""
+        self.folded = folded
+        """The identities of other containers that are folded at first."""
         self.step = 2 if self.width >= 44 else 1
         """Cells of indent per level."""
 
@@ -210,7 +247,11 @@ class HeightMeasurer:
                 rows = self.leaf_rows(name, child, depth + 1, index < len(node.items) - 1)
                 kinds, size = bits_of(child), len(body_of(child))
             totals.add(below, rows, kinds, _key_size(name) + size)
-        return PayloadBlock(node, depth, key, old, totals)
+        block = PayloadBlock(node, depth, key, old, totals)
+        if old is None:
+            is_chosen = self.folds is not None and self.folds(block)
+            block.folded = is_chosen or id(node) in self.folded
+        return block
 
     def leaf_rows(self, key: str | None, leaf: Tree, depth: int, comma: bool) -> int:
         """Return the number of rows of a child without children."""

@@ -30,6 +30,7 @@ from tui_chat.ui.areas.inspector.drawn_row import (
 )
 from tui_chat.ui.areas.inspector.payload_blocks import (
     BIT,
+    FoldChoices,
     HeightMeasurer,
     PayloadBlock,
     SourceIndex,
@@ -102,13 +103,23 @@ def at_depth(block: PayloadBlock, depth: int) -> Iterator[PayloadBlock]:
             yield from at_depth(below, depth)
 
 
+def _folded_blocks(block: PayloadBlock | None) -> Iterator[PayloadBlock]:
+    if block is None:
+        return
+    if block.folded:
+        yield block
+    for below in block.children:
+        yield from _folded_blocks(below)
+
+
 _Slot: TypeAlias = tuple[int, type, str | None, bool, str, int]
 _Drawn: TypeAlias = tuple[Tree | Origin, DrawnLine]
 
 
 class PayloadLayout:
-    """A payload laid out for a width, reusing the layout `before`. `pause` is called between
-    messages and cancels the work by raising an exception.
+    """A payload laid out for a width, reusing the layout `before`; what is folded stays so at
+    another width. `folds` says what else is folded at first. `pause` is called between messages and
+    cancels the work by raising an exception.
     """
 
     def __init__(
@@ -116,11 +127,12 @@ class PayloadLayout:
         payload: Payload,
         width: int,
         before: PayloadLayout | None = None,
+        folds: FoldChoices | None = None,
         *,
         pause: Callable[[], object] | None = None,
     ) -> None:
         self.payload = payload
-        self._measure = HeightMeasurer(width, pause)
+        self._folds = folds
         self.width = width
         self._drawn: OrderedDict[_Slot, _Drawn] = OrderedDict()
         """The lines looked at last, in this layout or those before it."""
@@ -128,6 +140,8 @@ class PayloadLayout:
         if before is not None and before.width == width:
             old = before.root
             self._drawn = before._drawn
+        folded = before.folded_nodes() if before is not None and old is None else frozenset[int]()
+        self._measure = HeightMeasurer(width, pause, folds, folded)
         self._sources: dict[str | None, SourceIndex] = before._sources if before is not None else {}
         """By the key of the indexed array."""
         tree, self.root = payload.tree, None
@@ -273,6 +287,8 @@ class PayloadLayout:
             return None
         before = block.rows
         block.folded = not block.folded
+        if self._folds is not None:
+            self._folds.remember(block)
         for around, index in above:
             around.grow(index, block.rows - before)
         self.rows = self.root.rows if self.root else self.rows
@@ -284,6 +300,10 @@ class PayloadLayout:
             if spot.place.pointer == pointer:
                 break
             self.fold(row)
+
+    def folded_nodes(self) -> frozenset[int]:
+        """Return the identities of the folded containers inside the values of the body."""
+        return frozenset(id(block.node) for block in _folded_blocks(self.root) if block.depth > 1)
 
     def fold_all(self, depth: int) -> None:
         """Fold all containers at a depth, or unfold them if one is folded."""
@@ -329,12 +349,13 @@ class PayloadLayout:
                 yield from leaves_in(block, numbers, root.starts[index], kinds)
 
     def hides(self, spot: BodyRow, kind: OriginKind, name: str) -> bool:
-        """Return True if a row folds an array of messages that has text of a source."""
+        """Return True if a row folds a value of the body that has text of a source."""
         steps, node = spot.place.steps, spot.node
-        if not spot.folded or len(steps) != 1 or not isinstance(node, Arr):
+        if not spot.folded or len(steps) != 1 or not isinstance(node, Obj | Arr):
             return False
+        children = node.items if isinstance(node, Arr) else tuple(child for _, child in node.items)
         sources = self._sources.setdefault(steps[0].key, SourceIndex())
-        return bool(sources.numbers(node.items, (kind, name)))
+        return bool(sources.numbers(children, (kind, name)))
 
     def last_row(self, kind: OriginKind) -> int | None:
         """Return the last row with a character of a kind, apart from the system prompt, which some
@@ -398,7 +419,13 @@ class _WidthChanged(Exception):
     """The width changed again; the layout is no longer wanted."""
 
 
-async def lay_out_in_thread(payload: Payload, width: int, cancelled: Event) -> PayloadLayout | None:
+async def lay_out_in_thread(
+    payload: Payload,
+    width: int,
+    before: PayloadLayout | None,
+    folds: FoldChoices,
+    cancelled: Event,
+) -> PayloadLayout | None:
     """Return the layout of a long payload, made in a thread; None if `cancelled` was set first.
 
     A dragged border passes many widths, and each layout would hold the interpreter for up to half
@@ -414,7 +441,7 @@ async def lay_out_in_thread(payload: Payload, width: int, cancelled: Event) -> P
 
     await asyncio.sleep(_WIDTH_SETTLED)
     try:
-        return await asyncio.to_thread(PayloadLayout, payload, width, pause=pause)
+        return await asyncio.to_thread(PayloadLayout, payload, width, before, folds, pause=pause)
     except _WidthChanged:
         return None
     finally:

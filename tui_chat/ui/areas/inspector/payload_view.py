@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from threading import Event
 from typing import ClassVar
@@ -21,8 +22,9 @@ from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.envelope import Level, Note
 from tui_chat.models.payload import Payload
 from tui_chat.models.text import Origin, OriginKind
-from tui_chat.ui.areas.inspector.drawn_row import CursorTarget, run_at
+from tui_chat.ui.areas.inspector.drawn_row import BodyRow, CursorTarget, run_at
 from tui_chat.ui.areas.inspector.origins import is_colorless, origin_rules
+from tui_chat.ui.areas.inspector.payload_blocks import FoldChoices
 from tui_chat.ui.areas.inspector.payload_cursor import MESSAGE_DEPTH, BodyCursor, target_under
 from tui_chat.ui.areas.inspector.payload_layout import PayloadLayout, lay_out_in_thread
 from tui_chat.ui.areas.inspector.payload_places import (
@@ -63,7 +65,7 @@ class PayloadView(LineView):
         Binding("n", "hit(1)", "Next hit or place", show=False),
         Binding("N", "hit(-1)", "Previous hit or place", show=False),
         Binding("f", "follow", "To the draft"),
-        Binding("enter", "open", "Open origin"),
+        Binding("enter", "enter", "Open origin"),
         Binding("y,ctrl+c", "copy", "Copy body"),
     ]
     COMPONENT_CLASSES: ClassVar[set[str]] = {
@@ -128,6 +130,8 @@ class PayloadView(LineView):
         self._form = ""
         self._layouts: dict[str, PayloadLayout] = {}
         """The last layout of each form, reused when the form is shown again."""
+        self._folds = FoldChoices()
+        """What is folded at first, in each form and each session."""
         self._notes = NotePlaces()
         self._notes_moved = False
         """True if the notes changed and are not drawn yet."""
@@ -218,7 +222,7 @@ class PayloadView(LineView):
         was, was_at, was_on = self.layout_now, self.scroll_offset.y, self.cursor.row
         top = position_at(was, was_at) if was is not None else None
         followed = self._layouts.get(self._form)
-        self.layout_now = layout = PayloadLayout(self.payload, width, followed)
+        self.layout_now = layout = PayloadLayout(self.payload, width, followed, self._folds)
         self._layouts[self._form] = layout
         self.cursor.follow(layout)
         self._settle(self._follow_top() if self.following or top is None else layout.row_of(top))
@@ -271,7 +275,9 @@ class PayloadView(LineView):
     async def _lay_out_later(self, payload: Payload, width: int, form: str) -> None:
         """Lay out in a thread, and show the result if the width is still the same."""
         self._cancelled = Event()
-        layout = await lay_out_in_thread(payload, width, self._cancelled)
+        layout = await lay_out_in_thread(
+            payload, width, self._layouts.get(form), self._folds, self._cancelled
+        )
         if layout is not None and width == self.scrollable_content_region.width - GUTTER:
             self._layouts[form] = layout
             self._show_width()
@@ -304,6 +310,7 @@ class PayloadView(LineView):
         look = RowLook(
             self.size.width,
             layout.lead(spot),
+            _fold_mark(spot),
             is_current,
             self.cursor.piece if is_current and self.has_focus else -1,
             note.level if note is not None else None,
@@ -408,17 +415,22 @@ class PayloadView(LineView):
         return [] if self.layout_now is None else self.highlights.rows(self.layout_now)
 
     def _step_to(self, rows: list[int], step: int) -> None:
-        """Go from the cursor to the next of some rows, round the end."""
-        if not rows:
+        """Go from the cursor to the next of some rows, round the end, and unfold what hides it."""
+        layout, row = self.layout_now, self.cursor.row
+        if layout is None or not rows:
             self.post_message(self.Marked(0, 0))
             return
-        row = self.cursor.row
         if step < 0:
             index = max((i for i, at in enumerate(rows) if at < row), default=len(rows) - 1)
         else:
             ahead = (i for i, at in enumerate(rows) if at > row or (at == row and not step))
             index = next(ahead, 0)
-        self._go(rows[index])
+        while rows and layout.spot(folded := rows[index]).folded:
+            layout.fold(folded)
+            self._refold()
+            rows = self._highlighted_rows()
+            index = min(bisect_left(rows, folded), len(rows) - 1)
+        self._go(rows[index] if rows else None)
         self.post_message(self.Marked(index + 1, len(rows)))
 
     def action_find(self) -> None:
@@ -516,7 +528,8 @@ class PayloadView(LineView):
         runs = line.runs_in(*line.slice(spot.row))
         run = run_at(spot, line, offset.x - GUTTER - layout.lead(spot))
         self._set_cursor(row, runs.index(run) if run in runs else None)
-        if spot.folded or (event.chain == 1 and offset.x < GUTTER and spot.place.part == "open"):
+        is_mark = offset.x < GUTTER + layout.lead(spot) and spot.place.part == "open"
+        if spot.folded or (event.chain == 1 and is_mark):
             self.action_fold()
         elif event.chain == 2:
             await self.action_open()
@@ -561,6 +574,14 @@ class PayloadView(LineView):
 
     # Asking
 
+    async def action_enter(self) -> None:
+        """Unfold what the cursor is on, else go to where it came from."""
+        layout, row = self.layout_now, self.cursor.row
+        if layout is not None and row < layout.rows and layout.spot(row).folded:
+            self.action_fold()
+        else:
+            await self.action_open()
+
     async def action_open(self) -> None:
         """Go to where what the cursor is on came from."""
         layout = self.layout_now
@@ -571,3 +592,10 @@ class PayloadView(LineView):
         """Copy the exact body to the clipboard."""
         if self.payload is not None:
             copy_text(self, self.payload.body.decode(), "the body")
+
+
+def _fold_mark(spot: BodyRow) -> str:
+    """Return the mark of a row that folds something, or that opens a value of the body."""
+    if spot.folded:
+        return "▸"
+    return "▾" if spot.place.part == "open" and spot.depth == 1 and not spot.row else ""

@@ -66,7 +66,9 @@ class RowLook:
 
     width: int
     lead: int
-    """Blank cells before the text."""
+    """Cells before the text."""
+    fold_mark: str
+    """The mark in these cells; empty for none."""
     is_current: bool
     """True under the cursor."""
     piece: int | None
@@ -96,7 +98,7 @@ def paint_row(spot: BodyRow, line: DrawnLine, look: RowLook, palette: ComponentS
         Segment(" ", plain)
         if look.note is None
         else Segment(SYMBOLS[look.note], palette(OriginKind.GLUE, ground, f"note-{look.note}")),
-        Segment(" " * look.lead, plain),
+        Segment(_lead(look), plain),
     ]
     hits = look.highlights.hits(line.text, start, end)
     for run, is_lit in zip(runs, lit, strict=True):
@@ -111,6 +113,12 @@ def paint_row(spot: BodyRow, line: DrawnLine, look: RowLook, palette: ComponentS
             style = palette(*names, "hit" if is_hit else "")
             segments.append(Segment(line.text[low:high], style))
     return Strip(segments).adjust_cell_length(look.width, plain)
+
+
+def _lead(look: RowLook) -> str:
+    if not look.fold_mark or not look.lead:
+        return " " * look.lead
+    return f"{look.fold_mark} ".rjust(look.lead) if look.lead > 1 else look.fold_mark
 
 
 def _color(run: DrawnRun) -> OriginKind:

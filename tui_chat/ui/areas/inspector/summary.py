@@ -1,9 +1,10 @@
-"""The summary of a request: model and address, tokens and size, budget bar, and how many tokens a
-prompt cache can serve.
+"""The summary of a request: a rule below the tabs of the views with tokens and size, and as details
+model and address, more figures, the budget bar, and how many tokens a prompt cache can serve.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
@@ -33,10 +34,13 @@ if TYPE_CHECKING:
 
 WHOLE = 64
 """Columns from which the line begins with whole figures."""
+_RULE = "$foreground-disabled"
 
 
 class ForecastLine(OnePassWidget):
-    """One or two lines; a click goes to the first difference from the last request."""
+    """One or two lines among the details; a click goes to the first difference from the last
+    request.
+    """
 
     ALLOW_SELECT = False
     DEFAULT_CSS = """
@@ -45,8 +49,6 @@ class ForecastLine(OnePassWidget):
         padding: 0 1;
         background: $surface;
         color: $foreground;
-        display: none;
-        &.-forecast { display: block; }
         &.-long { height: 2; }
     }
     """
@@ -60,9 +62,7 @@ class ForecastLine(OnePassWidget):
     def watch_forecast(self) -> None:
         """Show the line only if there is something to say."""
         forecast = self.forecast
-        self.set_class(
-            forecast is not None and forecast.at.kind not in ("first", "model"), "-forecast"
-        )
+        self.set_class(compares(forecast), "-forecast")
         if forecast is not None:
             self.tooltip = Content(sanitize(forecast_sentences(forecast), "exact"))
         self._make_room()
@@ -84,8 +84,7 @@ class ForecastLine(OnePassWidget):
             return Content("")
         width, height = self.content_size
         same = _figures(forecast, width)
-        share = forecast.common / forecast.total if forecast.total else 0.0
-        style = "$text-success" if share > 0.5 else "$text-warning"
+        style = forecast_style(forecast)
         sentence = sanitize(f" · {forecast.at.sentence}", "exact")
         lines = breaks(f"{same}{sentence}", width, width)
         if len(lines) >= height > 0:  # more than fits
@@ -97,6 +96,23 @@ class ForecastLine(OnePassWidget):
 
     def on_click(self) -> None:
         self.post_message(self.Pressed())
+
+
+def compares(forecast: Forecast | None) -> bool:
+    """Return True if a forecast compares with an earlier request."""
+    return forecast is not None and forecast.at.kind not in ("first", "model")
+
+
+def forecast_style(forecast: Forecast) -> str:
+    """Return the style of a forecast's figures."""
+    is_most = forecast.total and forecast.common / forecast.total > 0.5
+    return "$text-success" if is_most else "$text-warning"
+
+
+def forecast_figures(forecast: Forecast, width: int) -> str:
+    """Return a forecast in the longest form that fits into a width; empty if none does."""
+    texts = (_figures(forecast, WHOLE), _figures(forecast, 0))
+    return next((text for text in texts if len(text) <= width), "")
 
 
 def _figures(forecast: Forecast, width: int) -> str:
@@ -129,23 +145,29 @@ def forecast_versus_usage(forecast: Forecast, cached: int | None, reported: int 
     return f"{words}reported: {cached:,}{of}."
 
 
-class RequestSummary(OnePassWidget):
-    """Up to three lines above the body."""
+_LEAST_GAP = 14
+"""Cells right of the active tab's mark that take the figures; with fewer they stand left of it."""
 
+
+class RequestSummary(OnePassWidget):
+    """The rule below the tabs of the views, with figures; as details up to three lines more."""
+
+    ALLOW_SELECT = False
     DEFAULT_CSS = """
     RequestSummary {
         height: auto;
-        padding: 0 1;
-        background: $surface;
+        background: $background;
         color: $foreground;
     }
     """
 
-    lines: reactive[int] = reactive(3, layout=True)
-    """Lines there is room for, 1 to 3."""
+    is_whole: reactive[bool] = reactive(False, layout=True)
+    """True if the details are shown."""
 
-    def __init__(self) -> None:
+    def __init__(self, active_tab: Callable[[], tuple[int, int]]) -> None:
         super().__init__()
+        self._active_tab = active_tab
+        """Returns the first column of the active tab and the one behind it."""
         self._composed: Composed | None = None
         self._bytes: int | None = None
         self._own: Protocol | None = None
@@ -161,32 +183,78 @@ class RequestSummary(OnePassWidget):
             self.tooltip = Content(f"{composed.method} {composed.shown_url}")
 
     def _height(self) -> int:
-        if self._composed is None:
-            return 0
+        if self._composed is None or not self.is_whole:
+            return 1
         budget = self._composed.envelope.budget
-        return min(self.lines, 3 if budget is not None and budget.limit else 2)
+        return 4 if budget is not None and budget.limit else 3
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        """Return the lines needed, at most the room there is."""
+        """Return the lines needed."""
         return self._height()
 
     def render(self) -> Content:
-        if self._composed is None:
-            return Content("")
-        width = self.size.width
-        lines = [self._figures(self._composed, width)]
-        if self.lines > 1:
-            lines.insert(0, self._request(self._composed, width))
-        budget = self._composed.envelope.budget
-        if self.lines > 2 and budget is not None and budget.limit:
-            lines.append(_bar(budget, budget.limit, width))
+        composed, width = self._composed, self.size.width
+        lines = [self._rule(composed, width)]
+        if composed is not None and self.is_whole:
+            details = [
+                self._request(composed, width - 2),
+                self._figures(composed, width - 2),
+            ]
+            budget = composed.envelope.budget
+            if budget is not None and budget.limit:
+                details.append(_bar(budget, budget.limit, width - 2))
+            lines += [Content(" ") + detail for detail in details]
         return Content("\n").join(lines)
+
+    def _rule(self, composed: Composed | None, width: int) -> Content:
+        """Draw the rule: a mark below the active tab, and the figures where there is room."""
+        start, end = self._active_tab()
+        parts = [("─" * start, _RULE), ("━" * (end - start), "$primary")]
+        rest = max(width - end, 0)
+        if composed is None:
+            return Content.assemble(*parts, ("─" * rest, _RULE))
+        is_right = rest >= max(min(_LEAST_GAP, start), 1)
+        text, style = self._short(composed, (rest if is_right else start) - 3)
+        facts = [(f" {text} ", style), ("─", _RULE)] if text else []
+        used = len(text) + 3 if text else 0
+        if is_right:
+            return Content.assemble(*parts, ("─" * (rest - used), _RULE), *facts)
+        left = [*facts, ("─" * (start - used), _RULE)]
+        return Content.assemble(*left, parts[1], ("─" * rest, _RULE))
+
+    def _short(self, composed: Composed, room: int) -> tuple[str, str]:
+        """Return the most important figures in so many cells, and their style."""
+        budget = composed.envelope.budget
+        if sends := self._preview():
+            text = next((t for t in (f"preview, {sends}", sends, "preview") if len(t) <= room), "")
+            return text, "$text-warning"
+        size = "" if self._bytes is None else size_in_words(self._bytes)
+        if budget is None:
+            return (size if len(size) <= room else ""), "$foreground 72%"
+        dropped = len(composed.envelope.dropped)
+        rest = [f"{dropped:,} left out"] if dropped else []
+        rest += [size] if size else []
+        tokens, style = _tokens(budget, WHOLE)
+        if len(tokens) > room:
+            tokens, style = _tokens(budget, 0)
+        if len(tokens) > room:
+            about = "" if budget.exact else "~"
+            tokens = f"{about}{short_number(budget.total)}"
+        over = "error" in style
+        text = fitting([tokens, *rest], room)
+        return text, "bold $text-error" if over else "$foreground 72%"
+
+    def _preview(self) -> str:
+        """Return what Enter sends if another protocol is shown; empty if it is the same."""
+        composed, own = self._composed, self._own
+        if composed is None or own is None or own is composed.protocol:
+            return ""
+        return f"{self.own_words} {own.label}"
 
     def _request(self, composed: Composed, width: int) -> Content:
         model = cut(composed.model, max(width // 2, 10))
         room = width - cell_len(model) - 1
-        if self._own is not None and self._own is not composed.protocol:
-            sends = f"{self.own_words} {self._own.label}"
+        if sends := self._preview():
             text = next((t for t in (f"preview, {sends}", sends, "preview") if len(t) <= room), "")
             style = "$text-warning"
         else:
@@ -199,8 +267,6 @@ class RequestSummary(OnePassWidget):
         budget = composed.envelope.budget
         turns = counted(len(composed.envelope.turns), "turn")
         rest = [turns, "… bytes" if self._bytes is None else size_in_words(self._bytes)]
-        if self.lines == 1:
-            rest.insert(0, cut(composed.model, 20))
         if budget is None:
             return Content(fitting(rest, width))
         if budget.counter:

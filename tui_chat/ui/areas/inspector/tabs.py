@@ -1,4 +1,4 @@
-"""The two tab lines of the inspector: protocols, and views of the request."""
+"""The two tab lines of the inspector: protocols with their digits, and views of the request."""
 
 from __future__ import annotations
 
@@ -17,6 +17,9 @@ from tui_chat.ui.areas.inspector.view import PAYLOAD, ViewPath, views
 from tui_chat.ui.widgets.one_pass import OnePassWidget
 
 OWN = "•"
+_DIGIT = "$text-accent"
+_FORMS = ((0, True, 3), (0, True, 1), (1, True, 1), (2, True, 1), (2, False, 1))
+"""Index of a protocol's label, whether its key is shown, and the gap, the widest form first."""
 
 
 class ProtocolTabs(OnePassWidget, can_focus=True):
@@ -30,7 +33,8 @@ class ProtocolTabs(OnePassWidget, can_focus=True):
     DEFAULT_CSS = """
     ProtocolTabs {
         height: 1;
-        background: $surface;
+        padding: 0 1;
+        background: $background;
         color: $foreground;
     }
     """
@@ -47,33 +51,39 @@ class ProtocolTabs(OnePassWidget, can_focus=True):
         protocol: Protocol
 
     def render(self) -> Content:
-        parts: list[str | tuple[str, str]] = []
-        for protocol, text in self._labels():
+        parts: list[tuple[str, str]] = []
+        labels, gap = self._labels()
+        for protocol, digit, name in labels:
             if parts:
-                parts.append(" ")
-            if protocol is self.active:
-                style = "bold underline" if self.has_focus else "bold"
+                parts.append((" " * gap, ""))
+            if protocol is not self.active:
+                style = "$foreground" if protocol is self.own else "$foreground 72%"
+                parts += [(digit, _DIGIT), (name, style)]
+            elif self.has_focus:
                 colors = "$block-cursor-foreground on $block-cursor-background"
-                parts.append((text, f"{style} {colors}"))
-            elif protocol is self.own:
-                parts.append((text, "$foreground"))
+                parts.append((digit + name, f"bold {colors}"))
             else:
-                parts.append((text, "$foreground 72%"))
-        return Content.assemble(*parts)
+                parts += [(digit, f"{_DIGIT} on $panel"), (name, "bold $foreground on $panel")]
+        return Content.assemble(*(part for part in parts if part[0]))
 
-    def _labels(self) -> list[tuple[Protocol, str]]:
-        """Return the tabs' texts, in the longest form that fits."""
-        dots = {protocol: OWN if protocol is self.own else "" for protocol in PROTOCOLS}
-        labels: list[tuple[Protocol, str]] = []
-        for form in range(3):
-            for pad in (" ", ""):
-                labels = [
-                    (each.protocol, f"{pad}{dots[each.protocol]}{each.tab_labels[form]}{pad}")
-                    for each in PROTOCOLS.values()
-                ]
-                if sum(len(text) + 1 for _, text in labels) - 1 <= self.size.width:
-                    return labels
-        return labels
+    def _labels(self) -> tuple[list[tuple[Protocol, str, str]], int]:
+        """Return the digits and names of the tabs and the gap between them, in the longest form
+        that fits.
+        """
+        labels: list[tuple[Protocol, str, str]] = []
+        gap = 1
+        for form, has_digits, gap in _FORMS:
+            labels = [
+                (
+                    each.protocol,
+                    f"{number} " if has_digits else "",
+                    OWN * (each.protocol is self.own) + each.tab_labels[form],
+                )
+                for number, each in enumerate(PROTOCOLS.values(), 1)
+            ]
+            if sum(len(digit + name) + gap for _, digit, name in labels) - gap <= self.size.width:
+                break
+        return labels, gap
 
     def on_click(self, event: events.Click) -> None:
         """Choose the tab under the mouse."""
@@ -81,10 +91,11 @@ class ProtocolTabs(OnePassWidget, can_focus=True):
         if offset is None:
             return
         x = offset.x
-        for protocol, text in self._labels():
-            if 0 <= x < len(text):
+        labels, gap = self._labels()
+        for protocol, digit, name in labels:
+            if 0 <= x < len(digit + name):
                 self.choose(protocol)
-            x -= len(text) + 1
+            x -= len(digit + name) + gap
 
     def choose(self, protocol: Protocol) -> None:
         """Post a protocol that is not shown already."""
@@ -98,7 +109,9 @@ class ProtocolTabs(OnePassWidget, can_focus=True):
 
 
 class ViewTabs(OnePassWidget):
-    """One line of tabs. Choosing one only says so; the owner sets `active`."""
+    """One line of tabs, above a rule that marks the active one. Choosing one only says so; the
+    owner sets `active`.
+    """
 
     ALLOW_SELECT = False
     DEFAULT_CSS = """
@@ -123,7 +136,7 @@ class ViewTabs(OnePassWidget):
     def render(self) -> Content:
         parts: list[tuple[str, str]] = []
         for view, text in self._labels():
-            style = "bold reverse" if view.name == self.active else "$foreground 72%"
+            style = "bold $foreground" if view.name == self.active else "$foreground 72%"
             key_index = text.lower().find(view.key.lower())
             pieces = [(text, style)]
             if key_index >= 0:
@@ -135,6 +148,19 @@ class ViewTabs(OnePassWidget):
             parts += [piece for piece in pieces if piece[0]]
             parts.append((" ", ""))
         return Content.assemble(*parts)
+
+    @property
+    def active_span(self) -> tuple[int, int]:
+        """The first column of the active tab's text, and the one behind it; equal if no tab is
+        visible.
+        """
+        start = 0
+        for view, text in self._labels() if self.display else ():
+            if view.name == self.active:
+                start += len(text) - len(text.lstrip())
+                return start, start + len(text.strip())
+            start += len(text) + 1
+        return 0, 0
 
     @property
     def views(self) -> tuple[str, ...]:

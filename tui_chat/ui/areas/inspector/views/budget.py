@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 from tui_chat.analysis import HistoryPart, Share, ShareCalculator, Shares
 from tui_chat.models.envelope import Budget
+from tui_chat.models.message import Part as MessagePart
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.text import Origin, OriginKind
 from tui_chat.ui.areas.inspector.row_wrapping import counted
@@ -37,6 +39,7 @@ _NAMES = {
 }
 _UNITS = {OriginKind.TOOL: "tool", HistoryPart.FILE: "file"}
 """The unit of a count that is not of turns."""
+_KINDS: dict[str, str] = {"image": "picture"}
 _LABEL = 16
 
 
@@ -49,10 +52,14 @@ class BudgetView(RowsView):
         self._shares: Shares | None = None
         self._budget: Budget | None = None
         self._dropped = 0
+        self._unsent: tuple[MessagePart, ...] = ()
+        """The pictures and files that the protocol leaves out."""
 
     def show_state(self, state: InspectorState) -> None:
         if state.composed is not None:
             envelope = state.composed.envelope
+            notes = state.composed.notes
+            self._unsent = tuple(note.unsent for note in notes if note.unsent is not None)
             self._shares, self._budget = self._account(envelope, state.pinned), envelope.budget
             self._dropped = len(envelope.dropped)
             self.rebuild()
@@ -61,6 +68,7 @@ class BudgetView(RowsView):
         super().forget()
         self._account = ShareCalculator()
         self._shares = self._budget = None
+        self._unsent = ()
 
     def build(self, width: int) -> ViewRows:
         shares, budget = self._shares, self._budget
@@ -107,9 +115,15 @@ class BudgetView(RowsView):
         if self._dropped and self._budget is not None:
             words = f"{self._dropped:,} messages are left out: {self._budget.dropped:,} tokens"
             parts.append(line((words, "warning")))
+        for kind, count in Counter(
+            _KINDS.get(part.kind, part.kind) for part in self._unsent
+        ).items():
+            words = f"{counted(count, kind)} not sent: 0 tokens"
+            parts.append(line((words, "warning")))
         turn = shares.next_out
         if turn is None or shares.limit is None:
-            words = "Nothing is left out: no limit is known." if shares.limit is None else ""
+            what = "No message" if self._unsent else "Nothing"
+            words = f"{what} is left out: no limit is known." if shares.limit is None else ""
             return [*parts, line((words, "muted"))] if words else parts
         words = first_words(turn.text.plain, width)
         parts.append(line(("Falls out next", "heading")))

@@ -1,8 +1,8 @@
 """The diff view: a request beside another one, line by line of the laid-out bodies.
 
 1. Equal lines are folded except a few around differences. Only visible rows are made.
-2. The changed part of a line is marked; a long line is cut so that the change is in sight, and
-   unfolds to all of it.
+2. The changed part of a line is marked. A changed line wraps; an equal or a very long one is cut so
+   that the change is in sight, and unfolds to all of it.
 3. While comparing is quick it follows each keystroke; else it waits for a pause and runs in a
    thread.
 """
@@ -10,7 +10,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from time import perf_counter
 
@@ -23,7 +23,7 @@ from tui_chat.models.payload import Payload, PrettyLine
 from tui_chat.models.sanitize import sanitize
 from tui_chat.models.text import Origin
 from tui_chat.ui.areas.inspector.drawn_row import display_kind
-from tui_chat.ui.areas.inspector.row_wrapping import counted, cut
+from tui_chat.ui.areas.inspector.row_wrapping import breaks, counted, cut
 from tui_chat.ui.areas.inspector.view import InspectorState
 from tui_chat.ui.areas.inspector.views.rows_view import (
     Part,
@@ -32,6 +32,7 @@ from tui_chat.ui.areas.inspector.views.rows_view import (
     ViewRow,
     ViewRows,
     line,
+    made_rows,
     spread,
     text_part,
 )
@@ -42,6 +43,10 @@ QUICK = 0.006
 """Seconds up to which comparing follows each keystroke."""
 PAUSE = 0.25
 """Seconds without a keystroke after which a slow comparison runs."""
+WRAPPED_ROWS = 40
+"""Most rows of a line that wraps."""
+WRAPPED_LINES = 500
+"""Changed lines in a run up to which long ones wrap: all of them are looked at."""
 _UNFOLD = "unfold line "
 
 
@@ -129,7 +134,7 @@ class DiffView(RowsView):
             summary = (
                 "the same" if difference.is_none else f"-{difference.gone:,} +{difference.new:,}"
             )
-        name = cut(self._other_name or "nothing yet", width - 22)
+        name = cut(self._other_name or "nothing yet", width - len(summary) - 12)
         head = (("against ", "muted"), (name, "link"), (" a", "muted"))
         yield line(
             *spread(width, head, summary),
@@ -181,36 +186,98 @@ class DiffView(RowsView):
     ) -> Iterator[Part]:
         """Yield lines of one side; `beside` are the corresponding lines of the other."""
 
+        def changed(index: int) -> range | None:
+            if beside is None:
+                return None
+            there = beside[0].lines[beside[1][index]]
+            return changed_part(_plain(there), _plain(payload.lines[numbers[index]]))[1]
+
         def rows(start: int, stop: int) -> Part:
-            def row(index: int) -> ViewRow:
-                at = start + index
-                here = payload.lines[numbers[at]]
-                part = None
-                if beside is not None:
-                    there = beside[0].lines[beside[1][at]]
-                    part = changed_part(_plain(there), _plain(here))[1]
-                return _row(here, sign, part, width, f"{_UNFOLD}{sign} {numbers[at]}")
+            def row(offset: int) -> ViewRow:
+                index = start + offset
+                here = payload.lines[numbers[index]]
+                return _row(here, sign, changed(index), width, f"{_UNFOLD}{sign} {numbers[index]}")
 
             return stop - start, row
 
-        at = 0
-        for side, number in sorted(self._open):
-            if side == sign and number in numbers:
-                index = numbers.index(number)
-                yield rows(at, index + 1)
-                yield text_part(_plain(payload.lines[number]), width, f"{sign} │ ")
-                at = index + 1
-        yield rows(at, len(numbers))
+        opened = {number for side, number in self._open if side == sign}
+        wraps = sign != " " and len(numbers) <= WRAPPED_LINES
+        start = 0
+        for index, number in enumerate(numbers) if wraps or opened else ():
+            here = payload.lines[number]
+            if number in opened:
+                yield rows(start, index + 1)
+                yield text_part(_plain(here), width, f"{sign} │ ")
+                start = index + 1
+            elif wraps and _needs_rows(here, width):
+                yield rows(start, index)
+                yield made_rows(_wrapped(here, sign, changed(index), width))
+                start = index + 1
+        yield rows(start, len(numbers))
 
 
 def _plain(line: PrettyLine) -> str:
     return "".join(piece.text for piece in line.pieces)
 
 
+def _indent(line: PrettyLine) -> str:
+    return "  " * min(line.indent, 4)
+
+
+def _needs_rows(line: PrettyLine, width: int) -> bool:
+    """Return True if a line wraps: it does not fit, and is not very long."""
+    text = _plain(line)
+    room = max(width - len(_indent(line)) - 2, 8)
+    if len(text) > room * WRAPPED_ROWS:
+        return False
+    return (len(text) if text.isascii() else cell_len(sanitize(text, "exact"))) > room
+
+
+def _wrapped(line: PrettyLine, sign: str, changed: range | None, width: int) -> list[ViewRow]:
+    """Draw a line of either side in as many rows as it needs."""
+    ground = {"-": "gone", "+": "new"}[sign]
+    lead = f"{sign} {_indent(line)}"
+    runs: list[Piece] = []
+    origin: Origin | None = None
+    at = 0
+    for piece in line.pieces:
+        end = at + len(piece.text)
+        kind = display_kind(piece).value
+        if kind != "glue" and origin is None:
+            origin = piece.origin
+        inside = (changed.start, changed.stop) if changed is not None else ()
+        edges = [at, *(edge for edge in inside if at < edge < end), end]
+        for low, high in pairwise(edges):
+            is_part = changed is not None and changed.start <= low < changed.stop
+            text = sanitize(piece.text[low - at : high - at], "exact")
+            runs.append((text, f"{kind} {ground}{'-part' if is_part else ''}"))
+        at = end
+    text = "".join(text for text, _ in runs)
+    room = max(width - len(lead), 8)
+    cuts = [0, *breaks(text, room, room - 2), len(text)]
+    rows: list[ViewRow] = []
+    for start, stop in pairwise(cuts):
+        head = f"  {lead[2:]}  " if start else lead
+        pieces: list[Piece] = [(head, ground), *_slice(runs, start, stop)]
+        blank = width - len(head) - cell_len(text[start:stop])
+        rows.append(ViewRow((*pieces, (" " * max(blank, 0), ground)), origin))
+    return rows
+
+
+def _slice(runs: Sequence[Piece], start: int, stop: int) -> Iterator[Piece]:
+    """Yield the pieces of some characters of a line."""
+    at = 0
+    for text, style in runs:
+        part = text[max(start - at, 0) : max(stop - at, 0)]
+        if part:
+            yield part, style
+        at += len(text)
+
+
 def _row(line: PrettyLine, sign: str, changed: range | None, width: int, unfold: str) -> ViewRow:
     """Draw a line of either side in one row."""
     ground = {"-": "gone", "+": "new"}.get(sign, "")
-    indent = "  " * min(line.indent, 4)
+    indent = _indent(line)
     room = max(width - len(indent) - 2, 8)
     length = sum(len(piece.text) for piece in line.pieces)
     start = 0
