@@ -163,7 +163,7 @@ _ALIASES: dict[str, tuple[str, ...]] = {
     "border-right": ("resize", "width", "narrower", "wider", "split"),
     "reset-layout": ("reset panes", "default layout", "widths"),
     "default-model": ("default model", "make default", "set default"),
-    "no-default-model": ("default model", "reset default"),
+    "no-default-model": ("default model", "reset default", "unset the default model"),
     "settings": (
         *("temperature", "effort", "reasoning", "max tokens", "parameters", "sampling", "top p"),
         *("stop sequences", "seed", "verbosity", "json mode", "structured output", "web search"),
