@@ -61,6 +61,7 @@ MEMBERS: dict[str, str] = {
     "textual.widget.Widget._repaint_required": "ends a requested repaint; do without",
     "textual.widget.Widget._size_updated": "asks for no second layout; do without",
     "textual.screen.Screen._compositor": "the visible widgets; do without, they are drawn twice",
+    "textual.widget.Widget._forward_event": "a press before it moves the focus; show keys at once",
     "textual.screen.Screen._screen_resized": "fits the panes first; use `on_resize`",
     "textual.widget.Widget._scroll_update": "sets the scroll bar without a layout; `virtual_size`",
     "textual.widget.Widget._vertical_scrollbar": "a scroll bar class of ours; use Textual's",

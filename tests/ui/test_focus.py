@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import random
 from pathlib import Path
+from string import printable
 
 import pytest
+from textual.events import Paste
+from textual.pilot import Pilot
 
 from tests.ui.app_under_test import make_app, opened, say, settle, until
+from tests.ui.test_key_queue import burst
+from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.presets.pane import PresetPane
+from tui_chat.ui.pane_keys import PaneKeys
 
 SIZES = [(160, 45), (120, 35), (80, 24)]
 
@@ -55,3 +62,112 @@ async def test_a_temporary_session_is_marked_on_title_and_composer(tmp_path: Pat
         await pilot.press("ctrl+n")
         await until(pilot, lambda: not pane.composer.has_class("-temporary"))
         assert not pane.title_line.has_class("-temporary")
+
+
+# --- what is typed ------------------------------------------------------------------------
+
+PANES = {"transcript": "shift+tab", "sessions": "f2", "preset editor": "f3", "inspector": "f4"}
+
+
+async def with_a_conversation(pilot: Pilot[None]) -> TuiChat:
+    app = pilot.app
+    assert isinstance(app, TuiChat)
+    await opened(pilot)
+    await say(pilot, "hello")
+    return app
+
+
+async def focus_pane(pilot: Pilot[None], app: TuiChat, pane: str) -> None:
+    """Focus a pane from the composer."""
+    app.screen.set_focus(app.chat.pane.composer)
+    await settle(pilot)
+    await pilot.press(PANES[pane])
+    if pane == "preset editor":
+        await until(pilot, lambda: bool(app.query(PresetPane)))
+    await settle(pilot)
+    assert app.focused is not app.chat.pane.composer
+
+
+def shown_letters(app: TuiChat) -> set[str]:
+    """The letters that the rows of keys on the screen name."""
+    letters: set[str] = set()
+    for row in app.query(PaneKeys):
+        if row.display:
+            for keys, _ in row.entries:
+                for label in keys.split():
+                    first, _, last = label.partition("-") if len(label) == 3 else (label, "", "")
+                    letters |= (
+                        {chr(n) for n in range(ord(first), ord(last) + 1)} if last else {first}
+                    )
+    return letters
+
+
+@pytest.mark.parametrize("size", SIZES, ids=str)
+@pytest.mark.parametrize("pane", PANES)
+async def test_a_letter_acts_only_if_the_pane_shows_it_and_is_text_otherwise(
+    tmp_path: Path, pane: str, size: tuple[int, int]
+) -> None:
+    async with make_app(tmp_path, model="echo").run_test(size=size) as pilot:
+        app = await with_a_conversation(pilot)
+        composer = app.chat.pane.composer
+        await focus_pane(pilot, app, pane)
+        shown = shown_letters(app)
+        assert {"?", "j", "k"} <= shown
+        letters = [letter for letter in printable[:94] if letter not in shown]
+        assert len(letters) > 30
+        random.Random(pane).shuffle(letters)
+        for letter in letters[:4]:
+            await pilot.press(letter)
+            await settle(pilot)
+            assert len(app.screen_stack) == 1, letter
+            assert app.focused is composer, letter
+            assert composer.text == letter
+            composer.clear_text()
+            await focus_pane(pilot, app, pane)
+
+
+@pytest.mark.parametrize("seed", range(4))
+async def test_text_typed_in_any_pane_is_text_from_its_first_letter_that_is_no_key_on(
+    tmp_path: Path, seed: int
+) -> None:
+    dice = random.Random(seed)
+    async with make_app(tmp_path, model="echo").run_test(size=dice.choice(SIZES)) as pilot:
+        app = await with_a_conversation(pilot)
+        composer = app.chat.pane.composer
+        for _ in range(4):
+            await focus_pane(pilot, app, dice.choice([*PANES]))
+            free = [letter for letter in printable[:94] if letter not in shown_letters(app)]
+            typed = dice.choice(free) + "".join(dice.choices(printable[:62], k=12))
+            burst(app, *typed)
+            await until(pilot, lambda: app.key_queue.is_idle)
+            await settle(pilot)
+            assert composer.text == typed
+            composer.clear_text()
+
+
+@pytest.mark.parametrize("pane", PANES)
+async def test_a_paste_outside_of_a_field_goes_to_the_composer(tmp_path: Path, pane: str) -> None:
+    async with make_app(tmp_path, model="echo").run_test(size=(160, 45)) as pilot:
+        app = await with_a_conversation(pilot)
+        await focus_pane(pilot, app, pane)
+        app.post_message(Paste("two\nlines"))
+        await until(pilot, lambda: bool(app.chat.pane.composer.text))
+        assert app.chat.pane.composer.text == "two\nlines"
+        assert app.focused is app.chat.pane.composer
+
+
+async def test_what_follows_a_fork_or_the_choice_of_a_model_is_text(tmp_path: Path) -> None:
+    async with make_app(tmp_path, model="echo").run_test(size=(160, 45)) as pilot:
+        app = await with_a_conversation(pilot)
+        assert app.workspace is not None
+        composer = app.chat.pane.composer
+        await pilot.press("shift+tab")
+        burst(app, "f", "enter", *"code")
+        await until(pilot, lambda: composer.text == "code")
+        await pilot.press("f2")
+        burst(app, "ctrl+o", *"mirror", "enter", *"e rename")
+        await until(pilot, lambda: "rename" in composer.text)
+        assert composer.text == "codee rename"
+        assert app.workspace.state.effective_model == "mirror"
+        titles = {session.title for session in app.workspace.state.sessions}
+        assert titles == {"hello"}

@@ -13,6 +13,7 @@ from textual.signal import Signal
 
 from tui_chat.ui.key_names import key_name
 from tui_chat.ui.notifications import NotificationLine
+from tui_chat.ui.pane_keys import is_letter
 
 FIRST = ("help", "palette")
 """Ids of actions that are never left out: with them one finds the others."""
@@ -33,8 +34,8 @@ class KeyBar(NotificationLine):
     def _items(self) -> list[tuple[str, str, Binding]]:
         """Return key, word and binding of what fits, from left to right."""
         shown: dict[str, Binding] = {}
-        for active in self.screen.active_bindings.values():
-            if active.binding.show:
+        for key, active in self.screen.active_bindings.items():
+            if active.binding.show and not is_letter(key):  # letters are in `PaneKeys`
                 # An area's action and the one of its pane with the same name are one.
                 shown.setdefault(active.binding.action.rpartition(".")[2], active.binding)
         room = self.size.width - self._indent

@@ -35,6 +35,7 @@ from tui_chat.ui.areas.chat.transcript import Transcript
 from tui_chat.ui.areas.inspector.area import InspectorArea
 from tui_chat.ui.areas.presets.area import PresetsArea
 from tui_chat.ui.areas.sessions.area import SessionsArea
+from tui_chat.ui.pane_keys import PaneKeys
 from tui_chat.ui.pane_layout import PaneLayout, SideArea, read_layout, write_layout
 from tui_chat.ui.widgets.one_pass import OnePassWidget
 from tui_chat.ui.widgets.pane_divider import PaneDivider
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from textual.signal import Signal
 
     from tui_chat.ui.areas.area import Area, AreaContext
+    from tui_chat.ui.areas.chat.composer import Composer
     from tui_chat.ui.areas.inspector.inspector import Inspector
     from tui_chat.ui.areas.presets.pane import PresetPane
 
@@ -88,6 +90,7 @@ class Panes(Horizontal, OnePassWidget):
         background: $primary 15%;
     }
     TitleLine.-temporary.-lit { background: $warning 20%; }
+    Panes ChatPane > PaneKeys { dock: none; }
     Panes #right.-beside #inspector { border-left: solid $foreground 20%; }
     Panes #right.-both #presets { border-bottom: solid $foreground 20%; height: 1.3fr; }
     """
@@ -106,6 +109,10 @@ class Panes(Horizontal, OnePassWidget):
         """The user's choice."""
         self._is_behind = False
         """True if that pane is hidden because the focus moved elsewhere."""
+        self._keys: dict[Area, PaneKeys] = {}
+        """The rows of keys of the areas that have had the focus."""
+        self.is_clicking = False
+        """True from when a button of the mouse is pressed until the click, or the next key."""
         self._is_opening = False
         """True until that pane is shown and may take the focus."""
         self._is_editing = False
@@ -309,10 +316,52 @@ class Panes(Horizontal, OnePassWidget):
         for area in self.areas:
             if (row := area.title_row) is not None:
                 row.set_class(area.has_focus_within, "-lit")
+            if area.has_focus_within and area not in self._keys:
+                self._keys[area] = keys = PaneKeys(area, lambda: self.is_clicking)
+                above = self.chat.pane.activity if area is self.chat else None
+                (self.chat.pane if above else area).mount(keys, before=above)
         is_in_chat = self.chat.has_focus_within
         is_at_left = is_in_chat or self.sessions.has_focus_within
         self._left_divider.set_class(is_at_left, "-lit")
         self._right_divider.set_class(is_in_chat or not is_at_left, "-lit")
+
+    # --- what is typed outside of a field ---------------------------------------------------
+
+    def on_key(self, event: events.Key) -> None:
+        """Type a character in the composer that is neither text nor a key where the focus is."""
+        is_text = event.is_printable and event.character is not None
+        if is_text and not self._is_in_form and event.key not in self.screen.active_bindings:
+            composer = self._reach_composer()
+            if composer is not None:
+                event.stop()
+                composer.insert_text(cast("str", event.character))
+
+    def on_paste(self, event: events.Paste) -> None:
+        """Paste into the composer what no field took."""
+        if (composer := self._reach_composer()) is not None:
+            event.stop()
+            composer.paste(event.text)
+
+    @property
+    def _is_in_form(self) -> bool:
+        """True if the focus is in a form of the preset editor, where keys change what is chosen."""
+        pane = self.presets.pane
+        return pane is not None and pane.has_focus_within and not pane.rows.has_focus
+
+    def _reach_composer(self) -> Composer | None:
+        """Focus the composer at once, so that the next key reaches it, too; None if nothing can be
+        sent from here.
+        """
+        composer = self.chat.pane.composer
+        if composer.disabled:
+            return None
+        if not composer.focusable:
+            self._forget_requested()  # a pane lies over it
+        self.screen.set_focus(composer)
+        return composer
+
+    def focus_composer(self) -> None:
+        self.chat.focus()
 
     def next_focus(self, focused: Widget | None) -> Widget | None:
         """Return what gets the focus when `focused` loses it; None if no widget can."""

@@ -65,6 +65,10 @@ class AreaLayout(Protocol):
         """Hide an area that covers the conversation, and focus the composer or the transcript."""
         ...
 
+    def focus_composer(self) -> None:
+        """Focus the composer, where one goes on after a choice."""
+        ...
+
     def show_message(self, message_id: str, words: tuple[str, ...] = ()) -> None:
         """Go to a message of the active branch and mark words in it, if it is there."""
         ...
@@ -160,7 +164,7 @@ class Area(Vertical, OnePassWidget):
 
     def focus(self, scroll_visible: bool = True) -> Self:
         """Focus the area's pane."""
-        for pane in self.children:
+        for pane in self.children[:1]:
             pane.focus(scroll_visible)
         return self
 

@@ -242,8 +242,12 @@ class Composer(SafeTextArea, inherit_bindings=False):
     async def _on_paste(self, event: events.Paste) -> None:
         event.prevent_default()
         event.stop()
-        self.insert_text(event.text)
-        if (path := dropped_path(event.text)) is not None and path.suffix:
+        self.paste(event.text)
+
+    def paste(self, text: str) -> None:
+        """Insert a text; say so if it may be the path of a file."""
+        self.insert_text(text)
+        if (path := dropped_path(text)) is not None and path.suffix:
             self.post_message(self.PathPasted(path, self.text))
 
     def action_submit(self) -> None:

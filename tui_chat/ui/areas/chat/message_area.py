@@ -161,6 +161,7 @@ class MessageArea(Area):
         await self.host.switch_session(
             lambda workspace: workspace.branches.fork(entry_id, title), leaves=False
         )
+        self.host.panes.show_conversation()
 
     async def action_fork_branch(self, title: str = "") -> None:
         """Fork a session from the whole branch; without a title, ask for it."""

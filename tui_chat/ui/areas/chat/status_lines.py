@@ -27,7 +27,7 @@ Tone = Literal["hint", "warning", "error"]
 
 HINT = "{help} help · {palette} commands · {sessions} sessions · {inspector} inspector"
 """The hint while nothing happens, with a key for each `{action}`."""
-TRANSCRIPT_HINT = "j k messages · g G begin, end · c code · / find · ← → versions · {help} all keys"
+TRANSCRIPT_HINT = "← → versions · {help} all keys"
 """The hint while the transcript has the focus."""
 READING_HINT = "j k messages · t contents · y copy · / find · {search} search · {help} all keys"
 """The hint while a read-only transcript has the focus."""

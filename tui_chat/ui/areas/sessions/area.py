@@ -172,6 +172,7 @@ class SessionsArea(Area):
             await self._create(role_id)
         else:
             await workspace.sessions.choose_role(role_id)
+            self.host.panes.focus_composer()
 
     async def _role_id(self, workspace: Workspace, name: str, *, has_begun: bool) -> str | None:
         """Return the id of a role, asking for it if it is not named; None if there is none."""
@@ -240,6 +241,7 @@ class SessionsArea(Area):
         workspace.live_request.show_in(None)
         self._set_model(workspace, *chosen)
         self._warn_of_model(workspace, *chosen)
+        self.host.panes.focus_composer()
         endpoint = workspace.state.config.endpoint_named(chosen[0])
         if not name and lacks_key(endpoint, self.context.environ):
             await self.tui.run_action(f"configuration.enter_key({endpoint.name!r})")

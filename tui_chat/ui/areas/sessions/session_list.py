@@ -112,16 +112,22 @@ class SessionList(Vertical, OnePassWidget):
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("n", "sessions.new", "New session", tooltip="New session"),
+        Binding("n", "sessions.new", "New", tooltip="New session"),
         Binding("slash", "filter", "Filter", tooltip="Filter the list: words, #tag"),
         Binding("e", "sessions.rename_listed", "Rename", tooltip="Rename"),
-        Binding("p", "sessions.mark('pinned')", show=False, tooltip="Pin at the top, or unpin"),
-        Binding("t", "sessions.tag", show=False, tooltip="Tag"),
-        Binding("f", "sessions.move_to_folder", show=False, tooltip="Put into a folder"),
-        Binding("a", "sessions.mark('archived')", show=False, tooltip="Archive, or restore"),
-        Binding("r", "sessions.mark('unread')", show=False, tooltip="Mark as read or unread"),
+        Binding(
+            "p", "sessions.mark('pinned')", "Pin", show=False, tooltip="Pin at the top, or unpin"
+        ),
+        Binding("t", "sessions.tag", "Tag", show=False, tooltip="Tag"),
+        Binding("f", "sessions.move_to_folder", "Folder", show=False, tooltip="Put into a folder"),
+        Binding(
+            "a", "sessions.mark('archived')", "Archive", show=False, tooltip="Archive, or restore"
+        ),
+        Binding(
+            "r", "sessions.mark('unread')", "Unread", show=False, tooltip="Mark as read or unread"
+        ),
         Binding("d,delete", "sessions.delete", "Delete", tooltip="Delete"),
-        Binding("u", "sessions.undo", show=False, tooltip="Undo delete or archive"),
+        Binding("u", "sessions.undo", "Undo", show=False, tooltip="Undo delete or archive"),
         Binding("g", "group", "Group", show=False, tooltip="Group by time, folder or tag"),
         Binding("escape", "clear_selection", "Clear selection", show=False),
     ]

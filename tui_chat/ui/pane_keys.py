@@ -1,0 +1,175 @@
+"""The letters that act in the pane with the focus, in rows of its own.
+
+A letter that does something stands here; any other is text, and goes to the composer. The rows are
+made of the bindings that are active, so that none can be missing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import cast
+
+from rich.cells import cell_len
+from textual.content import Content
+from textual.geometry import Size
+from textual.screen import Screen
+from textual.signal import Signal
+from textual.widget import Widget
+
+from tui_chat.ui.areas.chat.tool_question import ToolQuestion
+from tui_chat.ui.key_names import key_name
+from tui_chat.ui.widgets.one_pass import OnePassWidget
+
+_GAP = 2
+"""Cells between two entries."""
+_WORDS = {
+    # lists and requests
+    "move": "line",
+    "first": "ends",
+    "last": "ends",
+    "top": "ends",
+    "bottom": "ends",
+    "protocol": "protocol",
+    "view": "view",
+    "step": "protocol",
+    "step_view": "view",
+    "source": "origin",
+    "inspector.compare": "compare",
+    "inspector.choose_kind": "request of",
+    "piece": "piece",
+    "item": "message",
+    "turn": "turn",
+    "change": "change",
+    "follow": "the draft",
+    "choose": "choose",
+    # preset editor
+    "preset_editor.edit('enable')": "on/off",
+    "preset_editor.edit('duplicate')": "duplicate",
+    "preset_editor.edit('delete')": "delete",
+    "preset_editor.edit('up')": "move",
+    "preset_editor.edit('down')": "move",
+    "preset_editor.edit('earlier')": "earlier, later",
+    "preset_editor.edit('later')": "earlier, later",
+    "preset_editor.edit('depth')": "depth",
+    "preset_editor.edit('role')": "role",
+    "preset_editor.edit('mark')": "cache mark",
+    "preset_editor.undo": "undo",
+    "preset_editor.redo": "redo",
+    "preset_editor.filter": "filter",
+    "preset_editor.settings": "preset",
+    "presets.edit_content": "$EDITOR",
+    "presets.edit_file": "$EDITOR, all",
+    "presets.show_places": "where sent",
+    "presets.new": "new preset",
+    "presets.files": "more",
+}
+"""Words for actions whose binding has none that is short enough."""
+
+
+class PaneKeys(OnePassWidget):
+    """Shows the letters that act, with a word for each; hidden while letters are text."""
+
+    ALLOW_SELECT = False
+    DEFAULT_CSS = """
+    PaneKeys {
+        display: none;
+        dock: bottom;
+        height: auto;
+        max-height: 50%;
+        padding: 0 1;
+        background: $surface;
+        color: $foreground 75%;
+    }
+    """
+
+    def __init__(self, area: Widget, is_clicking: Callable[[], bool]) -> None:
+        """`area` is the part of the screen whose keys are shown. While `is_clicking`, nothing
+        changes: the rows would move what is below the mouse.
+        """
+        super().__init__()
+        self._area = area
+        self._is_clicking = is_clicking
+        self.entries: tuple[tuple[str, str], ...] = ()
+        """The keys, separated by spaces, and the word of each action."""
+
+    def on_mount(self) -> None:
+        signal = cast("Signal[object]", self.screen.bindings_updated_signal)  # pyright: ignore[reportUnknownMemberType]  Textual types it Screen[Unknown]
+        signal.subscribe(self, self._follow)
+        self._follow(None)
+
+    def _follow(self, _: object) -> None:
+        if self._is_clicking():
+            return
+        focused = self.screen.focused
+        if focused is None or self._area not in focused.ancestors_with_self:
+            entries = ()
+        else:
+            entries = tuple(letter_entries(self.screen))
+        if entries != self.entries:
+            self.entries = entries
+            self.display = bool(entries)
+            self.refresh(layout=True)
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        del container, viewport
+        return len(self._rows(width))
+
+    def _rows(self, width: int) -> list[list[tuple[str, str]]]:
+        """Return the entries of each row."""
+        rows: list[list[tuple[str, str]]] = []
+        room = 0
+        for keys, word in self.entries:
+            used = cell_len(keys) + 1 + cell_len(word)
+            if not rows or used > room:
+                rows.append([])
+                room = width
+            rows[-1].append((keys, word))
+            room -= used + _GAP
+        return rows
+
+    def render(self) -> Content:
+        lines: list[Content] = []
+        for row in self._rows(self.content_size.width):
+            pieces: list[tuple[str, str] | str] = []
+            for keys, word in row:
+                pieces += [(keys, "bold $text-accent"), f" {word}{' ' * _GAP}"]
+            lines.append(Content.assemble(*pieces).rstrip())
+        return Content("\n").join(lines)
+
+
+def letter_entries(screen: Screen[object]) -> Iterator[tuple[str, str]]:
+    """Yield the letters that act where the focus is, with a word for each action; none if the focus
+    is in a field, which takes letters as text, or in a question, which shows its own.
+    """
+    focused = screen.focused
+    if focused is None or focused.check_consume_key("a", "a") or isinstance(focused, ToolQuestion):
+        return
+    keys: dict[str, list[str]] = {}
+    for key, active in screen.active_bindings.items():
+        if active.enabled and is_letter(key):
+            binding = active.binding
+            name, _, parameters = binding.action.partition("(")
+            first = parameters.partition(",")[0].rstrip(")")
+            titles = (binding.action, f"{name}({first})", name)
+            word = next((_WORDS[title] for title in titles if title in _WORDS), "")
+            word = word or binding.description or binding.tooltip
+            keys.setdefault(word.lower() if word[:2].istitle() else word, []).append(key_name(key))
+    help_keys = keys.pop("help", [])
+    for word, labels in keys.items():
+        yield _joined(labels), word
+    if help_keys:
+        yield _joined(help_keys), "all keys"
+
+
+def is_letter(key: str) -> bool:
+    """Return True for a key that types a character when a field has the focus."""
+    label = key_name(key)
+    return key == "space" or (len(label) == 1 and label.isascii())
+
+
+def _joined(labels: list[str]) -> str:
+    """Join the labels of keys; digits in a row are a range."""
+    digits = [label for label in labels if label.isdigit()]
+    if len(digits) > 2:
+        labels = [f"{min(digits)}-{max(digits)}", *(each for each in labels if each not in digits)]
+    return " ".join(labels)
