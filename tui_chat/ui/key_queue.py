@@ -27,7 +27,7 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Literal, cast
 
 from textual import events
-from textual.app import App
+from textual.app import App, ScreenStackError
 from textual.message import Message
 from textual.message_pump import MessagePump
 from textual.screen import Screen
@@ -229,7 +229,10 @@ class KeyQueue:
     def _post_marker(self, trips: int, target: Widget | None = None) -> None:
         """Post a marker the way that a key or a click went: to `target`, else to the focus."""
         self._waiting_for, self._marker = self._waiting_for or "key", KeyMarker(trips)
-        self._marker_target = target or self._app.focused or self._top_screen
+        try:
+            self._marker_target = target or self._app.focused or self._top_screen
+        except ScreenStackError:  # the app is closing
+            return
         if not self._marker_target.post_message(self._marker):
             self._app.call_next(self._deliver_pending)
         elif self._pending and self._time_limit is None and self._waiting_for == "key":
