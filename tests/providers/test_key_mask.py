@@ -87,7 +87,7 @@ def test_what_is_held_back_comes_before_the_next_part() -> None:
     usage, end = UsageReport(Reply().usage), Finished("stop", "stop")
     reply = followed([TextDelta("yes"), ToolCallDelta(0, "c", "n", "{}"), usage, end])
     assert reply.text == "yes"
-    assert [piece.kind for piece in reply.pieces] == ["text", "call"]
+    assert [so_far.piece.kind for so_far in reply.pieces] == ["text", "call"]
 
 
 def test_the_rest_of_a_key_is_hidden_behind_another_part() -> None:

@@ -330,7 +330,7 @@ class Panes(Horizontal, OnePassWidget):
     def on_key(self, event: events.Key) -> None:
         """Type a character in the composer that is neither text nor a key where the focus is."""
         is_text = event.is_printable and event.character is not None
-        if is_text and not self._is_in_form and event.key not in self.screen.active_bindings:
+        if is_text and not self._keeps_letters and event.key not in self.screen.active_bindings:
             composer = self._reach_composer()
             if composer is not None:
                 event.stop()
@@ -343,10 +343,13 @@ class Panes(Horizontal, OnePassWidget):
             composer.paste(event.text)
 
     @property
-    def _is_in_form(self) -> bool:
-        """True if the focus is in a form of the preset editor, where keys change what is chosen."""
+    def _keeps_letters(self) -> bool:
+        """True if the focus is in a form of the preset editor, where keys change what is chosen, or
+        in the question about a tool call, where a key that was not meant must answer nothing.
+        """
         pane = self.presets.pane
-        return pane is not None and pane.has_focus_within and not pane.rows.has_focus
+        is_in_form = pane is not None and pane.has_focus_within and not pane.rows.has_focus
+        return is_in_form or self.chat.pane.tool_question.has_focus
 
     def _reach_composer(self) -> Composer | None:
         """Focus the composer at once, so that the next key reaches it, too; None if nothing can be

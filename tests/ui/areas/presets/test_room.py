@@ -16,7 +16,7 @@ async def test_the_editor_has_the_chats_place_until_the_chat_is_used(tmp_path: P
         chat, inspector = app.panes.chat, app.panes.inspector
         place, width = chat.region, inspector.region.width
         assert pane.region.x == place.x
-        assert pane.region.height == place.height == inspector.region.height
+        assert app.panes.presets.region.height == place.height == inspector.region.height
         assert pane.region.width == place.width
         assert inspector.region.x == pane.region.right
         await press(pilot, "f4")
