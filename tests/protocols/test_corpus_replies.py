@@ -198,7 +198,8 @@ def _set(args: Any, piece: dict[str, Any]) -> None:
 def _signatures(recording: Recording, reply: Reply) -> list[str]:
     """Return the digests of what the recordings call signatures."""
     if recording.protocol == "gemini":
-        on_parts = [p.signature for p in (*reply.pieces, *reply.calls)]
+        on_pieces = (so_far.piece.signature for so_far in reply.pieces)
+        on_parts = [*on_pieces, *(call.signature for call in reply.calls)]
         on_thoughts = [str(b.signature) for b in reply.reasoning]
         values = [base64.b64decode(s) for s in (*on_parts, *on_thoughts) if s]
     elif recording.protocol == "anthropic":
