@@ -136,6 +136,8 @@ def test_the_first_key_in_the_environment_is_the_default(tmp_path: Path):
     config = load_config(tmp_path, tmp_path, keys, {})
     assert (config.endpoint, config.is_endpoint_found) == ("anthropic", True)
     assert config.chosen_endpoint == "loopback"
+    (tmp_path / "config.toml").write_text('[endpoints.openrouter]\nkey = "file:~/key"\n')
+    assert load_config(tmp_path, tmp_path, {}, {}).endpoint == "openrouter"
     (tmp_path / "config.toml").write_text('endpoint = "loopback"\n')
     assert load_config(tmp_path, tmp_path, keys, {}).endpoint == "loopback"
     (tmp_path / "config.toml").write_text("")

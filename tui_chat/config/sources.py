@@ -17,7 +17,7 @@ def load_config(
     flags: Mapping[str, str | None],
 ) -> Config:
     """Read the configuration: defaults, then `config.toml`, then `TUI_CHAT_*`, then flags. If none
-    of them names an endpoint, it is the first one whose key is in the environment.
+    of them names an endpoint, it is the first one whose key is set.
 
     `flags` has the keys endpoint, model and theme, with None for a flag that is not set.
     Raises ConfigError naming the place and the fault.
@@ -44,13 +44,14 @@ def load_config(
 def endpoints_with_key(
     endpoints: Sequence[Endpoint], environ: Mapping[str, str]
 ) -> tuple[Endpoint, ...]:
-    """Return the first endpoint with models for each key that the environment has."""
-    by_variable: dict[str, Endpoint] = {}
+    """Return the first endpoint with models for each key that is set. A key in a keyring or a file,
+    or behind a command, counts without being looked up.
+    """
+    by_key: dict[str, Endpoint] = {}
     for endpoint in endpoints:
-        is_variable = endpoint.key.startswith("env:")
-        if is_variable and endpoint.models and not lacks_key(endpoint, environ):
-            by_variable.setdefault(endpoint.key, endpoint)
-    return tuple(by_variable.values())
+        if endpoint.key and endpoint.models and not lacks_key(endpoint, environ):
+            by_key.setdefault(endpoint.key, endpoint)
+    return tuple(by_key.values())
 
 
 def lacks_key(endpoint: Endpoint, environ: Mapping[str, str]) -> bool:

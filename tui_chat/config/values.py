@@ -37,9 +37,7 @@ class Config:
     does not. They are in `endpoint` and `model` too.
     """
     is_endpoint_found: bool = False
-    """True if no setting names the endpoint, and it is the first one whose key the environment
-    has.
-    """
+    """True if no setting names the endpoint, and it is the first one whose key is set."""
     title_model: str = ""
     """The endpoint and model that writes titles, as `ENDPOINT/MODEL`; empty for none."""
     theme: str = "tui-chat-dark"

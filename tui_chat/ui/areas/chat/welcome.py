@@ -41,8 +41,8 @@ def welcome(
     with_key: Sequence[Endpoint] = (),
     keys: Mapping[str, str] = DEFAULT_KEYS,
 ) -> str:
-    """Return the Markdown that an empty chat shows. `with_key` are endpoints whose key is in the
-    environment, `keys` has one for each action.
+    """Return the Markdown that an empty chat shows. `with_key` are endpoints whose key is set,
+    `keys` has one for each action.
     """
     if not is_offline:
         partner = f"You are talking to **{model}**. "
@@ -51,7 +51,7 @@ def welcome(
             "- `/key` enters the API key of a provider",
             f"- **{keys['model']}** also offers models on this machine, such as Ollama's",
             *(
-                f"- `{_variable(endpoint)}` is set: `/model {endpoint.name}`"
+                f"- `/model {endpoint.name}` answers: its key is set"
                 for endpoint in with_key[:MAX_OFFERS]
             ),
         ]
@@ -111,7 +111,3 @@ def _runs(line: str, styles: StyleNames = ()) -> list[TextRun]:
     if end < len(line):
         runs.append(safe_run(line[end:], *styles))
     return runs
-
-
-def _variable(endpoint: Endpoint) -> str:
-    return endpoint.key.partition(":")[2]
