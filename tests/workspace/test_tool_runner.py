@@ -8,6 +8,7 @@ import os
 import sys
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -107,6 +108,34 @@ async def test_cancelling_kills_child_processes(tmp_path: Path):
         for pid in map(int, pids.read_text().split()):
             while is_alive(pid):  # noqa: ASYNC110 - another process ends
                 await asyncio.sleep(0)
+
+
+async def test_cancelling_while_it_starts_kills_child_processes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    pids, start = tmp_path / "pids", asyncio.create_subprocess_exec
+    code = (
+        "import subprocess,sys,time;"
+        "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)']);"
+        f"open({str(pids)!r}, 'w').write(str(child.pid));"
+        "time.sleep(600)"
+    )
+
+    async def start_slowly(*command: str, **options: Any) -> asyncio.subprocess.Process:
+        process = await start(*command, **options)
+        while not pids.exists() or not pids.read_text():  # noqa: ASYNC110 - another process
+            await asyncio.sleep(0)
+        task.cancel()
+        await asyncio.sleep(0)
+        return process
+
+    monkeypatch.setattr(asyncio, "create_subprocess_exec", start_slowly)
+    task = asyncio.create_task(run(tool(code), "{}"))
+    async with asyncio.timeout(20):
+        with suppress(asyncio.CancelledError):
+            await task
+        while is_alive(int(pids.read_text())):  # noqa: ASYNC110 - another process ends
+            await asyncio.sleep(0)
 
 
 def is_alive(pid: int) -> bool:

@@ -56,8 +56,9 @@ async def run(
     if fault:
         return ToolRun(f"The tool was not called. {fault}", ok=False)
     environment = os.environ if environ is None else environ
-    try:
-        process = await asyncio.create_subprocess_exec(
+    # Cancelled in the middle, asyncio would end the process alone and wait for its children.
+    starting = asyncio.ensure_future(
+        asyncio.create_subprocess_exec(
             *tool.command,
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
@@ -65,6 +66,13 @@ async def run(
             env={name: value for name, value in environment.items() if name not in hidden},
             start_new_session=True,
         )
+    )
+    try:
+        process = await asyncio.shield(starting)
+    except asyncio.CancelledError:
+        with suppress(OSError, ValueError):
+            _kill(await starting)
+        raise
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else error
         return ToolRun(f"The tool could not be started: {reason}.", ok=False)
