@@ -153,7 +153,9 @@ def letter_entries(screen: Screen[object]) -> Iterator[tuple[str, str]]:
             titles = (binding.action, f"{name}({first})", name)
             word = next((_WORDS[title] for title in titles if title in _WORDS), "")
             word = word or binding.description or binding.tooltip
-            keys.setdefault(word.lower() if word[:2].istitle() else word, []).append(key_name(key))
+            keys.setdefault(
+                word.lower() if word[0].isalpha() and word[:2].istitle() else word, []
+            ).append(key_name(key))
     help_keys = keys.pop("help", [])
     for word, labels in keys.items():
         yield _joined(labels), word

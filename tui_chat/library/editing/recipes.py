@@ -13,7 +13,7 @@ from tui_chat.models.preset import Preset, PresetMessage, PresetMessageType
 
 
 @dataclass(frozen=True, slots=True)
-class Recipe:
+class RowRecipe:
     """Something to add."""
 
     id: str
@@ -22,17 +22,17 @@ class Recipe:
 
 
 RECIPES = (
-    Recipe("system", "System prompt", "what the model is and does, before all else"),
-    Recipe("example", "Example pair", "a question and its answer, before the chat"),
-    Recipe("reminder", "Reminder", "depth 1: before what you type"),
-    Recipe("note", "Author's note", "depth 4: four messages follow it"),
-    Recipe("prefill", "Prefill", "the beginning of the reply, at the end"),
-    Recipe("lore", "Lore entry …", "sent when its keys occur in the chat; in a lorebook"),
-    Recipe("message", "Message", "below the cursor"),
-    Recipe("placeholder", "Placeholder", "anchor: a place for others to stand at"),
-    Recipe("user_profile", "User profile", "anchor: where the profile goes"),
-    Recipe("example_dialogues", "Example dialogues", "anchor: where a card's examples go"),
-    Recipe("chat_history", "Chat history", "anchor: where the conversation goes"),
+    RowRecipe("system", "System prompt", "what the model is and does, before all else"),
+    RowRecipe("example", "Example pair", "a question and its answer, before the chat"),
+    RowRecipe("reminder", "Reminder", "depth 1: before what you type"),
+    RowRecipe("note", "Author's note", "depth 4: four messages follow it"),
+    RowRecipe("prefill", "Prefill", "the beginning of the reply, at the end"),
+    RowRecipe("lore", "Lore entry …", "sent when its keys occur in the chat; in a lorebook"),
+    RowRecipe("message", "Message", "below the cursor"),
+    RowRecipe("placeholder", "Placeholder", "anchor: a place for others to stand at"),
+    RowRecipe("user_profile", "User profile", "anchor: where the profile goes"),
+    RowRecipe("example_dialogues", "Example dialogues", "anchor: where a card's examples go"),
+    RowRecipe("chat_history", "Chat history", "anchor: where the conversation goes"),
 )
 _TYPES: tuple[PresetMessageType, ...] = (
     "message",

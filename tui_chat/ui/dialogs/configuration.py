@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import shlex
 from collections.abc import Awaitable, Callable, Iterable
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -193,10 +192,12 @@ def _without_name(rows: FieldRows) -> FieldRows:
 
 
 def _new_name(values: Values, taken: Iterable[str]) -> str:
-    """Return the name that was typed. Raises FieldError if it cannot be a new one."""
+    """Return the name that was typed. Raises FieldError if it is empty or taken; what else is wrong
+    in it is said when the file is read.
+    """
     name = str(values["name"]).strip()
-    if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_.-]{0,63}", name):
-        raise FieldError("name", "The name must begin with a letter, without white space.")
+    if not name:
+        raise FieldError("name", "Enter a name.")
     if name in taken:
         raise FieldError("name", f"There is already “{name}”.")
     return name

@@ -63,7 +63,7 @@ from tui_chat.plugins.sillytavern.context.control import (
     nudge_turns,
     without_name,
 )
-from tui_chat.plugins.sillytavern.context.conversation import Speakers, expanded_conversation
+from tui_chat.plugins.sillytavern.context.conversation import NamedSpeakers, expanded_conversation
 from tui_chat.plugins.sillytavern.context.depths import join_depths
 from tui_chat.plugins.sillytavern.context.macro_dialects import set_variables_of_card
 from tui_chat.plugins.sillytavern.context.post_processing import (
@@ -104,7 +104,7 @@ def build_context(
         set_variables_of_card(expander.environment)
     expand_all(expander, inputs, role_prompt, groups)
 
-    speakers = Speakers.of(inputs)
+    speakers = NamedSpeakers.of(inputs)
     costs = history_costs(inputs.history, request.count, speakers)
     draft = draft_turn(inputs, notes, speakers)
     is_empty = draft is None and inputs.chat.kind == "normal"

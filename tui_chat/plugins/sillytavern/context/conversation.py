@@ -1,6 +1,6 @@
 """The conversation as SillyTavern sends it: names of speakers, scripts, macros.
 
-1. `Speakers` applies the names policy of a preset to a message.
+1. `NamedSpeakers` applies the names policy of a preset to a message.
 2. Scripts replace what they find in the text of a message; then its macros are expanded, after
    those of the preset, the newest message first. Carriage returns are removed.
 """
@@ -34,7 +34,7 @@ _NOT_IN_NAMES = re.compile(r"[^a-zA-Z0-9_]")
 
 
 @dataclass(frozen=True, slots=True)
-class Speakers(history_costs.Speakers):
+class NamedSpeakers(history_costs.Speakers):
     """How the names of speakers are sent, and the names of those who have no other."""
 
     policy: NamesPolicy
@@ -45,7 +45,11 @@ class Speakers(history_costs.Speakers):
     def of(inputs: Inputs) -> history_costs.Speakers:
         """Return the rule of the preset."""
         policy = policies_of(inputs.preset).names
-        return FIELD if policy == "field" else Speakers(policy, inputs.user_name, inputs.char_name)
+        return (
+            FIELD
+            if policy == "field"
+            else NamedSpeakers(policy, inputs.user_name, inputs.char_name)
+        )
 
     def name_of(self, message: Message) -> str:
         """Return who speaks."""
