@@ -138,6 +138,34 @@ async def test_cancelling_while_it_starts_kills_child_processes(
             await asyncio.sleep(0)
 
 
+@pytest.mark.parametrize("moment", ["starting", "running"])
+def test_cancelling_closes_the_pipes_before_the_loop(moment: str, monkeypatch: pytest.MonkeyPatch):
+    processes: list[asyncio.subprocess.Process] = []
+    start = asyncio.create_subprocess_exec
+
+    async def start_and_cancel(*command: str, **options: Any) -> asyncio.subprocess.Process:
+        process = await start(*command, **options)
+        processes.append(process)
+        if moment == "starting":
+            tasks[0].cancel()
+            await asyncio.sleep(0)
+        else:
+            asyncio.get_running_loop().call_later(0.01, tasks[0].cancel)
+        return process
+
+    tasks: list[asyncio.Task[Any]] = []
+
+    async def run_and_cancel() -> None:
+        tasks.append(asyncio.create_task(run(tool("import time; time.sleep(600)"), "{}")))
+        with suppress(asyncio.CancelledError):
+            await tasks[0]
+
+    monkeypatch.setattr(asyncio, "create_subprocess_exec", start_and_cancel)
+    asyncio.run(run_and_cancel())
+    transport: Any = getattr(processes[0], "_transport")  # noqa: B009 - it has no public name
+    assert transport.is_closing()
+
+
 def is_alive(pid: int) -> bool:
     try:
         state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]

@@ -71,7 +71,9 @@ async def run(
         process = await asyncio.shield(starting)
     except asyncio.CancelledError:
         with suppress(OSError, ValueError):
-            _kill(await starting)
+            process = await starting
+            _kill(process)
+            _close_pipes(process)
         raise
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else error
@@ -86,6 +88,8 @@ async def run(
         ended = f"The tool was ended after {tool.timeout:g} seconds."
     except asyncio.CancelledError:
         reading.cancel()
+        _kill(process)
+        _close_pipes(process)
         raise
     finally:
         _kill(process)  # and its background processes
