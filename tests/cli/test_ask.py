@@ -312,18 +312,26 @@ def test_a_pipe_gets_the_exact_text(ask: Ask):
 
 @pytest.mark.parametrize(
     ("model", "code", "said"),
-    [("flaky-500", 5, "500"), ("flaky-cut", 6, "reply")],
+    [("flaky-500", 5, "500"), ("flaky-cut", 6, "reply"), ("flaky-error", 5, "overloaded")],
 )
 def test_a_failure_has_its_exit_code(model: str, code: int, said: str, ask: Ask, tmp_path: Path):
     (tmp_path / "config.toml").write_text(f"[endpoints.loopback]\n{NO_RETRIES}\n")
-    done = ask("Hi", model=model)
+    assert ask("Hi").code == 0
+    done = ask("-c", "Hi", model=model)
     assert done.code == code, done.err
     assert done.err.startswith("Error: ")
     assert said in done.err
     assert messages(tmp_path)[-1][2] == "failed"
 
 
-@pytest.mark.parametrize("model", ["flaky-429", "nonsense"])
+@pytest.mark.parametrize("model", ["flaky-cut", "flaky-error"])
+def test_a_reply_that_began_is_kept(model: str, ask: Ask, tmp_path: Path):
+    (tmp_path / "config.toml").write_text(f"[endpoints.loopback]\n{NO_RETRIES}\n")
+    assert ask("Hi", model=model).code != 0
+    assert messages(tmp_path)[-1][2] == "failed"
+
+
+@pytest.mark.parametrize("model", ["flaky-429", "flaky-500", "flaky-529", "nonsense"])
 def test_a_refused_message_begins_no_session(model: str, ask: Ask, tmp_path: Path):
     (tmp_path / "config.toml").write_text(f"[endpoints.loopback]\n{NO_RETRIES}\n")
     assert ask("Hi", model=model).code == 5

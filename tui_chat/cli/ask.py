@@ -126,7 +126,7 @@ def ask(common: CommonOptions, parameters: tuple[str, ...], **options: Any) -> N
     sources, goes to the standard error stream. If the standard output is not a terminal, the rules
     for the screen that come with the program (of the preset “plain” and the role “Assistant”) are
     not sent. Tools run after you agree on the terminal. Ctrl+C stops the reply and keeps what
-    arrived; if nothing could be sent, no session is stored.
+    arrived; if nothing could be sent, or was answered with an error, no session is stored.
 
     \b
     Examples:

@@ -42,7 +42,7 @@ class ReplyPrinter:
         """`shown` is False if the reply is printed in another way when it has ended."""
         self._workspace = workspace
         self.may_have_been_taken = False
-        """False as long as no request can have left, or each was refused for what is in it."""
+        """False as long as no request can have left, or each was answered with an error status."""
         self.failed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         """Has the exception of the output as soon as it cannot be written to."""
         self._target = _target_of(raw=raw) if shown else _Nothing()
@@ -80,7 +80,7 @@ class ReplyPrinter:
             case Unreachable():
                 is_taken = error.sent
             case Refused(status=int(status)):
-                is_taken = not HTTPStatus.BAD_REQUEST <= status < HTTPStatus.INTERNAL_SERVER_ERROR
+                is_taken = status < HTTPStatus.BAD_REQUEST
             case _:
                 is_taken = not isinstance(error, InputError)
         self.may_have_been_taken = self.may_have_been_taken or is_taken

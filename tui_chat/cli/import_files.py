@@ -21,7 +21,7 @@ from tui_chat.files import STANDARD_INPUT, copy_standard_input, input_name, open
 from tui_chat.interop.reader import format_names
 from tui_chat.models.sanitize import one_line
 from tui_chat.workspace.chat_participants import ChatParticipants, profile_files
-from tui_chat.workspace.import_report import Report, skipped_names
+from tui_chat.workspace.import_report import Report
 from tui_chat.workspace.importer import FILE_KINDS, import_files
 
 
@@ -186,7 +186,7 @@ def _print_report(report: Report, dry_run: bool) -> None:
     for note, count in report.notes.items():
         write_line(f"  {count:,} × {note}")
     if report.skipped:
-        write_line(f"  Skipped, since nothing known is in it: {skipped_names(report)}.")
+        write_line(f"  {report.skipped_files()}")
     print_faults(report)
 
 

@@ -85,15 +85,16 @@ class Report:
         else:
             self.more_skipped += 1
 
+    def skipped_files(self, most_names: int = MAX_SKIPPED) -> str:
+        """Return a sentence with the number of skipped files and at most so many of their names."""
+        count = len(self.skipped) + self.more_skipped
+        names = [one_line(name, 60) for name in self.skipped[:most_names]]
+        listed = ", ".join([*names, f"{count - len(names):,} more"] if count > len(names) else names)
+        return f"{count:,} other file{'s' * (count != 1)} skipped: {listed}."
+
     def fault(self, place: str, sentence: str, advice: str = "") -> None:
         """Add a fault, or count it."""
         if len(self.faults) < _MAX_FAULTS:
             self.faults.append(Fault(place, sentence, advice))
         else:
             self.more_faults += 1
-
-
-def skipped_names(report: Report) -> str:
-    """Return the names of skipped files, and how many more there are."""
-    names = ", ".join(one_line(name, 60) for name in report.skipped)
-    return f"{names} and {report.more_skipped:,} more" if report.more_skipped else names

@@ -42,10 +42,7 @@ def import_summary(report: Report) -> tuple[str, Literal["information", "warning
     notes = list(report.notes.items())
     lines += [f"{count:,} × {one_line(note, 200)}" for note, count in notes[:MOST_NOTES]]
     if report.skipped:
-        skipped = len(report.skipped) + report.more_skipped
-        names = ", ".join(one_line(listed_name, 60) for listed_name in report.skipped[:3])
-        listed = f"{names}, …" if skipped > 3 else names
-        lines.append(f"Skipped, since nothing known is in it: {listed}")
+        lines.append(report.skipped_files(3))
     if len(notes) > MOST_NOTES:
         lines.append("`tui-chat import` shows the rest.")
     for fault in report.faults[:3]:

@@ -178,8 +178,8 @@ FIELDS: tuple[SettingField, ...] = (
     ),
     NoteField(
         "note_interval",
-        "  every … messages",
-        "sent if the number of user messages is a multiple of it; 1 always, 0 never",
+        "  repeat every N",
+        "sent if the number of user messages is a multiple of N; 1 always, 0 never",
         usual="1",
     ),
     SettingField("user_name", "Name of {{user}}"),

@@ -503,7 +503,10 @@ def test_plain_text_keeps_its_indentation() -> None:
         ("a bcdefgh", ["a ", "bcdefgh"]),
         ("a bcdefghijk", ["a bcdefg", "hijk"]),  # the word is longer than a line
         ("        indented", ["        ", "indented"]),
-        ("你好世界 你好", ["你好世界", " 你好"]),
+        ("你好世界 你好", ["你好世界 ", "你好"]),
+        ("abcdefgh ijk", ["abcdefgh ", "ijk"]),  # the space stands one cell further
+        ("abcdefgh ", ["abcdefgh "]),
+        ("abcdefgh  ij", ["abcdefgh ", " ij"]),
         ("e\u0301" * 12, ["e\u0301" * 8, "e\u0301" * 4]),
     ],
 )

@@ -136,7 +136,8 @@ def wrap(
 
 def chop(runs: Sequence[TextRun], width: int, *, fill: str = "") -> list[TextLine]:
     """Break runs into lines of at most `width` cells, as code needs, where spaces matter: after a
-    space, if the word behind it fits in a line, and nothing is dropped.
+    space, if the word behind it fits in a line, and nothing is dropped. A space that is the first
+    character too many ends its line, one cell further, so that no line begins with it.
     """
     width = max(width, 2)
     plain = "".join(run.text for run in runs)
@@ -146,13 +147,15 @@ def chop(runs: Sequence[TextRun], width: int, *, fill: str = "") -> list[TextLin
     while True:
         # A line has no more characters than four times its cells, unless most have no width.
         chunk = plain[at : at + 4 * width]
-        if at + len(chunk) == len(plain) and cell_len(chunk) <= width:
+        if at + len(chunk) == len(plain) and cell_len(chunk) - chunk.endswith(" ") <= width:
             break
         pieces = chop_cells(chunk, width)
         size = len(pieces[0]) if pieces else len(chunk)  # none if nothing has a width
         space = chunk.rfind(" ", 0, size) + 1
         word = plain[at + space : at + space + width + 1].partition(" ")[0]
-        if plain[at + size : at + size + 1] != " " and space and cell_len(word) <= width:
+        if plain[at + size : at + size + 1] == " ":
+            size += 1
+        elif space and cell_len(word) <= width:
             size = space
         at += size
         breaks.append((at, at))
