@@ -17,7 +17,7 @@ from contextlib import closing
 from pathlib import Path
 
 from tui_chat.models.endpoint import Protocol
-from tui_chat.models.message import Message, ToolCall
+from tui_chat.models.message import Message, Part, ToolCall
 from tui_chat.models.request import RequestRecord
 from tui_chat.models.role import Role
 from tui_chat.models.semantics import MessageSemantics, ReasoningBlock
@@ -88,6 +88,8 @@ async def fill(path: Path) -> None:
             await store.replies.finish(
                 reply, message=Message("assistant", "It will"), status=status, error="e", advice="a"
             )
+    report = Part("file", "text/plain", text="quarterly figures", name="report.txt")
+    await store.messages.add(empty.session_id, Message("user", "Read this.", parts=(report,)), None)
     await store.drafts.save(empty.session_id, "a draft\nin two lines")
     await store.settings.set("session", plain.session_id)
     if hasattr(store, "save_profile"):  # since version 3
