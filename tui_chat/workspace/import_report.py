@@ -89,8 +89,9 @@ class Report:
         """Return a sentence with the number of skipped files and at most so many of their names."""
         count = len(self.skipped) + self.more_skipped
         names = [one_line(name, 60) for name in self.skipped[:most_names]]
-        listed = ", ".join([*names, f"{count - len(names):,} more"] if count > len(names) else names)
-        return f"{count:,} other file{'s' * (count != 1)} skipped: {listed}."
+        if more := count - len(names):
+            names.append(f"{more:,} more")
+        return f"{count:,} other file{'s' * (count != 1)} skipped: {', '.join(names)}."
 
     def fault(self, place: str, sentence: str, advice: str = "") -> None:
         """Add a fault, or count it."""
