@@ -2,12 +2,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from hypothesis import given
+from hypothesis import strategies as st
+
 from tests.analysis.test_cache_forecast import HISTORY, STYLE, talk
 from tests.context.requests import ENDPOINT, LETTERS
-from tui_chat.analysis import HistoryPart, Share, ShareCalculator
+from tui_chat.analysis import HistoryPart, Share, ShareCalculator, largest_turns
 from tui_chat.context import Inputs, build_context
-from tui_chat.models.envelope import ChatEnvelope
-from tui_chat.models.message import Message
+from tui_chat.models.envelope import ChatEnvelope, ToolDefinition
+from tui_chat.models.message import Message, ToolCall
 from tui_chat.models.preset import Preset
 from tui_chat.models.text import OriginKind
 from tui_chat.tokens import TURN_OVERHEAD
@@ -59,3 +62,65 @@ def test_without_history_nothing_drops_out() -> None:
     question = talk("aa")
     assert question[-1].role == "user"
     assert ShareCalculator()(envelope(question, limit=100, draft="")).next_out is None
+
+
+def agent_history(steps: list[tuple[str, str]]) -> tuple[Message, ...]:
+    """Exchanges of a question, a call of a tool and its result; every call has the same id."""
+    messages: list[Message] = []
+    for number, (tool, result) in enumerate(steps):
+        call = ToolCall("call_0", tool, "{}")
+        messages += [
+            Message("user", f"question {number}", f"q{number}"),
+            Message("assistant", "", f"c{number}", tool_calls=(call,)),
+            Message("tool", result, f"r{number}", tool_call_id="call_0"),
+        ]
+    return tuple(messages)
+
+
+def test_results_and_calls_are_counted_by_tool_where_ids_repeat() -> None:
+    history = agent_history([("look", "aaaa"), ("find", "bb"), ("look", "c")])
+    tools = tuple(ToolDefinition(name, "", {}) for name in ("look", "find", "unused"))
+    composed = build_context(
+        Inputs(ENDPOINT, Preset("p"), history, "draft", tools=tools), lambda _: LETTERS
+    )
+    shares = {each.part or each.kind: each for each in ShareCalculator()(composed).shares}
+    calls = {item.name: item.count for item in shares[OriginKind.TOOL].items}
+    assert calls == {"look": 2, "find": 1, "unused": 0}
+    results = {item.name: item.count for item in shares[HistoryPart.RESULT].items}
+    assert results == {"look": 2, "find": 1}
+
+
+def test_an_exchange_is_a_question_with_what_follows_it() -> None:
+    found = envelope(talk("aa", "bbb", "c", "dd"))
+    exchanges = ShareCalculator()(found).exchanges
+    firsts = [found.turns[each.first].text.plain for each in exchanges]
+    assert firsts == ["aa", "c", "draft"]
+    assert [each.tokens for each in exchanges] == [
+        5 + 2 * TURN_OVERHEAD,
+        3 + 2 * TURN_OVERHEAD,
+        5 + TURN_OVERHEAD,
+    ]
+
+
+def test_the_largest_turns_come_first() -> None:
+    largest = largest_turns(envelope(talk("aa", "bbb", "c", "d" * 20)), 2)
+    assert [turn.text.plain for turn, _ in largest] == ["d" * 20, "Be brief."]
+
+
+STEPS = st.lists(
+    st.tuples(st.sampled_from(["look", "find"]), st.text("ab", max_size=5)), max_size=5
+)
+
+
+@given(st.lists(st.tuples(STEPS, st.booleans()), min_size=2, max_size=5))
+def test_shares_of_successive_requests_are_those_of_each_alone(
+    requests: list[tuple[list[tuple[str, str]], bool]],
+) -> None:
+    calculator = ShareCalculator()
+    histories: dict[str, Message] = {}
+    for steps, has_draft in requests:
+        history = tuple(
+            histories.setdefault(repr(message), message) for message in agent_history(steps)
+        )
+        found = envelope(history, draft="draft" if has_draft else "")
+        assert calculator(found) == ShareCalculator()(found)

@@ -118,7 +118,7 @@ def test_the_server_of_a_tool_is_in_its_name(name: str, server: str) -> None:
 def test_the_history_of_a_captured_request_is_divided(protocol: Protocol) -> None:
     shares = shares_of(captured(agent_body(protocol), protocol))
     found = {each.part for each in shares.shares} - {None}
-    expected = set(HistoryPart)
+    expected = set(HistoryPart) - {HistoryPart.REASONING}  # these requests have none
     if protocol is Protocol.GEMINI:
         expected.remove(HistoryPart.REMINDER)
     assert found == expected
@@ -128,6 +128,24 @@ def test_the_history_of_a_captured_request_is_divided(protocol: Protocol) -> Non
         "AGENTS.md",
         "GEMINI.md",
     )
+
+
+def test_reasoning_that_is_sent_back_is_a_part_of_its_own() -> None:
+    body = agent_body(Protocol.ANTHROPIC)
+    thought = {"type": "thinking", "thinking": "I look at the file first. " * 40, "signature": "s"}
+    reply = next(message for message in body["messages"] if message["role"] == "assistant")
+    reply["content"] = [thought, *reply["content"]]
+    shares = shares_of(captured(body, Protocol.ANTHROPIC))
+    assert share(shares, HistoryPart.REASONING).tokens > 200
+    without = shares_of(captured(agent_body(Protocol.ANTHROPIC), Protocol.ANTHROPIC))
+    spoken = share(shares, HistoryPart.CONVERSATION).tokens
+    assert abs(spoken - share(without, HistoryPart.CONVERSATION).tokens) < 20
+
+
+@pytest.mark.parametrize("protocol", Protocol)
+def test_the_tools_of_a_captured_request_say_how_often_they_were_called(protocol: Protocol) -> None:
+    tools = share(shares_of(captured(agent_body(protocol), protocol)), OriginKind.TOOL)
+    assert {item.name: item.count for item in tools.items if item.count} == {"Read": 1}
 
 
 def user(text: str, role: Any = "user") -> Turn:

@@ -5,7 +5,7 @@ cache_forecast    how much of it a prompt cache can serve, and the first differe
 diff              the difference of two bodies, line by line
 captured_request  a pasted request as a session and a preset
 history_parts     what captured messages are made of: reminders, files, tool results, ...
-token_shares      tokens by origin, and the message that is dropped next
+token_shares      what is in the context window: tokens by origin, growth, largest turns
 lore_table        the entries of lorebooks over the turns of a conversation
 http_text         a request as HTTP text or as a curl command
 """
@@ -15,7 +15,13 @@ from tui_chat.analysis.captured_request import CapturedRequest, read_captured
 from tui_chat.analysis.diff import Difference, DiffRow, diff_payloads
 from tui_chat.analysis.history_parts import HistoryPart
 from tui_chat.analysis.prompt import CacheBreakpoint, Prompt, prompt_of
-from tui_chat.analysis.token_shares import Share, ShareCalculator, Shares
+from tui_chat.analysis.token_shares import (
+    Exchange,
+    Share,
+    ShareCalculator,
+    Shares,
+    largest_turns,
+)
 
 __all__ = [
     "CacheBreak",
@@ -23,6 +29,7 @@ __all__ = [
     "CapturedRequest",
     "DiffRow",
     "Difference",
+    "Exchange",
     "Forecast",
     "Forecaster",
     "HistoryPart",
@@ -31,6 +38,7 @@ __all__ = [
     "ShareCalculator",
     "Shares",
     "diff_payloads",
+    "largest_turns",
     "prompt_of",
     "read_captured",
 ]

@@ -7,7 +7,8 @@
 3. A file is what follows a headline that names it (`_HEADLINES`), up to the next one, the mark of
    its end, a section of the program's own, or the end of the element or block around it. An
    element with the path of a file is one too.
-4. All else of a message is conversation. Figures are shares of the turn's tokens by characters, so
+4. Reasoning is what a captured reply sends back of it; that of our own sessions is not counted.
+5. All else of a message is conversation. Figures are shares of the turn's tokens by characters, so
    the parts of a turn add up to it.
 """
 
@@ -28,6 +29,7 @@ class HistoryPart(StrEnum):
     REMINDER = "reminders"
     FILE = "files"
     RESULT = "tool results"
+    REASONING = "reasoning"
     CONVERSATION = "conversation"
 
 
@@ -72,7 +74,9 @@ def parts_of(turn: Turn) -> tuple[Piece, ...]:
     size = sum(len(call.name) + len(call.arguments) for call in turn.tool_calls)
     for part in turn.parts:
         size += len(part.text) if part.text else media_tokens(part) * CHARACTERS_OF_TOKEN
-    if turn.role == "assistant" or not any(hint in text for hint in _HINTS):
+    if turn.role == "assistant":
+        return _of_reply(turn, len(text) + size)
+    if not any(hint in text for hint in _HINTS):
         return ((base, "", len(text) + size),)
     sizes: dict[tuple[HistoryPart, str], int] = {(base, ""): size}
     for block in _blocks(turn):
@@ -80,6 +84,15 @@ def parts_of(turn: Turn) -> tuple[Piece, ...]:
             sizes[part, name] = sizes.get((part, name), 0) + length
     pieces = tuple((part, name, length) for (part, name), length in sizes.items() if length)
     return pieces or ((base, "", 0),)
+
+
+def _of_reply(turn: Turn, size: int) -> tuple[Piece, ...]:
+    reasoning = 0
+    if turn.semantics.wire is not None:  # else the counter leaves it out
+        for block in turn.semantics.reasoning:
+            reasoning += len(block.text) + len(block.encrypted) * CHARACTERS_OF_TOKEN // 6
+    spoken = (HistoryPart.CONVERSATION, "", size)
+    return (spoken, (HistoryPart.REASONING, "", reasoning)) if reasoning else (spoken,)
 
 
 def shared(pieces: tuple[Piece, ...], tokens: int) -> Iterator[tuple[HistoryPart, str, int]]:

@@ -1,8 +1,12 @@
-"""Token shares of a request by origin, and the message that is dropped next."""
+"""The contents of the context window: token shares by origin, the growth of each exchange, the
+largest turns, and the message that is dropped next.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from heapq import nlargest
 from typing import TypeAlias
 
 from tui_chat.analysis.history_parts import HistoryPart, parts_of, shared
@@ -15,12 +19,14 @@ from tui_chat.models.tool import server_of
 
 @dataclass(frozen=True, slots=True)
 class ShareItem:
-    """The tokens of one tool or one file."""
+    """The tokens of one tool, file, lore entry, or of all results of one tool."""
 
     name: str
     tokens: int
     server: str = ""
     """The MCP server of a tool; empty for none."""
+    count: int = 1
+    """The number of turns that it is in; of a tool, its calls in this request."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +40,7 @@ class Share:
     part: HistoryPart | None = None
     """The part of the history; None for every other kind."""
     items: tuple[ShareItem, ...] = ()
-    """The tools or files that make it up, the largest first."""
+    """What it is made of, the largest first, where that has names."""
 
     @property
     def servers(self) -> dict[str, tuple[ShareItem, ...]]:
@@ -47,6 +53,16 @@ class Share:
 
 def _sum(items: Iterable[ShareItem]) -> int:
     return sum(item.tokens for item in items)
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """A user message of the conversation and what follows it, up to the next one."""
+
+    first: int
+    """The index of its first turn in the envelope."""
+    tokens: int
+    """Without what the preset and lorebooks put between its messages."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +81,8 @@ class Shares:
     next_out: Turn | None
     """The oldest message of the history that is sent and not pinned: it falls out first. None in a
     captured request, of which nothing is left out here."""
+    exchanges: tuple[Exchange, ...] = ()
+    """The growth of the conversation, oldest first."""
 
     @property
     def used(self) -> int:
@@ -73,7 +91,7 @@ class Shares:
 
 
 _Key: TypeAlias = "tuple[OriginKind, HistoryPart | None, str]"
-"""A kind, the part of the history, and the name of a file."""
+"""A kind, the part of the history, and the name of a file, tool or lore entry."""
 
 
 class ShareCalculator:
@@ -82,20 +100,36 @@ class ShareCalculator:
     def __init__(self) -> None:
         self._turns: tuple[Turn, ...] = ()
         self._tokens: tuple[int, ...] = ()
+        self._tools: list[str] = []
+        """For each turn the name of the tool whose result it is; empty for none."""
+        self._tool_of_call: dict[str, str] = {}
+        """The name of the tool by the id of its newest call."""
         self._sums: dict[_Key, tuple[int, int]] = {}
-        """Tokens and turns of each kind, part and file."""
+        """Tokens and turns of each kind, part and name."""
+        self._calls = Counter[str]()
+        """The calls of each tool."""
+        self._exchanges: list[Exchange] = []
 
     def __call__(self, envelope: ChatEnvelope, pinned: Collection[str] = ()) -> Shares:
         """Account for an envelope. A turn belongs to the kind of its origin as a whole. `pinned`
         are the ids of the messages that stay whatever they cost.
         """
-        turns, tokens = envelope.turns, envelope.tokens
+        turns, tokens = envelope.turns, _tokens_of(envelope)
         same = common_prefix(self._turns, turns)
         if tokens[:same] != self._tokens[:same]:  # another model counts otherwise
-            self._turns, self._tokens, self._sums, same = (), (), {}, 0
-        self._add(self._turns[same:], self._tokens[same:], -1)
-        self._add(turns[same:], tokens[same:], 1)
+            self._turns, self._tokens, self._tools, same = (), (), [], 0
+            self._sums, self._calls, self._exchanges = {}, Counter[str](), []
+        for index in range(same, len(self._turns)):
+            self._add(self._turns[index], self._tokens[index], self._tools[index], -1)
+        del self._tools[same:]
+        for index in range(same, len(turns)):
+            turn = turns[index]
+            self._tool_of_call.update((call.id, call.name) for call in turn.tool_calls)
+            called = self._tool_of_call.get(turn.tool_call_id, "") if turn.role == "tool" else ""
+            self._tools.append(turn.name or called if turn.role == "tool" else "")
+            self._add(turn, tokens[index], self._tools[index], 1)
         self._turns, self._tokens = turns, tokens
+        self._extend_exchanges(same)
         budget = envelope.budget
         shares = tuple(self._shares(budget.tools if budget else ()))
         counted = sum(share.tokens for share in shares)
@@ -108,6 +142,7 @@ class ShareCalculator:
             next_out=None
             if envelope.semantics.source is not None
             else next((turn for turn in turns if _may_go(turn, pinned)), None),
+            exchanges=tuple(self._exchanges),
         )
 
     def _shares(self, tools: Sequence[tuple[str, int]]) -> Iterator[Share]:
@@ -116,24 +151,32 @@ class ShareCalculator:
             sums.setdefault((kind, part), []).append((name, tokens, turns))
         for kind in OriginKind:
             if kind is OriginKind.TOOL and tools:
-                items = (ShareItem(name, tokens, server_of(name)) for name, tokens in tools)
+                items = (
+                    ShareItem(name, tokens, server_of(name), self._calls[name])
+                    for name, tokens in tools
+                )
                 largest = tuple(sorted(items, key=lambda item: -item.tokens))
                 yield Share(kind, _sum(largest), len(tools), None, largest)
             for part in (None, *HistoryPart):
                 if counts := sums.get((kind, part)):
-                    files = [ShareItem(name, tokens) for name, tokens, _ in counts if name]
-                    files.sort(key=lambda item: -item.tokens)
+                    named = [ShareItem(name, tokens, "", n) for name, tokens, n in counts if name]
+                    named.sort(key=lambda item: -item.tokens)
                     tokens = sum(count for _, count, _ in counts)
                     turns = sum(count for _, _, count in counts)
-                    yield Share(kind, tokens, turns, part, tuple(files))
+                    yield Share(kind, tokens, turns, part, tuple(named))
 
-    def _add(self, turns: tuple[Turn, ...], tokens: tuple[int, ...], times: int) -> None:
-        for turn, count in zip(turns, tokens, strict=False):
-            if turn.origin.kind is not OriginKind.HISTORY:
-                self._add_sum((turn.origin.kind, None, ""), times * count, times)
-                continue
-            for part, name, share in shared(parts_of(turn), count):
-                self._add_sum((OriginKind.HISTORY, part, name), times * share, times)
+    def _add(self, turn: Turn, tokens: int, tool: str, times: int) -> None:
+        for call in turn.tool_calls:
+            self._calls[call.name] += times
+        kind = turn.origin.kind
+        if kind is not OriginKind.HISTORY:
+            name = turn.origin.name if kind is OriginKind.LORE else ""
+            self._add_sum((kind, None, name), times * tokens, times)
+            return
+        for part, name, share in shared(parts_of(turn), tokens):
+            if part is HistoryPart.RESULT:
+                name = tool
+            self._add_sum((kind, part, name), times * share, times)
 
     def _add_sum(self, key: _Key, tokens: int, turns: int) -> None:
         had = self._sums.get(key, _NONE)
@@ -141,6 +184,40 @@ class ShareCalculator:
         self._sums[key] = now
         if not now[1]:
             del self._sums[key]
+
+    def _extend_exchanges(self, same: int) -> None:
+        """Follow the turns from `same` on; the earlier ones have not changed."""
+        exchanges = self._exchanges
+        while exchanges and exchanges[-1].first >= same:
+            exchanges.pop()
+        start = exchanges.pop().first if exchanges else 0
+        first = tokens = -1
+        for index in range(start, len(self._turns)):
+            turn = self._turns[index]
+            if turn.origin.kind not in _CONVERSATION:
+                continue
+            if turn.role == "user":
+                if first >= 0:
+                    exchanges.append(Exchange(first, tokens))
+                first, tokens = index, 0
+            tokens += self._tokens[index]
+        if first >= 0:
+            exchanges.append(Exchange(first, tokens))
+
+
+def _tokens_of(envelope: ChatEnvelope) -> tuple[int, ...]:
+    """Return the tokens of each turn: 0 in an envelope whose turns were not counted."""
+    return envelope.tokens or (0,) * len(envelope.turns)
+
+
+_CONVERSATION = (OriginKind.HISTORY, OriginKind.DRAFT)
+
+
+def largest_turns(envelope: ChatEnvelope, count: int) -> list[tuple[Turn, int]]:
+    """Return the turns that take the most tokens, the largest first, with their tokens."""
+    tokens = _tokens_of(envelope)
+    indices = nlargest(count, range(len(tokens)), key=tokens.__getitem__)
+    return [(envelope.turns[index], tokens[index]) for index in indices]
 
 
 _NONE = (0, 0)

@@ -130,7 +130,9 @@ def note_json(note: Note) -> dict[str, Any]:
 
 
 def _tokens_json(envelope: ChatEnvelope) -> dict[str, Any]:
-    """Return the budget, and the shares that add up to its total with `framing`."""
+    """Return the budget, the shares that add up to its total with `framing`, and the tokens that
+    each user message brought with what follows it, by the index of its turn.
+    """
     budget = envelope.budget
     if budget is None:
         return {}
@@ -148,13 +150,15 @@ def _tokens_json(envelope: ChatEnvelope) -> dict[str, Any]:
         "counted": budget.how,
         "shares": [_share_json(share) for share in shares.shares],
         "framing": shares.framing,
+        "growth": [{"turn": each.first, "tokens": each.tokens} for each in shares.exchanges],
     }
 
 
 def _share_json(share: Share) -> dict[str, Any]:
     is_tools = share.kind is OriginKind.TOOL
+    count = "calls" if is_tools else "turns"
     items = [
-        {"name": item.name, "tokens": item.tokens}
+        {"name": item.name, "tokens": item.tokens, count: item.count}
         | ({"server": item.server or None} if is_tools else {})
         for item in share.items
     ]

@@ -33,18 +33,12 @@ pytestmark = pytest.mark.drawn
 DRAFTS = ("", "a", "ab", "ab " + "word " * 30, "ab " + "word " * 29, "ab", "")
 
 
-def counting(
-    monkeypatch: pytest.MonkeyPatch,
-    counts: Counter[str],
-    owner: type,
-    name: str,
-    worth: Callable[..., int] = lambda *_: 1,
-) -> None:
+def counting(monkeypatch: pytest.MonkeyPatch, counts: Counter[str], owner: type, name: str) -> None:
     """Count the calls of a method."""
     method: Callable[..., Any] = getattr(owner, name)
 
     def counted(self: object, *given: Any) -> Any:
-        counts[name] += worth(*given)
+        counts[name] += 1
         return method(self, *given)
 
     monkeypatch.setattr(owner, name, counted)
@@ -57,7 +51,7 @@ async def test_a_keystroke_costs_the_same_in_a_long_conversation(
     counting(monkeypatch, counts, HeightMeasurer, "leaf_rows")
     counting(monkeypatch, counts, PayloadView, "render_line")
     counting(monkeypatch, counts, PayloadLayout, "spot")
-    counting(monkeypatch, counts, ShareCalculator, "_add", lambda turns, *_: len(turns))
+    counting(monkeypatch, counts, ShareCalculator, "_add")
     spent: list[Counter[str]] = []
     for size in (100, 2_000):
         stored = long_chat(size)

@@ -1,12 +1,19 @@
-"""The budget view: tokens by origin, what is free, and what is dropped next."""
+"""The budget view: what fills the context window, what is free, and what is dropped next."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
 
-from tui_chat.analysis import HistoryPart, Share, ShareCalculator, Shares
-from tui_chat.models.envelope import Budget
+from tui_chat.analysis import (
+    Exchange,
+    HistoryPart,
+    Share,
+    ShareCalculator,
+    Shares,
+    largest_turns,
+)
+from tui_chat.models.envelope import Budget, ChatEnvelope
 from tui_chat.models.message import Part as MessagePart
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.text import Origin, OriginKind
@@ -41,6 +48,11 @@ _UNITS = {OriginKind.TOOL: "tool", HistoryPart.FILE: "file"}
 """The unit of a count that is not of turns."""
 _KINDS: dict[str, str] = {"image": "picture"}
 _LABEL = 16
+_LARGEST = 5
+"""Turns that are listed as the largest."""
+_LEAST_EXCHANGES = 3
+"""Exchanges from which on their growth is worth a line."""
+_HEIGHTS = "▁▂▃▄▅▆▇█"
 
 
 class BudgetView(RowsView):
@@ -51,7 +63,7 @@ class BudgetView(RowsView):
         self._account = ShareCalculator()
         self._shares: Shares | None = None
         self._budget: Budget | None = None
-        self._dropped = 0
+        self._envelope: ChatEnvelope | None = None
         self._unsent: tuple[MessagePart, ...] = ()
         """The pictures and files that the protocol leaves out."""
 
@@ -61,18 +73,18 @@ class BudgetView(RowsView):
             notes = state.composed.notes
             self._unsent = tuple(note.unsent for note in notes if note.unsent is not None)
             self._shares, self._budget = self._account(envelope, state.pinned), envelope.budget
-            self._dropped = len(envelope.dropped)
+            self._envelope = envelope
             self.rebuild()
 
     def forget(self) -> None:
         super().forget()
         self._account = ShareCalculator()
-        self._shares = self._budget = None
+        self._shares = self._budget = self._envelope = None
         self._unsent = ()
 
     def build(self, width: int) -> ViewRows:
-        shares, budget = self._shares, self._budget
-        if shares is None:
+        shares, budget, envelope = self._shares, self._budget, self._envelope
+        if shares is None or envelope is None:
             return ViewRows()
         about = "" if budget is None or budget.exact else "~"
         parts: list[Part] = [_total(shares, about), *_bar(shares, width), BLANK]
@@ -100,8 +112,8 @@ class BudgetView(RowsView):
         for share in shares.shares:
             if share.items:
                 parts += [BLANK, *_items(share, width)]
-        parts.append(BLANK)
-        parts += self._what_next(shares, width)
+        parts += [*_growth(shares.exchanges, width), *_largest(envelope, whole, width), BLANK]
+        parts += self._what_next(shares, len(envelope.dropped), width)
         if budget is not None:
             how = budget.how or f"counted with {budget.counter}"
             parts += [
@@ -110,10 +122,10 @@ class BudgetView(RowsView):
             ]
         return ViewRows(parts)
 
-    def _what_next(self, shares: Shares, width: int) -> list[Part]:
+    def _what_next(self, shares: Shares, dropped: int, width: int) -> list[Part]:
         parts: list[Part] = []
-        if self._dropped and self._budget is not None:
-            words = f"{self._dropped:,} messages are left out: {self._budget.dropped:,} tokens"
+        if dropped and self._budget is not None:
+            words = f"{dropped:,} messages are left out: {self._budget.dropped:,} tokens"
             parts.append(line((words, "warning")))
         for kind, count in Counter(
             _KINDS.get(part.kind, part.kind) for part in self._unsent
@@ -141,10 +153,35 @@ def _name(share: Share, shares: Shares) -> str:
     return share.part.value
 
 
+def _growth(exchanges: tuple[Exchange, ...], width: int) -> Iterator[Part]:
+    """Yield the tokens that the newest exchanges brought, as a row of bars."""
+    if len(exchanges) < _LEAST_EXCHANGES:
+        return
+    average = sum(each.tokens for each in exchanges) // len(exchanges)
+    right = f"{average:,} a turn on average, the last {exchanges[-1].tokens:,}"
+    yield BLANK
+    yield line(*spread(width, (("Growth", "heading"),), right))
+    newest = [each.tokens for each in exchanges[-width:]]
+    highest = max(*newest, 1)
+    yield line(("".join(_HEIGHTS[tokens * 7 // highest] for tokens in newest), "history"))
+
+
+def _largest(envelope: ChatEnvelope, whole: int, width: int) -> Iterator[Part]:
+    if len(envelope.turns) <= _LARGEST:
+        return
+    yield BLANK
+    yield line(("Largest turns", "heading"))
+    for turn, tokens in largest_turns(envelope, _LARGEST):
+        right = f"{tokens:,} {tokens / whole:>6.1%}"
+        words = first_words(turn.text.plain, max(width - len(right) - 13, 0))
+        left = (("▎", turn.origin.kind.value), (f"{turn.role:<10}", "strong"), (words, ""))
+        yield line(*spread(width, left, right), origin=turn.origin)
+
+
 def _items(share: Share, width: int) -> Iterator[Part]:
-    """Yield the tools, by their servers, or the files of a share, the largest first."""
-    style = share.kind.value
-    heading = "Tools" if share.kind is OriginKind.TOOL else "Files"
+    """Yield the tools, by their servers, or the other items of a share, the largest first."""
+    style, is_tools = share.kind.value, share.kind is OriginKind.TOOL
+    heading = _ITEMS[share.part or share.kind]
     total = counted(share.tokens, "token")
     yield line(*spread(width, ((heading, "heading"),), total))
     for server, items in share.servers.items():
@@ -154,10 +191,27 @@ def _items(share: Share, width: int) -> Iterator[Part]:
             left = (("▎", style), (f"{one_line(server)}  ", "strong"), (count, "muted"))
             yield line(*spread(width, left, f"{cost:,}"))
         for item in items:
-            origin = Origin(OriginKind.TOOL, item.name) if share.kind is OriginKind.TOOL else None
-            name = one_line(item.name)
-            left = (("▎", style), ("  " * bool(server) + name, ""))
+            origin = Origin(OriginKind.TOOL, item.name) if is_tools else None
+            name = "  " * bool(server) + one_line(item.name)
+            detail = _calls(item.count) if is_tools else _turns(item.count)
+            left = (("▎", style), (name, ""), (detail, "muted"))
             yield line(*spread(width, left, f"{item.tokens:,}"), origin=origin)
+
+
+_ITEMS = {
+    OriginKind.TOOL: "Tools",
+    OriginKind.LORE: "Lore entries",
+    HistoryPart.FILE: "Files",
+    HistoryPart.RESULT: "Results of tools",
+}
+
+
+def _calls(count: int) -> str:
+    return f"  {counted(count, 'call')}" if count else "  never called"
+
+
+def _turns(count: int) -> str:
+    return f"  in {count:,} turns" if count > 1 else ""
 
 
 def _total(shares: Shares, about: str) -> Part:
