@@ -7,6 +7,7 @@ import random
 import re
 import sqlite3
 import unicodedata
+from base64 import b64encode
 from collections.abc import Awaitable, Callable
 from contextlib import closing
 from dataclasses import replace
@@ -21,18 +22,19 @@ from tests.store.direct import remove_forever
 from tui_chat.errors import InputError
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.json_values import pack
-from tui_chat.models.message import Message, ToolCall
+from tui_chat.models.message import Message, Part, ToolCall
 from tui_chat.models.request import RequestRecord
 from tui_chat.models.role import Role
 from tui_chat.models.search import Hit, Query
 from tui_chat.models.semantics import MessageSemantics, ReasoningBlock
 from tui_chat.models.session import Entry, Session
+from tui_chat.models.text import clean
 from tui_chat.models.transcript import SessionTranscript
 from tui_chat.models.usage import Usage
 from tui_chat.store import Store, schema
 from tui_chat.store.maintenance.check import CheckResult, check
-from tui_chat.store.search import search
-from tui_chat.store.search.index import secondary_texts_of
+from tui_chat.store.search import index, search
+from tui_chat.store.search.index import attachment_text_of, secondary_texts_of
 from tui_chat.store.search.words import Term, TermMatcher, fold, index_words, parse_terms
 
 Make = Callable[..., RequestRecord]
@@ -669,6 +671,125 @@ async def test_secondary_text_from_before_the_index_is_found(
     assert len(await ids(store, "fox")) == 2
     assert await ids(store, "dice") == ["kept"]
     assert faults(path) == []
+
+
+def with_file(name: str, text: str = "", **fields: str) -> Message:
+    kind = "file" if text or fields else "image"
+    return Message("user", "See.", parts=(Part(kind, text=text, name=name, **fields),))
+
+
+async def test_attached_files_are_found_by_name_and_text(
+    store: Store, request_record: Make
+) -> None:
+    session = (await store.sessions.create(title="desk", model="m")).session_id
+    coded = b64encode("Füchse und otters".encode()).decode()
+    said = {
+        "text": Message("user", "a fox", parts=(Part("file", text="a fox", name="same.txt"),)),
+        "thought": thinking("", "a fox"),
+        "file": with_file("report.txt", "padding " * 10_000 + "\nthe fox, 一只狐狸, is late"),
+        "image": with_file("fox.png"),
+        "coded": with_file("notes.md", mime="text/markdown", data=coded),
+        "bytes": with_file("paper.pdf", mime="application/pdf", data=coded),
+    }
+    for name, message in said.items():
+        await store.messages.add(session, replace(message, id=name), None)
+    hits = await store.search.find(Query("fox"))
+    assert [(hit.message_id, hit.place) for hit in hits] == [
+        ("text", "text"),
+        ("thought", "reasoning"),
+        ("image", "attachment"),
+        ("file", "attachment"),
+    ]
+    for hit in hits:
+        assert {hit.snippet[begin:end].lower() for begin, end in hit.marks} == {"fox"}
+    newest = await store.search.find(Query("fox", order="newest"))
+    assert [hit.message_id for hit in newest] == ["image", "file", "thought", "text"]
+    assert [hit.message_id for hit in await store.search.find(Query("fox", limit=2))] == [
+        "text",
+        "thought",
+    ]
+    for text, found in {
+        '"is late"': ["file"],
+        "狐狸": ["file"],
+        "report late": ["file"],
+        "see late": [],
+        "fuchse otters": ["coded"],
+        "paper": ["bytes"],
+        "markdown": [],
+        coded[:8]: [],
+    }.items():
+        assert await ids(store, text) == found, text
+    assert await ids(store, "late", message_role="assistant") == []
+
+    # Whatever becomes of the messages, none is found that is not there.
+    fork = await store.branches.fork("file")
+    assert {hit.session_id for hit in await store.search.find(Query("late"))} == {
+        session,
+        fork.session_id,
+    }
+    exchange = await store.replies.begin(
+        session, parent_id="text", user=None, model="m", endpoint="e", request=request_record()
+    )
+    reply = exchange.reply.message.id
+    for name in ("badger.wav", "otter.wav"):
+        await store.replies.finish(
+            reply, message=replace(with_file(name), role="assistant"), status="complete"
+        )
+    assert await ids(store, "badger") == []
+    assert await ids(store, "otter") == [reply]
+    await store.messages.delete("file")
+    await remove_forever(store, fork.session_id)
+    assert await ids(store, "late") == []
+    await store.messages.restore("file")
+    assert await ids(store, "late") == ["file"]
+    await store.transcripts.add(
+        SessionTranscript(Session("i", "Imported"), (Entry(replace(said["image"], id="i1")),))
+    )
+    assert await ids(store, "png") == ["i1", "image"]
+    assert faults(store.path) == []
+    await remove_forever(store, session)
+    assert await ids(store, "fox") == ["i1"]
+    assert faults(store.path) == []
+
+
+async def test_attachments_from_before_the_index_are_found(
+    path: Path, open_store: Opener, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(index, "_BATCH_OF_FILES", 2)
+    store = await open_store()
+    session = (await store.sessions.create(title="old")).session_id
+    for number in range(5):
+        message = with_file("a.txt", f"a fox {number}")
+        await store.messages.add(session, replace(message, id=f"m{number}"), None)
+    await store.close()
+    with closing(schema.connect(path, 1.0)) as connection:
+        schema.undo(connection, 15)
+    store = await open_store()
+    await store.messages.delete("m1")
+    await store.sessions.purge_trash(-9.0)
+    await store.messages.add(session, replace(with_file("b.txt", "a fox"), id="new"), None)
+    assert set(await ids(store, "fox")) == {"m0", "m2", "m3", "m4", "new"}
+    assert faults(path) == []
+
+
+async def test_the_text_of_an_attachment_is_indexed_up_to_a_limit(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(index, "MAX_ATTACHMENT", 8)
+    session = (await store.sessions.create(title="long")).session_id
+    await store.messages.add(session, replace(with_file("a.txt", "the fox is"), id="a"), None)
+    assert await ids(store, "fox") == ["a"]
+    assert await ids(store, "is") == []
+    assert faults(store.path) == []
+
+
+@given(st.text(), st.text(), st.text())
+def test_attachment_text_of_any_column(parts: str, name: str, data: str) -> None:
+    assert isinstance(attachment_text_of(parts), str)
+    odd = [name, None, {"name": 7, "text": [name]}, {"kind": "file", "mime": name, "data": data}]
+    assert attachment_text_of(pack(odd)) == ""
+    coded = {"kind": "file", "mime": "text/plain", "name": name, "data": data}
+    assert attachment_text_of(pack([coded])).startswith(clean(name).replace("\x1e", " "))
 
 
 async def test_escapes_in_a_call_are_decoded_for_search(path: Path, open_store: Opener) -> None:

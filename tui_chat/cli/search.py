@@ -55,8 +55,9 @@ async def search(
 ) -> None:
     """Search messages and sessions.
 
-    Searches texts, reasoning, tool calls, titles and roles. All words must occur; "words in quotes"
-    must be adjacent, and word* matches a beginning. Exits with 1 if nothing is found.
+    Searches texts, reasoning, tool calls, attached files, titles and roles. All words must occur;
+    "words in quotes" must be adjacent, and word* matches a beginning. Exits with 1 if nothing is
+    found.
 
     \b
     Example:
@@ -94,7 +95,7 @@ def _print_hits(hits: Sequence[Hit], ids: Mapping[str, str]) -> None:
         for hit in of_session:
             created = datetime.fromtimestamp(hit.created, UTC).astimezone()
             where = hit.message_role or "title" if hit.place == "text" else hit.place
-            write_line(f"  {created:%Y-%m-%d %H:%M}  {where:<9}  ", *_highlighted(hit, color))
+            write_line(f"  {created:%Y-%m-%d %H:%M}  {where:<10}  ", *_highlighted(hit, color))
 
 
 def _highlighted(hit: Hit, color: bool) -> list[str | Styled]:

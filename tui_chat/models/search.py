@@ -13,8 +13,8 @@ class Query:
     """A search query. All words must occur; an empty filter matches everything.
 
     Looked through are titles, role names and the text of messages, results of tools among them;
-    then reasoning, tool calls with their arguments, and refusals: there, too, all words must be
-    in that of one message. Attached files are not looked through.
+    then reasoning, tool calls with their arguments, and refusals; then attached files, their names
+    and what is in those of text. In each, all words must be in that of one message.
 
     In `text`, words in "quotes" must follow each other, and `word*` finds what begins so.
     Languages written without spaces are found by any part of a word. Anything else is taken
@@ -48,8 +48,9 @@ class Query:
         return dates or self.message_role is not None or bool(names)
 
 
-HitPlace = Literal["text", "reasoning", "call", "refusal"]
-"""The part of a message with the words: `call` is the name of a tool or its arguments."""
+HitPlace = Literal["text", "reasoning", "call", "refusal", "attachment"]
+"""The part of a message with the words: `call` is the name of a tool or its arguments, `attachment`
+the name of a file or its text."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,7 @@ from tui_chat.store.branches import (
 from tui_chat.store.database import Database, Transaction, writes
 from tui_chat.store.rows import cost_text, entry_of, json_text, json_texts, loss_text, usage_values
 from tui_chat.store.search.index import (
+    add_attachments,
     add_messages,
     add_new_message,
     add_secondary_texts,
@@ -211,8 +212,7 @@ async def insert_message(tx: Transaction, entry: Entry, placement: InsertPositio
     """
     [(seq,)] = await tx.rows(_INSERT, None, *_values(entry, placement))
     if entry.status != "streaming":
-        _, calls, semantics = json_texts(entry.message)
-        await add_new_message(tx, seq, entry.message.content, calls, semantics)
+        await add_new_message(tx, seq, entry.message.content, *json_texts(entry.message))
     return await with_siblings_counted(tx, entry, placement.session_id)
 
 
@@ -277,6 +277,8 @@ async def insert_messages(tx: Transaction, added: Sequence[tuple[Entry, InsertPo
             if entry.message.tool_calls or entry.message.semantics is not NO_MESSAGE_SEMANTICS
         ),
     )
+    if any(entry.message.parts for entry, _ in added):
+        await add_attachments(tx, "m.seq >= ? AND m.parts <> ''", first)
 
 
 _COUNT = """

@@ -264,7 +264,7 @@ async def write_reply(tx: Transaction, entry: Entry) -> tuple[Entry, str]:
         raise RecordGone("The session of this reply no longer exists.")
     await drop_changes(tx, message.id)
     *stored, seq, session_id = row
-    await add_new_message(tx, seq, message.content, *json_columns[1:])
+    await add_new_message(tx, seq, message.content, *json_columns)
     return entry_of(tuple(stored)), session_id
 
 

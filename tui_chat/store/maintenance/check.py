@@ -23,7 +23,7 @@ from tui_chat.store.maintenance.faults import (
     altered_requests,
     undecodable_values,
 )
-from tui_chat.store.search.index import secondary_texts_of
+from tui_chat.store.search.index import attachment_text_of, secondary_texts_of
 from tui_chat.store.search.words import index_words
 
 DERIVED_CHECKS = ("counts", "search")
@@ -157,6 +157,7 @@ def _search(connection: sqlite3.Connection) -> Iterator[str]:
     version = schema.version_of(connection)
     # Joined by line breaks, so that words of different parts stay separate.
     connection.create_function("asides", 2, _asides, deterministic=True)
+    connection.create_function("attachments", 1, attachment_text_of, deterministic=True)
     indexes = {name: where for name, (since, where) in _INDEXES.items() if since <= version}
     for index, expected_ids in indexes.items():
         indexed_ids = f"SELECT id FROM {index}_docsize"
@@ -218,6 +219,12 @@ _INDEXES = {
         "AND (tool_calls <> '' OR semantics <> '') AND asides(tool_calls, semantics) <> '' "
         "AND seq NOT IN (SELECT message FROM unindexed_asides)",
     ),
+    "attachment_index": (
+        16,
+        "SELECT seq FROM messages WHERE status <> 'streaming' "
+        "AND parts <> '' AND attachments(parts) <> '' "
+        "AND seq NOT IN (SELECT message FROM unindexed_attachments)",
+    ),
 }
 """Each index: the version that added it, and SQL for its rows."""
 
@@ -225,6 +232,7 @@ _TEXTS = {
     "message_index": "content",
     "title_index": "title",
     "aside_index": "asides(tool_calls, semantics)",
+    "attachment_index": "attachments(parts)",
 }
 """SQL for the indexed text of these rows."""
 

@@ -156,20 +156,23 @@ _COUNTS = """
 """
 
 
-_REINDEX = (
-    "INSERT INTO message_index (message_index) VALUES ('delete-all')",
-    "INSERT INTO title_index (title_index) VALUES ('delete-all')",
-    "DELETE FROM unindexed_messages",
-    "DELETE FROM unindexed_sessions",
-    "INSERT INTO unindexed_messages SELECT seq FROM messages WHERE status <> 'streaming'",
-    "INSERT INTO unindexed_sessions SELECT seq FROM sessions",
-)
-_REINDEX_SECONDARY = (
-    "INSERT INTO aside_index (aside_index) VALUES ('delete-all')",
-    "DELETE FROM unindexed_asides",
-    "INSERT INTO unindexed_asides SELECT seq FROM messages "
-    "WHERE status <> 'streaming' AND (tool_calls <> '' OR semantics <> '')",
-)
+_REINDEX = {
+    "message_index": (
+        "unindexed_messages",
+        "SELECT seq FROM messages WHERE status <> 'streaming'",
+    ),
+    "title_index": ("unindexed_sessions", "SELECT seq FROM sessions"),
+    "aside_index": (
+        "unindexed_asides",
+        "SELECT seq FROM messages "
+        "WHERE status <> 'streaming' AND (tool_calls <> '' OR semantics <> '')",
+    ),
+    "attachment_index": (
+        "unindexed_attachments",
+        "SELECT seq FROM messages WHERE status <> 'streaming' AND parts <> ''",
+    ),
+}
+"""The queue of each index, and SQL for all that belongs into it."""
 
 
 def rebuild_derived(connection: sqlite3.Connection) -> None:
@@ -177,7 +180,8 @@ def rebuild_derived(connection: sqlite3.Connection) -> None:
     and the search index, which is filled before the next search.
     """
     connection.execute(_COUNTS)
-    for index, statements in (("message_index", _REINDEX), ("aside_index", _REINDEX_SECONDARY)):
+    for index, (queue, rows) in _REINDEX.items():
         if connection.execute("SELECT 1 FROM pragma_table_info(?)", (index,)).fetchone():
-            for statement in statements:
-                connection.execute(statement)
+            connection.execute(f"INSERT INTO {index} ({index}) VALUES ('delete-all')")
+            connection.execute(f"DELETE FROM {queue}")
+            connection.execute(f"INSERT INTO {queue} {rows}")

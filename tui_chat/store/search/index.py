@@ -3,27 +3,28 @@
 1. A message is added when it is complete, not while it streams. Its row in the index has its `seq`.
 2. The index contains no text, so removing a row needs exactly the text that was added. Texts do not
    change after they were added, and all removals go through here.
-3. Rows from before the index are queued in `unindexed_messages`, `unindexed_sessions` and
-   `unindexed_asides`, and are added in batches before the first search.
-4. Secondary text (reasoning, tool calls, refusals) has an index of its own, so that messages
-   without it cost nothing there.
+3. Rows from before the index are queued in `unindexed_messages`, `unindexed_sessions`,
+   `unindexed_asides` and `unindexed_attachments`, and are added in batches before the first search.
+4. Secondary text (reasoning, tool calls, refusals) and the names and texts of attachments have
+   indexes of their own, so that messages without them cost nothing there.
 
-Secondary text is extracted from the two JSON columns. Words are removed from the index as they were
-added, so the same columns must always give the same text. Therefore it depends on nothing else, and
-text that is not JSON gives no text instead of an error.
+Both are extracted from JSON columns. Words are removed from the index as they were added, so the
+same columns must always give the same text. Therefore it depends on nothing else, and text that is
+not JSON gives no text instead of an error.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
+from base64 import b64decode
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, cast
 
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.search import HitPlace
 from tui_chat.models.text import clean
-from tui_chat.store.database import Transaction
+from tui_chat.store.database import Row, Transaction
 
 _Object = dict[str, Any]
 SecondaryTexts = tuple[str, str, str]
@@ -53,6 +54,13 @@ _TAKE_SECONDARY = """
 _BATCH = 2000
 """Rows that are added in one transaction, in some tenths of a second."""
 
+_BATCH_OF_FILES = 100
+"""The same for messages with attachments, which may have megabytes."""
+
+MAX_ATTACHMENT = 1_000_000
+"""Characters of an attachment that are indexed: a thick book. They take a tenth of a second, for
+which the message waits before it is sent."""
+
 
 def secondary_texts_of(tool_calls: str, semantics: str) -> SecondaryTexts:
     """Return the secondary texts in the two columns."""
@@ -65,6 +73,25 @@ def secondary_texts_of(tool_calls: str, semantics: str) -> SecondaryTexts:
         for call in _objects(_json(tool_calls))
     )
     return _storable(reasoning), _storable("\n".join(calls)), _storable(refusal)
+
+
+def attachment_text_of(parts: str) -> str:
+    """Return the names and texts of the attachments in the column, on lines of their own."""
+    texts: list[str] = []
+    for part in _objects(_json(parts)):
+        texts += (_text(part, "name"), _document(part)[:MAX_ATTACHMENT])
+    return _storable("\n".join(filter(None, texts)))
+
+
+def _document(part: _Object) -> str:
+    """Return the text of a file; empty if it is not one of text."""
+    text, kind, mime = (_text(part, key) for key in ("text", "kind", "mime"))
+    if text or kind != "file" or not (mime.startswith("text/") or mime == "application/json"):
+        return text
+    try:
+        return b64decode(_text(part, "data"), validate=True).decode()
+    except ValueError:
+        return ""
 
 
 def _storable(text: str) -> str:
@@ -115,7 +142,7 @@ def _without_json_syntax(arguments: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class SearchField:
-    """One of the two fields of a message that are searched: its text and its secondary text."""
+    """One of the fields of a message that are searched: text, secondary text, attachments."""
 
     index: str
     """The index table."""
@@ -147,6 +174,7 @@ SECONDARY = SearchField(
     f"m.tool_calls || char({ord(_SEPARATOR)}) || m.semantics",
     _decode_secondary,
 )
+ATTACHMENTS = SearchField("attachment_index", "m.parts", attachment_text_of)
 
 
 def _words_of(text: str) -> str:
@@ -192,7 +220,26 @@ _LONG = 100_000
 """Characters from which words are extracted on another thread: a second for ten million."""
 
 
-async def add_new_message(tx: Transaction, seq: int, text: str, calls: str, semantics: str) -> None:
+async def add_attachments(tx: Transaction, where: str, *values: object) -> None:
+    """Add the attachments of complete messages that fulfil a condition on `messages`."""
+    await _write_attachments(tx, _PUT, f"FROM messages AS m WHERE ({where})", *values)
+
+
+async def _write_attachments(tx: Transaction, statement: str, rest: str, *values: object) -> None:
+    """Run a statement of the index for messages `m`; `rest` is the SQL behind their columns."""
+    rows = await tx.map_rows(_attachment_words, f"SELECT m.seq, m.parts {rest}", *values)
+    await tx.run_many(statement.format("attachment_index"), [row for row in rows if row[1]])
+
+
+def _attachment_words(_: object, row: Row) -> Row:
+    """Return the row of the index of `seq` and parts of a message."""
+    seq, parts = row
+    return seq, _words_of(attachment_text_of(parts))
+
+
+async def add_new_message(
+    tx: Transaction, seq: int, text: str, parts: str, calls: str, semantics: str
+) -> None:
     """Add one message that was just written, with its columns as they were given."""
     if text:
         text = clean(text)
@@ -200,6 +247,8 @@ async def add_new_message(tx: Transaction, seq: int, text: str, calls: str, sema
         await tx.run(_PUT.format("message_index"), seq, words)
     if calls or semantics:
         await add_secondary_texts(tx, [(seq, calls, semantics)])
+    if parts:
+        await add_attachments(tx, "m.seq = ?", seq)
 
 
 async def add_stored(tx: Transaction, where: str, *values: object) -> None:
@@ -209,6 +258,7 @@ async def add_stored(tx: Transaction, where: str, *values: object) -> None:
     )
     await add_messages(tx, ((seq, text) for seq, text, *_ in rows))
     await add_secondary_texts(tx, ((seq, calls, semantics) for seq, _, calls, semantics in rows))
+    await add_attachments(tx, f"({where}) AND m.parts <> ''", *values)
 
 
 async def remove_messages(tx: Transaction, where: str, *values: object) -> None:
@@ -228,6 +278,13 @@ async def remove_messages(tx: Transaction, where: str, *values: object) -> None:
         *values,
     )
     await tx.run_many(_TAKE_SECONDARY, list(_secondary_words(secondary)))
+    await _write_attachments(
+        tx,
+        _TAKE,
+        f"FROM messages AS m WHERE ({where}) AND m.status <> 'streaming' AND m.parts <> '' "
+        "AND m.seq NOT IN (SELECT message FROM unindexed_attachments)",
+        *values,
+    )
 
 
 async def add_titles(tx: Transaction, session_ids: list[str]) -> None:
@@ -256,7 +313,8 @@ async def is_complete(tx: Transaction) -> bool:
     row = await tx.row(
         "SELECT 1 WHERE EXISTS (SELECT 1 FROM unindexed_messages) "
         "OR EXISTS (SELECT 1 FROM unindexed_sessions) "
-        "OR EXISTS (SELECT 1 FROM unindexed_asides)"
+        "OR EXISTS (SELECT 1 FROM unindexed_asides) "
+        "OR EXISTS (SELECT 1 FROM unindexed_attachments)"
     )
     return row is None
 
@@ -283,3 +341,8 @@ async def index_pending(tx: Transaction) -> None:
     )
     await add_secondary_texts(tx, secondary)
     await tx.run_many("DELETE FROM unindexed_asides WHERE message = ?", [m[:1] for m in secondary])
+    newest = (
+        f"SELECT message FROM unindexed_attachments ORDER BY message DESC LIMIT {_BATCH_OF_FILES}"
+    )
+    await add_attachments(tx, f"m.seq IN ({newest})")
+    await tx.run(f"DELETE FROM unindexed_attachments WHERE message IN ({newest})")

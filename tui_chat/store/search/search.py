@@ -11,8 +11,8 @@
 4. With the order `newest`, results are sorted by time instead: those among the newest messages if
    there are enough, else all of them.
 5. Filters without words find the newest messages that pass them.
-6. Secondary text, such as reasoning, comes after the text of messages, and is searched only if
-   that does not fill the result. A message is found once.
+6. Secondary text, such as reasoning, comes after the text of messages, and attachments come last;
+   each is searched only if what is before it does not fill the result. A message is found once.
 7. Deleted messages and sessions in the trash are in the index, but are never found.
 """
 # ruff: noqa: S608 - only our own constants are put into SQL
@@ -29,6 +29,7 @@ from tui_chat.store.errors import decoding
 from tui_chat.store.rows import refuse_bytes
 from tui_chat.store.search import index
 from tui_chat.store.search.index import (
+    ATTACHMENTS,
     RANKED_LENGTH,
     SECONDARY,
     SECONDARY_PLACES,
@@ -164,22 +165,20 @@ async def _find(tx: Transaction, query: Query) -> tuple[Hit, ...]:
         return await _newest(tx, query)
     terms = parse_terms(query.text)
     match, matcher = match_expression(terms), TermMatcher(terms)
-    texts = await _read(tx, await _message_seqs(tx, query, TEXT, match), TEXT)
-    sessions = await _sessions(tx, query, match, matcher)
-    secondary: list[Row] = []
-    if query.order == "newest" or len(sessions) + len(texts) < query.limit:
-        secondary = await _secondary_matches(tx, query, match, matcher, texts)
+    groups = [
+        await _sessions(tx, query, match, matcher),
+        await _read(tx, await _message_seqs(tx, query, TEXT, match), TEXT),
+    ]
+    for search in (_secondary_matches, _attachment_matches):
+        before = [row for group in groups for row in group]
+        if query.order == "newest" or len(before) < query.limit:
+            groups.append(await search(tx, query, match, matcher, before))
+    if query.order == "rank":
+        groups = [_ranked(group, matcher) for group in groups]
+    rows = [row for group in groups for row in group]
     if query.order == "newest":
-        ordered = sorted(
-            [*sessions, *texts, *secondary], key=lambda row: row[_CREATED], reverse=True
-        )
-    else:
-        ordered = [
-            *sorted(sessions, key=lambda row: matcher.score(row[_TEXT]), reverse=True),
-            *_ranked(texts, matcher),
-            *_ranked(secondary, matcher),
-        ]
-    return tuple([await _hit(tx, row, matcher) for row in ordered[: query.limit]])
+        rows.sort(key=lambda row: row[_CREATED], reverse=True)
+    return tuple([await _hit(tx, row, matcher) for row in rows[: query.limit]])
 
 
 async def _newest(tx: Transaction, query: Query) -> tuple[Hit, ...]:
@@ -368,31 +367,48 @@ def _formatted(statement: str, conditions: list[_Sql]) -> _Sql:
 
 async def _read(tx: Transaction, seqs: list[int], field: SearchField) -> list[Row]:
     """Return session id, message id, title, role, text of a field, and time of messages."""
-    rows = await tx.rows(_MATCHES.format(text=field.columns), json.dumps(seqs))
-    return [(*row[:_TEXT], field.read(row[_TEXT]), row[_CREATED]) for row in rows]
+
+    def decoded(_: object, row: Row) -> Row:
+        return *row[:_TEXT], field.read(row[_TEXT]), row[_CREATED]
+
+    return await tx.map_rows(decoded, _MATCHES.format(text=field.columns), json.dumps(seqs))
 
 
 async def _secondary_matches(
-    tx: Transaction, query: Query, match: str, matcher: TermMatcher, texts: list[Row]
+    tx: Transaction, query: Query, match: str, matcher: TermMatcher, found: list[Row]
 ) -> list[Row]:
-    """Return messages whose secondary text matches, without those whose text does. Each row has
-    that one of the secondary texts, and ends with its place.
+    """Return messages whose secondary text matches, without those that were found before. Each row
+    has that one of the secondary texts, and ends with its place.
     """
-    exists = "SELECT 1 FROM aside_index WHERE aside_index MATCH ? LIMIT 1"
+    matches: list[Row] = []
+    for row in await _later_matches(tx, query, SECONDARY, match, found):
+        placed = list(zip(split_texts(row[_TEXT]), SECONDARY_PLACES, strict=True))
+        # Mostly one text has all of the words; otherwise the first with any of them counts.
+        with_all = (pair for pair in placed if matcher.has_all(pair[0]))
+        with_any = (pair for pair in placed if matcher.has_any(pair[0]))
+        text, place = next(with_all, None) or next(with_any, placed[0])
+        matches.append((*row[:_TEXT], text, row[_CREATED], place))
+    return matches
+
+
+async def _attachment_matches(
+    tx: Transaction, query: Query, match: str, matcher: TermMatcher, found: list[Row]
+) -> list[Row]:
+    """Return the same for attachments."""
+    rows = await _later_matches(tx, query, ATTACHMENTS, match, found)
+    return [(*row, "attachment") for row in rows]
+
+
+async def _later_matches(
+    tx: Transaction, query: Query, field: SearchField, match: str, found: list[Row]
+) -> list[Row]:
+    """Return the messages that match in a field, without those that were found before."""
+    exists = f"SELECT 1 FROM {field.index} WHERE {field.index} MATCH ? LIMIT 1"
     if await tx.row(exists, match) is None:
         return []
-    by_text = {row[_MESSAGE] for row in texts}
-    matches: list[Row] = []
-    seqs = await _message_seqs(tx, query, SECONDARY, match)
-    for row in await _read(tx, seqs, SECONDARY):
-        if row[_MESSAGE] not in by_text:
-            placed = list(zip(split_texts(row[_TEXT]), SECONDARY_PLACES, strict=True))
-            # Mostly one text has all of the words; otherwise the first with any of them counts.
-            with_all = (pair for pair in placed if matcher.has_all(pair[0]))
-            with_any = (pair for pair in placed if matcher.has_any(pair[0]))
-            text, place = next(with_all, None) or next(with_any, placed[0])
-            matches.append((*row[:_TEXT], text, row[_CREATED], place))
-    return matches
+    before = {row[_MESSAGE] for row in found}
+    rows = await _read(tx, await _message_seqs(tx, query, field, match), field)
+    return [row for row in rows if row[_MESSAGE] not in before]
 
 
 def _ranked(rows: list[Row], matcher: TermMatcher) -> list[Row]:
@@ -437,5 +453,5 @@ async def _hit(tx: Transaction, row: Row, matcher: TermMatcher) -> Hit:
     ):
         whole = await tx.row("SELECT content FROM messages WHERE message_id = ?", message_id)
         text = whole[0] if whole else text
-    snippet, marks = matcher.snippet(text)
+    snippet, marks = matcher.snippet(matcher.part_with_term(text))
     return Hit(session_id, message_id, title, message_role, snippet, marks, created, *secondary)

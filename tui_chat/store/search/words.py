@@ -49,6 +49,9 @@ _ACCENTS = re.compile("[\u0300-\u036f]+")
 _PHRASE = re.compile(r'"([^"]*)"?|(\S+)')
 _BEFORE, _LENGTH = 50, 200
 """Characters of a snippet before the first mark, and altogether."""
+_WINDOW, _OVERLAP = 20_000, 500
+"""Characters of a long text that are looked at together, and those of them that are looked at with
+the ones before, too. Marks in a megabyte with accents would take a second."""
 
 _SPACE = re.compile(r"\s+")
 
@@ -191,6 +194,14 @@ class TermMatcher:
     def has_any(self, text: str) -> bool:
         """Return True if a text has any of the terms."""
         return self._any.search(fold(text)) is not None
+
+    def part_with_term(self, text: str) -> str:
+        """Return a text, or the part of a long one that has the first term."""
+        for start in range(0, len(text), _WINDOW):
+            part = text[max(start - _OVERLAP, 0) : start + _WINDOW]
+            if self.has_any(part):
+                return part
+        return text[:_WINDOW]
 
     def snippet(self, text: str) -> tuple[str, tuple[tuple[int, int], ...]]:
         """Return a part of the text on one line, and the ranges of the terms in it."""

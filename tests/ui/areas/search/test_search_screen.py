@@ -11,7 +11,7 @@ from textual.widgets import Input, Static
 
 from tests.ui.app_under_test import make_app, opened, say, settle, until
 from tui_chat.models.endpoint import Protocol
-from tui_chat.models.message import Message
+from tui_chat.models.message import Message, Part
 from tui_chat.models.search import Hit, Query
 from tui_chat.models.semantics import MessageSemantics, ReasoningBlock
 from tui_chat.models.session import Entry
@@ -227,6 +227,49 @@ async def test_a_hit_is_opened_on_its_branch_with_its_words_marked(tmp_path: Pat
         await settle(pilot)
         shown = [transcript.render_line(y).text for y in range(transcript.size.height)]
         assert any("Maybe a tangerine" in line for line in shown), "it is unfolded"
+
+
+async def test_a_hit_in_an_attached_file_leads_to_its_message(tmp_path: Path) -> None:
+    app = make_app(tmp_path, model="echo")
+    async with app.run_test(size=(160, 40)) as pilot:
+        await opened(pilot)
+        await say(pilot, "one")
+        workspace = app.workspace
+        assert workspace is not None
+        text = "first line\n" * 900 + "the tangerine is here\nlast line"
+        files = (Part("image", "image/png", data="AA==", name="a.png"),
+                 Part("file", "text/plain", text=text, name="report.txt"))  # fmt: skip
+        question = Message("user", "Read it.", parts=files)
+        session_id = workspace.state.session_id
+        entry = await workspace.store.messages.add(
+            session_id, question, workspace.state.entries[-1].message.id
+        )
+        await workspace.sessions.new("")
+        await pilot.press("ctrl+f", *"tangerine")
+        view = app.screen.query_one(HitList)
+        await until(pilot, lambda: any(hit.place == "attachment" for hit in view.hits))
+        await settle(pilot)
+        assert "Attachment" in view.render_line(0).text
+        preview = app.screen.query_one(HitPreview)
+        lines = [preview.render_line(y).text.strip() for y in range(preview.size.height)]
+        at = lines.index("the tangerine is here")
+        assert lines[at + 1] == "last line"
+        await pilot.press("enter")
+        await until(pilot, lambda: bool(workspace.state.entries) and len(app.screen_stack) == 1)
+        await settle(pilot)
+        transcript = app.query_one(Transcript)
+        assert transcript.current is not None
+        assert transcript.current.message.id == entry.message.id
+        assert any("v opens the file" in told.message for told in app.notifications.log)
+        hint = app.chat.pane.activity.hint
+        assert "Hit" not in hint, hint
+        await pilot.press("ctrl+f", *"report.txt")
+        await until(pilot, lambda: bool(app.screen.query_one(HitList).hits))
+        await pilot.press("enter")
+        await until(pilot, lambda: len(app.screen_stack) == 1)
+        await settle(pilot)
+        shown = [transcript.render_line(y).text for y in range(transcript.size.height)]
+        assert any("report.txt" in line for line in shown)
 
 
 async def test_escape_after_a_jump_returns_to_the_draft(tmp_path: Path) -> None:

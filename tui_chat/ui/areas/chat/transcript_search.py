@@ -107,10 +107,14 @@ class TranscriptSearch:
             self._show(hit)
 
     def find_in(self, message: int, words: Sequence[str]) -> None:
-        """Search for words that led to a message from elsewhere; none end the search."""
+        """Search for words that led to a message from elsewhere; none end the search, and so do
+        words that are nowhere in sight, as those of an attached file.
+        """
         self.find(words)
-        self.is_from_elsewhere = bool(words)
-        if words and (hit := self.first_in(message)):
+        if not self.count:
+            self.find(())
+        self.is_from_elsewhere = self.is_on
+        if self.is_on and (hit := self.first_in(message)):
             self._show(hit)
 
     def go(self, direction: int) -> bool:

@@ -42,6 +42,8 @@ async def search(
         return screen.typed
     await host.switch_session(lambda opened: opened.sessions.open_at(hit.session_id, message_id))
     host.panes.show_message(message_id, found_words(hit))
+    if hit.place == "attachment":
+        app.notify("It is in an attached file of this message: v opens the file.")
     return screen.typed
 
 

@@ -13,6 +13,7 @@ from textual import events
 from textual.message import Message
 from textual.strip import Strip
 
+from tui_chat.models.media import as_text
 from tui_chat.models.message import Message as ChatMessage
 from tui_chat.models.sanitize import one_line, sanitize
 from tui_chat.models.search import Hit, HitPlace
@@ -25,6 +26,7 @@ PLACES: dict[HitPlace, str] = {
     "reasoning": "Reasoning",
     "call": "Tool call",
     "refusal": "Refusal",
+    "attachment": "Attachment",
 }
 """The part of a message with the words, if it is not its text."""
 WRITERS = {"user": "You", "assistant": "Reply", "tool": "Tool", "system": "System", None: "Title"}
@@ -226,6 +228,9 @@ def _text_at(message: ChatMessage, place: HitPlace) -> str:
             return "\n\n".join(f"{call.name} {call.arguments}" for call in message.tool_calls)
         case "refusal":
             return message.semantics.refusal
+        case "attachment":
+            files = (f"{part.name}\n{as_text(part).text}".strip() for part in message.parts)
+            return "\n\n".join(filter(None, files))
 
 
 def found_words(hit: Hit) -> tuple[str, ...]:
