@@ -104,6 +104,26 @@ async def test_a_tool_is_added(album: Album, tmp_path: Path) -> None:
         assert tools["now"]["command"] == ["date", "+%H:%M"]  # pyright: ignore
 
 
+async def test_choosing_a_title_model_says_that_it_is_asked(tmp_path: Path) -> None:
+    async with make_app(tmp_path).run_test(size=(120, 35)) as pilot:
+        app = await opened(pilot)
+        await pilot.press(*"/title-model", "enter")
+        await until(pilot, lambda: len(app.screen_stack) == 2)
+        await settle(pilot)
+        assert "after each first reply" in app.export_screenshot().replace("&#160;", " ")
+        await pilot.press(*"loopback/echo", "enter")
+        await until(pilot, lambda: len(app.screen_stack) == 1)
+        await settle(pilot)
+        assert written(tmp_path)["title_model"] == "loopback/echo"
+        said = [notice.message for notice in app.notifications.log]
+        assert any("After each first reply loopback/echo is asked" in each for each in said)
+        await pilot.press(*"/title-model", "enter")
+        await until(pilot, lambda: len(app.screen_stack) == 2)
+        await pilot.press(*"no model", "enter")
+        await until(pilot, lambda: len(app.screen_stack) == 1)
+        assert "title_model" not in written(tmp_path)
+
+
 async def test_a_failed_reply_offers_what_solves_it(album: Album, tmp_path: Path) -> None:
     async with album.of(make_app(tmp_path, endpoint="anthropic", model="")) as pilot:
         app = await opened(pilot)

@@ -2,7 +2,7 @@
 
     endpoint = "work"            # what new sessions use
     model = "gpt-5-mini"
-    title_model = "openai/gpt-5-nano"   # writes titles, after the first reply; none by default
+    title_model = "openai/gpt-5-nano"   # asked for a title after each first reply; none by default
     theme = "tui-chat-light"
     notify = "osc777"            # announces long replies while unfocused: or osc9, bell, off
 

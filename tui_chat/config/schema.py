@@ -58,7 +58,8 @@ class ConfigFile:
     model: str | None = None
     """The model of new sessions; without it the endpoint's first."""
     title_model: Annotated[str, Validator(_title_model)] = ""
-    """The model that writes titles of sessions, as `ENDPOINT/MODEL`; without it none does."""
+    """The model that is asked for the title of each session after its first reply, in a request of
+    its own, as `ENDPOINT/MODEL`; without it nothing is asked until you do."""
     theme: str | None = None
     """The name of a color theme; the command palette lists them."""
     notify: Literal["osc9", "osc777", "bell", "off"] | None = None

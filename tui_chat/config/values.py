@@ -39,7 +39,8 @@ class Config:
     is_endpoint_found: bool = False
     """True if no setting names the endpoint, and it is the first one whose key is set."""
     title_model: str = ""
-    """The endpoint and model that writes titles, as `ENDPOINT/MODEL`; empty for none."""
+    """The endpoint and model that is asked for titles after first replies, as `ENDPOINT/MODEL`;
+    empty for none."""
     theme: str = "tui-chat-dark"
     notify: Literal["osc9", "osc777", "bell", "off"] = "osc9"
     """The announcement of the end of a long reply while another window has the focus."""

@@ -21,6 +21,7 @@ from tui_chat.models.tool import Tool
 from tui_chat.providers.failures import is_loopback
 from tui_chat.ui.key_bindings import screen_errors
 from tui_chat.ui.questions import ask
+from tui_chat.workspace.titles import EXCERPT
 
 if TYPE_CHECKING:
     from tui_chat.workspace.workspace import Workspace
@@ -160,13 +161,26 @@ async def _edit_tool(app: App[Any], workspace: Workspace, before: Tool | None) -
 
 
 async def choose_title_model(app: App[Any], workspace: Workspace, name: str = "") -> None:
-    """Choose the model that writes titles."""
+    """Choose the model that writes titles, each with a request of its own."""
     config = workspace.state.config
     names = [f"{at.name}/{model}" for at in config.endpoints for model in at.models]
-    choices = [("", "No model", "a title is the first words"), *((each, each) for each in names)]
-    chosen = name or await ask(app, "Model that writes titles", choices, config.title_model)
-    if chosen is not None:
-        await workspace.configuration.change({("title_model",): chosen or None})
+    no_model = (
+        "",
+        "No model",
+        "no requests; a title is the first words, or what /suggest-title asks for",
+    )
+    choices = [no_model, *((each, each) for each in names)]
+    title = "Model that is asked for a title after each first reply"
+    chosen = name or await ask(app, title, choices, config.title_model)
+    if chosen is None:
+        return
+    await workspace.configuration.change({("title_model",): chosen or None})
+    if chosen and workspace.state.config.title_model == chosen:
+        app.notify(
+            f"After each first reply {chosen} is asked for a title: it gets the first {EXCERPT} "
+            "characters of both messages.",
+            markup=False,
+        )
 
 
 async def edit_file(app: App[Any], workspace: Workspace, argument: str = "") -> None:
