@@ -126,6 +126,43 @@ async def test_a_letter_acts_only_if_the_pane_shows_it_and_is_text_otherwise(
             await focus_pane(pilot, app, pane)
 
 
+@pytest.mark.parametrize("size", SIZES, ids=str)
+async def test_the_keys_of_a_conversation_take_two_rows(
+    tmp_path: Path, size: tuple[int, int]
+) -> None:
+    async with make_app(tmp_path, model="echo").run_test(size=size) as pilot:
+        app = await with_a_conversation(pilot)
+        await focus_pane(pilot, app, "transcript")
+        (row,) = [row for row in app.query(PaneKeys) if row.display]
+        assert row.size.height == 2
+
+
+async def test_a_letter_without_use_in_the_session_is_text_and_a_key_once_it_has_one(
+    tmp_path: Path,
+) -> None:
+    async with make_app(tmp_path, model="echo").run_test(size=(120, 35)) as pilot:
+        app = await with_a_conversation(pilot)
+        composer, transcript = app.chat.pane.composer, app.chat.pane.transcript
+        await focus_pane(pilot, app, "transcript")
+        assert shown_letters(app).isdisjoint("nNcWovsaxSub<>")
+        await pilot.press("n")
+        await settle(pilot)
+        assert composer.text == "n"
+        composer.clear_text()
+        transcript.focus()
+        await pilot.press(*"/hello", "enter")
+        await settle(pilot)
+        assert {"n", "N"} <= shown_letters(app)
+        await pilot.press("n")
+        await settle(pilot)
+        assert app.focused is transcript
+        await pilot.press("escape", "d")
+        await until(pilot, lambda: "u" in shown_letters(app))
+        assert "n" not in shown_letters(app)
+        await pilot.press("u")
+        await until(pilot, lambda: "u" not in shown_letters(app))
+
+
 @pytest.mark.parametrize("seed", range(4))
 async def test_text_typed_in_any_pane_is_text_from_its_first_letter_that_is_no_key_on(
     tmp_path: Path, seed: int

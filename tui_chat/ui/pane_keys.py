@@ -22,48 +22,6 @@ from tui_chat.ui.widgets.one_pass import OnePassWidget
 
 _GAP = 2
 """Cells between two entries."""
-_WORDS = {
-    # lists and requests
-    "move": "line",
-    "first": "ends",
-    "last": "ends",
-    "top": "ends",
-    "bottom": "ends",
-    "protocol": "protocol",
-    "view": "view",
-    "step": "protocol",
-    "step_view": "view",
-    "source": "origin",
-    "inspector.compare": "compare",
-    "inspector.choose_kind": "request of",
-    "piece": "piece",
-    "item": "message",
-    "turn": "turn",
-    "change": "change",
-    "follow": "the draft",
-    "choose": "choose",
-    # preset editor
-    "preset_editor.edit('enable')": "on/off",
-    "preset_editor.edit('duplicate')": "duplicate",
-    "preset_editor.edit('delete')": "delete",
-    "preset_editor.edit('up')": "move",
-    "preset_editor.edit('down')": "move",
-    "preset_editor.edit('earlier')": "earlier, later",
-    "preset_editor.edit('later')": "earlier, later",
-    "preset_editor.edit('depth')": "depth",
-    "preset_editor.edit('role')": "role",
-    "preset_editor.edit('mark')": "cache mark",
-    "preset_editor.undo": "undo",
-    "preset_editor.redo": "redo",
-    "preset_editor.filter": "filter",
-    "preset_editor.settings": "preset",
-    "presets.edit_content": "$EDITOR",
-    "presets.edit_file": "$EDITOR, all",
-    "presets.show_places": "where sent",
-    "presets.new": "new preset",
-    "presets.files": "more",
-}
-"""Words for actions whose binding has none that is short enough."""
 
 
 class PaneKeys(OnePassWidget):
@@ -115,16 +73,17 @@ class PaneKeys(OnePassWidget):
         return len(self._rows(width))
 
     def _rows(self, width: int) -> list[list[tuple[str, str]]]:
-        """Return the entries of each row."""
+        """Return the entries of each row: an entry is in the first row that has room for it."""
         rows: list[list[tuple[str, str]]] = []
-        room = 0
+        rooms: list[int] = []
         for keys, word in self.entries:
             used = cell_len(keys) + 1 + cell_len(word)
-            if not rows or used > room:
+            row = next((row for row, room in enumerate(rooms) if used <= room), len(rows))
+            if row == len(rows):
                 rows.append([])
-                room = width
-            rows[-1].append((keys, word))
-            room -= used + _GAP
+                rooms.append(width)
+            rows[row].append((keys, word))
+            rooms[row] -= used + _GAP
         return rows
 
     def render(self) -> Content:
@@ -148,19 +107,13 @@ def letter_entries(screen: Screen[object]) -> Iterator[tuple[str, str]]:
     for key, active in screen.active_bindings.items():
         if active.enabled and is_letter(key):
             binding = active.binding
-            name, _, parameters = binding.action.partition("(")
-            first = parameters.partition(",")[0].rstrip(")")
-            titles = (binding.action, f"{name}({first})", name)
-            word = next((_WORDS[title] for title in titles if title in _WORDS), "")
-            word = word or binding.description or binding.tooltip
-            keys.setdefault(
-                word.lower() if word[0].isalpha() and word[:2].istitle() else word, []
-            ).append(key_name(key))
+            word = binding.description or binding.tooltip
+            keys.setdefault(word[:1].lower() + word[1:], []).append(key_name(key))
     help_keys = keys.pop("help", [])
     for word, labels in keys.items():
         yield _joined(labels), word
     if help_keys:
-        yield _joined(help_keys), "all keys"
+        yield _joined(help_keys), "keys"
 
 
 def is_letter(key: str) -> bool:

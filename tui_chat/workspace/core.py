@@ -154,6 +154,11 @@ class WorkspaceCore:
         """Forget how to restore messages of a store that is closed."""
         self._undo_steps = [step for step in self._undo_steps if step[3] is not store]
 
+    @property
+    def can_undo(self) -> bool:
+        """True if something was deleted or archived since the start that is not restored yet."""
+        return bool(self._undo_steps)
+
     async def undo(self) -> None:
         """Restore what was deleted or archived last; `Done` says what."""
         with self.reporting():

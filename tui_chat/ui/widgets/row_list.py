@@ -32,12 +32,12 @@ class RowList(LineView):
     EMPTY_INDENT: ClassVar[str] = "  "
     """The indent of each line of `empty_text`."""
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("up,k", "move(-1)", "Up", show=False),
-        Binding("down,j", "move(1)", "Down", show=False),
-        Binding("pageup", "page(-1)", "Page up", show=False),
-        Binding("pagedown", "page(1)", "Page down", show=False),
-        Binding("home", "first", "Top", show=False),
-        Binding("end", "last", "End", show=False),
+        Binding("up,k", "move(-1)", "cursor", show=False, tooltip="Up"),
+        Binding("down,j", "move(1)", "cursor", show=False, tooltip="Down"),
+        Binding("pageup", "page(-1)", "cursor", show=False, tooltip="Page up"),
+        Binding("pagedown", "page(1)", "cursor", show=False, tooltip="Page down"),
+        Binding("home", "first", "cursor", show=False, tooltip="Top"),
+        Binding("end", "last", "cursor", show=False, tooltip="End"),
     ]
 
     def __init__(self, prefix: str, *, id: str | None = None, classes: str | None = None) -> None:

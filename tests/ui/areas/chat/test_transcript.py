@@ -439,7 +439,9 @@ async def test_a_hint_names_a_key_that_works_where_the_focus_is() -> None:
 async def test_a_key_says_what_it_does_not_find() -> None:
     async with Stage().run_test(size=(60, 24)) as pilot:
         app = await shown(pilot, (entry(0), LIVE))
-        await pilot.press("c", "n", "space", "k", "k", "y")
+        for action in ("copy_code", "hit(1)"):
+            await app.run_action(action, app.transcript)
+        await pilot.press("space", "k", "k", "y")
         assert app.said == [
             "There is no code block in this message.",
             "Nothing was found. / searches this conversation.",

@@ -114,8 +114,11 @@ class ChatArea(Area):
                         self.pane.activity.show_retry(key, error.retry_after)
             case events.UnsavedWritesChanged():
                 self.pane.activity.is_saved = not event.reason
-            case events.Done() if event.message_id:
-                self.pane.transcript.show_message(event.message_id)
+            case events.Done():
+                transcript = self.pane.transcript
+                transcript.offer_keys("deletion", is_used=self.workspace.core.can_undo)
+                if event.message_id:
+                    transcript.show_message(event.message_id)
             case _:
                 pass
 
@@ -167,9 +170,10 @@ class ChatArea(Area):
             is_part=is_part,
             elsewhere=not state.is_streaming,
         )
-        if files is not None:
-            calls = files.subagents.calls_of(state.session_id)
-            self.pane.transcript.set_subagents(frozenset(calls))
+        transcript = self.pane.transcript
+        calls = files.subagents.calls_of(state.session_id) if files is not None else {}
+        transcript.set_subagents(frozenset(calls))
+        transcript.offer_keys("subagent", is_used=bool(calls) or started_by is not None)
         self.tool_calls.show()
 
     def _recent_sessions(self) -> RecentSessions:

@@ -26,12 +26,13 @@ from tui_chat.models.usage import NO_TIMING, Timing
 from tui_chat.ui.areas.chat import line_painter as painting
 from tui_chat.ui.areas.chat import selection as selecting
 from tui_chat.ui.areas.chat.branch_change import branch_change
+from tui_chat.ui.areas.chat.branch_contents import contents_of, has_open_call
 from tui_chat.ui.areas.chat.branch_layout import BranchLayout
 from tui_chat.ui.areas.chat.code_blocks import CodeView
 from tui_chat.ui.areas.chat.message_items import MessageItems
 from tui_chat.ui.areas.chat.reply_redraw import ReplyRedraw
 from tui_chat.ui.areas.chat.text_lines import ClickAction, TextLine
-from tui_chat.ui.areas.chat.transcript_keys import TRANSCRIPT_KEYS
+from tui_chat.ui.areas.chat.transcript_keys import KEYS_WITH_USE, TRANSCRIPT_KEYS, KeyUse
 from tui_chat.ui.areas.chat.transcript_search import TranscriptSearch
 from tui_chat.ui.areas.chat.welcome import RecentSessions, recent_lines, welcome_lines
 from tui_chat.ui.widgets.block_view import BlockView, LinePosition
@@ -96,6 +97,12 @@ class Transcript(BlockView[TextLine]):
         self._reported_cursor = ""
         """Id of the message in the last `CursorMoved`."""
         self._has_unseen_text = False
+        self._contents: frozenset[KeyUse] = frozenset()
+        """The kinds of content that the session has had since it is shown."""
+        self._all_keys = dict(self._bindings.key_to_bindings)
+        """The bindings of all its keys, in use or not."""
+        for use in KEYS_WITH_USE:
+            self.offer_keys(use, is_used=False)
         self._empty_text = ""
         self._recent: RecentSessions = ()
         self._empty_lines: list[TextLine] = []
@@ -149,6 +156,11 @@ class Transcript(BlockView[TextLine]):
                 self.cursor = None
         self._has_unseen_text = self._has_unseen_text or (keep is not None and bool(change.added))
         self._layouts.set_entries(entries)
+        kept = frozenset[KeyUse]() if change.is_other_session else self._contents
+        self._contents = kept | contents_of(entries[change.same :])
+        for use in ("code", "link", "file", "version"):
+            self.offer_keys(use, is_used=use in self._contents)
+        self.offer_keys("call", is_used=has_open_call(entries))
         self._search.entries_changed()
         self._viewport.load(self._layouts.heights(), keep=keep)
         if change.is_other_session and entries and entries[-1].message.role == "assistant":
@@ -262,6 +274,18 @@ class Transcript(BlockView[TextLine]):
 
     def _refuse(self, why: str) -> None:
         self.notify(why, markup=False)
+
+    def offer_keys(self, use: KeyUse, *, is_used: bool) -> None:
+        """Bind the letters of a use, or leave them to be typed as text."""
+        bound = self._bindings.key_to_bindings
+        if is_used is (KEYS_WITH_USE[use][0] in bound):
+            return
+        for key in KEYS_WITH_USE[use]:
+            if is_used:
+                bound[key] = self._all_keys[key]
+            else:
+                bound.pop(key)
+        self.refresh_bindings()
 
     # Moving
 
@@ -476,6 +500,7 @@ class Transcript(BlockView[TextLine]):
     def post_find_status(self) -> None:
         """Post how many hits there are, and which is shown."""
         search = self._search
+        self.offer_keys("hit", is_used=search.is_on)
         self.post_message(self.FindStatus(search.number, search.count, search.is_on))
 
     # Copying and links

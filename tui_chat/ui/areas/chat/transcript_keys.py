@@ -1,4 +1,5 @@
-"""The keys of the transcript, with their titles in help and palette.
+"""The keys of the transcript, with their words in its row of keys and their titles in help and
+palette. Keys with the same word stand together; some are bound only where they have a use.
 
 Actions with an area in front, such as `conversation.pin`, are those of `MessageArea`, which asks
 for the entry under the cursor; the others concern only the screen.
@@ -6,67 +7,85 @@ for the entry under the cursor; the others concern only the screen.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Literal
+
 from textual.binding import Binding
 
 
-def _key(keys: str, action: str, title: str, label: str = "") -> Binding:
-    """Return the binding of an action; `label` is its word in the row of letters."""
-    return Binding(keys, action, label or title, show=False, tooltip=title)
+def _key(keys: str, action: str, word: str, title: str) -> Binding:
+    return Binding(keys, action, word, show=False, tooltip=title)
 
 
 TRANSCRIPT_KEYS = (
-    _key("y", "copy", "Copy the message or the selection", "Copy"),
-    _key("c", "copy_code", "Copy a code block of this message; again, the next", "Code"),
-    _key("r", "conversation.retry", "Regenerate this reply", "Regenerate"),
-    _key("e", "conversation.edit", "Edit this message, as another version", "Edit"),
-    _key("f", "conversation.fork", "Fork session from here", "Fork"),
+    _key("y", "copy", "copy", "Copy the message or the selection"),
+    _key("c", "copy_code", "code", "Copy a code block of this message; again, the next"),
+    _key("r", "conversation.retry", "regenerate", "Regenerate this reply"),
+    _key("e", "conversation.edit", "edit", "Edit this message, as another version"),
+    _key("f", "conversation.fork", "fork", "Fork session from here"),
     _key(
-        "d,delete", "conversation.delete", "Delete from here (this message and all below)", "Delete"
+        "d,delete", "conversation.delete", "delete", "Delete from here (this message and all below)"
     ),
-    _key("C", "conversation.continue", "Continue this reply", "Continue"),
-    _key("b", "conversation.branches", "Compare the branches", "Branches"),
-    _key("left", "conversation.sibling(-1)", "Previous version"),
-    _key("right", "conversation.sibling(1)", "Next version"),
-    _key("enter", "unfold", "Unfold reasoning, calls, long text"),
-    _key("slash", "conversation.find", "Find in this conversation"),
-    _key("up", "move(-1)", "Up"),
-    _key("down", "move(1)", "Down"),
-    _key("pageup", "page(-1)", "Page up"),
-    _key("pagedown", "page(1)", "Page down"),
-    _key("home,g", "begin", "Beginning", "Ends"),
-    _key("end,G", "end", "End", "Ends"),
-    _key("k,ctrl+up,alt+up", "message(-1)", "Previous message", "Message"),
-    _key("j,ctrl+down,alt+down", "message(1)", "Next message", "Message"),
-    _key("K", "question(-1)", "Previous question", "Question"),
-    _key("J", "question(1)", "Next question", "Question"),
-    _key("t", "conversation.contents", "Table of contents", "Contents"),
-    _key("n", "hit(1)", "Next hit", "Hit"),
-    _key("N", "hit(-1)", "Previous hit", "Hit"),
-    _key("escape", "leave", "Stop finding"),
-    _key("space", "switch", "Unfold; a summary: switch on or off", "Fold"),
-    _key("W", "wrap_code", "Wrap long lines of code, or cut them", "Wrap code"),
-    _key("less_than_sign,shift+left", "scroll_code(-1)", "Scroll cut code left", "Scroll code"),
-    _key("greater_than_sign,shift+right", "scroll_code(1)", "Scroll cut code right", "Scroll code"),
-    _key("Y", "copy_all", "Copy the conversation", "Copy all"),
-    _key("E", "conversation.export", "Export a part from or up to here", "Export"),
-    _key("o", "conversation.open_link", "Open a link of this message; again, the next", "Link"),
+    _key("C", "conversation.continue", "continue", "Continue this reply"),
+    _key("b", "conversation.branches", "branches", "Compare the branches"),
+    _key("left", "conversation.sibling(-1)", "version", "Previous version"),
+    _key("right", "conversation.sibling(1)", "version", "Next version"),
+    _key("enter", "unfold", "unfold", "Unfold reasoning, calls, long text"),
+    _key("slash", "conversation.find", "find", "Find in this conversation"),
+    _key("up", "move(-1)", "cursor", "Up"),
+    _key("down", "move(1)", "cursor", "Down"),
+    _key("pageup", "page(-1)", "cursor", "Page up"),
+    _key("pagedown", "page(1)", "cursor", "Page down"),
+    _key("k,ctrl+up,alt+up", "message(-1)", "cursor", "Previous message"),
+    _key("j,ctrl+down,alt+down", "message(1)", "cursor", "Next message"),
+    _key("K", "question(-1)", "cursor", "Previous question"),
+    _key("J", "question(1)", "cursor", "Next question"),
+    _key("home,g", "begin", "cursor", "Beginning"),
+    _key("end,G", "end", "cursor", "End"),
+    _key("t", "conversation.contents", "contents", "Table of contents"),
+    _key("n", "hit(1)", "find", "Next hit"),
+    _key("N", "hit(-1)", "find", "Previous hit"),
+    _key("escape", "leave", "leave", "Stop finding"),
+    _key("space", "switch", "fold", "Unfold; a summary: switch on or off"),
+    _key("W", "wrap_code", "wide code", "Wrap long lines of code, or cut them"),
+    _key("less_than_sign,shift+left", "scroll_code(-1)", "wide code", "Scroll cut code left"),
+    _key("greater_than_sign,shift+right", "scroll_code(1)", "wide code", "Scroll cut code right"),
+    _key("Y", "copy_all", "copy", "Copy the conversation"),
+    _key("E", "conversation.export", "export", "Export a part from or up to here"),
+    _key("o", "conversation.open_link", "link", "Open a link of this message; again, the next"),
     _key(
         "v",
         "conversation.view",
+        "file",
         "View a picture or file of this message; again, the next",
-        "View file",
     ),
     _key(
         "s",
         "conversation.save",
+        "file",
         "Save a picture or file of this message; again, the next",
-        "Save file",
     ),
-    _key("S", "conversation.subagent", "Open the subagent of this call, or go back", "Subagent"),
-    _key("u", "conversation.undo", "Undo the deletion", "Undo"),
-    _key("p", "conversation.pin", "Pin message (always included)", "Pin"),
-    _key("i", "conversation.inspect", "Show the request that made the reply", "Its request"),
-    _key("w", "conversation.reveal", "Show where this message is in the request", "Where sent"),
-    _key("a", "conversation.answer", "Enter a tool call's result by hand", "Enter result"),
-    _key("x", "conversation.run", "Answer the waiting tool call", "Answer call"),
+    _key("S", "conversation.subagent", "subagent", "Open the subagent of this call, or go back"),
+    _key("u", "conversation.undo", "undo", "Undo the deletion"),
+    _key("p", "conversation.pin", "pin", "Pin message (always included)"),
+    _key("i", "conversation.inspect", "request", "Show the request that made the reply"),
+    _key("w", "conversation.reveal", "request", "Show where this message is in the request"),
+    _key("a", "conversation.answer", "tool call", "Enter a tool call's result by hand"),
+    _key("x", "conversation.run", "tool call", "Answer the waiting tool call"),
 )
+
+KeyUse = Literal["code", "link", "file", "version", "call", "subagent", "hit", "deletion"]
+
+KEYS_WITH_USE: Mapping[KeyUse, tuple[str, ...]] = {
+    "code": ("c", "W", "less_than_sign", "greater_than_sign"),
+    "link": ("o",),
+    "file": ("v", "s"),
+    "version": ("b",),
+    "call": ("a", "x"),
+    "subagent": ("S",),
+    "hit": ("n", "N"),
+    "deletion": ("u",),
+}
+"""Letters that are bound only while the session has what they act on. The session and not the
+message under the cursor decides, so that the row of keys stays as it is while the cursor moves.
+"""

@@ -88,23 +88,39 @@ class Inspector(OnePassWidget):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         *(
-            Binding(str(number), f"protocol('{protocol}')", protocol.label, show=False)
+            Binding(
+                str(number),
+                f"protocol('{protocol}')",
+                "protocol",
+                show=False,
+                tooltip=protocol.label,
+            )
             for number, protocol in enumerate(Protocol, 1)
         ),
         *(
-            Binding(view.key, f"view('{view.name}')", view.label, show=False)
+            Binding(view.key, f"view('{view.name}')", "view", show=False, tooltip=view.label)
             for view in views().values()
         ),
-        Binding("left_square_bracket", "step_view(-1)", "Previous view", show=False),
-        Binding("right_square_bracket", "step_view(1)", "Next view", show=False),
-        Binding("o", "notes", "Notes", show=False),
-        Binding("i", "details", "Details: figures, forecast, legend", show=False),
-        Binding("w", "source", "To where it came from", show=False),
-        Binding("a", "inspector.compare", "Compare with", show=False),
-        Binding("s", "inspector.choose_kind", "Request of another action", show=False),
-        Binding("m", "inspector.toggle_cache_mark", "Cache mark", show=False),
-        Binding("Y", "copy('http')", "Copy as HTTP", show=False),
-        Binding("escape", "live", "Back to live", show=False),
+        Binding(
+            "left_square_bracket", "step_view(-1)", "view", show=False, tooltip="Previous view"
+        ),
+        Binding("right_square_bracket", "step_view(1)", "view", show=False, tooltip="Next view"),
+        Binding("o", "notes", "notes", show=False, tooltip="Notes"),
+        Binding(
+            "i", "details", "details", show=False, tooltip="Details: figures, forecast, legend"
+        ),
+        Binding("w", "source", "origin", show=False, tooltip="To where it came from"),
+        Binding("a", "inspector.compare", "compare", show=False, tooltip="Compare with"),
+        Binding(
+            "s",
+            "inspector.choose_kind",
+            "kind",
+            show=False,
+            tooltip="Request of another action",
+        ),
+        Binding("m", "inspector.toggle_cache_mark", "cache", show=False, tooltip="Cache mark"),
+        Binding("Y", "copy('http')", "copy", show=False, tooltip="Copy as HTTP"),
+        Binding("escape", "live", "live", show=False, tooltip="Back to live"),
     ]
 
     @dataclass

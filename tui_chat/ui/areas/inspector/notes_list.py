@@ -256,11 +256,11 @@ class NoteRows(RowList):
         "notes--hover",
     }
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("up,k", "move(-1)", "Up", show=False),
-        Binding("down,j", "move(1)", "Down", show=False),
-        Binding("home,g", "first", "First", show=False),
-        Binding("end,G", "last", "Last", show=False),
-        Binding("enter", "choose", "Show place, or unfold"),
+        Binding("up,k", "move(-1)", "cursor", show=False, tooltip="Up"),
+        Binding("down,j", "move(1)", "cursor", show=False, tooltip="Down"),
+        Binding("home,g", "first", "cursor", show=False, tooltip="First"),
+        Binding("end,G", "last", "cursor", show=False, tooltip="Last"),
+        Binding("enter", "choose", "Show place, or unfold", tooltip="Show place, or unfold"),
     ]
     DEFAULT_CSS = """
     NoteRows {

@@ -27,8 +27,8 @@ class ProtocolTabs(OnePassWidget, can_focus=True):
 
     ALLOW_SELECT = False
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("left,h", "step(-1)", "Previous protocol", show=False),
-        Binding("right,l", "step(1)", "Next protocol", show=False),
+        Binding("left,h", "step(-1)", "protocol", show=False, tooltip="Previous protocol"),
+        Binding("right,l", "step(1)", "protocol", show=False, tooltip="Next protocol"),
     ]
     DEFAULT_CSS = """
     ProtocolTabs {

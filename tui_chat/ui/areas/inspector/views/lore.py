@@ -89,14 +89,14 @@ class LoreView(RowsView):
     finds = True
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("left,h", "turn(-1)", "Turn before", show=False),
-        Binding("right,l", "turn(1)", "Turn after", show=False),
-        Binding("K", "change(-1)", "Turn before with a change", show=False),
-        Binding("J", "change(1)", "Turn after with a change", show=False),
-        Binding("f", "follow", "Return to the request", show=False),
-        Binding("slash", "find", "Find entries", show=False),
-        Binding("n", "hit(1)", "Next entry", show=False),
-        Binding("N", "hit(-1)", "Previous entry", show=False),
+        Binding("left,h", "turn(-1)", "turn", show=False, tooltip="Turn before"),
+        Binding("right,l", "turn(1)", "turn", show=False, tooltip="Turn after"),
+        Binding("K", "change(-1)", "turn", show=False, tooltip="Turn before with a change"),
+        Binding("J", "change(1)", "turn", show=False, tooltip="Turn after with a change"),
+        Binding("f", "follow", "request", show=False, tooltip="Return to the request"),
+        Binding("slash", "find", "find", show=False, tooltip="Find entries"),
+        Binding("n", "hit(1)", "find", show=False, tooltip="Next entry"),
+        Binding("N", "hit(-1)", "find", show=False, tooltip="Previous entry"),
     ]
 
     def __init__(self, *, id: str | None = None) -> None:

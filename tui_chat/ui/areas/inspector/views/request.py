@@ -36,7 +36,9 @@ COPY_CURL, COPY_HTTP = "copy('curl')", "copy('http')"
 class RequestView(RowsView):
     """Method, URL, headers with the key masked, size of the body, and what can be copied."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("y", COPY_CURL, "Copy as curl", show=False)]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("y", COPY_CURL, "copy", show=False, tooltip="Copy as curl")
+    ]
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)

@@ -172,9 +172,9 @@ class RowsView(RowList):
         "rows--focused",
     }
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("g", "first", "Top", show=False),
-        Binding("G", "last", "End", show=False),
-        Binding("enter,space", "choose", "Open", show=False),
+        Binding("g", "first", "cursor", show=False, tooltip="Top"),
+        Binding("G", "last", "cursor", show=False, tooltip="End"),
+        Binding("enter,space", "choose", "open", show=False, tooltip="Open"),
     ]
     DEFAULT_CSS = (
         f"RowsView {{ {origin_rules('rows')} }}"
