@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import random
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -18,11 +19,15 @@ from tests.strategies import EVERY_SETTING
 from tests.workspace.test_settings import put
 from tui_chat.compose import Composed, compose, encode
 from tui_chat.context import Inputs, SessionSettings
+from tui_chat.models.edit_list import add_value, remove_value, set_value
+from tui_chat.models.edited_body import EditedBody, value_at
 from tui_chat.models.endpoint import Endpoint, ModelFacts, Protocol
 from tui_chat.models.envelope import Note, ToolDefinition
+from tui_chat.models.json_tree import Arr, Obj, Tree
 from tui_chat.models.lorebook import Lorebook, LorebookEntry
 from tui_chat.models.message import Message, Part, ToolCall
 from tui_chat.models.preset import CHAT_HISTORY, Preset, PresetMessage
+from tui_chat.models.request_edit import BodyPath, RequestEdit
 from tui_chat.models.role import Profile, Role
 from tui_chat.models.settings import Settings
 from tui_chat.models.text import OriginKind
@@ -204,6 +209,41 @@ def inputs_of(chance: random.Random) -> Inputs:
     )
 
 
+def edits_of(chance: random.Random, inputs: Inputs) -> tuple[RequestEdit, ...]:
+    """Edits of the request by hand, at places of what is seen by then."""
+    edits: tuple[RequestEdit, ...] = ()
+    for _ in range(chance.choice([0, 0, 1, 3])):
+        composed = compose(replace(inputs, edits=edits))
+        tree = composed.encoded.tree
+        body = composed.edited or EditedBody(tree, tree)
+        path = chance.choice(list(paths_in(tree)))
+        kept = chance.random() < 0.5
+        change = (edits, body, composed.protocol, path)
+        match chance.choice(["set", "set", "remove", "add"]):
+            case "set":
+                edits = set_value(*change, words_of(chance), kept=kept)
+            case "remove":
+                edits = remove_value(*change, kept=kept)
+            case _ if isinstance(path[-1], int):
+                edits = add_value(*change, {"role": "user", "content": "added"}, kept=kept)
+            case _:
+                path = (*path[:-1], "added_key")
+                if value_at(tree, path) is None:
+                    edits = add_value(edits, body, composed.protocol, path, 5, kept=kept)
+    return edits
+
+
+def paths_in(node: Tree, path: BodyPath = ()) -> Iterator[BodyPath]:
+    if path:
+        yield path
+    if isinstance(node, Obj):
+        for key, value in node.items:
+            yield from paths_in(value, (*path, key))
+    elif isinstance(node, Arr):
+        for index, value in enumerate(node.items):
+            yield from paths_in(value, (*path, index))
+
+
 def body_of(composed: Composed, protocol: Protocol) -> bytes:
     endpoint = replace(composed.endpoint, protocol=protocol)
     return encode(composed.envelope, endpoint).payload.body
@@ -256,10 +296,13 @@ def test_send_regenerate_replay_and_export_give_the_same_request(cases: range):
         for _ in range(chance.randint(0, 2)):  # what is remembered of a branch serves another
             compose(typed)
             typed = replace(typed, history=edited(chance, typed.history))
+        typed = replace(typed, edits=edits_of(chance, typed))
         sent = Message("user", typed.draft, "sent", parts=typed.draft_parts, timestamp=9.0)
         stored = replace(typed, history=(*typed.history, sent), draft="", draft_parts=())
 
         first, again = compose(typed), compose(stored)
+        results = first.edited.results if first.edited is not None else ()
+        assert bool(typed.edits) == any(not result.fault for result in results), case
         assert again.payload.body == first.payload.body, case
         protocol = chance.choice(list(Protocol))  # an encoder might look at the draft's origin
         assert body_of(again, protocol) == body_of(first, protocol), (case, protocol)

@@ -13,6 +13,7 @@ not know each other.
     library         the user's files: presets, roles, profiles, lorebooks; editing a preset
     request_recipe  the inputs of a request in short, to compose it again
     compose         the one pure function: Inputs -> Composed
+    edited_request  what edits by hand change in a request, besides its body
     providers       HTTP out; offline: the built-in provider behind the same transport interface
     store           all data in one SQLite file
     interop         conversations in other programs' formats

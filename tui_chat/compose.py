@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from tui_chat.context import (
@@ -31,6 +32,9 @@ from tui_chat.protocols.common.media import media_notes
 from tui_chat.protocols.registry import protocol_of
 from tui_chat.tokens import Counter, counter_for
 
+if TYPE_CHECKING:
+    from tui_chat.models.edited_body import EditedBody
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Composed:
@@ -44,6 +48,8 @@ class Composed:
     """Notes of the context builder and the protocol, worst first."""
     inputs: Inputs | None = None
     """The inputs; None if it was encoded from an envelope."""
+    edited: EditedBody | None = None
+    """The body with and without the edits by hand; None without any."""
     recorded: RecordedRequest | None = None
     """The request as another program sent it; None if it was composed here."""
 
@@ -147,19 +153,32 @@ def compose(
     list. Raises nothing: problems of the inputs are notes.
     """
     envelope = build(inputs, counter, contributors)
-    return encode(envelope, inputs.endpoint, inputs)
+    return encode(envelope, inputs.endpoint, inputs, counter)
 
 
-def encode(envelope: ChatEnvelope, endpoint: Endpoint, inputs: Inputs | None = None) -> Composed:
+def encode(
+    envelope: ChatEnvelope,
+    endpoint: Endpoint,
+    inputs: Inputs | None = None,
+    counter: Callable[[str], Counter] = counter_for,
+) -> Composed:
     """Encode an envelope for an endpoint: the second half of `compose`.
 
-    `inputs` are those of the envelope, if known.
+    `inputs` are those of the envelope, if known; their edits by hand change the body.
     """
     encoded = protocol_of(endpoint.protocol).encode(envelope, endpoint)
     envelope = without_unsent(envelope, encoded.notes)
     media = media_notes(envelope, endpoint, encoded.notes)
+    edited: EditedBody | None = None
+    if inputs is not None and inputs.edits:
+        from tui_chat.edited_request import edit_request  # few requests are edited
+
+        count = counter(envelope.parameters.model.value).corrected(inputs.correction)
+        request = edit_request(envelope, encoded, endpoint.protocol, inputs.edits, count)
+        envelope, encoded, edited = request.envelope, request.encoded, request.body
     notes = sorted((*envelope.notes, *encoded.notes, *media), key=lambda note: _RANK[note.level])
-    return Composed(envelope, endpoint, encoded, render(encoded.tree), tuple(notes), inputs)
+    payload = render(encoded.tree)
+    return Composed(envelope, endpoint, encoded, payload, tuple(notes), inputs, edited)
 
 
 def calibrate(composed: Composed, reported: int | None) -> Composed:

@@ -29,6 +29,7 @@ from tui_chat.models.json_values import pack, unpack
 from tui_chat.models.lorebook import Lorebook
 from tui_chat.models.message import Message
 from tui_chat.models.preset import Preset
+from tui_chat.models.request_edit import RequestEdit
 from tui_chat.models.role import Profile, Role
 from tui_chat.models.setting_json import with_nested_settings
 from tui_chat.tokens import NO_CORRECTION, Correction
@@ -78,6 +79,7 @@ class Recipe:
     role_missing: bool = False
     keeps_role_prompt: bool = False
     chat: ChatSettings = field(default_factory=lambda: NO_CHAT_SETTINGS)
+    edits: tuple[RequestEdit, ...] = ()
     format: int = 0
     """0 if missing."""
 
@@ -132,6 +134,7 @@ def recipe_of(inputs: Inputs, *, prefill: bool = False) -> Recipe:
         role_missing=inputs.role_missing,
         keeps_role_prompt=inputs.keeps_role_prompt,
         chat=inputs.chat,
+        edits=inputs.edits,
         format=FORMAT,
     )
 
@@ -202,6 +205,7 @@ def rebuilt_inputs(
         role_missing=recipe.role_missing,
         keeps_role_prompt=recipe.keeps_role_prompt,
         chat=recipe.chat,
+        edits=recipe.edits,
     )
 
 

@@ -30,7 +30,10 @@ BUDGETS: dict[str, tuple[int, str]] = {
         3_600,
         "the user's files, read with places of faults and edited without loss; recipes",
     ),
-    "models": (7_800, "the values, described once; model facts, prices, settings and their types"),
+    "models": (
+        8_500,
+        "the values, described once; model facts, prices, settings, bodies edited by hand",
+    ),
     "offline": (4_100, "the built-in models, and one writer for each of five protocols"),
     "plugins/salvage": (1_050, "reads pages of SQLite files that SQLite refuses"),
     "plugins/sillytavern": (7_300, "SillyTavern's files, its builder, macro dialect and actions"),
@@ -43,7 +46,7 @@ BUDGETS: dict[str, tuple[int, str]] = {
     "tokens": (550, "exact counts, estimates, calibration"),
     "ui": (31_660, "the screen: two virtual views, six areas, dialogs, the configuration, keys"),
     "workspace": (8_340, "the use cases of the app without a screen"),
-    ".": (2_300, "compose, send, extensions, files, paths, errors"),
+    ".": (2_550, "compose, send, extensions, edited requests, files, paths, errors"),
 }
 
 

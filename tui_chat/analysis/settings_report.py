@@ -134,7 +134,7 @@ def report_settings(composed: Composed) -> tuple[SettingReport, ...]:
         values_by_origin.setdefault(origin, []).append(SentValue(pointer, _compact(plain(node))))
     reports: list[SettingReport] = []
     for name, sourced in set_parameters(composed.envelope.parameters):
-        sent = values_by_origin.pop(sourced.origin, [])
+        sent = values_by_origin.pop(_setting_of(sourced.origin), [])
         value = setting_text(parameter_json(sourced.value))
         if not sent and name == "model" and value and value in composed.encoded.path:
             sent = [SentValue(f"<{composed.encoded.path}>", _compact(value))]
@@ -265,7 +265,7 @@ def _setting_nodes(
     """Yield the nodes of a body that come from a setting, other than the one that sets what is
     around them. Messages are left out.
     """
-    origin = _origin_of(tree)
+    origin = _setting_of(_origin_of(tree))
     if origin.kind is OriginKind.SETTING and origin != around:
         yield pointer, tree, origin
         around = origin
@@ -276,6 +276,12 @@ def _setting_nodes(
     elif isinstance(tree, Arr) and not (tree.items and _is_message(tree.items[0])):
         for index, value in enumerate(tree.items):
             yield from _setting_nodes(value, f"{pointer}/{index}", around)
+
+
+def _setting_of(origin: Origin) -> Origin:
+    """Return the setting whose value was edited by hand; any other origin as it is."""
+    is_edited = origin.kind is OriginKind.EDIT and origin.within is not None
+    return origin.within or origin if is_edited else origin
 
 
 def _is_message(tree: Tree) -> bool:

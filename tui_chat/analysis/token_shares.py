@@ -132,6 +132,8 @@ class ShareCalculator:
         self._extend_exchanges(same)
         budget = envelope.budget
         shares = tuple(self._shares(budget.tools if budget else ()))
+        if budget is not None and budget.edits:
+            shares = (*shares, Share(OriginKind.EDIT, budget.edits, 0))
         counted = sum(share.tokens for share in shares)
         return Shares(
             shares,

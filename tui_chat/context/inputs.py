@@ -31,6 +31,7 @@ from tui_chat.models.lorebook import Lorebook
 from tui_chat.models.memo import Memo, recent_memo
 from tui_chat.models.message import Message, Part
 from tui_chat.models.preset import Preset
+from tui_chat.models.request_edit import RequestEdit
 from tui_chat.models.role import Profile, Role
 from tui_chat.models.semantics import NO_MESSAGE_SEMANTICS, MessageSemantics
 from tui_chat.models.session import Entry
@@ -115,6 +116,8 @@ class Inputs:
     for sessions: their role was chosen, and a system message is added to its prompt."""
     chat: ChatSettings = field(default_factory=lambda: NO_CHAT_SETTINGS)
     """What the session adds to the request besides its messages."""
+    edits: tuple[RequestEdit, ...] = ()
+    """Edits of the body by hand. The context does not know them: `compose` applies them."""
     answered: Message | None = None
     """The stored message that takes the draft's place; None if the draft is typed. Set by
     `with_answered_as_draft` alone."""

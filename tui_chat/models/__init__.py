@@ -16,6 +16,8 @@ payload        Payload, Region, render: the body's bytes, its lines for reading,
 stream_events  StreamEvent: what a streamed reply consists of
 reply          Reply, advance: a reply while it arrives
 usage          Usage, Timing: tokens, pace and cost of a reply
+request_edit   RequestEdit: a change of a request body by hand
+edited_body    apply_edits: a body with edits; edit_list: the list of edits, changed by a person
 request        RequestRecord, RawResponse: a request as it was sent, its response as received
 transcript     Transcript, ImportResult: a conversation outside of any database
 search         Query, Hit: full-text search

@@ -257,11 +257,13 @@ class Budget:
     """The counter and its accuracy, in words."""
     tools: tuple[tuple[str, int], ...] = ()
     """The name and tokens of each tool definition, which `fixed` includes."""
+    edits: int = 0
+    """What edits by hand add to the turns, or take away."""
 
     @property
     def total(self) -> int:
-        """The tokens of all turns."""
-        return self.fixed + self.history
+        """The tokens of all turns, with the edits by hand."""
+        return self.fixed + self.history + self.edits
 
     @property
     def uncorrected(self) -> int:

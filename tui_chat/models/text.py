@@ -40,6 +40,9 @@ class OriginKind(StrEnum):
     """The definition of a tool; its id is the tool's name."""
     SETTING = "setting"
     """A parameter: model, temperature, ...; `within` is the origin of its value, if known."""
+    EDIT = "edit"
+    """What the user changed in the request by hand; its id is the place as a JSON pointer, `within`
+    is the origin of what was there."""
     GLUE = "glue"
     """Text that the protocol requires: keys, role names, separators."""
 
@@ -82,6 +85,8 @@ class Origin:
                 ("", "", "body"),
             ):
                 return called
+            case OriginKind.EDIT, _:
+                return f"{words} ({self.within.label} before)" if self.within else words
             case _:
                 pass
         return words if self.kind is OriginKind.DRAFT or not called else f"{words} “{called}”"
@@ -113,6 +118,7 @@ _KIND_WORDS = {
     OriginKind.MACRO: "macro",
     OriginKind.TOOL: "tool",
     OriginKind.SETTING: "setting",
+    OriginKind.EDIT: "edited by hand",
     OriginKind.GLUE: "protocol",
 }
 

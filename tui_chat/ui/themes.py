@@ -57,6 +57,7 @@ _DARK_ORIGINS = {
     OriginKind.MACRO: "#f79aa4",
     OriginKind.TOOL: "#d79ed0",
     OriginKind.SETTING: "#b4e39a",
+    OriginKind.EDIT: "#90ff00",
     OriginKind.GLUE: "#8a94a5",
 }
 _LIGHT_ORIGINS = {
@@ -69,6 +70,7 @@ _LIGHT_ORIGINS = {
     OriginKind.MACRO: "#960560",
     OriginKind.TOOL: "#9a4d5b",
     OriginKind.SETTING: "#33701d",
+    OriginKind.EDIT: "#0000cc",
     OriginKind.GLUE: "#5f6280",
 }
 POLL_SECONDS = 1.0

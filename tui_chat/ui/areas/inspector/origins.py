@@ -37,6 +37,7 @@ LETTERS: dict[OriginKind, str] = {
     OriginKind.MACRO: "m",
     OriginKind.TOOL: "o",
     OriginKind.SETTING: "t",
+    OriginKind.EDIT: "e",
     OriginKind.GLUE: "·",
 }
 """Lower case; a highlighted row has the capital."""
@@ -68,6 +69,7 @@ _NAMES: dict[OriginKind, tuple[str, str, str]] = {
     OriginKind.MACRO: ("macro", "macro", "mac"),
     OriginKind.TOOL: ("tool", "tool", "tool"),
     OriginKind.SETTING: ("setting", "setting", "set"),
+    OriginKind.EDIT: ("edited by hand", "by hand", "hand"),
     OriginKind.GLUE: ("protocol", "protocol", "prot"),
 }
 

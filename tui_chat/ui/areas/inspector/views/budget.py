@@ -42,6 +42,7 @@ _NAMES = {
     OriginKind.MACRO: "macros",
     OriginKind.SETTING: "settings",
     OriginKind.TOOL: "tools",
+    OriginKind.EDIT: "edits by hand",
     OriginKind.GLUE: "framing",
 }
 _UNITS = {OriginKind.TOOL: "tool", HistoryPart.FILE: "file"}

@@ -1,0 +1,352 @@
+"""A request body with edits by hand.
+
+1. An edit names a place of the body as it is without any edit. So edits do not depend on each
+   other, and one can be removed without moving the others.
+2. A path of keys leads to its place. A path through lists may lead to another place in the next
+   request, since messages come and go: it holds where the innermost list element on it is as it
+   was, by its fingerprint. That is sought at its own index, then ever farther away in the lists on
+   the path, the lower index first. If there is none, the edit is not applied, and says why.
+3. A value keeps the origins of the characters that an edit did not change; the others have the
+   origin “edited by hand”, within the origin of what was there.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from hashlib import sha256
+from typing import TypeAlias, cast
+
+from tui_chat.lazy_dataclass import dataclass
+from tui_chat.models.common_prefix import common_prefix
+from tui_chat.models.json_tree import Arr, JsonValue, Obj, Str, Tree, body_of, tree_of
+from tui_chat.models.memo import recent_memo
+from tui_chat.models.request_edit import END, BodyPath, RequestEdit, json_pointer
+from tui_chat.models.text import GLUE, Origin, OriginKind, Text, clean
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EditResult:
+    """What became of an edit in a body."""
+
+    edit: RequestEdit
+    path: BodyPath = ()
+    """Its place in the body without edits."""
+    pointer: str = ""
+    """Its place in the edited body as a JSON pointer; that of what holds it if it was removed."""
+    before: Tree | None = None
+    """The value in the body without edits; None if there was none."""
+    fault: str = ""
+    """Why it was not applied, as the end of a sentence; empty if it was."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EditedBody:
+    """A body with edits applied."""
+
+    original: Obj
+    """The body without edits."""
+    tree: Obj
+    results: tuple[EditResult, ...] = ()
+    """One for each edit, in their order."""
+
+
+def fingerprint(node: Tree) -> str:
+    """Return length and SHA-256 of a value's JSON; most values differ by the length alone."""
+    body = body_of(node)
+    return f"{len(body)}-{sha256(body).hexdigest()}"
+
+
+def child_of(node: Tree | None, step: str | int) -> Tree | None:
+    """Return the value at a step of a path; None if there is none."""
+    if isinstance(node, Obj) and isinstance(step, str):
+        return node.get(step)
+    if isinstance(node, Arr) and isinstance(step, int) and 0 <= step < len(node.items):
+        return node.items[step]
+    return None
+
+
+def value_at(node: Tree | None, path: BodyPath) -> Tree | None:
+    """Return the value at a path; None if there is none."""
+    for step in path:
+        node = child_of(node, step)
+    return node
+
+
+def apply_edits(tree: Obj, edits: Sequence[RequestEdit]) -> EditedBody:
+    """Return a body with edits applied. Where two concern the same place, the later one holds."""
+    found = [_resolved(tree, edit) for edit in edits]
+    results = [
+        EditResult(edit, fault=place)
+        if isinstance(place, str)
+        else EditResult(edit, place, before=_before(tree, edit, place))
+        for edit, place in zip(edits, found, strict=True)
+    ]
+    for number, result in enumerate(results):
+        if not result.fault and _is_covered(number, results):
+            fault = "another edit by hand changes the same place"
+            results[number] = EditResult(result.edit, result.path, fault=fault)
+    applied = [result for result in results if not result.fault]
+    changes = tuple((result.path, result.edit) for result in applied)
+    edited = _rebuilt(tree, changes) if changes else tree
+    assert isinstance(edited, Obj)
+    return EditedBody(tree, edited, tuple(_with_pointer(result, changes) for result in results))
+
+
+# Where an edit belongs
+
+
+def _resolved(tree: Obj, edit: RequestEdit) -> BodyPath | str:
+    """Return the place of an edit in a body; if there is none, why, as the end of a sentence."""
+    *holder, last = edit.path
+    is_by_holder = _adds(edit) and (isinstance(last, str) or last < 0)
+    sought = tuple(holder) if is_by_holder else edit.path
+    has_index = any(isinstance(step, int) for step in sought)
+    if has_index:
+        path = next(_places(tree, sought, edit.fingerprint), None)
+        if path is None:
+            return "what it changed is not in this request, or has changed since"
+    else:
+        path = sought
+    if not is_by_holder:
+        parent, last = value_at(tree, path[:-1]), path[-1]
+        if isinstance(last, int):
+            return path
+    else:
+        parent = value_at(tree, path)
+        path = (*path, last)
+    if isinstance(parent, Arr) and is_by_holder:
+        return (*path[:-1], len(parent.items) - 1 if last == END else -1)
+    if not isinstance(parent, Obj) or not isinstance(last, str):
+        return "the request has nothing there that it could change"
+    if edit.operation == "remove" and parent.get(last) is None:
+        return "the request does not have what it removes"
+    return path
+
+
+def _places(node: Tree | None, path: BodyPath, wanted: str) -> Iterator[BodyPath]:
+    """Yield the places of a path through lists whose innermost list element has a fingerprint, the
+    nearest one first.
+    """
+    for depth, step in enumerate(path):
+        if isinstance(step, str):
+            node = child_of(node, step)
+            continue
+        if not isinstance(node, Arr):
+            return
+        keys, rest = path[:depth], path[depth + 1 :]
+        is_innermost = not any(isinstance(step, int) for step in rest)
+        for index in _nearest(step, len(node.items)):
+            element = node.items[index]
+            if not is_innermost:
+                for below in _places(element, rest, wanted):
+                    yield (*keys, index, *below)
+            elif _has_fingerprint(element, wanted) and value_at(element, rest[:-1]) is not None:
+                yield (*keys, index, *rest)
+        return
+
+
+def _nearest(index: int, length: int) -> Iterator[int]:
+    """Yield the indices of a list by their distance to one of them."""
+    if 0 <= index < length:
+        yield index
+    for distance in range(1, max(index, length - index) + 1):
+        if 0 <= index - distance < length:
+            yield index - distance
+        if 0 <= index + distance < length:
+            yield index + distance
+
+
+def _has_fingerprint(node: Tree, wanted: str) -> bool:
+    return wanted.startswith(f"{len(body_of(node))}-") and fingerprint(node) == wanted
+
+
+def _before(tree: Obj, edit: RequestEdit, path: BodyPath) -> Tree | None:
+    is_element = _adds(edit) and isinstance(path[-1], int)
+    return None if is_element else value_at(tree, path)
+
+
+def _is_covered(number: int, results: Sequence[EditResult]) -> bool:
+    """Return True if another edit sets or removes what holds an edit's place, or a later one sets
+    or removes the same place.
+    """
+    path = results[number].path
+    for other, result in enumerate(results):
+        if other == number or result.fault or _adds_element(result):
+            continue
+        is_around = len(result.path) < len(path) and path[: len(result.path)] == result.path
+        is_same = result.path == path and not _adds_element(results[number])
+        if is_around or (is_same and other > number):
+            return True
+    return False
+
+
+def _adds_element(result: EditResult) -> bool:
+    return _adds(result.edit) and isinstance(result.path[-1], int)
+
+
+def _adds(edit: RequestEdit) -> bool:
+    return edit.operation == "add"
+
+
+# The edited body
+
+_Changes: TypeAlias = tuple[tuple[BodyPath, RequestEdit], ...]
+"""Edits with their places, counted from the value that is rebuilt."""
+
+
+def _rebuilt(node: Tree, changes: _Changes) -> Tree:
+    """Return a value with edits inside it."""
+    inside: dict[str | int, list[tuple[BodyPath, RequestEdit]]] = {}
+    for path, edit in changes:
+        inside.setdefault(path[0], []).append((path[1:], edit))
+    if isinstance(node, Obj):
+        items = [(key, _changed(value, tuple(inside.pop(key, ())))) for key, value in node.items]
+        items += [(str(key), _changed(None, tuple(added))) for key, added in inside.items()]
+        return Obj(tuple((key, value) for key, value in items if value is not None), node.origin)
+    assert isinstance(node, Arr)
+    elements = list(_added(inside.pop(-1, ())))
+    start = 0
+    for index in sorted(step for step in inside if isinstance(step, int)):
+        elements += node.items[start:index]
+        own = tuple(change for change in inside[index] if change[0] or not _adds(change[1]))
+        changed = _changed(node.items[index], own)
+        elements += () if changed is None else (changed,)
+        elements += _added(inside[index])
+        start = index + 1
+    return Arr((*elements, *node.items[start:]), node.origin)
+
+
+def _changed(value: Tree | None, changes: _Changes) -> Tree | None:
+    """Return a value with edits of itself or inside it; None if it is removed."""
+    if not changes:
+        return value
+    if changes[0][0] and isinstance(value, Obj | Arr):
+        return _rebuilt_part(value, changes)
+    edit = changes[-1][1]
+    return None if edit.operation == "remove" else _new_value(edit, value)
+
+
+@recent_memo(64)
+def _rebuilt_part(node: Tree, changes: _Changes) -> Tree:
+    """Return a part of a body with edits inside it: the same object for the same, so that a
+    keystroke encodes it once.
+    """
+    return _rebuilt(node, changes)
+
+
+def _added(changes: Sequence[tuple[BodyPath, RequestEdit]]) -> Iterator[Tree]:
+    """Yield the elements that edits add behind a list element."""
+    for path, edit in changes:
+        if not path and _adds(edit):
+            yield _added_value(edit)
+
+
+@recent_memo(64)
+def _added_value(edit: RequestEdit) -> Tree:
+    return _new_value(edit, None)
+
+
+def _new_value(edit: RequestEdit, before: Tree | None) -> Tree:
+    value: JsonValue = json.loads(edit.value)
+    return _merged(before, value, edit.pointer)
+
+
+def _merged(before: Tree | None, value: JsonValue, place: str) -> Tree:
+    """Return a new value; what is the same as before keeps its origins."""
+    after = tree_of(value, Origin(OriginKind.EDIT, place, within=_origin_of(before)))
+    if before is None or body_of(after) == body_of(before):
+        return before or after
+    if isinstance(value, str) and isinstance(before, Str):
+        return Str(_merged_text(before.text, clean(value), place))
+    if isinstance(after, Obj) and isinstance(before, Obj):
+        values = cast("Mapping[str, JsonValue]", value).items()
+        items = ((clean(key), _merged(before.get(key), part, place)) for key, part in values)
+        return Obj(tuple(items), before.origin)
+    if isinstance(after, Arr) and isinstance(before, Arr):
+        return Arr(
+            _merged_items(before.items, cast("list[JsonValue]", value), place), before.origin
+        )
+    return after
+
+
+def _merged_items(
+    before: Sequence[Tree], values: Sequence[JsonValue], place: str
+) -> tuple[Tree, ...]:
+    """Return the new elements of a list: those at its ends that are as before, and the others."""
+    old, new = list(map(body_of, before)), [body_of(tree_of(value)) for value in values]
+    if len(old) == len(new):
+        return tuple(_merged(was, value, place) for was, value in zip(before, values, strict=True))
+    start = common_prefix(old, new)
+    most = min(len(old), len(new)) - start
+    end = common_prefix(old[::-1][:most], new[::-1][:most])
+    middle = (_merged(None, value, place) for value in values[start : len(new) - end])
+    return (*before[:start], *middle, *before[len(old) - end :])
+
+
+def _merged_text(before: Text, after: str, place: str) -> Text:
+    """Return a text whose changed characters are edited by hand."""
+    old = before.plain
+    start = common_prefix(old, after)
+    most = min(len(old), len(after)) - start
+    end = common_prefix(old[::-1][:most], after[::-1][:most])
+    changed = after[start : len(after) - end]
+    place_before = min(start, max(len(old) - 1, 0))
+    within = before.span_at(place_before).origin if old else None
+    within = None if within is None or within.kind is OriginKind.GLUE else within
+    middle = Text.of(changed, Origin(OriginKind.EDIT, place, within=within))
+    return before[:start] + middle + before[len(old) - end :]
+
+
+def _origin_of(node: Tree | None) -> Origin | None:
+    """Return the origin of a value, unless it is the protocol's or there is none."""
+    if node is None:
+        return None
+    spans = node.text.spans if isinstance(node, Str) else ()
+    origin = (spans[0].origin if spans else GLUE) if isinstance(node, Str) else node.origin
+    return None if origin.kind is OriginKind.GLUE else origin
+
+
+# Places in the edited body
+
+
+def _with_pointer(result: EditResult, changes: _Changes) -> EditResult:
+    """Return the result of an edit with its place in the edited body."""
+    path = result.path
+    if result.fault:
+        return result
+    if result.edit.operation == "remove":
+        shown = shown_path(path[:-1], changes)
+    elif not _adds_element(result):
+        shown = shown_path(path, changes)
+    else:
+        *holder, last = path
+        assert isinstance(last, int)
+        before = [edit for place, edit in changes if place == path]
+        before = before[: [edit is result.edit for edit in before].index(True)]
+        is_gone = any(p == path and edit.operation == "remove" for p, edit in changes)
+        index = shown_index(tuple(holder), last, changes) + 1 - is_gone
+        index += sum(map(_adds, before))
+        shown = (*shown_path(tuple(holder), changes), index)
+    return EditResult(result.edit, path, json_pointer(shown), result.before)
+
+
+def shown_path(path: BodyPath, changes: _Changes) -> BodyPath:
+    """Return where the value at a path of the unedited body is in the edited one."""
+    steps: list[str | int] = []
+    for depth, step in enumerate(path):
+        steps.append(step if isinstance(step, str) else shown_index(path[:depth], step, changes))
+    return tuple(steps)
+
+
+def shown_index(holder: BodyPath, index: int, changes: _Changes) -> int:
+    """Return the index in the edited body of an element of the list at `holder`."""
+    depth = len(holder)
+    shown = index
+    for path, edit in changes:
+        last = path[-1]
+        if len(path) != depth + 1 or path[:depth] != holder or not isinstance(last, int):
+            continue
+        if last < index:
+            shown += (edit.operation == "add") - (edit.operation == "remove")
+    return shown
