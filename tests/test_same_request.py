@@ -25,7 +25,7 @@ from tui_chat.models.endpoint import Endpoint, ModelFacts, Protocol
 from tui_chat.models.envelope import Note, ToolDefinition
 from tui_chat.models.json_tree import Arr, Obj, Tree
 from tui_chat.models.lorebook import Lorebook, LorebookEntry
-from tui_chat.models.message import Message, Part, ToolCall
+from tui_chat.models.message import NOT_MUTED, Message, Muted, Part, ToolCall
 from tui_chat.models.preset import CHAT_HISTORY, Preset, PresetMessage
 from tui_chat.models.request_edit import BodyPath, RequestEdit
 from tui_chat.models.role import Profile, Role
@@ -132,7 +132,7 @@ def parts_of(chance: random.Random) -> tuple[Part, ...]:
 
 def branch_of(chance: random.Random) -> tuple[Message, ...]:
     """A branch as a conversation can have it: tools, system messages, several messages of one
-    side in a row, messages that say nothing, names, pins.
+    side in a row, messages that say nothing, names, pins, mutes.
     """
     branch: list[Message] = []
     for number in range(chance.randint(0, 10)):
@@ -151,9 +151,19 @@ def branch_of(chance: random.Random) -> tuple[Message, ...]:
                 answered = calls[: chance.randint(0, 2)]
                 branch += (Message("tool", "R", tool_call_id=c.id, name="look") for c in answered)
     return tuple(
-        replace(message, id=f"m{number}", pinned=chance.random() < 0.15, timestamp=float(number))
+        replace(
+            message,
+            id=f"m{number}",
+            pinned=chance.random() < 0.15,
+            muted=muted_of(chance),
+            timestamp=float(number),
+        )
         for number, message in enumerate(branch)
     )
+
+
+def muted_of(chance: random.Random) -> Muted:
+    return chance.choice([NOT_MUTED] * 9 + [Muted(message=True), Muted(reasoning=True, parts=(1,))])
 
 
 def edited(chance: random.Random, branch: tuple[Message, ...]) -> tuple[Message, ...]:
@@ -161,7 +171,7 @@ def edited(chance: random.Random, branch: tuple[Message, ...]) -> tuple[Message,
     if not branch:
         return branch_of(chance)
     at = chance.randrange(len(branch))
-    match chance.choice(["cut", "edit", "grow", "pin"]):
+    match chance.choice(["cut", "edit", "grow", "pin", "mute"]):
         case "cut":
             return branch[:at]
         case "edit":
@@ -169,6 +179,9 @@ def edited(chance: random.Random, branch: tuple[Message, ...]) -> tuple[Message,
             return (*branch[:at], other, *branch[at + 1 :])
         case "pin":
             other = replace(branch[at], pinned=not branch[at].pinned)
+            return (*branch[:at], other, *branch[at + 1 :])
+        case "mute":
+            other = replace(branch[at], muted=muted_of(chance))
             return (*branch[:at], other, *branch[at + 1 :])
         case _:
             return (*branch, Message("assistant", words_of(chance), "grown"))

@@ -3,7 +3,7 @@
 1. What changes rarely (preset, role, profile, lorebooks, tools, endpoint) is a revision, which is
    stored once and named by the SHA-256 of its JSON.
 2. The history is named by its last message: messages never change and have their parent. Only pins
-   change, and which summaries are on, so they are listed.
+   change, what is muted, and which summaries are on, so they are listed.
 3. The draft is the message after the history that was sent with the request.
 4. It contains no secret: the endpoint is stored without its key reference and proxy.
 """
@@ -27,7 +27,7 @@ from tui_chat.models.endpoint import Endpoint
 from tui_chat.models.envelope import ToolDefinition
 from tui_chat.models.json_values import pack, unpack
 from tui_chat.models.lorebook import Lorebook
-from tui_chat.models.message import Message
+from tui_chat.models.message import NOT_MUTED, Message, Muted
 from tui_chat.models.preset import Preset
 from tui_chat.models.request_edit import RequestEdit
 from tui_chat.models.role import Profile, Role
@@ -62,6 +62,8 @@ class Recipe:
     """The number of messages in the history."""
     pinned: tuple[str, ...] = ()
     """Ids of the pinned messages."""
+    muted: tuple[tuple[str, Muted], ...] = ()
+    """Id of each message of which something is muted, and what."""
     summaries: tuple[str, ...] = ()
     """Ids of the summaries that are on."""
     prefill: bool = False
@@ -120,6 +122,7 @@ def recipe_of(inputs: Inputs, *, prefill: bool = False) -> Recipe:
         parent=history[-1].id if history else "",
         messages=len(history),
         pinned=tuple(message.id for message in history if message.pinned),
+        muted=tuple((message.id, message.muted) for message in history if message.muted),
         summaries=tuple(message.id for message in history if _is_summary_on(message)),
         prefill=prefill,
         draft=bool(inputs.draft or inputs.draft_parts),
@@ -180,8 +183,15 @@ def rebuilt_inputs(
         return unpack(kind, json.dumps(with_nested_settings(plain) if kind is Role else plain))
 
     pinned, summaries = frozenset(recipe.pinned), frozenset(recipe.summaries)
+    muted = dict(recipe.muted)
     history = tuple(
-        _as_sent(message, message.id in pinned, message.id in summaries) for message in history
+        _as_sent(
+            message,
+            message.id in pinned,
+            muted.get(message.id, NOT_MUTED),
+            message.id in summaries,
+        )
+        for message in history
     )
     return Inputs(
         endpoint=revision(Endpoint, recipe.endpoint),
@@ -209,10 +219,12 @@ def rebuilt_inputs(
     )
 
 
-def _as_sent(message: Message, pinned: bool, summary_on: bool) -> Message:
+def _as_sent(message: Message, pinned: bool, muted: Muted, summary_on: bool) -> Message:
     """Return a message as it was; the same object if nothing about it changed."""
     if message.pinned != pinned:
         message = replace(message, pinned=pinned)
+    if message.muted != muted:
+        message = replace(message, muted=muted)
     summary = message.semantics.summary
     if summary is not None and summary.enabled != summary_on:
         summary = replace(summary, enabled=summary_on)

@@ -21,7 +21,7 @@ BUDGETS: dict[str, tuple[int, str]] = {
         900,
         "every key of config.toml with its meaning, its changes by the program, built-in endpoints",
     ),
-    "context": (9_300, "three phases, budget, macros, lorebooks with JavaScript's patterns"),
+    "context": (9_780, "three phases, mutes, budget, macros, lorebooks with JavaScript's patterns"),
     "interop": (
         2_800,
         "the transcript, our own JSON, Markdown, HTML, HAR, the registry of formats",
@@ -46,7 +46,7 @@ BUDGETS: dict[str, tuple[int, str]] = {
     "tokens": (550, "exact counts, estimates, calibration"),
     "ui": (31_760, "the screen: two virtual views, six areas, dialogs, the configuration, keys"),
     "workspace": (8_340, "the use cases of the app without a screen"),
-    ".": (2_550, "compose, send, extensions, edited requests, files, paths, errors"),
+    ".": (2_570, "compose, send, extensions, edited requests, files, paths, errors"),
 }
 
 

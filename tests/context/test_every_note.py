@@ -21,8 +21,9 @@ from tui_chat.context import Contribution, Inputs, SessionSettings, build, build
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.envelope import ChatEnvelope, Level, Note
 from tui_chat.models.lorebook import Lorebook, LorebookEntry
-from tui_chat.models.message import Message
+from tui_chat.models.message import Message, Muted, ToolCall
 from tui_chat.models.preset import Preset, PresetMessage
+from tui_chat.models.semantics import MessageSemantics, ReasoningBlock
 from tui_chat.models.settings import TextScript
 from tui_chat.tokens import Counter
 
@@ -86,6 +87,18 @@ def summarized(is_enabled: bool) -> ChatEnvelope:
     return built(HISTORY, history=(U1, summary("S", 0, enabled=is_enabled)))
 
 
+def with_muted(*, message: bool = False, reasoning: bool = False, draft: str = "D") -> ChatEnvelope:
+    """A request whose last message, a user's, and whose reasoning before it may be muted."""
+    thoughts = MessageSemantics((ReasoningBlock(Protocol.OPENAI_CHAT, "Hm.", kind="reasoning"),))
+    calls = (ToolCall("x", "look", "{}"),)
+    history = (
+        Message("assistant", "", "a", calls, muted=Muted(reasoning=reasoning), semantics=thoughts),
+        Message("tool", "R", "r", tool_call_id="x"),
+        replace(U1, muted=Muted(message)),
+    )
+    return built(HISTORY, history=history, draft=draft)
+
+
 def by_builder(name: str) -> ChatEnvelope:
     preset = Preset("p", (HISTORY,), builder=name)
     return build(Inputs(ENDPOINT, preset, (U1,), "D"), lambda _: LETTERS)
@@ -125,6 +138,12 @@ WALK: dict[str, list[tuple[Callable[[], Shown], Callable[[], Shown]]]] = {
             lambda: built(HISTORY, replace(HISTORY, id="again", enabled=False)),
         ),
     ],
+    "history-muted": [(lambda: with_muted(message=True), with_muted)],
+    "muted-message-sent": [
+        (lambda: with_muted(message=True, draft=""), lambda: with_muted(message=True)),
+        (lambda: with_muted(message=True, draft=""), lambda: with_muted(draft="")),
+    ],
+    "muted-reasoning-sent": [(lambda: with_muted(reasoning=True), with_muted)],
     "empty-content": [
         (lambda: built(HISTORY, said("", id="e")), lambda: built(HISTORY, said("x"))),
         (

@@ -8,13 +8,13 @@ from tui_chat.analysis import Share, ShareCalculator
 from tui_chat.analysis.lore_table import LoreTable
 from tui_chat.analysis.settings_report import parameter_json, set_parameters
 from tui_chat.compose import Composed
-from tui_chat.models.envelope import ChatEnvelope, Note, Turn
+from tui_chat.models.envelope import ChatEnvelope, Dropped, Note, Turn
 from tui_chat.models.lorebook import EntryState
 from tui_chat.models.text import Origin, OriginKind
 
 
 def envelope_json(composed: Composed) -> dict[str, Any]:
-    """Return `{"turns", "dropped", "notes", "tokens", "parameters"}`."""
+    """Return `{"turns", "dropped", "muted", "notes", "tokens", "parameters"}`."""
     envelope = composed.envelope
     parameters = envelope.parameters
     return {
@@ -22,21 +22,23 @@ def envelope_json(composed: Composed) -> dict[str, Any]:
             _turn_json(turn, tokens)
             for turn, tokens in zip(envelope.turns, envelope.tokens, strict=True)
         ],
-        "dropped": [
-            {
-                "role": dropped.role,
-                "preview": dropped.preview,
-                "tokens": dropped.tokens,
-                "origin": _origin_json(dropped.origin),
-            }
-            for dropped in envelope.dropped
-        ],
+        "dropped": [_dropped_json(dropped) for dropped in envelope.dropped],
+        "muted": [_dropped_json(muted) for muted in envelope.muted],
         "notes": [note_json(note) for note in composed.notes],
         "tokens": _tokens_json(envelope),
         "parameters": {
             name: {"value": parameter_json(sourced.value), "origin": _origin_json(sourced.origin)}
             for name, sourced in set_parameters(parameters)
         },
+    }
+
+
+def _dropped_json(dropped: Dropped) -> dict[str, Any]:
+    return {
+        "role": dropped.role,
+        "preview": dropped.preview,
+        "tokens": dropped.tokens,
+        "origin": _origin_json(dropped.origin),
     }
 
 
@@ -142,6 +144,7 @@ def _tokens_json(envelope: ChatEnvelope) -> dict[str, Any]:
         "fixed": budget.fixed,
         "history": budget.history,
         "dropped": budget.dropped,
+        "muted": budget.muted,
         "limit": budget.limit,
         "reserve": budget.reserve,
         "free": budget.free,

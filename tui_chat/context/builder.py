@@ -1,7 +1,8 @@
 """The core's context builder: what the model will see, in three phases.
 
-0. `begin`: of the branch, what is sent. A summary stands for earlier messages; the user message
-   that ends the branch takes the draft's place. Contributors such as lorebooks add messages.
+0. `begin`: of the branch, what is sent. A summary stands for earlier messages, what is muted
+   leaves; the user message that ends the branch takes the draft's place. Contributors such as
+   lorebooks add messages.
 1. `scan`: every message around the conversation goes into one group: system, deep, beside an
    anchor, or the skeleton. Macros are expanded, from the first message of the preset to the last.
 2. `truncate`: the newest messages of the history that the budget allows are kept. Then `inject`
@@ -47,6 +48,12 @@ from tui_chat.context.inputs import (
     without_expired_sounds,
 )
 from tui_chat.context.macros.preset_expansion import Expander, expand_all
+from tui_chat.context.muted_history import (
+    MutedHistory,
+    muted_costs,
+    muted_notes,
+    without_muted,
+)
 from tui_chat.context.parameters import context_limit, parameters, reply_reserve
 from tui_chat.context.resolved_message import (
     ExpandedTexts,
@@ -59,6 +66,7 @@ from tui_chat.context.scan import MessageGroups, scan
 from tui_chat.context.session_texts import expand_places, session_lines
 from tui_chat.context.skeleton import Placed, populate
 from tui_chat.lazy_dataclass import dataclass
+from tui_chat.models.chat_settings import ChatSettings
 from tui_chat.models.envelope import (
     Budget,
     ChatEnvelope,
@@ -131,6 +139,7 @@ class Request:
     inputs: Inputs
     """The inputs with the messages that are sent: see `begin`."""
     summarized: SummarizedHistory
+    muted: MutedHistory
     parameters: Parameters
     count: Counter
     limit: int | None
@@ -185,11 +194,13 @@ def begin(
     inputs: Inputs, counter: CounterOf, contributors: Sequence[Contributor] = CONTRIBUTORS
 ) -> Request:
     """Return a request with the messages of the branch that are sent: a summary in place of those
-    that it stands for, the answered message in the draft's place.
+    that it stands for, nothing that is muted, the answered message in the draft's place.
     """
     summarized = summarize(inputs.history)
-    if summarized.history is not inputs.history:
-        inputs = replace(inputs, history=summarized.history)
+    has_draft = bool(inputs.draft or inputs.draft_parts)
+    muted = without_muted(summarized.history, has_draft, inputs.chat.kind == "continue")
+    if muted.history is not inputs.history:
+        inputs = replace(inputs, history=muted.history, chat=_with_hidden(inputs.chat, muted))
     inputs = without_expired_sounds(with_answered_as_draft(inputs))
     asked = parameters(inputs)
     count = counter(asked.model.value).corrected(inputs.correction)
@@ -197,11 +208,24 @@ def begin(
     return Request(
         inputs,
         summarized,
+        muted,
         asked,
         count,
         limit,
         reply_reserve(inputs, asked, limit),
         contribute(inputs, count, contributors),
+    )
+
+
+def _with_hidden(chat: ChatSettings, muted: MutedHistory) -> ChatSettings:
+    """Return the chat's settings with the muted messages among those that are not sent."""
+    if not muted.left_out:
+        return chat
+    of_user = sum(message.role == "user" for message in muted.left_out)
+    return replace(
+        chat,
+        hidden_messages=chat.hidden_messages + len(muted.left_out),
+        hidden_user_messages=chat.hidden_user_messages + of_user,
     )
 
 
@@ -294,6 +318,7 @@ def _run(turns: Sequence[Turn], count: Counter) -> Run:
 def finish(request: Request, parts: Parts, content: Content) -> ChatEnvelope:
     """Return the envelope of a request, with its budget and all notes."""
     inputs, count, asked = request.inputs, request.count, request.parameters
+    muted = muted_costs(request.muted, count)
     budget = Budget(
         limit=request.limit,
         reserve=request.reserve,
@@ -305,12 +330,14 @@ def finish(request: Request, parts: Parts, content: Content) -> ChatEnvelope:
         ratio=count.ratio,
         how=how_counted(count, guessed=bool(inputs.tools) or parts.costs.has_parts),
         tools=tool_costs(inputs.tools or (), count),
+        muted=muted.tokens,
     )
     notes = [
         *request.notes,
         *budget_notes(budget, len(content.dropped)),
         *content.notes,
         *summary_notes(request.summarized),
+        *muted_notes(request.muted, muted.tokens),
     ]
     if not asked.model.value:
         sentence = "No model is chosen: neither session, role nor endpoint names one."
@@ -321,6 +348,7 @@ def finish(request: Request, parts: Parts, content: Content) -> ChatEnvelope:
         parameters=asked,
         tools=inputs.tools,
         dropped=content.dropped,
+        muted=muted.left_out,
         notes=tuple(notes),
         budget=budget,
         tokens=content.tokens,

@@ -45,7 +45,8 @@ class Speakers:
 FIELD = Speakers()
 
 
-def _turn_of(message: Message, speakers: Speakers = FIELD) -> Turn:
+def history_turn(message: Message, speakers: Speakers = FIELD) -> Turn:
+    """Return the turn of a message of the history: a new object each time."""
     origin = MessageOrigin(message)
     text = Text.of(message.content, origin)
     if prefix := speakers.prefix(message):
@@ -66,7 +67,7 @@ def _turn_of(message: Message, speakers: Speakers = FIELD) -> Turn:
 @recent_memo()
 def answered_turn(message: Message, speakers: Speakers = FIELD) -> Turn:
     """Return the turn of a stored message that takes the draft's place."""
-    return replace(_turn_of(message, speakers), placement=_ANSWERED)
+    return replace(history_turn(message, speakers), placement=_ANSWERED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +157,7 @@ def _extend(
     fresh: Sequence[Message] = history[agree:]
     if moved:
         fresh = [m for m in fresh if id(m) not in moved]
-    made = [_turn_of(message, speakers) for message in fresh]
+    made = [history_turn(message, speakers) for message in fresh]
     counted = counter.each(made)
     if len(fresh) == len(history) - agree:
         turns += made

@@ -222,7 +222,7 @@ class ToolDefinition:
 
 @dataclass(frozen=True, slots=True)
 class Dropped:
-    """A history message that did not fit into the budget."""
+    """A history message that is not sent: it did not fit into the budget, or is muted."""
 
     origin: Origin
     role: MessageRole
@@ -259,6 +259,8 @@ class Budget:
     """The name and tokens of each tool definition, which `fixed` includes."""
     edits: int = 0
     """What edits by hand add to the turns, or take away."""
+    muted: int = 0
+    """The muted messages and parts, which are not sent. Reasoning is not counted."""
 
     @property
     def total(self) -> int:
@@ -287,6 +289,9 @@ class ChatEnvelope:
     tools: tuple[ToolDefinition, ...] | None = None
     """None: no tools were named. Empty: an empty list was, which is not the same."""
     dropped: tuple[Dropped, ...] = ()
+    """The history that did not fit into the budget."""
+    muted: tuple[Dropped, ...] = ()
+    """The messages that are muted, and those that go with them: a call and its result."""
     notes: tuple[Note, ...] = ()
     budget: Budget | None = None
     tokens: tuple[int, ...] = field(default=())

@@ -54,6 +54,23 @@ class Part:
     """Images: how closely OpenAI is to look: `auto`, `low`, `high`, `original`."""
 
 
+@dataclass(frozen=True, slots=True)
+class Muted:
+    """What of a message is left out of requests. The opposite of pinning."""
+
+    message: bool = False
+    """True if the whole message is left out."""
+    reasoning: bool = False
+    parts: tuple[int, ...] = ()
+    """The indices in `Message.parts` of the pictures, sounds and files that are left out."""
+
+    def __bool__(self) -> bool:
+        return self.message or self.reasoning or bool(self.parts)
+
+
+NOT_MUTED = Muted()
+
+
 @dataclass(frozen=True, slots=True, weakref_slot=True)
 class Message:
     """A message, independent of the session that contains it."""
@@ -72,6 +89,8 @@ class Message:
     """Seconds since the epoch, UTC."""
     pinned: bool = False
     """Always included: truncation never drops it."""
+    muted: Muted = NOT_MUTED
+    """What of it is left out of requests; see `context.muted_history`."""
     semantics: MessageSemantics = NO_MESSAGE_SEMANTICS
     parts: tuple[Part, ...] = ()
     """Images, audio and files. They follow the text unless `semantics.layout` says otherwise."""

@@ -22,6 +22,7 @@ from tui_chat.context import Inputs, SessionSettings
 from tui_chat.context.history import summarize, summary_of
 from tui_chat.context.history_costs import history_costs
 from tui_chat.context.inputs import sendable_messages
+from tui_chat.context.muted_history import without_muted
 from tui_chat.errors import InputError
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.message import Message
@@ -124,7 +125,7 @@ class Compaction:
         if state.session is None or not history:
             raise InputError("There is no message in this session yet.")
         live = self._requests.compose("")
-        sent = summarize(history).history
+        sent = without_muted(summarize(history).history, True, False).history
         correction = self._calibration.correction(state.endpoint.name, live.model)
         costs = history_costs(sent, counter_for(live.model).corrected(correction))
         sums = (0, *accumulate(costs.costs))

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from tui_chat.plugins.sillytavern.cases import build_case
+from tui_chat.compose import compose
+from tui_chat.context import Inputs
+from tui_chat.models.endpoint import Endpoint, Protocol
+from tui_chat.models.message import Muted
+from tui_chat.plugins.sillytavern.cases import build_case, read_case
 
 ORDER = ("main", "worldInfoBefore", "charDescription", "scenario", "chatHistory", "jailbreak")
 WORLD = {"world_info_budget": 100, "world_info_match_whole_words": True}
@@ -488,3 +493,32 @@ def test_the_old_engine_takes_names_only_without_white_space() -> None:
     settings = {"macro_engine": "legacy"}
     found = contents(("main", "chatHistory"), preset={"prompts": [main]}, settings=settings)
     assert found[0] == "{{time }}{{noop }}[] {{reverse ab}} "
+
+
+@pytest.mark.parametrize("name", ["User", "Rook"])
+def test_a_muted_message_is_sent_as_a_hidden_one(name: str):
+    """What our key takes out of a request, `/hide` does there."""
+    endpoint = Endpoint("e", Protocol.OPENAI_CHAT, "https://e", models=("m",))
+    rows = [{"identifier": each, "enabled": True} for each in ("main", "chatHistory")]
+    prompts = [{"identifier": "main", "content": "{{lastMessageId}} {{lastMessage}}"}]
+
+    def case(is_hidden: bool) -> Inputs:
+        chat = [
+            said("User", "Salt."),
+            said("Rook", "Caw."),
+            said(name, "Hidden.", is_system=is_hidden),
+            said("Rook", "Marsh."),
+        ]
+        preset = {"prompts": prompts, "prompt_order": [{"character_id": 100001, "order": rows}]}
+        found = {"preset": preset, "card": {"name": "Rook"}, "chat": chat, "user_input": "Hello."}
+        return read_case(json.dumps(found), "case", endpoint).inputs
+
+    shown = case(False)
+    history = tuple(
+        replace(message, muted=Muted(message=message.content == "Hidden."))
+        for message in shown.history
+    )
+    muted = compose(replace(shown, history=history))
+    assert muted.payload.body == compose(case(True)).payload.body
+    assert muted.payload.body != compose(shown).payload.body
+    assert [left_out.preview for left_out in muted.envelope.muted] == ["Hidden."]

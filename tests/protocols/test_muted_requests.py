@@ -1,0 +1,218 @@
+"""Muted conversations in each protocol: accepted as they are sent, and the same as before to the
+byte once nothing is muted.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import sys
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.protocols.requests import ANTHROPIC, CHAT, GEMINI, OLLAMA, PNG, RESPONSES, decoded
+from tests.protocols.sdk_types import accept
+from tests.protocols.test_corpus_requests import ORACLE
+from tui_chat.compose import Composed, compose
+from tui_chat.context import Inputs, SessionSettings
+from tui_chat.context.muted_history import without_muted
+from tui_chat.models.endpoint import Endpoint, Protocol
+from tui_chat.models.envelope import ToolDefinition, Turn
+from tui_chat.models.message import NOT_MUTED, Message, Muted, Part, ToolCall
+from tui_chat.models.preset import Preset, PresetMessage
+from tui_chat.models.semantics import Layout, LayoutPiece, MessageSemantics, ReasoningBlock
+
+MODELS = {
+    CHAT: "gpt-5",
+    RESPONSES: "gpt-5",
+    ANTHROPIC: "claude-opus-4-8",
+    GEMINI: "gemini-3-pro",
+    OLLAMA: "qwen3:8b",
+}
+PICTURE = Part("image", "image/png", PNG, name="a.png")
+PDF = Part("file", "application/pdf", "JVBERi0=", name="a.pdf")
+TOOL = ToolDefinition("look", "Looks.", {"type": "object", "properties": {}})
+PRESET = Preset(
+    "p", (PresetMessage("s", "system", "S"), PresetMessage("h", "user", "", type="chat_history"))
+)
+SIGNATURE = "c2lnbmF0dXJl"
+
+
+def reasoning_of(protocol: Protocol, number: int, kind: str) -> ReasoningBlock:
+    match protocol:
+        case Protocol.OPENAI_RESPONSES:
+            encrypted = f"gAAAA{number}"
+            return ReasoningBlock(protocol, "Hm.", "", encrypted, f"rs_{number}", "summary")
+        case Protocol.OPENAI_CHAT:
+            return ReasoningBlock(protocol, "Hm.", kind=kind)
+        case Protocol.OLLAMA:
+            return ReasoningBlock(protocol, "Hm.")
+        case _:
+            return ReasoningBlock(protocol, f"Hm {number}.", SIGNATURE)
+
+
+@st.composite
+def replies(draw: st.DrawFn, protocol: Protocol, number: int) -> list[Message]:
+    """A reply as its protocol writes it, with the results of its calls."""
+    pieces: list[LayoutPiece] = []
+    blocks: list[ReasoningBlock] = []
+    calls: list[ToolCall] = []
+    content = ""
+    kind = draw(st.sampled_from(["reasoning_content", "reasoning.text x"]))
+    kinds = draw(st.lists(st.sampled_from(["reasoning", "text", "call"]), min_size=1, max_size=6))
+    kinds += draw(st.sampled_from([["text"], ["call"], ["call", "call"]]))
+    for index, each in enumerate(kinds):
+        identity = f"{number}{index}"
+        if each == "reasoning":
+            blocks.append(reasoning_of(protocol, int(identity), kind))
+            pieces.append(LayoutPiece("reasoning"))
+        elif each == "text":
+            text = draw(st.sampled_from(["Said.", "Said at length, with an end.", "\n"]))
+            content += text
+            item = f"msg_{identity}" if protocol is RESPONSES else ""
+            pieces.append(LayoutPiece("text", len(text), id=item))
+        else:
+            first = not any(piece.kind == "call" for piece in pieces)
+            signature = SIGNATURE if protocol is GEMINI and first else ""
+            item = f"fc_{identity}" if protocol is RESPONSES else ""
+            pieces.append(LayoutPiece("call", signature=signature, id=item))
+            calls.append(ToolCall(f"call_{identity}", "look", "{}"))
+    layout = draw(st.sampled_from([Layout(protocol, tuple(pieces))] * 3 + [None]))
+    if layout is None and protocol is GEMINI and calls:
+        layout = Layout(protocol, tuple(pieces))  # a call of Gemini is never without a signature
+    reply = Message(
+        "assistant",
+        content,
+        f"a{number}",
+        tuple(calls),
+        semantics=MessageSemantics(tuple(blocks), layout=layout),
+        muted=draw(mutes(0)),
+    )
+    parts = draw(st.sampled_from([(), (), (PICTURE,)]))
+    return [
+        reply,
+        *(
+            Message(
+                *("tool", "R", f"r{call.id}"),
+                tool_call_id=call.id,
+                name="look",
+                parts=parts,
+                muted=draw(mutes(len(parts))),
+            )
+            for call in calls
+        ),
+    ]
+
+
+def mutes(parts: int) -> st.SearchStrategy[Muted]:
+    some = st.builds(
+        Muted,
+        st.booleans(),
+        st.booleans(),
+        st.lists(st.integers(0, max(parts - 1, 0)), max_size=parts, unique=True).map(tuple),
+    )
+    return st.one_of(st.just(NOT_MUTED), some)
+
+
+@st.composite
+def conversations(draw: st.DrawFn) -> Inputs:
+    """A conversation in the way of one protocol, with some of it muted. It waits for an answer to
+    what is typed, to a stored message, or to the results of calls.
+    """
+    protocol = draw(st.sampled_from(Protocol))
+    history: list[Message] = []
+    for number in range(draw(st.integers(1, 4))):
+        parts = draw(st.sampled_from([(), (PICTURE,), (PDF, PICTURE)]))
+        muted = draw(mutes(len(parts)))
+        text = draw(st.sampled_from(["Asked.", "Asked.", ""])) if parts else "Asked."
+        history.append(Message("user", text, f"u{number}", parts=parts, muted=muted))
+        for step in range(draw(st.integers(0, 2))):
+            history += draw(replies(protocol, 10 * (number + 1) + step))
+    endpoint = Endpoint("e", protocol, "https://e", models=(MODELS[protocol],))
+    draft = "Draft." if history[-1].role == "assistant" else draw(st.sampled_from(["", "Draft."]))
+    return Inputs(
+        *(endpoint, PRESET, tuple(history), draft),
+        settings=SessionSettings(max_tokens=4000),
+        tools=(TOOL,),
+    )
+
+
+def bare(inputs: Inputs) -> Inputs:
+    """The same conversation with nothing muted, of the same objects where nothing was."""
+    history = (m if m.muted is NOT_MUTED else replace(m, muted=NOT_MUTED) for m in inputs.history)
+    return replace(inputs, history=tuple(history))
+
+
+@pytest.fixture(scope="module")
+def oracle() -> Any:
+    """The check of request bodies from outside the project; accepts all where it is not there."""
+    if not ORACLE.is_file():
+        return lambda *_: []
+    spec = importlib.util.spec_from_file_location("validate_payload", ORACLE)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["validate_payload"] = module
+    spec.loader.exec_module(module)
+    return lambda protocol, body, model: [
+        fault
+        for fault in module.validate(protocol.value, body, model, legacy=True)
+        if fault["level"] == "error"
+    ]
+
+
+def body_of(composed: Composed) -> Any:
+    """The body, without reasoning in Chat: it is no field of OpenAI's own."""
+    body = json.loads(composed.payload.body)
+    for message in body.get("messages", ()) if composed.endpoint.protocol is CHAT else ():
+        for key in ("reasoning_content", "reasoning_details"):
+            message.pop(key, None)
+    return body
+
+
+def faults(composed: Composed, oracle: Any) -> list[Any]:
+    protocol = composed.endpoint.protocol
+    if protocol is OLLAMA:  # the oracle does not know it
+        return []
+    found = oracle(protocol, body_of(composed), MODELS[protocol])
+    return [(fault["code"], fault["path"]) for fault in found]
+
+
+PAIRING = {"result-missing", "result-without-call", "result-moved", "results-reordered"}
+
+
+@pytest.mark.slow
+@given(conversations())
+def test_a_muted_conversation_is_accepted(oracle: Any, inputs: Inputs):
+    shown = compose(bare(inputs))
+    composed = compose(inputs)
+    protocol = inputs.endpoint.protocol
+    accept(protocol, body_of(composed))
+    codes = {note.code for note in composed.notes} - {note.code for note in shown.notes}
+    assert not codes & (PAIRING | {"item-id-left-out"})
+    assert faults(composed, oracle) == []
+    again = decoded(json.loads(composed.payload.body), protocol)
+    assert not {note.code for note in again.notes} & PAIRING
+    assert all(_fits(turn) for turn in composed.envelope.turns if turn.semantics.layout)
+    history = without_muted(inputs.history, bool(inputs.draft), False).history
+    assert not any(message.muted for message in history[:-1])
+
+
+def _fits(turn: Turn) -> bool:
+    layout, reasoning = turn.semantics.layout, turn.semantics.reasoning
+    assert layout is not None
+    return layout.fits(turn.text.plain, reasoning, turn.tool_calls, turn.parts)
+
+
+@pytest.mark.slow
+@given(conversations())
+def test_unmuted_is_as_before_to_the_byte(inputs: Inputs):
+    before = compose(bare(inputs)).payload.body
+    muted = compose(inputs).payload.body
+    assert compose(bare(inputs)).payload.body == before
+    copied = replace(inputs, history=tuple(map(replace, inputs.history)))
+    assert compose(copied).payload.body == muted

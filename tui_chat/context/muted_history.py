@@ -1,0 +1,250 @@
+"""The history without what the user muted, such that every protocol accepts the rest.
+
+1. A muted message is not sent. A call and its result go together: without the one, the other is not
+   sent either. An assistant message keeps its text and its other calls; if nothing is left of it,
+   it is not sent.
+2. Muted reasoning and muted parts leave their message; see `reduced_message`. Reasoning stays where
+   a provider refuses the rest of the message without it; a note says so.
+3. The last message is sent, muted or not, if the request answers or continues it.
+4. A reply that the provider keeps is not continued from if something before it is muted: the
+   provider would still see that.
+5. A summary has a switch of its own, and is never muted.
+6. If nothing is muted, the history is the given object, so that nothing is computed again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import replace
+from itertools import chain, repeat
+from operator import attrgetter, is_not
+
+from tui_chat.context.history import summary_of
+from tui_chat.context.history_costs import history_turn
+from tui_chat.context.reduced_message import Reduction, reduce_message
+from tui_chat.lazy_dataclass import dataclass
+from tui_chat.models.envelope import Dropped, Level, Note
+from tui_chat.models.memo import Memo, recent_memo
+from tui_chat.models.message import NOT_MUTED, Message, MessageOrigin
+from tui_chat.tokens import Counter
+
+_PREVIEW = 80
+"""Characters of a message that is listed as not sent."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MutedHistory:
+    """A history without what is muted."""
+
+    history: tuple[Message, ...]
+    """The given object if nothing is muted."""
+    left_out: tuple[Message, ...] = ()
+    """The messages that are not sent."""
+    reduced: tuple[tuple[Message, Message], ...] = ()
+    """The messages of which less is sent: as they are stored, and as they are sent."""
+    parts: int = 0
+    """The number of muted parts of the messages that are sent."""
+    reasoning: int = 0
+    """The number of messages whose reasoning is muted and not sent."""
+    demanded: tuple[Message, ...] = ()
+    """The messages whose reasoning is muted and sent, because the provider requires it."""
+    last: Message | None = None
+    """The last message, if it is muted and sent."""
+
+
+@recent_memo()
+def without_muted(history: tuple[Message, ...], has_draft: bool, continues: bool) -> MutedHistory:
+    """Return the history without what is muted. `has_draft` is true if a message that was typed
+    follows it, `continues` if the request is for the rest of its last message.
+    """
+    if not any(map(is_not, map(attrgetter("muted"), history), repeat(NOT_MUTED))):
+        return MutedHistory(history)
+    gone = {i for i, m in enumerate(history) if m.muted.message and summary_of(m) is None}
+    final = len(history) - 1
+    is_last_needed = continues or (not has_draft and history[final].role == "user")
+    last = history[final] if is_last_needed and final in gone else None
+    if last is not None:
+        gone.discard(final)
+    removed_calls = _pair(history, gone)
+    open_from = _open_from(history, has_draft)
+    sent: dict[int, Reduction] = {}
+    for index, message in enumerate(history):
+        calls = frozenset(removed_calls.get(index, ()))
+        is_changed = calls or message.muted.reasoning or message.muted.parts
+        if index not in gone and is_changed and summary_of(message) is None:
+            reduction = reduce_message(message, calls, index >= open_from)
+            if reduction.message is None:
+                gone.add(index)
+            else:
+                sent[index] = reduction
+    if not gone and not sent:
+        return MutedHistory(history, last=last)
+    kept = [i for i in range(len(history)) if i not in gone]
+    messages = {i: sent[i].message or history[i] if i in sent else history[i] for i in kept}
+    _begin_wire_messages(history, messages, gone)
+    first = min(chain(gone, sent), default=len(history))
+    reduced = [i for i in sent if _is_less(messages[i], history[i])]
+    return MutedHistory(
+        tuple(_resent(messages[i]) if i > first else messages[i] for i in kept),
+        tuple(history[index] for index in sorted(gone)),
+        tuple((history[index], messages[index]) for index in reduced),
+        sum(len(history[i].parts) - len(messages[i].parts) for i in reduced),
+        sum(
+            history[i].muted.reasoning and bool(history[i].semantics.reasoning)
+            for i in reduced
+            if not sent[i].is_demanded
+        ),
+        tuple(history[i] for i in sent if sent[i].is_demanded),
+        last,
+    )
+
+
+def _is_less(sent: Message, stored: Message) -> bool:
+    return (
+        len(sent.parts) < len(stored.parts)
+        or len(sent.tool_calls) < len(stored.tool_calls)
+        or len(sent.semantics.reasoning) < len(stored.semantics.reasoning)
+    )
+
+
+def _pair(history: tuple[Message, ...], gone: set[int]) -> dict[int, set[int]]:
+    """Add to the messages that go the results of calls that go; return the indices of the calls
+    that leave a message which stays, by its index. Calls and results are matched as when they are
+    sent: by id, else by name, else in their order.
+    """
+    open_calls: list[tuple[int, int]] = []
+    """Index of the message and of the call in it."""
+    removed: dict[int, set[int]] = {}
+    for index, message in enumerate(history):
+        if message.tool_calls:
+            ids = {call.id for call in message.tool_calls if call.id}
+            open_calls = [
+                (at, number)
+                for at, number in open_calls
+                if history[at].tool_calls[number].id not in ids
+            ]
+            open_calls += ((index, number) for number in range(len(message.tool_calls)))
+        elif message.role == "tool" and (call := _call_of(message, history, open_calls)):
+            open_calls.remove(call)
+            at, number = call
+            if at in gone:
+                gone.add(index)
+            elif index in gone:
+                removed.setdefault(at, set()).add(number)
+    return removed
+
+
+def _call_of(
+    result: Message, history: tuple[Message, ...], open_calls: list[tuple[int, int]]
+) -> tuple[int, int] | None:
+    """Return the open call that a result answers."""
+    calls = [(history[at].tool_calls[number], (at, number)) for at, number in open_calls]
+    if result.tool_call_id:
+        return next((place for call, place in calls if call.id == result.tool_call_id), None)
+    nameless = [pair for pair in calls if not pair[0].id] or calls
+    by_name = next((place for call, place in nameless if call.name == result.name), None)
+    return by_name or (nameless[0][1] if nameless and not result.name else None)
+
+
+def _open_from(history: tuple[Message, ...], has_draft: bool) -> int:
+    """Return the index of the first message after the last of the user, if the request sends back
+    results of calls: of those messages a provider wants what it needs to go on.
+    """
+    if has_draft or history[-1].role != "tool":
+        return len(history)
+    users = (i for i in range(len(history) - 1, -1, -1) if history[i].role == "user")
+    return next(users, -1) + 1
+
+
+def _begin_wire_messages(
+    history: tuple[Message, ...], messages: dict[int, Message], gone: Collection[int]
+) -> None:
+    """Let a captured turn that shared a message with one that goes begin the message itself."""
+    begins = False
+    for index, message in enumerate(history):
+        wire = message.semantics.wire
+        if index in gone:
+            begins = begins or wire is None or not wire.joined
+            continue
+        if begins and wire is not None and wire.joined:
+            messages[index] = _begun(messages[index])
+        begins = False
+
+
+@Memo
+def _begun(message: Message) -> Message:
+    wire = message.semantics.wire
+    assert wire is not None
+    semantics = replace(message.semantics, wire=replace(wire, joined=False))
+    return replace(message, semantics=semantics)
+
+
+def _resent(message: Message) -> Message:
+    """Return a message that is sent again though the provider keeps it."""
+    return message if message.semantics.kept_as is None else _without_kept(message)
+
+
+@Memo
+def _without_kept(message: Message) -> Message:
+    return replace(message, semantics=replace(message.semantics, kept_as=None))
+
+
+@dataclass(frozen=True, slots=True)
+class MutedCosts:
+    """What is muted, with its tokens."""
+
+    left_out: tuple[Dropped, ...] = ()
+    tokens: int = 0
+    """Of the messages and of the parts that are not sent."""
+
+
+_NOTHING = MutedCosts()
+
+
+def muted_costs(muted: MutedHistory, counter: Counter) -> MutedCosts:
+    """Return what is muted as `counter` counts it."""
+    return _count(muted, counter) if muted.left_out or muted.reduced else _NOTHING
+
+
+@recent_memo()
+def _count(muted: MutedHistory, counter: Counter) -> MutedCosts:
+    turns = [history_turn(message) for message in muted.left_out]
+    costs = counter.each(turns)
+    before = counter.each([history_turn(stored) for stored, _ in muted.reduced])
+    after = counter.each([history_turn(sent) for _, sent in muted.reduced])
+    left_out = tuple(
+        Dropped(turn.origin, turn.role, " ".join(turn.text.plain[:200].split())[:_PREVIEW], cost)
+        for turn, cost in zip(turns, costs, strict=True)
+    )
+    return MutedCosts(left_out, sum(costs) + sum(before) - sum(after))
+
+
+def muted_notes(muted: MutedHistory, tokens: int) -> Iterator[Note]:
+    """Yield notes on what is muted, and on what is sent though it is muted."""
+    parts = [
+        *((_counted(len(muted.left_out), "message"),) if muted.left_out else ()),
+        *((_counted(muted.parts, "part"),) if muted.parts else ()),
+        *((f"the reasoning of {_counted(muted.reasoning, 'message')}",) if muted.reasoning else ()),
+    ]
+    if parts:
+        what = " and ".join((", ".join(parts[:-1]), parts[-1])) if parts[1:] else parts[0]
+        is_one = len(muted.left_out) + muted.parts + muted.reasoning == 1
+        does = "is" if is_one or parts[0].startswith("the") else "are"
+        about = f": about {_counted(tokens, 'token')}" if tokens else ""
+        first = next(chain(muted.left_out, (stored for stored, _ in muted.reduced)))
+        sentence = f"{what[0].upper()}{what[1:]} {does} muted and not sent{about}."
+        yield Note(Level.INFO, "history-muted", sentence, MessageOrigin(first))
+    if muted.demanded:
+        sentence = (
+            "Muted reasoning is sent all the same with "
+            f"{_counted(len(muted.demanded), 'message')}: the provider refuses calls without it."
+        )
+        yield Note(Level.INFO, "muted-reasoning-sent", sentence, MessageOrigin(muted.demanded[0]))
+    if muted.last is not None:
+        does = "answers" if muted.last.role == "user" else "continues"
+        sentence = f"The last message is muted, but is sent: this request {does} it."
+        yield Note(Level.INFO, "muted-message-sent", sentence, MessageOrigin(muted.last))
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'s' * (count != 1)}"
