@@ -8,6 +8,7 @@ import pytest
 
 from tests.ui.app_under_test import make_app, opened, settle, until
 from tui_chat.ui.app import TuiChat
+from tui_chat.ui.areas.chat.composer import Composer
 from tui_chat.ui.pane_layout import PaneLayout, read_layout, write_layout
 from tui_chat.ui.panes import MIN_CHAT
 from tui_chat.ui.widgets.pane_divider import PaneDivider
@@ -67,6 +68,21 @@ async def test_the_chat_has_80_columns_beside_the_inspector(tmp_path: Path):
         await pilot.resize_terminal(240, 45)
         await settle(pilot)
         assert widths(app) == (30, 240 - 32 - 100, 100)
+
+
+@pytest.mark.parametrize("rows", [6, 7, 8, 10])
+async def test_the_draft_has_a_line_in_the_lowest_terminal(rows: int, tmp_path: Path):
+    async with make_app(tmp_path).run_test(size=(40, 24)) as pilot:
+        app = await opened(pilot)
+        await pilot.press(*"words")
+        await pilot.resize_terminal(40, rows)
+        await settle(pilot)
+        composer = app.query_one(Composer)
+        assert composer.region.height == 3
+        line = composer.content_region.y
+        assert line < rows - 1, "it is above the footer"
+        strip = app.screen._compositor.render_strips()[line]
+        assert "words" in "".join(segment.text for segment in strip)
 
 
 async def test_borders_are_dragged_and_remembered(tmp_path: Path):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, NamedTuple, Self
 
-from textual import on
+from textual import events, on
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.widget import Widget
@@ -86,6 +86,7 @@ class ChatPane(Vertical, OnePassWidget):
     }
     ChatPane > .-attachments { height: auto; }
     ChatPane > .-composer { height: auto; max-height: 40%; & > Composer { max-height: 100%; } }
+    ChatPane.-low > .-composer { max-height: 3; }
     """
 
     def __init__(self, read_only: str = "") -> None:
@@ -228,6 +229,10 @@ class ChatPane(Vertical, OnePassWidget):
         if self.find_bar is not None:
             self.find_bar.display = False  # it has other words
         return self.transcript.show_message(message_id, words)
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Give the composer its border and a line where 40 % of the height are less."""
+        self.set_class(event.size.height < 8, "-low")
 
     def on_find_bar_words_changed(self, event: FindBar.WordsChanged) -> None:
         self.transcript.find(event.words)
