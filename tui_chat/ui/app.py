@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
 from time import monotonic, time
 from typing import TYPE_CHECKING, ClassVar
 
@@ -251,8 +252,8 @@ class TuiChat(App[None]):
         text = text.replace("\x1b", "␛")
         super().copy_to_clipboard(text)
         if not self.is_web:  # a command would fill the clipboard of the server's machine
-            copied = self.clipboard_command.copy(text)
-            self.run_worker(copied, group="clipboard", description="copy to the clipboard")
+            copy = partial(self.clipboard_command.copy, text)
+            self.run_worker(copy, group="clipboard", description="copy to the clipboard")
 
     def _fatal_error(self) -> None:
         """End the app after a bug with a sentence, and the traceback in a file. Textual would print

@@ -57,4 +57,4 @@ class ConfigurationActions(DOMNode):
             except TuiChatError as error:
                 show_error(self._app, error)
 
-        self._app.run_worker(run(), group="dialog", exclusive=True, description=function)
+        self._app.run_worker(run, group="dialog", exclusive=True, description=function)

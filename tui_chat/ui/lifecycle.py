@@ -9,6 +9,7 @@ import asyncio
 import signal
 from collections.abc import Awaitable, Callable, Generator
 from contextlib import contextmanager, suppress
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from traceback import format_exc
@@ -123,7 +124,7 @@ class Lifecycle:
 
     def open_soon(self) -> None:
         """Open the workspace in the background."""
-        self._app.run_worker(self._open(), group="workspace", description="open the workspace")
+        self._app.run_worker(self._open, group="workspace", description="open the workspace")
 
     async def _open(self) -> None:
         app, main = self._app, self._main
@@ -204,7 +205,7 @@ class Lifecycle:
         return await confirm(self._app, title, fault, yes="Try again", no="Quit")
 
     def _check_soon(self) -> None:
-        check = self._check_external_changes()
+        check = self._check_external_changes
         self._app.run_worker(check, group="external-changes", exclusive=True, description="check")
 
     async def _check_external_changes(self) -> None:
@@ -235,7 +236,7 @@ class Lifecycle:
         something could not be saved.
         """
         if self.has_early_draft:  # the app must go on to open the workspace
-            waits = self._quit_when_open()
+            waits = self._quit_when_open
             self._app.run_worker(waits, group="quit", exclusive=True, description="quit")
         else:
             await self._quit()
@@ -253,7 +254,7 @@ class Lifecycle:
             or workspace.state.streaming_sessions
             or workspace.unsaved_writes.reason
         ):
-            asks = self._confirm_quit(workspace)
+            asks = partial(self._confirm_quit, workspace)
             self._app.run_worker(asks, group="dialog", exclusive=True, description="confirm quit")
         else:
             self._app.exit()

@@ -38,5 +38,8 @@ class PluginActions(DOMNode):
             show_error(self._app, error)
             return
         self._app.run_worker(
-            run(self._app, argument), group="dialog", exclusive=True, description=added.name
+            partial(run, self._app, argument),
+            group="dialog",
+            exclusive=True,
+            description=added.name,
         )

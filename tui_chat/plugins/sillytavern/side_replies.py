@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from textual.timer import Timer
@@ -33,7 +34,7 @@ async def impersonate(app: TuiChat, _: str) -> None:
     replies = area.side_replies
     composed = None if replies.is_writing else await replies.compose(workspace, "impersonate")
     if composed is not None:
-        replies.run(_write(area, workspace, composed), "impersonate")
+        replies.run(partial(_write, area, workspace, composed), "impersonate")
 
 
 async def quiet(app: TuiChat, prompt: str) -> None:
@@ -59,7 +60,7 @@ async def quiet(app: TuiChat, prompt: str) -> None:
         finally:
             reply.end()
 
-    receiving = area.run_worker(receive(), group="side", description="quiet prompt")
+    receiving = area.run_worker(receive, group="side", description="quiet prompt")
     reply.stop = receiving.cancel
     inserted = await app.push_screen_wait(reply)
     receiving.cancel()

@@ -4,6 +4,7 @@ wants. The key is in the field and on its way to the provider, and nowhere else.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from rich.text import Text
@@ -88,7 +89,7 @@ class KeyForm(Form[bool | None]):
 
     def action_save(self) -> None:
         if (key := self._typed_key()) is not None:
-            self.run_worker(self._keep(key), group="check key", exclusive=True)
+            self.run_worker(partial(self._keep, key), group="check key", exclusive=True)
 
     async def _keep(self, key: Secret) -> None:
         place = cast("KeyPlace", self.query_one("#place", ChoiceField).value)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.app import App
@@ -77,7 +78,7 @@ async def ask_model(
 
     def set_default(chosen: str) -> None:
         endpoint, _, model = chosen.partition("\n")
-        setting = workspace.settings.set_default_model(endpoint, model)
+        setting = partial(workspace.settings.set_default_model, endpoint, model)
         app.run_worker(setting, group="settings", description="set the default model")
 
     dialog = ModelChoiceDialog(

@@ -25,6 +25,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from functools import partial
 from shutil import which
 from typing import TYPE_CHECKING, Literal
 
@@ -210,7 +211,7 @@ class ReplyAlerts:
     def _reply_ended(self, entry: Entry, title: str = "", *, is_quoted: bool = True) -> None:
         if (entry.seconds or 0) >= LONG_REPLY:
             text = describe_ending(entry) if is_quoted else "The reply has ended."
-            work = self._notify(f"{title}: {text}" if title else text)
+            work = partial(self._notify, f"{title}: {text}" if title else text)
             # Without a description Textual makes one of all the arguments, however large.
             self._app.run_worker(work, group="notice", description="notify that a reply ended")
 

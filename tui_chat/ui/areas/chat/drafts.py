@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -120,7 +121,7 @@ class ComposerDrafts:
         else:
             live.set_draft(typed if isinstance(typed, str) else "", self.parts)
         if live.takes_long:
-            composing = self._compose_in_thread(workspace)
+            composing = partial(self._compose_in_thread, workspace)
             self._area.run_worker(composing, group="compose", description="compose")
         else:
             with self._area.context.report_errors("The request cannot be composed."):
@@ -134,7 +135,7 @@ class ComposerDrafts:
 
     def _save_in_background(self) -> None:
         self._save_timer = None
-        self._area.run_worker(self.save(), group="draft", description="save the draft")
+        self._area.run_worker(self.save, group="draft", description="save the draft")
 
     async def save(self) -> None:
         """Store the active session's draft."""
@@ -272,7 +273,8 @@ class ComposerDrafts:
         parts = self.parts
         self.show_attachments(())
         # Without a description Textual makes one of all the arguments, however large.
-        area.run_worker(self._send(draft, parts, submission), group="send", description="send")
+        send = partial(self._send, draft, parts, submission)
+        area.run_worker(send, group="send", description="send")
 
     async def wait_until_stored(self) -> None:
         """Wait until all that Enter took is stored, or given back."""

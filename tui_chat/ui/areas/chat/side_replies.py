@@ -8,6 +8,7 @@ over what is being typed.
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
+from functools import partial
 from typing import TYPE_CHECKING
 
 from textual.worker import Worker
@@ -57,7 +58,7 @@ class HistoryCompaction:
         plan = await workspace.compaction.plan()
         if plan is not None and await self._confirm(plan):
             self._writing = self._area.run_worker(
-                self._write(workspace, plan), group="compact", description="compact"
+                partial(self._write, workspace, plan), group="compact", description="compact"
             )
 
     async def _confirm(self, plan: CompactionPlan) -> bool:
@@ -98,7 +99,7 @@ class HistoryCompaction:
             if self._pane.composer.text or len(area.tui.screen_stack) > 1:
                 area.notify("The summary is ready: /compact shows it.", markup=False)
             else:
-                reading = self._read(workspace, *self._ready)
+                reading = partial(self._read, workspace, *self._ready)
                 area.run_worker(reading, group="dialog", exclusive=True, description="compact")
 
     async def _read(self, workspace: Workspace, plan: CompactionPlan, text: str) -> None:
@@ -146,17 +147,17 @@ class SideReplies:
         if self._writing is not None:
             self._writing.cancel()
 
-    def run(self, writing: Coroutine[object, object, None], description: str) -> None:
+    def run(self, write: Callable[[], Coroutine[object, object, None]], description: str) -> None:
         """Run what writes a text until it ends, or Esc stops it."""
 
         async def run() -> None:
             try:
-                await writing
+                await write()
             finally:
                 self._writing = None
                 self._show_budget()
 
-        self._writing = self._area.run_worker(run(), group="side", description=description)
+        self._writing = self._area.run_worker(run, group="side", description=description)
 
     async def continue_message(self, workspace: Workspace, entry_id: str) -> None:
         """Have the model continue the user's last message."""
@@ -170,8 +171,8 @@ class SideReplies:
             words = f"{status} · {len(text):,} characters · Esc stops"
             self._pane.activity.show_status(words)
 
-        writing = workspace.branches.continue_message(entry_id, composed, show)
-        self.run(writing, "continue your message")
+        write = partial(workspace.branches.continue_message, entry_id, composed, show)
+        self.run(write, "continue your message")
 
     async def compose(
         self, workspace: Workspace, kind: GenerationKind, prompt: str = ""

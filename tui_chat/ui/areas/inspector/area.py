@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from asyncio import Event
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import work
@@ -132,7 +133,7 @@ class InspectorArea(Area):
             base = workspace.live_request.comparison()
             pane.change(baseline=Baseline(base.name, base.payload, base.reason))
         if pane.shows(LORE) and self._lore_search is not None:
-            search = self._lore_search.run(composed)
+            search = partial(self._lore_search.run, composed)
             self.run_worker(search, group="lore", exclusive=True, description="explain lore")
         self._load_view(pane, workspace)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Coroutine, Iterable
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING
 
 from textual.app import App
@@ -59,13 +60,13 @@ class WorkspaceSearch:
         self.screen = SearchScreen(names, now, self._request_answer, self._request_preview, typed)
 
     def _request_answer(self, query: Query) -> None:
-        self._run(self._search(query), "search")
+        self._run(partial(self._search, query), "search")
 
     def _request_preview(self, hit: Hit) -> None:
-        self._run(self._preview(hit), "search-preview", exclusive=True)
+        self._run(partial(self._preview, hit), "search-preview", exclusive=True)
 
     def _run(
-        self, work: Coroutine[None, None, None], group: str, *, exclusive: bool = False
+        self, work: partial[Coroutine[None, None, None]], group: str, *, exclusive: bool = False
     ) -> None:
         self.screen.run_worker(work, group=group, exclusive=exclusive, description=group)
 
@@ -74,7 +75,7 @@ class WorkspaceSearch:
             self.screen.show(await self._answer(query))
         files = self._workspace.session_files
         if files is not None and query.text:
-            self._run(self._search_files(files, query), "search-files", exclusive=True)
+            self._run(partial(self._search_files, files, query), "search-files", exclusive=True)
 
     async def _answer(self, query: Query) -> SearchAnswer:
         try:
@@ -91,7 +92,7 @@ class WorkspaceSearch:
             self.screen.show_progress(f"{done:,} of {total:,} files" if done < total else "")
             if hits > read:
                 read = hits
-                self._run(self._answer_again(query), "search-again", exclusive=True)
+                self._run(partial(self._answer_again, query), "search-again", exclusive=True)
             return self.screen.is_attached and self.screen.wants(query)
 
         with suppress(TuiChatError):
