@@ -27,7 +27,7 @@ def envelope_json(composed: Composed) -> dict[str, Any]:
         "notes": [note_json(note) for note in composed.notes],
         "tokens": _tokens_json(envelope),
         "parameters": {
-            name: {"value": parameter_json(sourced.value), "origin": _origin_json(sourced.origin)}
+            name: {"value": parameter_json(sourced.value), "origin": origin_json(sourced.origin)}
             for name, sourced in set_parameters(parameters)
         },
     }
@@ -38,7 +38,7 @@ def _dropped_json(dropped: Dropped) -> dict[str, Any]:
         "role": dropped.role,
         "preview": dropped.preview,
         "tokens": dropped.tokens,
-        "origin": _origin_json(dropped.origin),
+        "origin": origin_json(dropped.origin),
     }
 
 
@@ -80,13 +80,13 @@ def _turn_json(turn: Turn, tokens: int) -> dict[str, Any]:
     body: dict[str, Any] = {
         "role": turn.role,
         "content": turn.text.plain,
-        "origin": _origin_json(turn.origin),
+        "origin": origin_json(turn.origin),
         "placement": _placement_json(turn),
         "tokens": tokens,
     }
     if len(turn.text.spans) > 1:
         body["spans"] = [
-            {"text": span.text, "origin": _origin_json(span.origin), "start": span.start}
+            {"text": span.text, "origin": origin_json(span.origin), "start": span.start}
             for span in turn.text.spans
         ]
     if turn.tool_calls:
@@ -113,10 +113,11 @@ def _placement_json(turn: Turn) -> dict[str, Any]:
     return body
 
 
-def _origin_json(origin: Origin) -> dict[str, Any]:
+def origin_json(origin: Origin) -> dict[str, Any]:
+    """Return an origin as `{"kind", "id", "name"}`, and `within` where it has that."""
     body: dict[str, Any] = {"kind": origin.kind.value, "id": origin.id, "name": origin.name}
     if origin.within is not None:
-        body["within"] = _origin_json(origin.within)
+        body["within"] = origin_json(origin.within)
     return body
 
 
@@ -126,7 +127,7 @@ def note_json(note: Note) -> dict[str, Any]:
         "level": note.level.value,
         "code": note.code,
         "sentence": note.sentence,
-        "origin": _origin_json(note.origin) if note.origin else None,
+        "origin": origin_json(note.origin) if note.origin else None,
         "place": note.place,
     }
 

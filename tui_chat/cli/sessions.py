@@ -1,4 +1,4 @@
-"""`tui-chat sessions`: list, show, rename, tag, archive, delete and fork sessions."""
+"""`tui-chat sessions`: list, show, organize and fork sessions; why they lost the prompt cache."""
 
 from __future__ import annotations
 
@@ -30,6 +30,7 @@ from tui_chat.models.setting_json import settings_json
 from tui_chat.workspace.exporter import exported_texts
 
 if TYPE_CHECKING:
+    from tui_chat.analysis.cache_loss import CacheCause
     from tui_chat.cli.workspace import Failures
     from tui_chat.models.request import RequestRecord
     from tui_chat.models.session import Entry, SessionSummary
@@ -226,6 +227,52 @@ async def show(common: CommonOptions, name: str | None, as_json: bool) -> None:
             workspace.store, [summary.session_id], "markdown", zone, workspace.library
         )
         write_markdown([text async for text in texts])
+
+
+@sessions.command()
+@last_or_session
+@json_option()
+@click.pass_obj
+@synchronous
+async def cache(common: CommonOptions, name: str | None, as_json: bool) -> None:
+    """Print why requests of a session lost the prompt cache, the most expensive cause first.
+
+    Without SESSION, the one that was active last. Only what providers reported is counted; COST is
+    the price of the tokens beyond that of cached ones.
+
+    \b
+    Examples:
+      tui-chat sessions cache
+      tui-chat sessions cache "A walk" --json
+    """
+    async with _workspace(common) as (workspace, _):
+        summary = await named_session(workspace.store, name)
+        causes = await workspace.cache_losses.causes(summary.session_id)
+    if as_json:
+        write_json([_cause_json(cause) for cause in causes])
+        return
+    if not causes:
+        write_line("No request of this session is known to have lost the cache.", err=True)
+        return
+    write_line(f"{'TIMES':>5}  {'TOKENS':>9}  {'COST':>9}  CAUSE")
+    for cause in causes:
+        cost = "" if cause.cost is None else f"${cause.cost:.4f}"
+        words = one_line(f"{cause.sentence} {cause.advice}".strip(), 400)
+        write_line(f"{cause.times:>5,}  {cause.tokens:>9,}  {cost:>9}  {words}")
+
+
+def _cause_json(cause: CacheCause) -> dict[str, Any]:
+    from tui_chat.cli.request_json import origin_json
+
+    return {
+        "cause": cause.sentence,
+        "advice": cause.advice or None,
+        "times": cause.times,
+        "tokens": cause.tokens,
+        "cost": None if cause.cost is None else f"{cause.cost.normalize():f}",
+        "origin": None if cause.origin is None else origin_json(cause.origin),
+        "last_reply": cause.entry_id,
+    }
 
 
 def _session_json(

@@ -91,9 +91,11 @@ def _reader(kind: Any) -> Callable[[Any], Any]:
 
 
 def _dataclass_reader(kind: type) -> Callable[[Any], Any]:
-    readers = {name: _reader(hint) for name, hint in get_type_hints(kind).items()}
+    readers: dict[str, Callable[[Any], Any]] = {}
 
     def read(plain: dict[str, Any]) -> Any:
+        if not readers:  # a value may contain values of its own type
+            readers.update((name, _reader(hint)) for name, hint in get_type_hints(kind).items())
         return kind(**{key: readers[key](part) for key, part in plain.items() if key in readers})
 
     return read

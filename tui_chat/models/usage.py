@@ -8,6 +8,7 @@ from decimal import Decimal
 
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.prices import Prices
+from tui_chat.models.text import Origin
 
 BYTES_PER_TOKEN = 4
 """Estimate for any vocabulary and language, used until the provider reports a figure."""
@@ -57,6 +58,11 @@ class CacheLoss:
     """Why, as a sentence."""
     cost: Decimal | None = None
     """The price of the tokens beyond that of cached ones, in US dollars; None if unknown."""
+    kind: str = ""
+    """The kind of the cause: a `BreakKind` of the forecast, `expired` or `unused`; empty if it was
+    stored by a version that did not know it."""
+    origin: Origin | None = None
+    """The origin of the first difference; None if that is not the cause, or unknown."""
 
     @property
     def amount(self) -> str:

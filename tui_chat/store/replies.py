@@ -20,7 +20,7 @@ from tui_chat.models.request import Exchange, RawResponse, RequestRecord
 from tui_chat.models.session import Entry
 from tui_chat.models.usage import NO_USAGE, CacheLoss, Usage
 from tui_chat.store.branches import check_parent
-from tui_chat.store.database import Database, Transaction
+from tui_chat.store.database import Database, Transaction, writes
 from tui_chat.store.drafts import drop_sent_draft
 from tui_chat.store.errors import store_errors
 from tui_chat.store.messages import InsertPosition, insert_message, with_siblings_counted
@@ -75,7 +75,7 @@ class ReplyStore:
         new_id: Callable[[], str],
     ) -> None:
         self._path = path
-        self._database = database
+        self.database = database
         self._unsaved = unsaved
         self._now = now
         self._new_id = new_id
@@ -140,7 +140,7 @@ class ReplyStore:
             self._persisted[reply.message.id] = PersistedFields(exchange.reply.message)
             self._begun[reply.message.id] = session_id, exchange.reply
 
-        return await self._database.write(work, committed=committed)
+        return await self.database.write(work, committed=committed)
 
     async def flush(self, entry_id: str, message: Message) -> None:
         """Store what has arrived of a streaming reply: text, parts, tool calls, semantics.
@@ -157,7 +157,7 @@ class ReplyStore:
             await append_changes(tx, entry_id, changes)
             return after
 
-        await self._database.write(work, committed=partial(self._persisted.__setitem__, entry_id))
+        await self.database.write(work, committed=partial(self._persisted.__setitem__, entry_id))
 
     async def finish(
         self,
@@ -210,7 +210,7 @@ class ReplyStore:
             self._unsaved.discard(entry_id)
 
         try:
-            return await self._database.write_or_defer(
+            return await self.database.write_or_defer(
                 f"reply {entry_id}", work, committed=committed
             )
         except RecordGone:
@@ -220,11 +220,20 @@ class ReplyStore:
             self._unsaved.add(session_id, ended)
             return self._unsaved.applied_to(begun)
 
+    @writes
+    async def set_cache_loss(self, tx: Transaction, entry_id: str, loss: CacheLoss) -> None:
+        """Store what the request of a reply lost of the prompt cache. Nothing happens if the reply
+        is gone.
+        """
+        await tx.run(
+            "UPDATE messages SET cache_loss = ? WHERE message_id = ?", loss_text(loss), entry_id
+        )
+
     async def interrupt_orphans(self) -> bool:
         """End the replies of programs that no longer run; return True if there were any."""
         with store_errors(self._path):
             left_behind = lock_tokens(self._path)
-        if not left_behind and not await self._database.read(_owners):
+        if not left_behind and not await self.database.read(_owners):
             return False
 
         async def work(tx: Transaction) -> bool:
@@ -236,7 +245,7 @@ class ReplyStore:
             ended = [await _interrupt_replies(tx, token) for token in dead]
             return any(ended)
 
-        return await self._database.write(work)
+        return await self.database.write(work)
 
 
 async def _finish(tx: Transaction, entry: Entry, now: float) -> Entry:

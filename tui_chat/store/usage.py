@@ -6,10 +6,10 @@ from collections.abc import AsyncIterator
 from decimal import Decimal
 
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.usage import Usage
+from tui_chat.models.usage import CacheLoss, Usage
 from tui_chat.store.database import Database
 from tui_chat.store.errors import decoding
-from tui_chat.store.rows import cost_of_text
+from tui_chat.store.rows import cost_of_text, loss_of_text
 
 _PAGE = 10_000
 
@@ -61,6 +61,20 @@ class UsageStore:
 
     def __init__(self, database: Database) -> None:
         self._database = database
+
+    async def cache_losses(self, session_id: str) -> tuple[tuple[str, CacheLoss], ...]:
+        """Return what the requests of a session and its side conversations lost of prompt caches,
+        oldest first, each with the id of its reply.
+        """
+        rows = await self._database.rows(
+            "SELECT m.message_id, m.cache_loss FROM sessions AS s "
+            "JOIN messages AS m USING (session_id) "
+            "WHERE (s.session_id = ?1 OR s.parent_id = ?1) AND m.cache_loss <> '' ORDER BY m.seq",
+            session_id,
+        )
+        with decoding("cache loss"):
+            losses = [(entry_id, loss_of_text(text)) for entry_id, text in rows]
+        return tuple((entry_id, loss) for entry_id, loss in losses if loss is not None)
 
     async def requests(self, session_id: str = "") -> AsyncIterator[ReplyUsage]:
         """Yield each reply with tokens or a cost once, oldest first: a fork's copies of a reply

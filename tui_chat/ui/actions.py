@@ -199,6 +199,7 @@ _ALIASES: dict[str, tuple[str, ...]] = {
     "export": ("export", "save chat", "download", "markdown", "html", "share", "print", "backup"),
     "undo": ("restore", "trash", "bin", "bring back", "recover", "deleted"),
     "usage": ("cost", "price", "money", "spending", "bill", "dollars", "statistics", "stats"),
+    "cache": ("cache miss", "cached tokens", "cache break", "why expensive", "prompt caching"),
     "notifications": ("messages", "log", "errors", "toasts", "history of notifications"),
     "edit": ("vim", "external editor"),
     "attach": ("upload", "image", "picture", "document"),
@@ -349,6 +350,7 @@ ACTIONS = (
     Action("export", "", "sessions.export", "Export", "Export conversation…"),
     Action("undo", "", "sessions.undo", "Undo", "Undo delete or archive"),
     Action("usage", "", "main.usage", "Usage", "Usage and cost"),
+    Action("cache", "", "main.cache_causes", "Cache", "Why the prompt cache was lost, by cause"),
     Action(
         "notifications", "", "show_notifications", "Notifications", "Notifications (with the time)"
     ),

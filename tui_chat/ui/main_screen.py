@@ -144,6 +144,17 @@ class MainScreen(Screen[None], OnePassWidget):  # pyright: ignore[reportIncompat
         await show_usage(self._app, await self.opened_workspace())
 
     @work(group="dialog", exclusive=True)
+    async def action_cache_causes(self) -> None:
+        """Show why requests lost the prompt cache, and go to what the user chooses."""
+        from tui_chat.ui.dialogs.cache_causes import ask_cache_cause
+
+        workspace = await self.opened_workspace()
+        with workspace.reporting():
+            origin = await ask_cache_cause(self._app, workspace)
+            if origin is not None:
+                await self.panes.action_reveal_origin(origin)
+
+    @work(group="dialog", exclusive=True)
     async def action_search(self, words: str = "") -> None:
         """Search all conversations, and go to what was found."""
         from tui_chat.ui.areas.search.area import search

@@ -138,6 +138,7 @@ COMMANDS = (
     _of("inspector", aliases=("request",)),
     _of("sessions"),
     _of("usage", aliases=("cost",)),
+    _of("cache"),
     Command("notifications", "Notifications", run="show_notifications", aliases=("log",)),
     *(
         Command(

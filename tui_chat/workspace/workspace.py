@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from tui_chat.workspace.active_session import ActiveSession
 from tui_chat.workspace.branches import Branches
+from tui_chat.workspace.cache_losses import CacheLosses
 from tui_chat.workspace.calibration import TokenCalibration
 from tui_chat.workspace.compaction import Compaction
 from tui_chat.workspace.configuration import Configuration
@@ -81,6 +82,7 @@ class Workspace:
         self.replies = replies = Replies(
             core, requests, history, calibration, active, catalog, usage
         )
+        self.cache_losses = CacheLosses(core, history, active, usage)
         self.tools = tools = Tools(core, active, replies)
         self.temporary = temporary = TemporarySession(core, active, catalog, replies)
         self.drafts = Drafts(core, temporary)
@@ -164,6 +166,7 @@ class Workspace:
             await self.tools.stop_all()
             await self.replies.stop_all(for_good=True)
             await self.titles.stop()
+            await self.cache_losses.finish()
             await self.catalog.stop()
             if self.session_files is not None:
                 await self.session_files.stop()

@@ -187,9 +187,9 @@ def _compared(placed: PlacedCall, call: Call, comparison: CallComparison | None)
             "lost": comparison.lost,
             "lost_cost": _dollars(comparison.lost_cost),
             "priced": comparison.priced or None,
-            "idle": round(comparison.idle, 1),
-            "expires": comparison.expires,
-            "is_expired": comparison.is_expired,
+            "idle": round(comparison.idle.seconds, 1),
+            "expires": comparison.idle.expires,
+            "is_expired": comparison.idle.is_expired,
         },
     }
 

@@ -9,12 +9,12 @@ from decimal import Decimal
 from typing import Any, cast
 
 from tui_chat.analysis import Difference, Forecast, Forecaster, diff_payloads
+from tui_chat.analysis.cache_loss import Idle, cache_seconds
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.endpoint import Protocol
 from tui_chat.models.json_tree import Arr, Obj, Tree, plain
 from tui_chat.models.payload import render
 from tui_chat.models.prices import Prices
-from tui_chat.models.usage import CacheLoss, Usage, lost_cost
+from tui_chat.models.usage import lost_cost
 from tui_chat.plugins.tap.conversations import PlacedCall
 from tui_chat.tokens import counter_for
 
@@ -26,14 +26,6 @@ _READING_ORDER = (
 _MARK = "cache_control"
 _AROUND = 60
 """Characters shown from the first difference on."""
-_LEAST_CACHED, _STEP = 1024, 128
-"""Tokens from which prompts are cached automatically, and in which steps."""
-CACHE_SECONDS = {Protocol.ANTHROPIC: 300.0, Protocol.OPENAI_CHAT: 600.0}
-"""Seconds of idle time after which a provider's prompt cache is gone, by their documentation:
-https://docs.anthropic.com/en/docs/build-with-claude/prompt-caching
-https://platform.openai.com/docs/guides/prompt-caching
-"""
-CACHE_SECONDS[Protocol.OPENAI_RESPONSES] = CACHE_SECONDS[Protocol.OPENAI_CHAT]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,10 +55,8 @@ class CallComparison:
     of cached ones, in US dollars; None without prices."""
     priced: str
     """The source of those prices."""
-    idle: float
-    """Seconds since the end of the previous response."""
-    expires: float | None
-    """Seconds after which this provider's cache is gone; None if unknown."""
+    idle: Idle
+    """The time since the end of the previous response."""
 
     def calibrated(self, total: int) -> CallComparison:
         """Return the comparison with the figures of a forecast that fits another total."""
@@ -80,11 +70,6 @@ class CallComparison:
     def lost(self) -> int:
         """The tokens of the previous prompt that the cache cannot serve again."""
         return self.forecast.lost
-
-    @property
-    def is_expired(self) -> bool:
-        """True if the cache is gone because of the time between the requests."""
-        return self.expires is not None and self.idle > self.expires
 
 
 def compare(placed: PlacedCall, prices: Prices | None, idle: float) -> CallComparison | None:
@@ -112,64 +97,8 @@ def compare(placed: PlacedCall, prices: Prices | None, idle: float) -> CallCompa
         first,
         cost,
         prices.source if prices is not None and cost is not None else "",
-        idle,
-        _expiry(call.protocol, call.body),
+        Idle(idle, cache_seconds(call.protocol, call.body)),
     )
-
-
-def cache_loss(
-    comparison: CallComparison, protocol: Protocol, before: Usage, now: Usage, prices: Prices | None
-) -> CacheLoss | None:
-    """Return what a call lost of the cache that the previous one had filled; None for nothing.
-
-    Reported usage says how much; without it, the forecast does. `before` is the usage of the
-    previous call, which succeeded.
-    """
-    cause, found, _ = comparison.forecast.at.sentence.rpartition(": ")
-    cause = f"{cause}." if found else comparison.forecast.at.sentence
-    held = _cached_after(protocol, before)
-    if held is None or now.cached is None:
-        lost, cost = comparison.lost, comparison.lost_cost
-        return CacheLoss(lost, cause, cost) if lost else None
-    lost = held - now.cached
-    if lost < _STEP:
-        return None
-    if not comparison.lost and comparison.forecast.at.kind != "model":
-        # Caches round down, and a part of them may be missing.
-        if lost < max(_LEAST_CACHED, held // 4):
-            return None
-        cause = "The request begins with the whole last one, but the provider did not reuse it."
-        if comparison.is_expired and comparison.expires is not None:
-            cause = (
-                f"{_duration(comparison.idle)} passed since the last request; this cache is kept "
-                f"for {_duration(comparison.expires)}."
-            )
-    return CacheLoss(lost, cause, lost_cost(lost, now.input or lost, prices))
-
-
-def _cached_after(protocol: Protocol, usage: Usage) -> int | None:
-    """Return how many tokens of a prompt were cached when it had been processed; None if that is
-    not reported. Only Anthropic reports what it writes; the others cache what is long enough.
-    """
-    if protocol is Protocol.ANTHROPIC:
-        if usage.cached is None and usage.cache_write is None:
-            return None
-        return (usage.cached or 0) + (usage.cache_write or 0)
-    if usage.input is None or usage.cached is None:
-        return None
-    return usage.input if usage.input >= _LEAST_CACHED else 0
-
-
-def _duration(seconds: float) -> str:
-    minutes = round(seconds / 60)
-    return f"{minutes // 60} h {minutes % 60} min" if minutes >= 60 else f"{minutes} min"
-
-
-def _expiry(protocol: Protocol, body: bytes) -> float | None:
-    seconds = CACHE_SECONDS.get(protocol)
-    if protocol is Protocol.ANTHROPIC and b'"ttl":"1h"' in body.replace(b" ", b""):
-        return 3600.0
-    return seconds
 
 
 def _unmarked(node: Tree) -> Tree:

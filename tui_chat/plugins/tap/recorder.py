@@ -12,6 +12,7 @@ from collections.abc import Callable
 from fnmatch import fnmatchcase
 from time import monotonic
 
+from tui_chat.analysis.cache_loss import cache_loss
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import Turn
 from tui_chat.models.prices import STANDARD_TIERS, Prices
@@ -19,7 +20,7 @@ from tui_chat.models.reply import Reply
 from tui_chat.models.session import UNPRICED
 from tui_chat.models.usage import Usage, cost_of
 from tui_chat.plugins.tap.calls import Call, RecordedReplyReader, read_call
-from tui_chat.plugins.tap.comparison import CallComparison, cache_loss, compare
+from tui_chat.plugins.tap.comparison import CallComparison, compare
 from tui_chat.plugins.tap.conversations import Conversations, PlacedCall
 from tui_chat.plugins.tap.exchange import RecordedExchange
 from tui_chat.plugins.tap.recorded_call import RecordedCall, calibrate_call
@@ -257,7 +258,10 @@ class Recorder:
         loss = None
         before = self._usages.get(comparison.previous) if comparison is not None else None
         if comparison is not None and before is not None and error is None:
-            loss = cache_loss(comparison, call.protocol, before, reply.usage, prices)
+            loss = cache_loss(
+                *(comparison.forecast, call.protocol, before, reply.usage, prices),
+                comparison.idle,
+            )
         if error is None and reader is not None:
             self._usages[call.exchange.number] = reply.usage
         if not priced and (prices or reply.usage.tier.lower() not in STANDARD_TIERS):

@@ -1,0 +1,105 @@
+"""Why requests of a session lost the prompt cache, as providers reported it."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.e2e.conftest import LOOPBACKS
+from tests.workspace.test_live_request import send
+from tests.workspace.test_settings import put
+from tui_chat.models.endpoint import Protocol
+from tui_chat.models.text import OriginKind
+from tui_chat.workspace.events import ReplySettled
+
+WORDS = "Rivers do not hurry, and yet they arrive. " * 130
+CHANGING = "{{random::" + "::".join(f"n{number}" for number in range(999)) + "}}"
+HISTORY = {"type": "chat_history", "id": "history"}
+
+
+def preset(*contents: str) -> dict[str, Any]:
+    """A preset with system messages, the last of which has a cache mark, and the history."""
+    messages: list[dict[str, Any]] = [
+        {"id": f"p{number}", "name": f"Part {number}", "role": "system", "content": content}
+        for number, content in enumerate(contents)
+    ]
+    messages[-1]["cacheControl"] = True
+    return {"name": "p", "presetMessages": [*messages, HISTORY]}
+
+
+def reported_losses(workspace) -> int:
+    """The tokens that the usage of the replies says to have been cached and read again."""
+    replies = [e for e in workspace.state.entries if e.message.role == "assistant"]
+    lost = 0
+    for before, now in pairwise(replies):
+        is_anthropic = workspace.state.endpoint.protocol is Protocol.ANTHROPIC
+        usage = before.usage
+        written = (usage.cached or 0) + (usage.cache_write or 0) if is_anthropic else usage.input
+        assert written is not None
+        lost += max(written - (now.usage.cached or 0), 0)
+    return lost
+
+
+CACHING = [
+    endpoint.name
+    for endpoint in LOOPBACKS
+    if endpoint.protocol not in (Protocol.OLLAMA, Protocol.GEMINI)
+]
+"""Those of the other protocols report nothing, or no count of 0."""
+
+
+@pytest.mark.parametrize("endpoint", CACHING)
+async def test_a_macro_that_changes_is_the_cause_of_each_loss(
+    make_workspace, tmp_path: Path, endpoint: str
+):
+    put(tmp_path / "presets", "mine", preset(f"It is {CHANGING}. {WORDS}"))
+    workspace, heard = await make_workspace(endpoint=endpoint, model="echo")
+    await workspace.presets.choose("mine")
+    await send(workspace, heard, "one", "two", "three")
+    await heard.until(lambda: len(heard.of(ReplySettled)) == 3)
+    (cause,) = await workspace.cache_losses.causes(workspace.state.session_id)
+    assert cause.origin is not None
+    assert cause.origin.kind is OriginKind.MACRO
+    assert cause.origin.outermost.id == "p0"
+    assert cause.times == 2
+    assert cause.tokens == pytest.approx(reported_losses(workspace), rel=0.02)
+    assert "below the history" in cause.advice
+    assert cause.entry_id == workspace.state.entries[-1].message.id
+    shown_loss = workspace.state.entries[-1].cache_loss
+    assert shown_loss is not None
+    assert shown_loss.origin == cause.origin
+
+
+async def test_a_request_that_only_grows_loses_nothing(make_workspace, tmp_path: Path):
+    put(tmp_path / "presets", "mine", preset(WORDS))
+    workspace, heard = await make_workspace()
+    await workspace.presets.choose("mine")
+    await send(workspace, heard, "one", "two", "three")
+    await heard.until(lambda: len(heard.of(ReplySettled)) == 3)
+    assert workspace.state.entries[-1].usage.cached
+    assert await workspace.cache_losses.causes(workspace.state.session_id) == ()
+
+
+@pytest.mark.parametrize("endpoint", [*CACHING, "loopback-gemini"])
+async def test_a_change_of_the_preset_and_of_the_model_are_two_causes(
+    make_workspace, tmp_path: Path, endpoint: str
+):
+    put(tmp_path / "presets", "mine", preset(WORDS, "Be brief."))
+    put(tmp_path / "presets", "other", preset(WORDS[100:], "Be brief."))
+    workspace, heard = await make_workspace(endpoint=endpoint)
+    await workspace.presets.choose("mine")
+    await send(workspace, heard, "one", "two")
+    await workspace.presets.choose("other")
+    await send(workspace, heard, "three")
+    await workspace.settings.set_model(workspace.state.endpoint.name, "mirror")
+    await send(workspace, heard, "four")
+    await heard.until(lambda: len(heard.of(ReplySettled)) == 4)
+    causes = await workspace.cache_losses.causes(workspace.state.session_id)
+    if endpoint != "loopback-gemini":  # after a request without cached tokens it says nothing
+        assert {cause.sentence.partition(" ")[0] for cause in causes} == {"Preset", "The"}
+    assert all(cause.times == 1 for cause in causes)
+    origins = {cause.origin.kind for cause in causes if cause.origin is not None}
+    assert origins == {OriginKind.PRESET}

@@ -1,0 +1,108 @@
+"""What the requests of sessions lost of prompt caches, and why.
+
+A reply whose usage says that its request lost a part of the cache is compared with the request
+before it, once, in the background; the cause is stored with the reply. `causes` sums them up.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from tui_chat.compose import Composed
+from tui_chat.errors import TuiChatError
+from tui_chat.models.session import Entry
+from tui_chat.tokens import counter_for
+from tui_chat.workspace.active_session import ActiveSession
+from tui_chat.workspace.core import WorkspaceCore
+from tui_chat.workspace.events import ReplySettled, WorkspaceEvent
+from tui_chat.workspace.request_history import RequestHistory
+from tui_chat.workspace.usage import UsageReports
+
+if TYPE_CHECKING:
+    from tui_chat.analysis.cache_loss import CacheCause
+
+
+class CacheLosses:
+    """Finds the causes of cache losses."""
+
+    def __init__(
+        self,
+        core: WorkspaceCore,
+        history: RequestHistory,
+        active: ActiveSession,
+        usage: UsageReports,
+    ) -> None:
+        self.core = core
+        self._history = history
+        self._active = active
+        self._usage = usage
+        self._tasks: set[asyncio.Task[None]] = set()
+        core.subscribe(self._follow_reply)
+
+    def _follow_reply(self, event: WorkspaceEvent) -> None:
+        match event:
+            case ReplySettled(session_id, Entry() as reply, _) if reply.usage.input is not None:
+                task = asyncio.create_task(self._assess(session_id, reply))
+                self._tasks.add(task)
+                task.add_done_callback(self._tasks.discard)
+            case _:
+                pass
+
+    async def finish(self) -> None:
+        """Wait for what is being compared."""
+        if self._tasks:
+            await asyncio.wait(self._tasks)
+
+    async def causes(self, session_id: str) -> tuple[CacheCause, ...]:
+        """Return why the requests of a session and of its side conversations lost the cache, the
+        most expensive cause first. Raises StoreError.
+        """
+        from tui_chat.analysis.cache_loss import cache_causes
+
+        await self.finish()
+        return cache_causes(await self.core.store_of(session_id).usage.cache_losses(session_id))
+
+    async def _assess(self, session_id: str, reply: Entry) -> None:
+        """Store what a reply's request lost, if it lost anything."""
+        from tui_chat.analysis import Forecaster
+        from tui_chat.analysis.cache_loss import Idle, cache_loss, cache_seconds, reported_loss
+
+        core, entry_id = self.core, reply.message.id
+        with suppress(TuiChatError):  # the reply is complete without it
+            store = core.store_of(session_id)
+            sent = await store.requests.last_accepted(session_id, reply.endpoint, entry_id)
+            before = None if sent is None else await store.messages.get(sent.message_id)
+            if sent is None or before is None:
+                return
+            if not reported_loss(sent.request.protocol, before.usage, reply.usage):
+                return
+            last, now = await self._request(before), await self._request(reply)
+            if last is None or now is None:
+                return
+            forecast = await asyncio.to_thread(Forecaster(), last, now, counter_for(now.model))
+            prices = (await self._usage.prices()).prices_of_request(now, core.now())
+            began = (await store.requests.get(entry_id) or sent.request).created
+            idle = Idle(
+                max(0.0, began - sent.request.created - (before.seconds or 0.0)),
+                cache_seconds(now.protocol, last.body),
+            )
+            loss = cache_loss(
+                *(forecast, now.protocol, before.usage, reply.usage),
+                *(prices(reply.usage.tier), idle),
+            )
+            if loss is None:
+                return
+            await store.replies.set_cache_loss(entry_id, loss)
+            entries = (entry for entry in core.state.entries if entry.message.id == entry_id)
+            for entry in entries:
+                self._active.replace_entry(replace(entry, cache_loss=loss))
+
+    async def _request(self, reply: Entry) -> Composed | None:
+        """Return the request of a reply: as it was composed if that is known, else as stored."""
+        known = self.core.state.last_sent.get(reply.endpoint)
+        if known is not None and known.entry_id == reply.message.id:
+            return known.composed
+        return (await self._history.request(reply.message.id, self.core.state.entries)).shown
