@@ -23,7 +23,7 @@ CLOCK = Origin(
     OriginKind.MACRO, "time", "{{time}}", within=Origin(OriginKind.PRESET, "main", "Main prompt")
 )
 CHANGED = Forecast(
-    9000, 10, 0, 8990, CacheBreak("changed", CLOCK, "Macro has changed: 8,990 tokens …"), 8000
+    9000, 10, 0, 8990, CacheBreak("changed", CLOCK, "Macro “{{time}}” has changed: 8,990 …"), 8000
 )
 
 
@@ -68,7 +68,8 @@ def test_a_part_that_a_grown_request_missed_is_no_loss():
 def test_without_reported_usage_the_forecast_says_how_much():
     loss = cache_loss(CHANGED, CHAT, Usage(8000), Usage(9000), None, Idle(1, 600))
     assert loss is not None
-    assert (loss.tokens, loss.origin, loss.cause) == (7990, CLOCK, "Macro has changed.")
+    assert (loss.tokens, loss.origin) == (7990, CLOCK)
+    assert loss.cause == "Macro “{{time}}” in preset message “Main prompt” has changed."
     assert unpack(CacheLoss, pack(loss)) == loss
 
 

@@ -11,8 +11,12 @@ from textual.widgets import Static
 
 from tests.ui.album import Album
 from tests.ui.app_under_test import make_app, opened, say, settle, until
+from tests.workspace.test_cache_losses import CHANGING, WORDS, preset
+from tests.workspace.test_settings import put
 from tui_chat.models.prices import Prices
 from tui_chat.ui.areas.chat.status_lines import TitleLine
+from tui_chat.ui.areas.presets.pane import PresetPane
+from tui_chat.ui.dialogs.choices import ChoiceDialog
 from tui_chat.ui.dialogs.usage import UsageDialog
 
 DOLLAR_A_TOKEN = Prices(Decimal(1_000_000), Decimal(1_000_000))
@@ -67,3 +71,30 @@ async def test_an_unknown_cost_is_not_zero(tmp_path: Path) -> None:
         shown = await shown_usage(pilot)
         assert "$" not in shown
         assert shown.count("—") == 4
+
+
+async def test_why_the_cache_was_lost_with_the_way_to_the_place(
+    album: Album, tmp_path: Path
+) -> None:
+    put(tmp_path / "presets", "mine", preset(f"It is {CHANGING}. {WORDS}"))
+    async with album.of(make_app(tmp_path, model="echo", prices=DOLLAR_A_TOKEN)) as pilot:
+        app = await opened(pilot)
+        assert app.workspace is not None
+        await app.workspace.presets.choose("mine")
+        await say(pilot, "one")
+        await pilot.press(*"/cache", "enter")
+        await until(pilot, lambda: "lost the cache" in app.notifications.log[-1].message)
+        assert "input tokens, 0% of them cached" in app.notifications.log[-1].message
+        for text in ("two", "three"):
+            await say(pilot, text)
+        await pilot.press(*"/cache", "enter")
+        await until(pilot, lambda: isinstance(app.screen, ChoiceDialog))
+        dialog = app.screen
+        assert isinstance(dialog, ChoiceDialog)
+        (choice,) = dialog.choices
+        assert "2 times" in choice.label
+        assert "random" in choice.detail
+        assert "below the history" in choice.detail
+        await album.take(pilot, "the causes")
+        await pilot.press("enter")
+        await until(pilot, lambda: app.query_one(PresetPane).has_focus_within)

@@ -20,9 +20,12 @@ async def ask_cache_cause(app: App[Any], workspace: Workspace) -> Origin | None:
     """Show why requests of the active session lost the cache. Return what broke it, or the reply to
     the last request that lost it, if the user chose a cause. Raises StoreError.
     """
-    session_id = workspace.state.session_id
-    causes = await workspace.cache_losses.causes(session_id)
-    usage = await workspace.usage.session(session_id)
+    session = workspace.state.session
+    if session is None:
+        app.notify("There is no request yet.")
+        return None
+    causes = await workspace.cache_losses.causes(session.session_id)
+    usage = await workspace.usage.session(session.session_id)
     if not causes:
         app.notify(f"No request of this session is known to have lost the cache. {served(usage)}")
         return None
