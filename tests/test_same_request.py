@@ -163,7 +163,7 @@ def branch_of(chance: random.Random) -> tuple[Message, ...]:
 
 
 def muted_of(chance: random.Random) -> Muted:
-    return chance.choice([NOT_MUTED] * 9 + [Muted(message=True), Muted(reasoning=True, parts=(1,))])
+    return chance.choice([NOT_MUTED] * 9 + [Muted(whole=True), Muted(reasoning=True, parts=(1,))])
 
 
 def edited(chance: random.Random, branch: tuple[Message, ...]) -> tuple[Message, ...]:

@@ -39,7 +39,7 @@ from tui_chat.models.semantics import (
 )
 from tui_chat.models.text import OriginKind
 
-ALL = Muted(message=True)
+ALL = Muted(whole=True)
 PICTURE = Part("image", "image/png", "iVBORw0KGgo=", name="a.png")
 
 

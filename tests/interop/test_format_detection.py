@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,8 +14,10 @@ import tui_chat
 from tests.interop.exports import lines
 from tests.interop.reading import only, read, said
 from tui_chat import extensions
+from tui_chat.errors import InputError
 from tui_chat.interop.messages import message_lines, read_history
 from tui_chat.interop.reader import known_formats, read_conversations
+from tui_chat.models.message import Message, Muted, Part
 
 DOCS = Path(tui_chat.__file__).parents[1] / "docs"
 USER, REPLY = {"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello"}
@@ -105,16 +108,37 @@ def test_exported_lines_are_read_as_history_and_as_a_conversation():
         {"role": "user", "content": [{"type": "text", "text": "a\u2028"}, picture]},
         {"role": "assistant", "content": "", "tool_calls": [call], "timestamp": 5.0},
         {"role": "tool", "content": "x", "tool_call_id": "c", "name": "f", "pinned": True},
+        {"role": "user", "content": "y", "muted": True},
+        {"role": "user", "content": [picture], "muted": {"reasoning": True, "parts": [0]}},
     ]
     transcript = only(told)
     text = "".join(message_lines(transcript))
-    assert text.count("\n") == 3
+    assert text.count("\n") == 5
     history = read_history(text, "f")
-    assert [message.content for message in history] == ["a\u2028", "", "x"]
+    assert [message.content for message in history] == ["a\u2028", "", "x", "y", ""]
     assert history[0].parts == transcript.entries[0].message.parts
     assert history[1] == transcript.entries[1].message
-    assert history[2] == transcript.entries[2].message
+    assert history[2:] == tuple(entry.message for entry in transcript.entries[2:])
+    assert history[3].muted == Muted(whole=True)
+    assert history[4].muted == Muted(reasoning=True, parts=(0,))
     assert said(only(text.encode())) == said(transcript)
+
+
+def test_the_number_of_a_muted_part_counts_those_that_are_written_as_parts():
+    document = Part("file", "text/plain", text="words")
+    picture = Part("image", "image/png", "AA==")
+    message = Message("user", "m", "id", muted=Muted(parts=(0, 1)), parts=(document, picture))
+    transcript = only([USER])
+    transcript = replace(transcript, entries=(replace(transcript.entries[0], message=message),))
+    transcript = replace(transcript, session=replace(transcript.session, head_id="id"))
+    [history] = read_history("".join(message_lines(transcript)), "f")
+    assert (history.parts, history.muted) == ((picture,), Muted(parts=(0,)))
+
+
+@pytest.mark.parametrize("muted", ["yes", 1, {"whole": "yes"}, {"parts": ["a"]}, [True]])
+def test_a_wrong_mute_is_reported_with_its_place(muted: object):
+    with pytest.raises(InputError, match=r"^f: line 1\.muted"):
+        read_history(json.dumps({"role": "user", "content": "x", "muted": muted}), "f")
 
 
 @given(st.binary(max_size=200))

@@ -14,7 +14,7 @@ from tests.interop.transcripts import transcripts
 from tui_chat.interop.html import page
 from tui_chat.interop.markdown import markdown
 from tui_chat.models.endpoint import Protocol
-from tui_chat.models.message import Message, Part, ToolCall
+from tui_chat.models.message import Message, Muted, Part, ToolCall
 from tui_chat.models.role import Role
 from tui_chat.models.semantics import MessageSemantics, ReasoningBlock
 from tui_chat.models.session import Entry, Session
@@ -66,6 +66,21 @@ def test_markdown():
         "\n---\n\n## Tool: weather\n\n````\nsun ``` `\n````\n"
         "\n---\n\n## Ada · failed\n\n> The server is gone.\n"
     )
+
+
+@pytest.mark.parametrize(
+    ("muted", "words"),
+    [
+        (Muted(whole=True, reasoning=True), "muted, not sent"),
+        (Muted(reasoning=True), "muted: reasoning"),
+        (Muted(reasoning=True, parts=(1, 7)), "muted: reasoning, image: b.png"),
+    ],
+)
+def test_what_is_muted_is_said(muted: Muted, words: str):
+    parts = (Part("image", name="a.png"), Part("image", "image/png", url="https://x", name="b.png"))
+    transcript = reply("Well.", muted=muted, parts=parts)
+    assert words in "".join(markdown(transcript))
+    assert words in "".join(page(transcript))
 
 
 def test_html_has_the_messages_and_the_other_versions():

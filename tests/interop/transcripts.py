@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.strategies import any_settings, any_text
 from tui_chat.models.citations import Citation, References, found_source
 from tui_chat.models.endpoint import Protocol
-from tui_chat.models.message import MESSAGE_ROLES, Message, Part, ToolCall
+from tui_chat.models.message import MESSAGE_ROLES, NOT_MUTED, Message, Muted, Part, ToolCall
 from tui_chat.models.request import RequestRecord, StoredRequest
 from tui_chat.models.role import Role
 from tui_chat.models.semantics import (
@@ -115,6 +115,8 @@ messages = st.builds(
     name=short,
     timestamp=st.none() | moments,
     pinned=st.booleans(),
+    muted=st.just(NOT_MUTED)
+    | st.builds(Muted, st.booleans(), st.booleans(), st.sampled_from([(), (1,)])),
     semantics=st.just(MessageSemantics()) | semantics,
     parts=st.lists(parts, max_size=2).map(tuple),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tui_chat.models.endpoint import Protocol
-from tui_chat.models.message import Message, Part, ToolCall
+from tui_chat.models.message import Message, Muted, Part, ToolCall
 from tui_chat.models.request import Exchange, RequestRecord
 from tui_chat.models.semantics import MessageSemantics, ReasoningBlock
 from tui_chat.store import Store
@@ -20,6 +20,7 @@ RICH = Message(
     name="Helper",
     timestamp=12.5,
     pinned=True,
+    muted=Muted(reasoning=True, parts=(1,)),
     parts=(Part("image", "image/png", data="aGk="), Part("file", url="https://x", name="中")),
     semantics=MessageSemantics(
         reasoning=(

@@ -9,7 +9,7 @@ import pytest
 
 from tests.store.direct import remove_forever, replace_variables
 from tui_chat.errors import InputError, StoreError
-from tui_chat.models.message import Message
+from tui_chat.models.message import NOT_MUTED, Message, Muted
 from tui_chat.models.request import RequestRecord
 from tui_chat.models.session import Session
 from tui_chat.models.settings import Settings
@@ -294,6 +294,47 @@ async def test_pins_are_kept(store: Store, grow: Grow) -> None:
     ]
     with pytest.raises(StoreError):
         await store.messages.pin("nowhere", True)
+
+
+async def test_mutes_are_kept_and_are_the_opposite_of_pins(store: Store, grow: Grow) -> None:
+    session = await grow("a a>b b>c")
+    all_of_it, some = Muted(whole=True), Muted(reasoning=True, parts=(0, 2))
+
+    async def marks() -> list[tuple[bool, Muted]]:
+        branch = await store.branches.load(session.session_id)
+        return [(entry.message.pinned, entry.message.muted) for entry in branch]
+
+    await store.messages.pin("a", True)
+    await store.messages.pin("b", True)
+    await store.messages.mute({"a": all_of_it, "b": some})
+    assert await marks() == [(False, all_of_it), (True, some), (False, NOT_MUTED)]
+    await store.messages.mute({"b": replace(some, whole=True)})
+    await store.messages.pin("b", True)
+    assert (await marks())[1] == (True, some)
+    await store.messages.pin("b", False)
+    assert (await marks())[1] == (False, some)
+    await store.messages.mute({"a": NOT_MUTED, "b": NOT_MUTED})
+    assert await marks() == [(False, NOT_MUTED)] * 3
+    with pytest.raises(StoreError):
+        await store.messages.mute({"a": all_of_it, "nowhere": all_of_it})
+    assert await marks() == [(False, NOT_MUTED)] * 3
+
+
+async def test_an_edit_and_a_fork_have_mutes_of_their_own(store: Store, grow: Grow) -> None:
+    await grow("a a>b")
+    muted = Muted(whole=True)
+    await store.messages.mute({"a": muted})
+    edited = await store.messages.edit("a", Message("user", "A", id="a", muted=muted))
+    assert edited.message.muted == muted
+    fork = await store.branches.fork("b")
+    [copy, _] = await store.branches.load(fork.session_id)
+    assert copy.message.muted == muted
+    await store.messages.mute({"a": NOT_MUTED})
+    [copy, _] = await store.branches.load(fork.session_id)
+    assert copy.message.muted == muted
+    await store.messages.mute({copy.message.id: NOT_MUTED})
+    assert (entry := await store.messages.get("a")) is not None
+    assert entry.message.muted == NOT_MUTED
 
 
 # Forks

@@ -11,7 +11,7 @@ import pytest
 from tests.store.direct import RICH, begin
 from tui_chat.errors import StoreError
 from tui_chat.models.endpoint import Protocol
-from tui_chat.models.message import Message, Part
+from tui_chat.models.message import NOT_MUTED, Message, Part
 from tui_chat.models.reply import Reply
 from tui_chat.models.reply_growth import advance
 from tui_chat.models.request import RequestRecord
@@ -83,7 +83,12 @@ async def test_flushed_text_is_visible_and_the_end_is_stored(
         assert seen.status == "streaming"
         # The rest is not for a stream to say; it comes with the end.
         assert seen.message == replace(
-            message, pinned=False, name="", tool_call_id="", timestamp=reply.timestamp
+            message,
+            pinned=False,
+            muted=NOT_MUTED,
+            name="",
+            tool_call_id="",
+            timestamp=reply.timestamp,
         )
 
     ended = await store.replies.finish(
@@ -100,7 +105,7 @@ async def test_flushed_text_is_visible_and_the_end_is_stored(
         priced="here, 2026-11-23",
     )
     assert ended == Entry(
-        replace(RICH, id=reply.id, timestamp=reply.timestamp, pinned=False),
+        replace(RICH, id=reply.id, timestamp=reply.timestamp, pinned=False, muted=NOT_MUTED),
         parent_id=exchange.reply.parent_id,
         status="failed",
         error="It broke.",

@@ -21,7 +21,7 @@ from tests.store.direct import remove_forever
 from tui_chat.errors import InputError, StoreError
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.json_values import pack, unpack
-from tui_chat.models.message import Message, Part, ToolCall
+from tui_chat.models.message import NOT_MUTED, Message, Muted, Part, ToolCall
 from tui_chat.models.request import RequestRecord
 from tui_chat.models.search import Query
 from tui_chat.models.semantics import MessageSemantics
@@ -39,6 +39,7 @@ calls = st.lists(st.builds(ToolCall, texts, texts, texts), max_size=2).map(tuple
 replies = st.builds(
     Message, st.just("assistant"), texts, tool_calls=calls, parts=parts, semantics=semantics
 )
+mutes = st.builds(Muted, st.booleans(), st.booleans(), st.sampled_from([(), (0,), (1, 3)]))
 pick = st.integers(0, 1000)
 
 
@@ -136,7 +137,7 @@ class Known:
         def is_attempt(other: str) -> bool:
             entry = self.entries[other]
             nothing = Message("assistant", id=other, timestamp=entry.message.timestamp)
-            is_empty = replace(entry.message, pinned=False) == nothing
+            is_empty = replace(entry.message, pinned=False, muted=NOT_MUTED) == nothing
             return entry.status == "failed" and is_empty and other not in parents
 
         family = self.family(entry_id)
@@ -281,7 +282,9 @@ class StoreMachine(RuleBasedStateMachine):
         found = self.streaming()
         _, known, entry = found[which % len(found)]
         old = entry.message
-        message = replace(message, id=old.id, timestamp=old.timestamp, pinned=old.pinned)
+        message = replace(
+            message, id=old.id, timestamp=old.timestamp, pinned=old.pinned, muted=old.muted
+        )
         self.run(self.store.replies.flush(old.id, message))
         known.entries[old.id] = replace(entry, message=message)
 
@@ -292,7 +295,9 @@ class StoreMachine(RuleBasedStateMachine):
         session_id, known, entry = found[which % len(found)]
         old = entry.message
         ended = self.run(self.store.replies.finish(old.id, message=message, status=status))
-        expected = replace(message, id=old.id, timestamp=old.timestamp, pinned=old.pinned)
+        expected = replace(
+            message, id=old.id, timestamp=old.timestamp, pinned=old.pinned, muted=old.muted
+        )
         known.entries[old.id] = replace(entry, message=expected, status=status)
         assert ended == known.placed(old.id)
         self.top(session_id)
@@ -303,7 +308,21 @@ class StoreMachine(RuleBasedStateMachine):
         _, known, entry_id = self.message(which)
         self.run(self.store.messages.pin(entry_id, pinned))
         entry = known.entries[entry_id]
-        known.entries[entry_id] = replace(entry, message=replace(entry.message, pinned=pinned))
+        muted = entry.message.muted
+        muted = replace(muted, whole=False) if pinned else muted
+        message = replace(entry.message, pinned=pinned, muted=muted)
+        known.entries[entry_id] = replace(entry, message=message)
+
+    @precondition(lambda self: self.messages())
+    @rule(which=pick, also=pick, muted=mutes)
+    def mute(self, which: int, also: int, muted: Muted) -> None:
+        changed = [self.message(number) for number in (which, also)]
+        self.run(self.store.messages.mute({entry_id: muted for _, _, entry_id in changed}))
+        for _, known, entry_id in changed:
+            entry = known.entries[entry_id]
+            pinned = entry.message.pinned and not muted.whole
+            message = replace(entry.message, pinned=pinned, muted=muted)
+            known.entries[entry_id] = replace(entry, message=message)
 
     @precondition(lambda self: self.messages())
     @rule(which=pick)

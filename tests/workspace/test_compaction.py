@@ -9,6 +9,7 @@ import pytest
 
 from tests.e2e.conftest import settled
 from tui_chat.config import BUILT_IN_ENDPOINTS
+from tui_chat.models.message import Muted
 from tui_chat.models.model_facts import ModelFacts
 from tui_chat.workspace.compaction import HEADING
 from tui_chat.workspace.events import Done, Failed
@@ -128,6 +129,21 @@ async def test_a_second_summary_is_written_from_the_first_and_what_follows(make_
     assert [text.split()[0] for text in sent(workspace, "next")] == ["ALL", "six", "six", "next"]
     await workspace.compaction.switch(workspace.state.entries[-1].message.id, enabled=False)
     assert sent(workspace, "next")[0] == "SUM"
+
+
+async def test_what_is_muted_is_not_in_the_summary(make_workspace):
+    workspace, heard = await make_workspace()
+    await talk(workspace, heard, *WORDS)
+    entry_id = workspace.state.entries[2].message.id
+    await workspace.active_store.messages.mute({entry_id: Muted(whole=True)})
+    await workspace.active.reload_branch()
+    plan = await workspace.compaction.plan()
+    asked = json.loads(plan.composed.payload.body)["messages"]
+    words = [message["content"].split()[0] for message in asked[1:-1]]
+    assert words == ["one", "one", "two", "three", "three"]
+    assert (plan.end, plan.messages) == (6, 6)
+    assert await workspace.compaction.accept(plan, "SUM")
+    assert sent(workspace) == ["SUM", WORDS[3], WORDS[3]]
 
 
 async def test_it_stays_in_a_fork_and_after_a_new_start(make_workspace):

@@ -59,7 +59,7 @@ def without_muted(history: tuple[Message, ...], has_draft: bool, continues: bool
     """
     if not any(map(is_not, map(attrgetter("muted"), history), repeat(NOT_MUTED))):
         return MutedHistory(history)
-    gone = {i for i, m in enumerate(history) if m.muted.message and summary_of(m) is None}
+    gone = {i for i, m in enumerate(history) if m.muted.whole and summary_of(m) is None}
     final = len(history) - 1
     is_last_needed = continues or (not has_draft and history[final].role == "user")
     last = history[final] if is_last_needed and final in gone else None

@@ -39,11 +39,20 @@ from tui_chat.models.json_text import (
 )
 from tui_chat.models.json_values import pack
 from tui_chat.models.media import is_damaged
-from tui_chat.models.message import MESSAGE_ROLES, Message, MessageRole, Part, ToolCall
+from tui_chat.models.message import (
+    MESSAGE_ROLES,
+    NOT_MUTED,
+    Message,
+    MessageRole,
+    Muted,
+    Part,
+    ToolCall,
+)
 from tui_chat.models.sanitize import sanitize
 from tui_chat.models.semantics import NO_MESSAGE_SEMANTICS, Layout, MessageSemantics, Summary
 from tui_chat.models.text import clean
 from tui_chat.models.transcript import SessionTranscript
+from tui_chat.models.typed_json import InvalidValue, read
 from tui_chat.protocols.common.decoding import TurnBuilder
 from tui_chat.protocols.common.request_fields import Fields, excerpt
 from tui_chat.protocols.openai_chat.decode import read_content
@@ -138,11 +147,20 @@ def _message_json(message: Message) -> dict[str, Any]:
         "timestamp": message.timestamp,
         "pinned": message.pinned,
     }
+    if message.muted:
+        # Documents are written as text, so the parts after them have other numbers.
+        numbers = [i for i, part in enumerate(message.parts) if not _is_written_as_text(part)]
+        parts = tuple(numbers.index(i) for i in message.muted.parts if i in numbers)
+        plain["muted"] = json.loads(pack(replace(message.muted, parts=parts)))
     if message.semantics.references != NO_REFERENCES:
         plain["references"] = json.loads(pack(message.semantics.references))
     if message.semantics.summary is not None:
         plain["summary"] = json.loads(pack(message.semantics.summary))
     return plain | {key: value for key, value in facts.items() if value not in ("", None, False)}
+
+
+def _is_written_as_text(part: Part) -> bool:
+    return bool(part.text) or is_damaged(part)
 
 
 def _part_json(part: Part) -> dict[str, Any]:
@@ -248,7 +266,20 @@ def read_message(value: object, place: str, index: int) -> Message:
         name=_string(fields, "name", place),
         timestamp=timestamp,
         pinned=fields.get("pinned") is True,
+        muted=_muted(fields.get("muted"), f"{place}.muted"),
     )
+
+
+def _muted(value: object, place: str) -> Muted:
+    """Return what is muted: true is the whole message."""
+    if value is None or isinstance(value, bool):
+        return Muted(whole=True) if value else NOT_MUTED
+    try:
+        return read(Muted, value)
+    except InvalidValue as error:
+        fault = error.faults[0]
+        path = "".join(f".{name}" for name in fault.path)
+        raise InputError(f"{place}{path} {fault.sentence}") from error
 
 
 def _content(

@@ -71,10 +71,21 @@ def captions(entry: Entry, place: int, siblings: int, zone: tzinfo) -> list[str]
         format_time(entry.message.timestamp, zone),
         f"{place + 1} of {siblings}" if siblings > 1 else "",
         "pinned" if entry.message.pinned else "",
+        muted_words(entry.message),
         _summary(entry.message),
         _ENDINGS.get(entry.status, ""),
     ]
     return [fact for fact in facts if fact]
+
+
+def muted_words(message: Message) -> str:
+    """Return what of a message is muted; empty for nothing."""
+    muted = message.muted
+    if muted.whole:
+        return "muted, not sent"
+    parts = (message.parts[index] for index in muted.parts if index < len(message.parts))
+    names = ["reasoning"] * muted.reasoning + [one_line(part_words(part), 80) for part in parts]
+    return f"muted: {', '.join(names)}" if names else ""
 
 
 def _summary(message: Message) -> str:

@@ -58,14 +58,14 @@ class Part:
 class Muted:
     """What of a message is left out of requests. The opposite of pinning."""
 
-    message: bool = False
-    """True if the whole message is left out."""
+    whole: bool = False
+    """True if all of it is left out."""
     reasoning: bool = False
     parts: tuple[int, ...] = ()
     """The indices in `Message.parts` of the pictures, sounds and files that are left out."""
 
     def __bool__(self) -> bool:
-        return self.message or self.reasoning or bool(self.parts)
+        return self.whole or self.reasoning or bool(self.parts)
 
 
 NOT_MUTED = Muted()

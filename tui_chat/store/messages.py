@@ -1,14 +1,14 @@
-"""Messages: adding, editing, deleting and pinning them."""
+"""Messages: adding, editing, deleting, pinning and muting them."""
 # ruff: noqa: S608 - only our own column names and constants are put into SQL
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from tui_chat.errors import InputError
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.message import Message
+from tui_chat.models.message import Message, Muted
 from tui_chat.models.semantics import NO_MESSAGE_SEMANTICS
 from tui_chat.models.session import Entry
 from tui_chat.models.usage import NO_USAGE
@@ -22,7 +22,17 @@ from tui_chat.store.branches import (
     version_ids,
 )
 from tui_chat.store.database import Database, Transaction, writes
-from tui_chat.store.rows import cost_text, entry_of, json_text, json_texts, loss_text, usage_values
+from tui_chat.store.errors import decoding
+from tui_chat.store.rows import (
+    cost_text,
+    entry_of,
+    json_text,
+    json_texts,
+    loss_text,
+    muted_of,
+    muted_text,
+    usage_values,
+)
 from tui_chat.store.search.index import (
     add_attachments,
     add_messages,
@@ -33,14 +43,14 @@ from tui_chat.store.search.index import (
 from tui_chat.store.sessions import append_to_branch, set_head
 from tui_chat.store.unsaved import UnsavedReplies
 
-_COLUMNS = 31
+_COLUMNS = 32
 
 _INTO = """
     INSERT INTO messages (
         seq, session_id, message_id, parent_id, message_role, content, parts, tool_calls, semantics,
-        tool_call_id, name, timestamp, pinned, status, error, advice, model, endpoint, usage_input,
-        usage_output, usage_cached, usage_cache_write, usage_reasoning, finish, seconds, first,
-        cost, priced, cache_loss, owner, created
+        tool_call_id, name, timestamp, pinned, muted, status, error, advice, model, endpoint,
+        usage_input, usage_output, usage_cached, usage_cache_write, usage_reasoning, finish,
+        seconds, first, cost, priced, cache_loss, owner, created
     )
 """
 """Adds a message with a given `seq`, or with the next one if that is NULL."""
@@ -131,11 +141,31 @@ class MessageStore:
 
     @writes
     async def pin(self, tx: Transaction, message_id: str, pinned: bool) -> None:
-        """Pin or unpin a message: no truncation drops a pinned one. Raises `StoreError` if it is
-        gone.
+        """Pin or unpin a message: no truncation drops a pinned one, which is not muted. Raises
+        `StoreError` if it is gone.
         """
         await locate(tx, message_id)
         await tx.run("UPDATE messages SET pinned = ? WHERE message_id = ?", pinned, message_id)
+        row = await tx.row("SELECT muted FROM messages WHERE message_id = ?", message_id)
+        if pinned and row is not None and (text := row[0]):
+            with decoding("message"):
+                muted = replace(muted_of(text), whole=False)
+            await self._mute(tx, ((message_id, muted),))
+
+    @writes
+    async def mute(self, tx: Transaction, changes: Mapping[str, Muted]) -> None:
+        """Mute messages or parts of them, or unmute them, by their ids. What is muted as a whole is
+        not pinned. Raises `StoreError` if one is gone.
+        """
+        for message_id in changes:
+            await locate(tx, message_id)
+        await self._mute(tx, changes.items())
+
+    async def _mute(self, tx: Transaction, changes: Iterable[tuple[str, Muted]]) -> None:
+        await tx.run_many(
+            "UPDATE messages SET muted = ?, pinned = pinned AND NOT ? WHERE message_id = ?",
+            [(muted_text(muted), muted.whole, message_id) for message_id, muted in changes],
+        )
 
     @writes
     async def replace_semantics(self, tx: Transaction, message_id: str, message: Message) -> None:
@@ -231,6 +261,7 @@ def _values(entry: Entry, placement: InsertPosition) -> tuple[object, ...]:
         *(placement.session_id, message.id, entry.parent_id, message.role, message.content),
         *json_texts(message),
         *(message.tool_call_id, message.name, message.timestamp, message.pinned),
+        muted_text(message.muted),
         *(entry.status, entry.error, entry.advice, entry.model, entry.endpoint),
         *(*usage_values(entry.usage), entry.finish, entry.seconds, entry.first),
         *(cost_text(entry.cost), entry.priced, loss_text(entry.cache_loss)),

@@ -10,7 +10,7 @@ from sys import intern
 from typing import Any, Literal, cast
 
 from tui_chat.models.json_values import pack, unpack
-from tui_chat.models.message import Message, Part, ToolCall
+from tui_chat.models.message import NOT_MUTED, Message, Muted, Part, ToolCall
 from tui_chat.models.role import Character, Role
 from tui_chat.models.semantics import NO_MESSAGE_SEMANTICS, MessageSemantics
 from tui_chat.models.session import Entry, Session
@@ -21,8 +21,8 @@ from tui_chat.store.errors import DECODE_ERRORS, decoding, undecodable
 
 ENTRY_NAMES = (
     *("message_id", "parent_id", "message_role", "content", "parts", "tool_calls", "semantics"),
-    *("tool_call_id", "name", "timestamp", "pinned", "status", "error", "advice"),
-    *("model", "endpoint"),
+    *("tool_call_id", "name", "timestamp", "pinned", "muted", "status"),
+    *("error", "advice", "model", "endpoint"),
     *("usage_input", "usage_output", "usage_cached", "usage_cache_write", "usage_reasoning"),
     *("finish", "seconds", "first", "cost", "priced", "cache_loss"),
 )
@@ -62,8 +62,9 @@ def entry_of(row: Row, place: tuple[int, int] = (0, 1)) -> Entry:
     `place` is its index among its siblings, and their number.
     """
     message_id, parent_id, message_role, content, parts, tool_calls, semantics = row[:7]
-    tool_call_id, name, timestamp, pinned, status, error, advice, model, endpoint = row[7:16]
-    usage, finish, seconds, first, cost, priced, loss = row[16:21], *row[21:27]
+    tool_call_id, name, timestamp, pinned, muted, status, error, advice = row[7:15]
+    model, endpoint, usage = row[15], row[16], row[17:22]
+    finish, seconds, first, cost, priced, loss = row[22:28]
     try:
         refuse_bytes(row)
         status, model, endpoint, finish = map(_shared, (status, model, endpoint, finish))
@@ -78,6 +79,7 @@ def entry_of(row: Row, place: tuple[int, int] = (0, 1)) -> Entry:
             name=name,
             timestamp=timestamp,
             pinned=bool(pinned),
+            muted=muted_of(muted) if muted else NOT_MUTED,
             parts=json_value("parts", parts) if parts else (),
             semantics=json_value("semantics", semantics) if semantics else NO_MESSAGE_SEMANTICS,
         )
@@ -128,6 +130,16 @@ def json_text(message: Message, field: JsonField) -> str:
     """Return a JSON column of a message; empty for the default value."""
     value, default = getattr(message, field), getattr(_EMPTY, field)
     return "" if value is default or value == default else pack(value)
+
+
+def muted_of(text: str) -> Muted:
+    """Return what is muted, of its column. Raises ValueError, TypeError or AttributeError."""
+    return unpack(Muted, text) if text else NOT_MUTED
+
+
+def muted_text(muted: Muted) -> str:
+    """Return the column for what is muted; empty for nothing."""
+    return pack(muted) if muted else ""
 
 
 def json_texts(message: Message) -> tuple[str, str, str]:

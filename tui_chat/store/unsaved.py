@@ -50,7 +50,7 @@ class UnsavedReplies:
         fault = self._database.write_fault
         return replace(
             end,
-            message=replace(end.message, pinned=entry.message.pinned),
+            message=replace(end.message, pinned=entry.message.pinned, muted=entry.message.muted),
             parent_id=entry.parent_id,
             model=entry.model,
             endpoint=entry.endpoint,

@@ -61,6 +61,7 @@ STRICT = (
         f"{LOOSE}; UPDATE sessions SET title = CAST(title AS BLOB); {STRICT}",
         f"{LOOSE}; UPDATE messages SET content = x'6869', model = x'00' WHERE seq = 2; {STRICT}",
         "UPDATE messages SET tool_calls = '[{' WHERE seq = 2",
+        "UPDATE messages SET muted = '[true]' WHERE seq = 2",
         "UPDATE messages SET content = CAST(x'ff' AS TEXT), semantics = '[]' WHERE seq = 2",
         "UPDATE requests SET recipe = '[3]', protocol = 'gemimi', body = x'00'",
         (b"CREATE INDEX messages_parent", b"\xb7REATE INDEX messages_parent"),

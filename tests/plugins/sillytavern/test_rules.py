@@ -515,7 +515,7 @@ def test_a_muted_message_is_sent_as_a_hidden_one(name: str):
 
     shown = case(False)
     history = tuple(
-        replace(message, muted=Muted(message=message.content == "Hidden."))
+        replace(message, muted=Muted(whole=message.content == "Hidden."))
         for message in shown.history
     )
     muted = compose(replace(shown, history=history))

@@ -19,7 +19,7 @@ from tui_chat.models.message import MESSAGE_ROLES
 from tui_chat.models.session import EntryStatus
 from tui_chat.store.errors import DECODE_ERRORS
 from tui_chat.store.requests import recipe_of, times_of
-from tui_chat.store.rows import JsonField, json_value, names_of, settings_of
+from tui_chat.store.rows import JsonField, json_value, muted_of, names_of, settings_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +48,7 @@ _ROW_NAMES: dict[_Table, tuple[str, str]] = {
 
 _READERS: tuple[tuple[_Table, str, Callable[[str], object], str], ...] = (
     *(("messages", name, partial(json_value, name), "''") for name in get_args(JsonField)),
+    ("messages", "muted", muted_of, "''"),
     ("sessions", "tags", names_of, "''"),
     ("sessions", "lorebooks", names_of, "''"),
     ("sessions", "settings", settings_of, "''"),

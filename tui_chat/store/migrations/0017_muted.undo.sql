@@ -1,0 +1,3 @@
+-- What was muted is sent again.
+
+ALTER TABLE messages DROP COLUMN muted;
