@@ -13,6 +13,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
+from itertools import compress
+from operator import is_not
 
 from tui_chat.context.budget import budget_notes, count_envelope
 from tui_chat.errors import InputError
@@ -120,8 +122,11 @@ def _touched_items(
     most = min(len(old), len(new)) - start
     end = common_prefix(old[len(old) - most :][::-1], new[len(new) - most :][::-1])
     olds, news = old[start : len(old) - end], new[start : len(new) - end]
-    in_old, in_new = set(map(id, olds)), set(map(id, news))
     both = old[:1] if start else old[-1:] if end else ()
+    if len(olds) == len(news):
+        differs = list(map(is_not, olds, news))
+        return (*both, *compress(olds, differs)), (*both, *compress(news, differs))
+    in_old, in_new = set(map(id, olds)), set(map(id, news))
     return (
         (*both, *(item for item in olds if id(item) not in in_new)),
         (*both, *(item for item in news if id(item) not in in_old)),

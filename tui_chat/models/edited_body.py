@@ -19,7 +19,7 @@ from typing import TypeAlias, cast
 
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.common_prefix import common_prefix
-from tui_chat.models.json_tree import Arr, JsonValue, Obj, Str, Tree, body_of, tree_of
+from tui_chat.models.json_tree import LEAVES, Arr, JsonValue, Obj, Str, Tree, body_of, tree_of
 from tui_chat.models.memo import recent_memo
 from tui_chat.models.request_edit import END, BodyPath, RequestEdit, json_pointer
 from tui_chat.models.text import GLUE, Origin, OriginKind, Text, clean
@@ -52,9 +52,16 @@ class EditedBody:
 
 
 def fingerprint(node: Tree) -> str:
-    """Return length and SHA-256 of a value's JSON; most values differ by the length alone."""
-    body = body_of(node)
-    return f"{len(body)}-{sha256(body).hexdigest()}"
+    """Return length and SHA-256 of a value's JSON; most values differ by the length alone. A
+    container keeps it.
+    """
+    known = getattr(node, "digest", None)
+    if known is None:
+        body = body_of(node)
+        known = f"{len(body)}-{sha256(body).hexdigest()}"
+        if type(node) not in LEAVES:
+            object.__setattr__(node, "digest", known)
+    return known
 
 
 def child_of(node: Tree | None, step: str | int) -> Tree | None:

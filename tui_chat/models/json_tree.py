@@ -29,9 +29,11 @@ class _Container:
     the thousand, and few are looked at.
     """
 
-    __slots__ = ("body", "starts")
+    __slots__ = ("body", "digest", "starts")
 
     body: bytes
+    digest: str
+    """See `edited_body.fingerprint`."""
     starts: Sequence[int]
 
 
