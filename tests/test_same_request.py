@@ -379,6 +379,12 @@ async def test_the_workspace_resends_the_same_bytes(
             await workspace.settings.set_model(endpoint.name, "flaky-500")
             await last_body(await workspace.replies.submit("unanswered"))
             await workspace.settings.set_model(endpoint.name, "echo")
+        workspace.live_request.set_draft(draft, parts)
+        workspace.live_request.compose()
+        if number == 1:
+            assert await workspace.request_edits.add_value(("user",), "Ada", kept=True)
+        if number in (2, 3):
+            assert await workspace.request_edits.add_value(("x",), number, kept=False)
         shown = workspace.requests.compose(draft, None, parts)
         sent = await last_body(await workspace.replies.submit(draft, parts))
         assert shown.payload.body == sent
@@ -397,7 +403,8 @@ async def test_the_workspace_resends_the_same_bytes(
             assert text is not None
             assert compose(read_turn(text, "turn").inputs).payload.body == sent
         assert shown.inputs is not None
-        typed = compose(replace(shown.inputs, draft=f"{draft} edited")).payload.body
+        kept = tuple(edit for edit in shown.inputs.edits if edit.kept)
+        typed = compose(replace(shown.inputs, draft=f"{draft} edited", edits=kept)).payload.body
         assert (
             await last_body(await workspace.branches.edit(user, f"{draft} edited", send=True))
             == typed

@@ -29,7 +29,7 @@ from tui_chat.models.json_values import pack, unpack
 from tui_chat.models.lorebook import Lorebook
 from tui_chat.models.message import NOT_MUTED, Message, Muted
 from tui_chat.models.preset import Preset
-from tui_chat.models.request_edit import RequestEdit
+from tui_chat.models.request_edit import RequestEdit, edit_fault
 from tui_chat.models.role import Profile, Role
 from tui_chat.models.setting_json import with_nested_settings
 from tui_chat.tokens import NO_CORRECTION, Correction
@@ -153,6 +153,8 @@ def read_recipe(stored: Mapping[str, Any]) -> Recipe:
         recipe: Recipe = unpack(Recipe, json.dumps(stored))
     except (ValueError, TypeError, LookupError, AttributeError) as error:
         raise InputError("The recipe of this request was not stored.") from error
+    if edit_fault(recipe.edits) is not None:
+        raise InputError("The edits by hand of this request cannot be read.")
     if recipe.format != FORMAT:
         raise InputError("The recipe of this request was stored by another version.")
     return recipe

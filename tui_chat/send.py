@@ -29,6 +29,7 @@ from tui_chat.models.prices import STANDARD_TIERS, Prices
 from tui_chat.models.reply import Reply, Rope
 from tui_chat.models.reply_growth import advance
 from tui_chat.models.request import RequestRecord
+from tui_chat.models.request_edit import RequestEdit
 from tui_chat.models.session import UNPRICED, Entry
 from tui_chat.models.stream_events import StreamEvent, TextDelta, text_bytes
 from tui_chat.models.usage import BYTES_PER_TOKEN, NO_TIMING, Timing, cost_of
@@ -126,6 +127,7 @@ async def send(
     clock: Callable[[], float] = monotonic,
     begin_with: str = "",
     prices_of: Callable[[str], Prices | None] = lambda tier: None,
+    edits: tuple[RequestEdit, ...] | None = None,
 ) -> Entry:
     """Send a request and return the reply's entry as it ended.
 
@@ -135,8 +137,9 @@ async def send(
     `parent_id` is the last message of the branch that the exchange continues. Cancel the task to
     stop the reply; its entry is then written as `stopped` before the cancellation continues.
     `clock` returns monotonic seconds. `begin_with` is the text at the end of the request that the
-    reply continues; the stored reply begins with it, too. Raises StoreError if the exchange could
-    not be written; then nothing was sent.
+    reply continues; the stored reply begins with it, too. `edits` are the session's edits by hand
+    once the exchange is on disk; None leaves them as they are. Raises StoreError if the exchange
+    could not be written; then nothing was sent.
     """
     storing = asyncio.ensure_future(
         store.replies.begin(
@@ -154,6 +157,7 @@ async def send(
                 recipe=recipe,
                 body=composed.payload.body,
             ),
+            edits=edits,
         )
     )
     was_stopped = False

@@ -26,6 +26,7 @@ from tui_chat.models.json_text import MAX_DEPTH, JsonError, decode_json
 from tui_chat.models.json_values import pack
 from tui_chat.models.message import Message
 from tui_chat.models.preset import Preset
+from tui_chat.models.request_edit import edit_fault
 from tui_chat.models.session import Entry, EntryStatus
 from tui_chat.models.setting_json import with_nested_settings
 from tui_chat.models.typed_json import InvalidValue, read
@@ -198,6 +199,8 @@ def read_turn(text: str, source: str) -> TurnFile:
         fault = error.faults[0]
         place = ".".join(("$", *map(str, fault.path)))
         raise InputError(f"{source}: {located(place, fault.sentence)}") from None
+    if (edit := edit_fault(turn.inputs.edits)) is not None:
+        raise InputError(f"{source}: {located(f'$.inputs.edits{edit[0]}', edit[1])}")
     try:
         json.loads(turn.request.body)
     except (ValueError, RecursionError):

@@ -36,6 +36,7 @@ from tui_chat.models.citations import (
 from tui_chat.models.json_text import JsonObject, as_object, clean_json
 from tui_chat.models.json_values import plain
 from tui_chat.models.request import RequestRecord, StoredRequest
+from tui_chat.models.request_edit import edit_fault
 from tui_chat.models.role import Role
 from tui_chat.models.sanitize import sanitize
 from tui_chat.models.semantics import MessageSemantics
@@ -71,7 +72,8 @@ def begin(program: str) -> str:
 
 def session_text(transcript: SessionTranscript, *, first: bool) -> Iterator[str]:
     """Yield a session as text; `first` if it is the first one in the file."""
-    facts: dict[str, Any] = {"session": plain(transcript.session)}
+    session = transcript.session
+    facts: dict[str, Any] = {"session": plain(replace(session, edits=session.kept_edits))}
     if transcript.role is not None:
         facts["role"] = plain(transcript.role)
     if transcript.variables:
@@ -177,6 +179,7 @@ def read_session(data: JsonObject) -> SessionTranscript:
     data = clean_json(data)
     session = _read(Session, with_nested_settings(data.get("session")), ".session")
     _check_session(session)
+    session = replace(session, edits=session.kept_edits)
     role = (
         None
         if data.get("role") is None
@@ -302,6 +305,8 @@ def _check_session(session: Session) -> None:
     _check_time(session.created, ".session.created")
     _check_time(session.updated, ".session.updated")
     _check_settings(session.settings, ".session.settings")
+    if (fault := edit_fault(session.edits)) is not None:
+        raise UnreadableConversation(f".session.edits{fault[0]}", fault[1])
 
 
 def _check_settings(settings: Settings, place: str) -> None:

@@ -188,7 +188,7 @@ def _index(edits: Edits, edit: RequestEdit) -> int:
 
 
 def _inserted(edits: Edits, index: int, edit: RequestEdit) -> Edits:
-    if len(edits) >= MOST_EDITS:
+    if sum(other.kept or not other.answered for other in edits) >= MOST_EDITS:
         raise InputError(
             f"A session has at most {MOST_EDITS} edits by hand.", advice="Remove some of them."
         )

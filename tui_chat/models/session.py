@@ -8,6 +8,7 @@ from typing import Literal, NamedTuple
 
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.message import Message, MessageRole
+from tui_chat.models.request_edit import RequestEdit
 from tui_chat.models.settings import NO_SETTINGS, Settings
 from tui_chat.models.usage import NO_USAGE, CacheLoss, Usage
 
@@ -110,6 +111,13 @@ class Session:
     """The program whose requests it has, if they were recorded."""
     parent_id: str = ""
     """The session that it is a side conversation of: a title call, a subagent; empty for none."""
+    edits: tuple[RequestEdit, ...] = ()
+    """Edits of its requests by hand."""
+
+    @property
+    def kept_edits(self) -> tuple[RequestEdit, ...]:
+        """The edits that hold for every request: a fork and an export have them."""
+        return tuple(edit for edit in self.edits if edit.kept)
 
 
 class SpeakerNames(NamedTuple):

@@ -384,6 +384,7 @@ async def _fork(
         fork_of=old.title,
         parent_id="",
         head_id=None,
+        edits=old.kept_edits,
         created=now,
         updated=now,
     )

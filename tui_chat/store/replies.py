@@ -17,6 +17,7 @@ from typing import Literal
 from tui_chat.errors import RecordGone, StoreError
 from tui_chat.models.message import Message
 from tui_chat.models.request import Exchange, RawResponse, RequestRecord
+from tui_chat.models.request_edit import RequestEdit
 from tui_chat.models.session import Entry
 from tui_chat.models.usage import NO_USAGE, CacheLoss, Usage
 from tui_chat.store.branches import check_parent
@@ -35,7 +36,7 @@ from tui_chat.store.rows import (
     usage_values,
 )
 from tui_chat.store.search.index import add_new_message, add_stored, remove_messages
-from tui_chat.store.sessions import append_to_branch, refresh_status, touch_session
+from tui_chat.store.sessions import append_to_branch, refresh_status, set_edits, touch_session
 from tui_chat.store.stream_journal import (
     PersistedFields,
     append_changes,
@@ -99,12 +100,14 @@ class ReplyStore:
         model: str,
         endpoint: str,
         request: RequestRecord,
+        edits: tuple[RequestEdit, ...] | None = None,
     ) -> Exchange:
         """Store a user message and the empty, `streaming` reply to it; to be awaited before the
         request leaves.
 
         `parent_id` is what the user message follows or, if `user` is None because a reply is
-        regenerated, what the reply follows. The reply becomes the session's head. A draft that is
+        regenerated, what the reply follows. `edits` are the session's edits by hand from now on;
+        None leaves them as they are. The reply becomes the session's head. A draft that is
         the very text of the message is removed. Raises `StoreError` if the session is gone or
         the parent is not in it.
         """
@@ -134,6 +137,8 @@ class ReplyStore:
             answer = await insert_message(tx, reply, placement)
             await insert_request(tx, reply.message.id, request, now)
             await append_to_branch(tx, session_id, answer, now)
+            if edits is not None:
+                await set_edits(tx, session_id, edits)
             return Exchange(question, answer)
 
         def committed(exchange: Exchange) -> None:

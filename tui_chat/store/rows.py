@@ -11,6 +11,7 @@ from typing import Any, Literal, cast
 
 from tui_chat.models.json_values import pack, unpack
 from tui_chat.models.message import NOT_MUTED, Message, Muted, Part, ToolCall
+from tui_chat.models.request_edit import RequestEdit
 from tui_chat.models.role import Character, Role
 from tui_chat.models.semantics import NO_MESSAGE_SEMANTICS, MessageSemantics
 from tui_chat.models.session import Entry, Session
@@ -214,8 +215,19 @@ def settings_of(text: str) -> Settings:
     return unpack(Settings, text) if text else NO_SETTINGS
 
 
+def edits_of(text: str) -> tuple[RequestEdit, ...]:
+    """Return edits by hand of their column. Raises ValueError, TypeError or AttributeError."""
+    return unpack(tuple[RequestEdit, ...], text) if text else ()
+
+
+def edits_text(edits: tuple[RequestEdit, ...]) -> str:
+    """Return the column for edits by hand."""
+    return pack(edits) if edits else ""
+
+
 _READ: dict[str, Callable[[Any], Any]] = {
     "settings": settings_of,
+    "edits": edits_of,
     "pinned": bool,
     "archived": bool,
     "tags": names_of,

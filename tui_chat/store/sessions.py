@@ -12,11 +12,12 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TypedDict, Unpack
 
 from tui_chat.errors import RecordGone
+from tui_chat.models.request_edit import RequestEdit
 from tui_chat.models.session import Entry, Session, SessionSummary
 from tui_chat.models.settings import NO_SETTINGS, Settings
 from tui_chat.store.database import Database, Transaction, writes
 from tui_chat.store.roles import require_enabled_role
-from tui_chat.store.rows import SESSION, names_text, session_of, settings_text
+from tui_chat.store.rows import SESSION, edits_text, names_text, session_of, settings_text
 from tui_chat.store.search import index
 from tui_chat.store.session_list import SessionListCache, newest_summaries, trashed_summaries
 from tui_chat.store.unsaved import UnsavedReplies
@@ -87,6 +88,7 @@ class SessionChanges(TypedDict, total=False):
     tags: tuple[str, ...]
     lorebooks: tuple[str, ...]
     parent_id: str
+    edits: tuple[RequestEdit, ...]
     created: float
     """The time of creation, in seconds since the epoch; 0 if unknown."""
     updated: float
@@ -131,6 +133,7 @@ class SessionStore:
         tags: tuple[str, ...] = (),
         lorebooks: tuple[str, ...] = (),
         settings: Settings = NO_SETTINGS,
+        edits: tuple[RequestEdit, ...] = (),
     ) -> Session:
         """Create a session and return it.
 
@@ -154,6 +157,7 @@ class SessionStore:
             tags=tags,
             lorebooks=lorebooks,
             settings=settings,
+            edits=edits,
             created=now,
             updated=now,
         )
@@ -280,9 +284,9 @@ async def insert_sessions(tx: Transaction, many: Iterable[Session], now: float) 
     await tx.run_many(
         "INSERT INTO sessions (session_id, title, role_id, model, endpoint, preset, profile, "
         "settings, pinned, archived, folder, tags, lorebooks, lost_role, created, "
-        "updated, fork_of, client, parent_id, touched) VALUES "
+        "updated, fork_of, client, parent_id, edits, touched) VALUES "
         "(?, ?, (SELECT role_id FROM roles WHERE role_id = ?), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "
-        "?, ?, ?, ?, ?)",
+        "?, ?, ?, ?, ?, ?)",
         [
             (
                 *(session.session_id, session.title, session.role_id, session.model),
@@ -295,7 +299,7 @@ async def insert_sessions(tx: Transaction, many: Iterable[Session], now: float) 
                 ),
                 *(names_text(session.tags), names_text(session.lorebooks), session.lost_role),
                 *(session.created, session.updated, session.fork_of),
-                *(session.client, session.parent_id),
+                *(session.client, session.parent_id, edits_text(session.edits)),
                 _touched_at(session.updated, now),
             )
             for session in added
@@ -336,6 +340,8 @@ async def _update(tx: Transaction, session_id: str, changes: SessionChanges) -> 
             stored["tags"] = names_text(changes["tags"])
         if "settings" in changes:
             stored["settings"] = settings_text(changes["settings"])
+        if "edits" in changes:
+            stored["edits"] = edits_text(changes["edits"])
         if "updated" in changes:
             stored["touched"] = _touched_at(changes["updated"], changes["updated"])
         if "lorebooks" in changes:
@@ -349,6 +355,13 @@ async def _update(tx: Transaction, session_id: str, changes: SessionChanges) -> 
         if "title" in changes:
             await index.add_titles(tx, [session_id])
     return await require_session(tx, session_id)
+
+
+async def set_edits(tx: Transaction, session_id: str, edits: tuple[RequestEdit, ...]) -> None:
+    """Set the edits by hand of a session."""
+    await tx.run(
+        "UPDATE sessions SET edits = ? WHERE session_id = ?", edits_text(edits), session_id
+    )
 
 
 async def restore_sessions(tx: Transaction, session_ids: Iterable[str]) -> None:

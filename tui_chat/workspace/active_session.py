@@ -28,6 +28,7 @@ from tui_chat.workspace.events import BranchChanged
 from tui_chat.workspace.request_history import RequestHistory
 from tui_chat.workspace.requests import Requests
 from tui_chat.workspace.roles import Roles
+from tui_chat.workspace.settings import NEW_CHAT_EDITS
 from tui_chat.workspace.state import ForeignReply
 
 if TYPE_CHECKING:
@@ -206,6 +207,7 @@ class ActiveSession:
             profile=state.profile_name,
             lorebooks=state.lorebook_names,
             settings=state.settings,
+            edits=state.edits,
         )
         if state.entries:
             shown = state.entries[0]
@@ -224,6 +226,7 @@ class ActiveSession:
             return
         with core.reporting():
             await core.remember("draft", "")
+            await core.remember(NEW_CHAT_EDITS, "")
             await core.remember("session", session.session_id)
             await self._roles.mark_used(session.role_id or "")
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from typing import Literal
 
 from tui_chat.compose import Composed, compose
@@ -19,6 +20,7 @@ from tui_chat.context.generation import as_continuation, continued_text, uses_pr
 from tui_chat.errors import InputError, ProviderError, StoreError, TuiChatError
 from tui_chat.models.generation import GenerationKind
 from tui_chat.models.message import Message, Part
+from tui_chat.models.request_edit import edits_after
 from tui_chat.models.session import Entry
 from tui_chat.models.text import clean
 from tui_chat.models.usage import Timing, cost_of
@@ -303,6 +305,11 @@ class Replies:
         session if this creates it; the reply begins with `begin_with`.
         """
         core = self.core
+        sent_edits = composed.inputs.edits if composed.inputs is not None else ()
+        if user is not None and sent_edits:  # they belong to the message, whose id they need
+            user = replace(user, id=core.new_id())
+        answered = user.id if user is not None else parent_id or ""
+        edits = edits_after(core.state.edits, sent_edits, answered)
         begun: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         is_new = core.state.session is None or parent_id is None
         parts = user.parts if user is not None else ()
@@ -315,6 +322,8 @@ class Replies:
             if isinstance(progress, ExchangeStored) and not begun.done():
                 reply_id = progress.reply.message.id
                 self._own_ids.add(reply_id)
+                if core.state.is_active(session_id):
+                    core.update(edits=edits_after(core.state.edits, sent_edits, answered))
                 if stored is not None:
                     stored()
                 begun.set_result(None)
@@ -344,6 +353,7 @@ class Replies:
                 emit=emit,
                 clock=core.clock,
                 prices_of=prices.prices_of_request(composed, core.now()),
+                edits=None if edits == core.state.edits else edits,
             )
         )
         self._tasks[session_id] = task

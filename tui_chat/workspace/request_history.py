@@ -331,5 +331,9 @@ def with_known_messages(path: Iterable[Entry], loaded: Iterable[Entry]) -> tuple
 
 
 def with_target(inputs: Inputs, endpoint: Endpoint, model: str) -> Inputs:
-    """Return the same context for another endpoint and model."""
-    return replace(inputs, endpoint=endpoint, settings=replace(inputs.settings, model=model))
+    """Return the same context for another endpoint and model. What was edited by hand stays, save
+    the model.
+    """
+    edits = tuple(edit for edit in inputs.edits if edit.path[:1] != ("model",))
+    settings = replace(inputs.settings, model=model)
+    return replace(inputs, endpoint=endpoint, settings=settings, edits=edits)

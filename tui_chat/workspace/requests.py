@@ -29,6 +29,7 @@ from tui_chat.models.lorebook import Lorebook
 from tui_chat.models.memo import forget_recent
 from tui_chat.models.message import Message, Part
 from tui_chat.models.preset import Preset
+from tui_chat.models.request_edit import edits_for
 from tui_chat.models.session import Entry
 from tui_chat.workspace.calibration import TokenCalibration
 from tui_chat.workspace.core import WorkspaceCore
@@ -48,6 +49,7 @@ _ingredients = attrgetter(
     "endpoint",
     "model",
     "settings",
+    "edits",
     "role",
     "role_missing",
     "preset",
@@ -202,7 +204,11 @@ class Requests:
             state = self.core.state
             is_whole = count == len(state.entries)
             history = self._history if is_whole else sendable_messages(state.entries[:count])
-            return compose(with_kind(self._inputs(state, "", history), kind, prompt))
+            inputs = self._inputs(state, "", history)
+            if inputs.edits or state.edits:
+                answered = history[-1].id if history else ""
+                inputs = replace(inputs, edits=edits_for(state.edits, answered))
+            return compose(with_kind(inputs, kind, prompt))
 
         return self._remembered("kind", (kind, count, prompt), compose_it)
 
@@ -331,6 +337,7 @@ class Requests:
             correction=self._calibration.correction(state.endpoint.name, state.effective_model),
             role_missing=state.role_missing,
             keeps_role_prompt=True,
+            edits=edits_for(state.edits, answered_id(draft, history, parts)) if state.edits else (),
         )
         if not inputs.lorebooks:
             return inputs
@@ -347,6 +354,14 @@ class Requests:
         ]
         same_host = [endpoint for endpoint in candidates if f"://{host}" in endpoint.base_url]
         return (same_host or candidates)[0]
+
+
+def answered_id(draft: str, history: tuple[Message, ...], parts: tuple[Part, ...] = ()) -> str:
+    """Return the id of the stored message that Enter would have answered; empty if it would send
+    what is typed.
+    """
+    is_typed = bool(draft or parts) or not history
+    return "" if is_typed or history[-1].role not in ("user", "tool") else history[-1].id
 
 
 def require_answered_calls(entries: tuple[Entry, ...]) -> None:

@@ -10,6 +10,7 @@ The preset is chosen in `presets`, the role when a new chat begins.
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -18,8 +19,10 @@ from tui_chat.config import Config
 from tui_chat.errors import InputError, TuiChatError
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.endpoint import Endpoint
+from tui_chat.models.json_values import unpack
 from tui_chat.models.lorebook import Lorebook
 from tui_chat.models.preset import Preset
+from tui_chat.models.request_edit import RequestEdit
 from tui_chat.models.role import Profile, Role
 from tui_chat.models.session import Session
 from tui_chat.models.setting_types import (
@@ -44,6 +47,10 @@ config had then, as JSON."""
 DEFAULT_MODEL = "default model"
 """The setting of the store with the endpoint and model of new sessions, as JSON; empty for those
 that were chosen last."""
+
+
+NEW_CHAT_EDITS = "edits"
+"""The setting of the store with the edits by hand of a new chat, as JSON."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,6 +298,7 @@ class SessionSetup:
             model=model,
             endpoint=endpoint,
             settings=session.settings,
+            edits=session.edits,
             **self._files(
                 session.preset or (role.preset if role else ""), session.profile, session.lorebooks
             ),
@@ -321,11 +329,19 @@ class SessionSetup:
             role_missing=False,
             variables={},
             settings=NO_SETTINGS,
+            edits=await self._new_chat_edits(),
             endpoint=endpoint,
             model=model,
             **self._files(role.preset if role else "", profile, linked),
         )
         core.update(tools=await self._offered_tools(""))
+
+    async def _new_chat_edits(self) -> tuple[RequestEdit, ...]:
+        """Return the edits by hand of the new chat, which it keeps as it keeps its draft."""
+        text = await self.core.store.settings.get(NEW_CHAT_EDITS)
+        with suppress(ValueError, TypeError, LookupError, AttributeError):
+            return unpack(tuple[RequestEdit, ...], text) if text else ()
+        return ()
 
     async def default_model(self) -> tuple[Endpoint, str] | None:
         """Return endpoint and model that the user made the default of new sessions; None if there

@@ -17,6 +17,7 @@ from tui_chat.models.memo import recent_memo
 from tui_chat.models.message import Message, Part, ToolCall
 from tui_chat.models.preset import Preset
 from tui_chat.models.request import RawResponse
+from tui_chat.models.request_edit import RequestEdit
 from tui_chat.models.role import FIRST_ROLE_NAME, Profile, Role
 from tui_chat.models.session import Entry, Session, SessionSummary, SpeakerNames, last_reply
 from tui_chat.models.settings import NO_SETTINGS, Settings
@@ -273,6 +274,8 @@ class WorkspaceState:
     """True if the session is bound to a role that no longer exists."""
     settings: Settings = NO_SETTINGS
     """The session's own settings."""
+    edits: tuple[RequestEdit, ...] = ()
+    """The session's edits of requests by hand."""
     preset: Preset = _PLAIN
     preset_name: str = DEFAULT_PRESET
     """The name of the preset's file; the name inside the file may differ."""

@@ -49,6 +49,7 @@ class TemporarySession:
         lock of the active session.
         """
         core = self.core
+        core.update(edits=())  # those of the new chat wait there for it, as its draft does
         if core.state.role is not None:
             await store.roles.save(core.state.role)
         session = await self._active.create_in(store, TITLE)

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from tui_chat.config import Config
     from tui_chat.store import Store
     from tui_chat.workspace.lorebooks import Lorebooks
+    from tui_chat.workspace.request_edits import RequestEdits
     from tui_chat.workspace.session_source import SessionSource
 
 
@@ -117,6 +118,13 @@ class Workspace:
         from tui_chat.workspace.lorebooks import Lorebooks
 
         return Lorebooks(self.core, self.settings, self.roles)
+
+    @cached_property
+    def request_edits(self) -> RequestEdits:
+        """The edits of the request by hand; few sessions have some."""
+        from tui_chat.workspace.request_edits import RequestEdits
+
+        return RequestEdits(self.core)
 
     @property
     def state(self) -> WorkspaceState:

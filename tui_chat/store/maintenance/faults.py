@@ -19,7 +19,14 @@ from tui_chat.models.message import MESSAGE_ROLES
 from tui_chat.models.session import EntryStatus
 from tui_chat.store.errors import DECODE_ERRORS
 from tui_chat.store.requests import recipe_of, times_of
-from tui_chat.store.rows import JsonField, json_value, muted_of, names_of, settings_of
+from tui_chat.store.rows import (
+    JsonField,
+    edits_of,
+    json_value,
+    muted_of,
+    names_of,
+    settings_of,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +59,7 @@ _READERS: tuple[tuple[_Table, str, Callable[[str], object], str], ...] = (
     ("sessions", "tags", names_of, "''"),
     ("sessions", "lorebooks", names_of, "''"),
     ("sessions", "settings", settings_of, "''"),
+    ("sessions", "edits", edits_of, "''"),
     ("roles", "settings", settings_of, "''"),
     ("requests", "recipe", recipe_of, "'{}'"),
     ("requests", "protocol", Protocol, ""),

@@ -1,0 +1,170 @@
+"""Edits of the request by hand: made at places of the request that is shown, kept with the session.
+
+1. Only the request that Enter would send, or a kind of reply, can be edited: not one that was sent,
+   a what-if, a preview in another protocol, or the request for a title or a summary.
+2. An edit holds for every request of the session (`kept`), or for that one: the next one, or the
+   reply to a stored message. It stays until its request has been stored and leaves.
+3. A new chat's edits are kept as its draft is, and go into its session.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TypeAlias
+
+from tui_chat.compose import Composed
+from tui_chat.edited_request import refusal
+from tui_chat.errors import InputError
+from tui_chat.models.edit_list import add_value, remove_value, set_value
+from tui_chat.models.edited_body import EditedBody
+from tui_chat.models.endpoint import Protocol
+from tui_chat.models.json_values import pack
+from tui_chat.models.request_edit import BodyPath, RequestEdit
+from tui_chat.workspace.core import WorkspaceCore, reported
+from tui_chat.workspace.events import Done
+from tui_chat.workspace.requests import answered_id
+from tui_chat.workspace.settings import NEW_CHAT_EDITS
+
+Edits: TypeAlias = tuple[RequestEdit, ...]
+_Change: TypeAlias = Callable[[Edits, EditedBody, Protocol], Edits]
+
+MOST_UNDO = 50
+"""Changes that can be undone."""
+
+NO_REPLIES = ("title", "summary")
+"""Kinds of requests that are no part of the conversation and are made without its edits."""
+
+
+class RequestEdits:
+    """Edits the request of the active session."""
+
+    def __init__(self, core: WorkspaceCore) -> None:
+        self.core = core
+        self._undo: list[tuple[str, Edits]] = []
+        """The edits before each change, with the session's id, oldest first."""
+
+    def require_editable(self) -> Composed:
+        """Return the request that is shown. Raises InputError if it cannot be edited."""
+        state = self.core.state
+        request, composed = state.request, state.request.shown
+        if request.viewed is not None:
+            raise InputError(
+                "This request cannot be edited: it was sent already.",
+                advice="Esc shows the request that Enter would send.",
+            )
+        if composed is None or composed.inputs is None:
+            raise InputError("There is no request that could be edited.")
+        if request.what_if is not None:
+            raise InputError("A what-if is not sent, so it cannot be edited.", advice="Esc: back")
+        if request.kind in NO_REPLIES:
+            raise InputError("This request is no part of the conversation, so it is not edited.")
+        if composed.protocol is not state.endpoint.protocol:
+            own = state.endpoint.protocol.label
+            raise InputError(
+                f"This is a preview in {composed.protocol.label}; Enter sends {own}.",
+                advice=f"Choose {own} to edit what is sent.",
+            )
+        return composed
+
+    # --- use cases -----------------------------------------------------------------------
+
+    @reported(False)
+    async def set_value(self, path: BodyPath, value: object, *, kept: bool) -> bool:
+        """Set the value at a path of the request that is shown."""
+        return await self._change(
+            lambda edits, body, protocol: set_value(edits, body, protocol, path, value, kept=kept)
+        )
+
+    @reported(False)
+    async def add_value(self, path: BodyPath, value: object, *, kept: bool) -> bool:
+        """Add a key, or an element behind that of the path; see `RequestEdit.path`."""
+        return await self._change(
+            lambda edits, body, protocol: add_value(edits, body, protocol, path, value, kept=kept)
+        )
+
+    @reported(False)
+    async def remove_value(self, path: BodyPath, *, kept: bool = False) -> bool:
+        """Leave the key or element at a path out of the request."""
+        return await self._change(
+            lambda edits, body, protocol: remove_value(edits, body, protocol, path, kept=kept)
+        )
+
+    @reported(None)
+    async def discard(self, edits: Sequence[RequestEdit]) -> None:
+        """Take edits back."""
+        await self._store(tuple(edit for edit in self.core.state.edits if edit not in edits))
+
+    @reported(None)
+    async def keep(self, edit: RequestEdit, *, kept: bool) -> None:
+        """Let an edit hold for every request of the session, or for this one only."""
+        answered = "" if kept else self._answered
+        changed = replace(edit, kept=kept, answered=answered)
+        edits = self.core.state.edits
+        await self._store(tuple(changed if other == edit else other for other in edits))
+
+    @reported(None)
+    async def discard_all(self) -> None:
+        """Take all edits of the session back."""
+        count = len([edit for edit in self.core.state.edits if edit.kept or not edit.answered])
+        if not self.core.state.edits:
+            raise InputError("Nothing is edited by hand.")
+        await self._store(())
+        edits = "edit" if count == 1 else "edits"
+        self.core.publish(Done(f"Removed {count:,} {edits} by hand." if count else "Removed."))
+
+    @reported(None)
+    async def undo(self) -> None:
+        """Take the last change back."""
+        session_id = self.core.state.session_id
+        mine = [index for index, (of, _) in enumerate(self._undo) if of == session_id]
+        if not mine:
+            raise InputError("There is no edit by hand to undo.")
+        _, edits = self._undo.pop(mine[-1])
+        await self._store(edits, undoable=False)
+
+    @property
+    def can_undo(self) -> bool:
+        """True if a change of the active session can be undone."""
+        return any(of == self.core.state.session_id for of, _ in self._undo)
+
+    # --- changing ------------------------------------------------------------------------
+
+    @property
+    def _answered(self) -> str:
+        """The stored message that the request shown answers; empty for what is typed."""
+        composed = self.core.state.request.shown
+        inputs = composed.inputs if composed is not None else None
+        if inputs is None or not inputs.history:
+            return ""
+        if self.core.state.request.kind != "normal":
+            return inputs.history[-1].id
+        return answered_id(inputs.draft, inputs.history, inputs.draft_parts)
+
+    async def _change(self, change: _Change) -> bool:
+        """Change the edits of the request that is shown. Raises InputError."""
+        composed = self.require_editable()
+        assert composed.inputs is not None
+        tree = composed.encoded.tree
+        body = composed.edited or EditedBody(tree, tree)
+        here = composed.inputs.edits
+        others = tuple(edit for edit in self.core.state.edits if edit not in here)
+        answered = self._answered
+        after = tuple(
+            edit if edit.kept or edit in here else replace(edit, answered=answered)
+            for edit in change(here, body, composed.protocol)
+        )
+        for edit in after:
+            if edit not in here and (fault := refusal(edit)):
+                raise InputError(f"{fault[:1].upper()}{fault[1:]}.")
+        await self._store((*others, *after))
+        return True
+
+    async def _store(self, edits: Edits, *, undoable: bool = True) -> None:
+        core = self.core
+        if undoable:
+            self._undo = [*self._undo[1 - MOST_UNDO :], (core.state.session_id, core.state.edits)]
+        core.update(edits=edits)
+        if core.state.session is None:
+            await core.remember(NEW_CHAT_EDITS, pack(edits) if edits else "")
+        await core.change_session(edits=edits)
