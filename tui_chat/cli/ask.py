@@ -56,6 +56,7 @@ from tui_chat.cli.workspace import (
     Choices,
     choose,
     command_workspace,
+    leave_pending_edits,
     omit_screen_rules,
     open_session,
     send_only_conversation,
@@ -75,7 +76,7 @@ if TYPE_CHECKING:
     from tui_chat.models.session import Entry
     from tui_chat.workspace.workspace import Workspace
 
-_SENT_ANYWAY = ("over-budget", "nothing-to-send")
+_SENT_ANYWAY = ("over-budget", "nothing-to-send", "edited-body-invalid")
 """Codes of the errors in a request that keep it from being sent without `--anyway`."""
 
 
@@ -113,7 +114,7 @@ _SENT_ANYWAY = ("over-budget", "nothing-to-send")
     metavar="FOLDER",
     help="Where pictures and files of the reply are saved; default: the current folder.",
 )
-@click.option("--anyway", is_flag=True, help="Send a request that exceeds the context limit.")
+@click.option("--anyway", is_flag=True, help="Send it although it has errors, such as its size.")
 @click.pass_obj
 def ask(common: CommonOptions, parameters: tuple[str, ...], **options: Any) -> None:
     """Send a message and print the reply.
@@ -198,6 +199,7 @@ class _AskedExchange:
             await workspace.sessions.new_temporary(role_id)
             failures.raise_first()
             choices = replace(choices, role=None)
+        leave_pending_edits(workspace)
         await self._apply(choices)
         workspace.update(is_streamed=question.stream)
         workspace.subscribe(self._printer.follow)

@@ -33,7 +33,14 @@ from tui_chat.cli.output import (
     write_request,
 )
 from tui_chat.cli.request_json import envelope_json, lore_json
-from tui_chat.cli.workspace import Choices, choose, choose_role, command_workspace, open_session
+from tui_chat.cli.workspace import (
+    Choices,
+    choose,
+    choose_role,
+    command_workspace,
+    leave_pending_edits,
+    open_session,
+)
 from tui_chat.compose import Composed, compose
 from tui_chat.config import Config, standard_endpoint
 from tui_chat.context import Inputs
@@ -86,6 +93,8 @@ class RequestOptions:
     at: str | None
     seed: int
     stream: bool
+    edits: bool
+    """False for the body without the edits by hand."""
 
 
 @click.command()
@@ -140,6 +149,11 @@ class RequestOptions:
 )
 @click.option("--seed", type=int, default=0, help="The random seed for macros.")
 @click.option("--stream/--no-stream", default=True, help="Request a streamed reply.")
+@click.option(
+    "--edits/--no-edits",
+    default=True,
+    help="With what was edited by hand in the session.",
+)
 @click.option(
     "--show",
     type=click.Choice(["payload", "envelope", "request", "curl", "lore"]),
@@ -229,6 +243,10 @@ async def _compose(config: Config, options: RequestOptions) -> Composed:
             variables = dict(map(_variable, options.variables))
             workspace.update(variables={**workspace.state.variables, **variables})
         failures.warn()
+        if not options.edits:
+            workspace.update(edits=())
+        elif options.draft is not None:
+            leave_pending_edits(workspace)
         draft, parts = await _draft(workspace, options)
         failures.warn()
         inputs = _with_options(workspace.requests.inputs(draft, parts), options)

@@ -150,7 +150,18 @@ def send_only_conversation(workspace: Workspace) -> None:
         tools=(),
         preset=workspace.presets.read(NO_PRESET),
         preset_name=NO_PRESET,
+        edits=(),
     )
+
+
+def leave_pending_edits(workspace: Workspace) -> None:
+    """Make the requests of a command without the edits by hand that wait for what the user is
+    typing in the app. Those that hold for every request of the session stay.
+    """
+    edits = workspace.state.edits
+    if edits:
+        kept = tuple(edit for edit in edits if edit.kept or edit.answered)
+        workspace.update(edits=kept)
 
 
 def omit_screen_rules(workspace: Workspace, choices: Choices) -> None:

@@ -337,7 +337,9 @@ class SessionSetup:
         core.update(tools=await self._offered_tools(""))
 
     async def _new_chat_edits(self) -> tuple[RequestEdit, ...]:
-        """Return the edits by hand of the new chat, which it keeps as it keeps its draft."""
+        """Return the edits by hand of the app's new chat, which it keeps as it keeps its draft."""
+        if not self.core.remembers:
+            return ()
         text = await self.core.store.settings.get(NEW_CHAT_EDITS)
         with suppress(ValueError, TypeError, LookupError, AttributeError):
             return unpack(tuple[RequestEdit, ...], text) if text else ()
