@@ -194,6 +194,8 @@ _ALIASES: dict[str, tuple[str, ...]] = {
     "save-snippet": ("new snippet", "template"),
     "compact": ("compact", "summarize", "summary", "compress", "context full"),
     "contents": ("toc", "outline", "turns", "jump to"),
+    "queue": ("pending messages", "type ahead", "steer", "next message", "waiting"),
+    "clear-queue": ("delete queue", "empty queue"),
     "branches": ("branch", "branches", "tree", "versions"),
     "import": ("import", "open", "load", "chatgpt", "claude"),
     "export": ("export", "save chat", "download", "markdown", "html", "share", "print", "backup"),
@@ -344,6 +346,8 @@ ACTIONS = (
     Action(
         "compact", "", "chat.compact", "Compact", "Compact history: a model sums up older messages"
     ),
+    Action("queue", "", "composer.queue", "Queue", "Queued messages"),
+    Action("clear-queue", "", "composer.clear_queue", "Clear queue", "Remove queued messages"),
     Action("branches", "", "conversation.branches", "Branches", "Compare branches"),
     Action("contents", "", "conversation.contents", "Contents", "Table of contents"),
     Action("import", "", "sessions.import_file", "Import", "Import conversations…"),

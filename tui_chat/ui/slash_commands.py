@@ -120,6 +120,8 @@ COMMANDS = (
     _of("pin-session", aliases=("pin-chat",)),
     _of("archive-session", name="archive", aliases=("archive-chat", "hide-chat")),
     _of("snippet", "NAME"),
+    _of("queue"),
+    _of("clear-queue"),
     _of("compact", aliases=("summarize", "summary"), kind="summary"),
     Command("stop", "Stop the reply", run="chat.back"),
     _of("search", "WORDS"),

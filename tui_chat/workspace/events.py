@@ -99,6 +99,11 @@ class ReplyRetrying:
 
 
 @dataclass(frozen=True, slots=True)
+class QueueChanged:
+    """A message was added to the queue of a session or taken out of it."""
+
+
+@dataclass(frozen=True, slots=True)
 class BackgroundReplyEnded:
     """A reply ended in a session that is not the active one."""
 
@@ -155,6 +160,7 @@ WorkspaceEvent: TypeAlias = (
     | ReplyEnded
     | ReplySettled
     | ReplyRetrying
+    | QueueChanged
     | BackgroundReplyEnded
     | UnsavedWritesChanged
     | FilesProgress

@@ -56,6 +56,15 @@ class LastSent:
 
 
 @dataclass(frozen=True, slots=True)
+class QueuedMessage:
+    """A message that was typed while a reply arrived, and is sent after it."""
+
+    text: str
+    files: tuple[str, ...] = ()
+    """The paths of its attachments, which are read when it is sent."""
+
+
+@dataclass(frozen=True, slots=True)
 class PendingToolCall:
     """A tool call of the active branch's last reply that is not answered yet."""
 
@@ -309,6 +318,10 @@ class WorkspaceState:
     """The ids of replies that have begun and are not part of `entries` yet."""
     followed: PartialReply | None = None
     """The received part of the active branch's last reply if another program receives it."""
+    queues: Mapping[str, tuple[QueuedMessage, ...]] = field(
+        default_factory=dict[str, tuple[QueuedMessage, ...]]
+    )
+    """The queued messages of each session that has some, by its id; the next one first."""
     running_calls: frozenset[tuple[str, str]] = frozenset()
     """The reply id and call id of tool calls whose command is running."""
 
@@ -418,6 +431,11 @@ class WorkspaceState:
         if foreign is None or reply is None or reply.message.id != foreign.entry_id:
             return None
         return foreign if self.request.is_untouched else None
+
+    @property
+    def queue(self) -> tuple[QueuedMessage, ...]:
+        """The queued messages of the active session, the next one first."""
+        return self.queues.get(self.session_id, ())
 
     @property
     def pending_calls(self) -> tuple[PendingToolCall, ...]:

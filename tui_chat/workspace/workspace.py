@@ -24,6 +24,7 @@ from tui_chat.workspace.external_changes import ExternalChanges
 from tui_chat.workspace.forecasts import Forecasts
 from tui_chat.workspace.import_export import ImportExport
 from tui_chat.workspace.live_request import LiveRequest
+from tui_chat.workspace.message_queue import MessageQueue
 from tui_chat.workspace.presets import Presets
 from tui_chat.workspace.replies import Replies
 from tui_chat.workspace.request_history import RequestHistory
@@ -85,6 +86,7 @@ class Workspace:
         )
         self.cache_losses = CacheLosses(core, history, active, usage)
         self.tools = tools = Tools(core, active, replies)
+        self.queue = MessageQueue(core, requests, replies)
         self.temporary = temporary = TemporarySession(core, active, catalog, replies)
         self.drafts = Drafts(core, temporary)
 
@@ -175,6 +177,7 @@ class Workspace:
             await self.replies.stop_all(for_good=True)
             await self.titles.stop()
             await self.cache_losses.finish()
+            await self.queue.finish()
             await self.catalog.stop()
             if self.session_files is not None:
                 await self.session_files.stop()

@@ -21,6 +21,7 @@ from tui_chat.models.usage import short_number
 from tui_chat.ui.ago import ago
 from tui_chat.ui.areas.area import Area, AreaContext
 from tui_chat.ui.areas.chat.chat_pane import ChatPane, PaneContainers
+from tui_chat.ui.areas.chat.composer import QUEUE_KEY
 from tui_chat.ui.areas.chat.composer_area import AttachmentArea, ComposerArea
 from tui_chat.ui.areas.chat.drafts import ComposerDrafts
 from tui_chat.ui.areas.chat.message_area import NO_MESSAGE_YET, MessageArea
@@ -29,6 +30,7 @@ from tui_chat.ui.areas.chat.side_replies import offer as offer_compaction
 from tui_chat.ui.areas.chat.text_lines import clipped
 from tui_chat.ui.areas.chat.tool_call_area import ToolCallArea
 from tui_chat.ui.areas.chat.welcome import MAX_RECENT, RecentSessions, welcome
+from tui_chat.ui.key_names import key_name
 
 _LABEL = re.compile(r"^[^()]*\((HTTP [^()]*)\)")
 
@@ -51,6 +53,7 @@ class ChatArea(Area):
         self.pane = pane = ChatPane(context.read_only)
         pane.tool_question.clock = context.key_clock
         pane.set_hint_keys(context.key_labels)
+        pane.queue.edit_key = key_name(QUEUE_KEY)
         self.drafts = ComposerDrafts(self, pane)
         self.compaction = HistoryCompaction(self, pane, self.show_budget)
         self.side_replies = SideReplies(self, pane, self.show_budget)
@@ -106,6 +109,8 @@ class ChatArea(Area):
             case events.ReplyGrew():
                 grown = event.grown
                 self.pane.stream(grown.entry_id, grown.reply, grown.timing, grown.unsaved)
+            case events.QueueChanged() | events.ReplySettled():
+                self._show_queue()
             case events.ReplyEnded(session_id, _, error):
                 if session_id == self.workspace.state.session_id:
                     self._show_cost()
@@ -175,6 +180,12 @@ class ChatArea(Area):
         transcript.set_subagents(frozenset(calls))
         transcript.offer_keys("subagent", is_used=bool(calls) or started_by is not None)
         self.tool_calls.show()
+        self._show_queue()
+
+    def _show_queue(self) -> None:
+        state = self.workspace.state
+        texts = tuple(message.text for message in state.queue)
+        self.pane.queue.show(texts, is_waiting=not state.is_streaming)
 
     def _recent_sessions(self) -> RecentSessions:
         """Return what the welcome shows of the last sessions."""

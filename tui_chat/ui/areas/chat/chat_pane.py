@@ -13,6 +13,7 @@ from textual.widgets import Static
 
 from tui_chat.models.usage import NO_TIMING, Timing
 from tui_chat.ui.areas.chat.composer import Composer
+from tui_chat.ui.areas.chat.queue_lines import QueueLines
 from tui_chat.ui.areas.chat.status_lines import (
     FOUND,
     HINT,
@@ -101,6 +102,7 @@ class ChatPane(Vertical, OnePassWidget):
         """Made when words are first searched for."""
         self.tool_question = ToolQuestion(self._is_focus_free)
         self.activity = ActivityLine()
+        self.queue = QueueLines()
         self.attachments = AttachmentLine()
         self.composer = Composer()
         self.read_only = read_only
@@ -122,6 +124,7 @@ class ChatPane(Vertical, OnePassWidget):
         with self.containers.tool_calls:
             yield self.tool_question
         yield self.activity
+        yield self.queue
         yield self.composer.suggestions
         with self.containers.attachments:
             yield self.attachments

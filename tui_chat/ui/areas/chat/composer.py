@@ -59,6 +59,10 @@ _NOT_EDITING = (
 """Actions that may leave the editor, or that have another meaning while suggestions are shown."""
 
 
+QUEUE_KEY = "alt+up"
+"""Takes the last queued message back into the composer."""
+
+
 class Composer(SafeTextArea, inherit_bindings=False):
     """The draft's editor."""
 
@@ -90,6 +94,9 @@ class Composer(SafeTextArea, inherit_bindings=False):
         ),
         Binding("escape", "chat.back", "Stop", show=False, tooltip="Stop the reply"),
         Binding("up", "up", "Up", show=False, tooltip="From the first line: an earlier message"),
+        Binding(
+            "alt+up", "composer.edit_queued", show=False, tooltip="Edit the last queued message"
+        ),
         Binding("down", "down", "Down", show=False, tooltip="From the last line: a later one"),
         Binding(
             "pageup", "conversation.page(-1)", show=False, tooltip="Scroll the conversation up"
@@ -251,9 +258,12 @@ class Composer(SafeTextArea, inherit_bindings=False):
             self.post_message(self.PathPasted(path, self.text))
 
     def action_submit(self) -> None:
+        """Send the text; without any, the next queued message."""
         text = self.text
         if text.strip() or self.has_attachments:
             self.post_message(self.Submitted(text))
+        else:
+            self.call_later(self._app.run_action, ("composer", "send_queued", ()))
 
     async def action_delete_to_end_of_line_or_delete_line(self) -> None:
         """Delete up to the end of the line; at the end of the text, leave the key to the app."""

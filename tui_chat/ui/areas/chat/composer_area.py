@@ -1,4 +1,4 @@
-"""The actions of the composer: sending, commands, suggestions, snippets, an external editor, and
+"""The actions of the composer: sending, the queue, commands, suggestions, snippets, an editor, and
 the files that are sent with the draft: attached, shown and removed.
 """
 
@@ -14,6 +14,7 @@ from tui_chat.models.sanitize import one_line
 from tui_chat.paths import typed_path
 from tui_chat.ui.areas.area import Area
 from tui_chat.ui.areas.chat.composer import Composer
+from tui_chat.ui.areas.chat.drafts import confirm_send
 from tui_chat.ui.notifications import ErrorOutdated
 from tui_chat.ui.questions import ask, ask_line, confirm
 from tui_chat.ui.slash_commands import CommandCall, UnknownCommand, parse_command
@@ -106,7 +107,7 @@ class ComposerArea(Area):
     """Contains the composer, and does what it asks for."""
 
     WRITING_ACTIONS: ClassVar[frozenset[str]] = frozenset(
-        ("edit_draft", "insert_snippet", "save_snippet")
+        ("clear_queue", "edit_draft", "insert_snippet", "queue", "save_snippet")
     )
 
     def __init__(self, context: AreaContext, pane: ChatPane, drafts: ComposerDrafts) -> None:
@@ -126,11 +127,65 @@ class ComposerArea(Area):
 
     @on(Composer.Submitted)
     def _submitted(self, event: Composer.Submitted) -> None:
-        line = parse_command(event.text)
-        if isinstance(line, str):
-            self._drafts.submit(line, event.text)
-        else:
+        line, workspace = parse_command(event.text), self.host.workspace
+        if not isinstance(line, str):
             self._run_command(line)
+        elif workspace is not None and workspace.state.is_streaming:
+            self._drafts.enqueue(line, event.text)
+        else:
+            self._drafts.submit(line, event.text)
+
+    # --- the queue -------------------------------------------------------------------------
+
+    @work(group="send", description="send a queued message")
+    async def action_send_queued(self) -> None:
+        """Send the next queued message, unless a reply is arriving."""
+        from tui_chat.workspace.message_queue import parts_of
+
+        workspace = self.host.workspace
+        if workspace is None or workspace.state.is_streaming or not workspace.state.queue:
+            return
+        message = workspace.state.queue[0]
+        try:
+            parts = await to_thread(parts_of, message)
+        except InputError as error:
+            self.show_error(error)
+            return
+        composed = workspace.requests.compose(message.text, parts=parts)
+        if await confirm_send(self.tui, composed.errors):
+            await workspace.queue.send_next(despite_errors=True)
+
+    async def action_edit_queued(self, index: int = -1) -> None:
+        """Take a queued message back into the composer, by default the last one."""
+        workspace = self.host.workspace
+        if workspace is not None and self._drafts.is_active:
+            message = await workspace.queue.take(index)
+            if message is not None:
+                await self._drafts.take_back(message)
+
+    async def action_remove_queued(self, index: int) -> None:
+        """Remove a queued message."""
+        await (await self.host.opened_workspace()).queue.remove(index)
+
+    async def action_clear_queue(self) -> None:
+        """Remove all queued messages."""
+        await (await self.host.opened_workspace()).queue.remove()
+
+    @work(group="dialog", exclusive=True)
+    async def action_queue(self) -> None:
+        """Show the queued messages, and take the one that the user chooses into the composer."""
+        workspace = await self.host.opened_workspace()
+        queue = workspace.state.queue
+        if not queue:
+            self.notify("Nothing is queued. Enter queues a message while a reply arrives.")
+            return
+        choices = [
+            (str(index), f"{index + 1}", one_line(message.text, 300))
+            for index, message in enumerate(queue)
+        ]
+        chosen = await ask(self.tui, "Queued messages: Enter edits one", choices, "0")
+        if chosen is not None and workspace.state.queue == queue:
+            await self.action_edit_queued(int(chosen))
 
     @work(group="command", description="run command")
     async def _run_command(self, line: CommandCall | UnknownCommand) -> None:

@@ -24,7 +24,8 @@ from textual.timer import Timer
 from tui_chat.errors import InputError
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.ui.questions import confirm
-from tui_chat.ui.slash_commands import CommandCall, parse_command
+from tui_chat.ui.slash_commands import CommandCall, escape_command, parse_command
+from tui_chat.workspace.state import QueuedMessage
 
 if TYPE_CHECKING:
     from tui_chat.models.envelope import Note
@@ -275,6 +276,32 @@ class ComposerDrafts:
         # Without a description Textual makes one of all the arguments, however large.
         send = partial(self._send, draft, parts, submission)
         area.run_worker(send, group="send", description="send")
+
+    def enqueue(self, draft: str, typed: str) -> None:
+        """Take what was typed out of the composer, and queue `draft` behind the reply that is
+        arriving in the active session.
+        """
+        workspace, text = self._area.host.workspace, self._composer.text
+        if workspace is None or not self.is_active:
+            return
+        if not text.startswith(typed) or not (typed.strip() or self.attachments):
+            return  # Enter repeats, and the first one took the draft already
+        files = tuple(str(attachment.path) for attachment in self.attachments)
+        if not workspace.state.is_temporary:
+            self._composer.prompt_history.remember(draft)
+        self._composer.text = text[len(typed) :]
+        self.show_attachments(())
+        add = partial(workspace.queue.add, workspace.state.session_id, QueuedMessage(draft, files))
+        self._area.run_worker(add, group="queue", description="queue")
+
+    async def take_back(self, message: QueuedMessage) -> None:
+        """Put a queued message in front of what is typed."""
+        text = escape_command(message.text)
+        self._composer.text = joined_drafts(text, self._composer.text)
+        self._composer.move_cursor(self._composer.document.end)
+        self._composer.focus()
+        if message.files:
+            await self._restore_attachments(message.files, self.attachments)
 
     async def wait_until_stored(self) -> None:
         """Wait until all that Enter took is stored, or given back."""

@@ -1,0 +1,100 @@
+"""Messages that are typed while a reply arrives."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from textual.pilot import Pilot
+
+from tests.ui.album import Album
+from tests.ui.app_under_test import make_app, opened, say, settle, until
+from tui_chat.ui.app import TuiChat
+from tui_chat.ui.areas.chat.composer import Composer
+from tui_chat.ui.areas.chat.queue_lines import QueueLines
+
+
+def queued(app: TuiChat) -> list[str]:
+    assert app.workspace is not None
+    return [message.text for message in app.workspace.state.queue]
+
+
+async def streaming(pilot: Pilot[None]) -> TuiChat:
+    """Send a message whose reply takes long."""
+    app = await opened(pilot)
+    await pilot.press(*"Hi", "enter")
+    workspace = app.workspace
+    assert workspace is not None
+
+    def has_begun() -> bool:
+        partial = workspace.state.partial
+        return partial is not None and bool(partial.reply.text)
+
+    await until(pilot, has_begun)
+    return app
+
+
+async def enter(pilot: Pilot[None], text: str) -> None:
+    pilot.app.query_one(Composer).text = text
+    await pilot.press("enter")
+    await until(pilot, lambda: not pilot.app.query_one(Composer).text)
+
+
+async def test_enter_queues_while_a_reply_arrives_and_esc_leaves_the_queue(
+    album: Album, tmp_path: Path
+) -> None:
+    async with album.of(make_app(tmp_path, model="flaky-stall")) as pilot:
+        app = await streaming(pilot)
+        composer, lines = app.query_one(Composer), app.query_one(QueueLines)
+        for text in ("And the sea?", "And the moon?", "third", "fourth"):
+            await enter(pilot, text)
+        await until(pilot, lambda: len(queued(app)) == 4)
+        assert lines.display
+        await pilot.press("alt+up")
+        await until(pilot, lambda: composer.text == "fourth")
+        composer.text = ""
+        await pilot.press("escape")
+        assert app.workspace is not None
+        workspace = app.workspace
+        await until(pilot, lambda: not workspace.state.is_streaming)
+        await settle(pilot)
+        assert queued(app) == ["And the sea?", "And the moon?", "third"]
+        await pilot.click(lines, offset=(lines.size.width + 1, 2))
+        await until(pilot, lambda: queued(app) == ["And the sea?", "third"])
+        await pilot.press(*"/undo", "enter")
+        await until(pilot, lambda: len(queued(app)) == 3)
+        await settle(pilot)
+        await album.take(pilot, "waiting")
+        await workspace.settings.set_model("loopback", "echo")
+        await pilot.press("enter")
+        await until(pilot, lambda: not queued(app))
+        await until(pilot, lambda: len(workspace.state.entries) == 8)
+        sent = [e.message.content for e in workspace.state.entries if e.message.role == "user"]
+        assert sent == ["Hi", "And the sea?", "And the moon?", "third"]
+        assert not lines.display
+
+
+async def test_the_queue_is_listed_and_cleared_by_commands(tmp_path: Path) -> None:
+    async with make_app(tmp_path, model="flaky-stall").run_test(size=(80, 24)) as pilot:
+        app = await streaming(pilot)
+        await enter(pilot, "one")
+        await enter(pilot, "//two")
+        await until(pilot, lambda: queued(app) == ["one", "/two"])
+        await pilot.press(*"/queue", "enter")
+        await until(pilot, lambda: len(app.screen_stack) == 2)
+        await pilot.press("down", "enter")
+        composer = app.query_one(Composer)
+        await until(pilot, lambda: composer.text == "//two")
+        composer.text = ""
+        await pilot.press(*"/clear-queue", "enter")
+        await until(pilot, lambda: not queued(app))
+        await pilot.press("escape")
+
+
+async def test_enter_without_text_sends_nothing_without_a_queue(tmp_path: Path) -> None:
+    async with make_app(tmp_path, model="echo").run_test(size=(120, 35)) as pilot:
+        app = await opened(pilot)
+        await say(pilot, "Hello")
+        await pilot.press("enter")
+        await settle(pilot)
+        assert app.workspace is not None
+        assert len(app.workspace.state.entries) == 2

@@ -1,0 +1,161 @@
+"""Messages that are typed while a reply arrives."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.conftest import settled
+from tests.workspace.test_compaction import limited
+from tests.workspace.test_live_request import send
+from tui_chat.workspace.events import Failed, ReplySettled
+from tui_chat.workspace.message_queue import read_queue
+from tui_chat.workspace.state import QueuedMessage
+
+
+def texts(workspace) -> list[str]:
+    return [e.message.content for e in workspace.state.entries if e.message.role == "user"]
+
+
+async def queue(workspace, *messages: str) -> None:
+    for text in messages:
+        await workspace.queue.add(workspace.state.session_id, QueuedMessage(text))
+
+
+async def paused(workspace, heard, *messages: str) -> None:
+    """Queue messages behind a reply that is stopped."""
+    model = workspace.state.model
+    await workspace.settings.set_model("loopback", "lorem")
+    assert await workspace.replies.submit("one")
+    await queue(workspace, *messages)
+    await workspace.replies.stop()
+    await heard.until(lambda: bool(heard.of(ReplySettled)))
+    await workspace.settings.set_model("loopback", model)
+    heard.changes.clear()
+
+
+async def test_queued_messages_are_sent_one_after_the_other(make_workspace):
+    workspace, heard = await make_workspace()
+    assert await workspace.replies.submit("one")
+    await queue(workspace, "two", "three")
+    assert [each.text for each in workspace.state.queue] == ["two", "three"]
+    await heard.until(lambda: len(heard.of(ReplySettled)) == 3)
+    assert texts(workspace) == ["one", "two", "three"]
+    assert [e.message.role for e in workspace.state.entries] == ["user", "assistant"] * 3
+    assert workspace.state.queue == ()
+
+
+async def test_a_stopped_reply_leaves_the_queue(make_workspace):
+    workspace, heard = await make_workspace()
+    await paused(workspace, heard, "two")
+    assert texts(workspace) == ["one"]
+    assert [each.text for each in workspace.state.queue] == ["two"]
+    assert await workspace.queue.send_next()
+    await heard.until(lambda: bool(heard.of(ReplySettled)))
+    assert texts(workspace) == ["one", "two"]
+    assert workspace.state.queue == ()
+
+
+async def test_a_failed_reply_pauses_the_queue(make_workspace):
+    workspace, heard = await make_workspace(model="flaky-500")
+    assert await workspace.replies.submit("one")
+    await queue(workspace, "two")
+    await heard.until(lambda: len(heard.of(ReplySettled)) == 1)
+    assert workspace.state.entries[-1].status == "failed"
+    assert [each.text for each in workspace.state.queue] == ["two"]
+
+
+async def test_a_message_is_never_sent_to_another_session(make_workspace):
+    workspace, heard = await make_workspace(model="lorem")
+    assert await workspace.replies.submit("one")
+    first = workspace.state.session_id
+    await queue(workspace, "two")
+    await workspace.sessions.new()
+    await workspace.replies.stop_in(first)
+    await heard.until(lambda: len(heard.of(ReplySettled)) == 1)
+    await workspace.settings.set_model("loopback", "echo")
+    assert workspace.state.queue == ()
+    await send(workspace, heard, "elsewhere")
+    assert texts(workspace) == ["elsewhere"]
+    await workspace.sessions.open(first)
+    assert [each.text for each in workspace.state.queue] == ["two"]
+    await workspace.settings.set_model("loopback", "echo")
+    assert await workspace.queue.send_next()
+    await settled(workspace, heard)
+    assert texts(workspace) == ["one", "two"]
+
+
+async def test_a_message_that_comes_after_the_reply_is_sent_at_once(make_workspace):
+    workspace, heard = await make_workspace()
+    await send(workspace, heard, "one")
+    await heard.until(lambda: len(heard.of(ReplySettled)) == 1)
+    await queue(workspace, "two")
+    await heard.until(lambda: len(heard.of(ReplySettled)) == 2)
+    assert texts(workspace) == ["one", "two"]
+
+
+async def test_a_queue_outlives_the_program(make_workspace):
+    workspace, heard = await make_workspace()
+    await paused(workspace, heard, "two", "three")
+    await workspace.close()
+    again, heard = await make_workspace()
+    await heard.until(lambda: len(again.state.queue) == 2)
+    taken = await again.queue.take(-1)
+    assert taken is not None
+    assert taken.text == "three"
+    assert await again.queue.send_next()
+    await heard.until(lambda: bool(heard.of(ReplySettled)))
+    await again.close()
+    last, heard = await make_workspace()
+    await last.queue.finish()
+    assert last.state.queue == ()
+
+
+async def test_attachments_are_read_when_the_message_is_sent(make_workspace, tmp_path: Path):
+    file = tmp_path / "notes.txt"
+    workspace, heard = await make_workspace()
+    await paused(workspace, heard)
+    await workspace.queue.add(workspace.state.session_id, QueuedMessage("two", (str(file),)))
+    assert not await workspace.queue.send_next()
+    assert "notes.txt" in str(heard.of(Failed)[-1].error)
+    assert len(workspace.state.queue) == 1
+    file.write_text("the notes")
+    assert await workspace.queue.send_next()
+    await settled(workspace, heard)
+    assert workspace.state.entries[-2].message.parts[0].text == "the notes"
+
+
+async def test_a_request_with_errors_waits_for_consent(make_workspace):
+    workspace, heard = await make_workspace(endpoints=limited(60))
+    await paused(workspace, heard, "two " * 100)
+    assert workspace.requests.compose("two " * 100).errors
+    assert not await workspace.queue.send_next()
+    assert "was not sent" in str(heard.of(Failed)[-1].error)
+    assert len(workspace.state.queue) == 1
+    assert await workspace.queue.send_next(despite_errors=True)
+
+
+async def test_a_removal_can_be_undone_and_sends_nothing(make_workspace):
+    workspace, heard = await make_workspace()
+    await paused(workspace, heard, "two", "three", "four")
+    await workspace.queue.remove(1)
+    assert [each.text for each in workspace.state.queue] == ["two", "four"]
+    await workspace.queue.remove()
+    assert workspace.state.queue == ()
+    await workspace.undo()
+    await workspace.undo()
+    assert [each.text for each in workspace.state.queue] == ["two", "three", "four"]
+    assert texts(workspace) == ["one"]
+
+
+async def test_removing_what_is_not_there_does_nothing(make_workspace):
+    workspace, _ = await make_workspace()
+    assert await workspace.queue.take(0) is None
+    await workspace.queue.remove()
+    assert not await workspace.queue.send_next()
+
+
+@pytest.mark.parametrize("stored", ["", "x", "[1]", '{"a":1}', '[{"text":"a"'])
+def test_a_stored_queue_that_cannot_be_read_is_empty(stored: str):
+    assert read_queue(stored) == ()

@@ -1,0 +1,67 @@
+"""The queued messages above the composer: one line each, with a mark to remove it."""
+
+from __future__ import annotations
+
+from textual import events
+from textual.content import Content
+from textual.geometry import Size
+
+from tui_chat.models.sanitize import one_line
+from tui_chat.ui.areas.chat.text_lines import clipped
+from tui_chat.ui.widgets.one_pass import OnePassWidget
+
+MAX_LINES = 3
+"""Messages that are shown; a line counts the others."""
+_REMOVE = "×"
+
+
+class QueueLines(OnePassWidget):
+    """The queued messages; hidden if there are none."""
+
+    DEFAULT_CSS = """
+    QueueLines { display: none; height: auto; padding: 0 2; background: $background; }
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._texts: tuple[str, ...] = ()
+        self._is_waiting = False
+        self.edit_key = ""
+        """The key that takes the last one back into the composer."""
+
+    def show(self, texts: tuple[str, ...], *, is_waiting: bool) -> None:
+        """Show messages, the next one first. `is_waiting` is True if the user has to send them."""
+        texts = tuple(one_line(text, 200) for text in texts)
+        if (texts, is_waiting) == (self._texts, self._is_waiting):
+            return
+        self._texts, self._is_waiting = texts, is_waiting
+        self.display = bool(texts)
+        self.refresh(layout=True)
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        del container, viewport, width
+        return 1 + min(len(self._texts), MAX_LINES)
+
+    def render(self) -> Content:
+        count, width = len(self._texts), self.content_size.width
+        what = f"{count:,} queued" if count > 1 else "Queued"
+        when = "Enter sends the next one" if self._is_waiting else "sent after this reply"
+        edit = f" · {self.edit_key} edits the last" if self.edit_key else ""
+        more = f" · {count - MAX_LINES:,} more below" if count > MAX_LINES else ""
+        heading = clipped(f"{what} · {when}{edit}{more}", max(width, 1))
+        tone = "$text-warning" if self._is_waiting else "$foreground 72%"
+        lines: list[Content] = [Content.assemble((heading, tone))]
+        for text in self._texts[:MAX_LINES]:
+            room = max(width - 4, 1)
+            words = clipped(text, room)
+            lines.append(Content.assemble(("› ", tone), words.ljust(room), (f" {_REMOVE}", tone)))
+        return Content("\n").join(lines)
+
+    async def on_click(self, event: events.Click) -> None:
+        """Remove the message whose mark was clicked; edit one that was clicked elsewhere."""
+        offset = event.get_content_offset(self)
+        if offset is None or not 0 < offset.y <= min(len(self._texts), MAX_LINES):
+            return
+        is_mark = offset.x >= self.content_size.width - 3
+        name = "remove_queued" if is_mark else "edit_queued"
+        await self.run_action(f"composer.{name}({offset.y - 1})")
