@@ -118,6 +118,9 @@ class Composer(SafeTextArea, inherit_bindings=False):
 
         text: str
 
+    class EmptySubmitted(Message):
+        """Enter was pressed without a text or an attachment."""
+
     @dataclass
     class CompletionRequested(Message):
         """Something is typed that can be completed; answered with `Composer.offer_suggestions`."""
@@ -258,12 +261,11 @@ class Composer(SafeTextArea, inherit_bindings=False):
             self.post_message(self.PathPasted(path, self.text))
 
     def action_submit(self) -> None:
-        """Send the text; without any, the next queued message."""
         text = self.text
         if text.strip() or self.has_attachments:
             self.post_message(self.Submitted(text))
         else:
-            self.call_later(self._app.run_action, ("composer", "send_queued", ()))
+            self.post_message(self.EmptySubmitted())
 
     async def action_delete_to_end_of_line_or_delete_line(self) -> None:
         """Delete up to the end of the line; at the end of the text, leave the key to the app."""

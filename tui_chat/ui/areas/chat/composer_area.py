@@ -137,8 +137,9 @@ class ComposerArea(Area):
 
     # --- the queue -------------------------------------------------------------------------
 
+    @on(Composer.EmptySubmitted)
     @work(group="send", description="send a queued message")
-    async def action_send_queued(self) -> None:
+    async def _send_queued(self) -> None:
         """Send the next queued message, unless a reply is arriving."""
         from tui_chat.workspace.message_queue import parts_of
 
