@@ -529,8 +529,9 @@ class Inspector(OnePassWidget):
         bar = self._find_bar
         if bar is not None and bar.display and self.views.current is self.views.payload:
             bar.show(event.number, event.count, True)
-        elif event.count:
-            self._status.places = f"place {event.number:,} of {event.count:,} · n N"
+        else:
+            place = f"place {event.number:,} of {event.count:,} · n N"
+            self._status.places = place if event.count else ""
 
     def on_legend_picked(self, event: Legend.Picked) -> None:
         event.stop()

@@ -399,6 +399,8 @@ class PayloadView(LineView):
         if origin != self.highlights.origin:
             self.highlights = Highlights(origin, self.highlights.words)
             self.refresh_changed()
+            if origin is None and not self.highlights.words:
+                self.post_message(self.Marked(0, 0))
 
     def find(self, words: str) -> int:
         """Highlight words, and go to the next place; return the number of places."""
