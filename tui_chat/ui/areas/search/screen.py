@@ -31,7 +31,7 @@ LIMIT = 100
 """The most hits shown."""
 
 HOW = (
-    "Type words of a message, in any session.\n"
+    "Type words of a message or an attached file, in any session.\n"
     '"in quotes" for words that follow each other, begin* for beginnings.\n'
     "\n"
     "Leave out what you do not want (a filter alone shows the newest):\n"
