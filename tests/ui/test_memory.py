@@ -22,7 +22,7 @@ from tui_chat.models.transcript import SessionTranscript
 from tui_chat.store import Store
 from tui_chat.ui.areas.chat.chat_pane import ChatPane
 from tui_chat.ui.areas.chat.composer import Composer
-from tui_chat.ui.areas.chat.line_painter import paint_line
+from tui_chat.ui.areas.chat.line_painter import paint_line, reading_column
 from tui_chat.ui.areas.chat.message_layout import MessageLayout
 from tui_chat.ui.areas.inspector.inspector import Inspector
 from tui_chat.ui.areas.inspector.summary import ForecastLine
@@ -141,9 +141,9 @@ code = 1
 def drawn(text: str, width: int) -> list[Strip]:
     """Lay a message out and draw it, as a row of the screen that goes from edge to edge."""
     layout = MessageLayout(Entry(Message("assistant", text, id="a")), width)
-    cache, strips = StripCache(), list[Strip]()
+    cache, strips, column = StripCache(), list[Strip](), reading_column(width, width)
     for line in (line for part in range(len(layout.parts)) for line in layout.lines(part)):
-        painted = paint_line(line, width, "", lambda *names: Style(), is_current=False)  # pyright: ignore[reportArgumentType]  # any colors
+        painted = paint_line(line, column, width, "", lambda *names: Style(), is_current=False)  # pyright: ignore[reportArgumentType]  # any colors
         strips.append(cache(line, lambda painted=painted: painted))
     filtered = [strip.apply_filter(Monochrome(), Color(0, 0, 0)) for strip in strips]
     for strip in (*strips, *filtered):

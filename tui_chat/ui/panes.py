@@ -155,7 +155,7 @@ class Panes(Horizontal, OnePassWidget):
     def _update_margin(self) -> None:
         """Keep the composer and its suggestions visible below the inspector."""
         chat = self.chat.pane
-        below = chat.region.bottom - chat.transcript.region.bottom
+        below = chat.region.bottom - chat.containers.conversation.region.bottom
         margin = (0, 0, max(below, MIN_LINES_BELOW) if self._covers_transcript else 0, 0)
         if self._right.styles.margin != margin:
             self._right.styles.margin = margin

@@ -13,6 +13,7 @@ from textual.widgets import Static
 
 from tui_chat.models.usage import NO_TIMING, Timing
 from tui_chat.ui.areas.chat.composer import Composer
+from tui_chat.ui.areas.chat.line_painter import COLUMN_WIDTH
 from tui_chat.ui.areas.chat.queue_lines import QueueLines
 from tui_chat.ui.areas.chat.status_lines import (
     FOUND,
@@ -33,6 +34,8 @@ from tui_chat.ui.key_names import DEFAULT_KEYS, NO_KEY, insert_keys
 from tui_chat.ui.widgets.one_pass import OnePassWidget
 
 if TYPE_CHECKING:
+    from textual.layout import WidgetPlacement
+
     from tui_chat.models.reply import Reply
     from tui_chat.models.session import Entry
     from tui_chat.ui.widgets.find_bar import FindBar
@@ -72,11 +75,21 @@ class PaneContainers(NamedTuple):
 class ChatPane(Vertical, OnePassWidget):
     """A conversation and the draft of its next message. It shows what it is given."""
 
-    DEFAULT_CSS = """
+    DEFAULT_CSS = (
+        f"""
+    /* What is below the conversation is as wide as its text. */
+    ChatPane > .-tool-calls, ChatPane > .-attachments, ChatPane > .-composer,
+    ChatPane > QueueLines, ChatPane > ActivityLine, ChatPane > PaneKeys, ChatPane > FindBar {{
+        max-width: {COLUMN_WIDTH};
+    }}
+    ChatPane > SuggestionList {{ max-width: {COLUMN_WIDTH - 2}; }}
+    """
+        """
     ChatPane { background: $background; }
     ChatPane > .-conversation {
         width: 100%;  /* `1fr` would leave the margin of the suggestions beside it free */
         height: 1fr;
+        padding-bottom: 1;
         layout: horizontal;
         & > Transcript { width: 1fr; }
     }
@@ -89,6 +102,7 @@ class ChatPane(Vertical, OnePassWidget):
     ChatPane > .-composer { height: auto; max-height: 40%; & > Composer { max-height: 100%; } }
     ChatPane.-low > .-composer { max-height: 3; }
     """
+    )
 
     def __init__(self, read_only: str = "") -> None:
         """`read_only` says why nothing can be sent from here; empty if it can."""
@@ -133,6 +147,13 @@ class ChatPane(Vertical, OnePassWidget):
         if self.read_only:
             self.composer.display, self.composer.disabled = False, True
             yield ReadOnlyLine(self.read_only, markup=False)
+
+    def process_layout(self, placements: list[WidgetPlacement]) -> list[WidgetPlacement]:
+        """Put what is narrower than the title in the middle, as the text is. Textual's `align`
+        moves all together, as far as the widest allows.
+        """
+        width = max((placement.region.right for placement in placements), default=0)
+        return [_centered(placement, width) for placement in placements]
 
     def show(
         self,
@@ -306,3 +327,8 @@ class ChatPane(Vertical, OnePassWidget):
         """Focus the composer; the transcript if nothing can be sent."""
         (self.transcript if self.read_only else self.composer).focus(scroll_visible)
         return self
+
+
+def _centered(placement: WidgetPlacement, width: int) -> WidgetPlacement:
+    free = width - placement.region.width - placement.margin.width
+    return placement._replace(region=placement.region.translate((free // 2, 0)))

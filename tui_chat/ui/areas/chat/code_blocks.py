@@ -63,6 +63,8 @@ class CodeView:
     """True if they are broken; False if they are cut, to be scrolled."""
     offset: int = 0
     """Cells that are scrolled, if they are cut."""
+    has_space: bool = False
+    """True if a row of ground sets the code off above and below."""
 
 
 WRAPPED = CodeView()
@@ -78,6 +80,29 @@ def cut_code(lines: list[TextLine], width: int, offset: int) -> list[TextLine]:
         else:
             joined.append(line)
     return [_cropped(row, width, offset) if _is_code(row) else row for row in joined]
+
+
+def spaced_code(lines: list[TextLine], *, closes: bool) -> list[TextLine]:
+    """Put a row of ground below the header of each block of code, and below its last line, unless
+    the last block goes on in other lines: then it does not close here.
+    """
+    spaced: list[TextLine] = []
+    for line, after in zip(lines, [*lines[1:], None], strict=True):
+        spaced.append(line)
+        is_header = line.fill == "code-block" and line.action is not None
+        goes_on = after is not None and after.fill == "code-block" and after.action is None
+        if is_header and goes_on:
+            assert after is not None
+            spaced.append(_space(after))
+        elif _is_code(line) and not goes_on and (after is not None or closes):
+            spaced.append(_space(line))
+    return spaced
+
+
+def _space(line: TextLine) -> TextLine:
+    """Return a row of ground with the margin of a line of code."""
+    margin = _window(line.runs, 0, cell_len(line.text[: line.margin]))
+    return TextLine(tuple(margin), line.fill, margin=line.margin, is_space=True)
 
 
 def _is_code(line: TextLine) -> bool:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from rich.cells import cell_len
 from rich.segment import Segment
@@ -96,6 +96,8 @@ GUTTER = 2
 """Cells to the left of the text, for the bar that marks user messages and the cursor."""
 TEXT_WIDTH = 108
 """Maximum cells of text in a line; longer lines are hard to read."""
+COLUMN_WIDTH = GUTTER + TEXT_WIDTH + GUTTER
+"""Cells of the column that the text stands in, in a wide pane."""
 _NEW_TEXT = " ↓ new text below "
 
 
@@ -103,30 +105,55 @@ COMPONENT_CLASSES: set[str] = set(re.findall(r"transcript--[a-z-]+", CSS))
 """Every style name that a run may have, prefixed."""
 
 
-def text_width(screen_width: int) -> int:
-    """Return the width in cells at which text is laid out on a screen."""
-    return max(min(screen_width - GUTTER - 1, TEXT_WIDTH), 8)
+class ReadingColumn(NamedTuple):
+    """The column that the text stands in: all of a narrow pane, the middle of a wide one."""
+
+    left: int
+    """Cells to its left."""
+    width: int
+    """Its cells, with the gutter."""
+
+    @property
+    def text_width(self) -> int:
+        """The width in cells at which text is laid out."""
+        return max(min(self.width - GUTTER - 1, TEXT_WIDTH), 8)
+
+
+def reading_column(pane_width: int, view_width: int) -> ReadingColumn:
+    """Return the column in the middle of a pane. The view is narrower than the pane by what stands
+    at its right: the scroll bar, the strip of tokens.
+    """
+    left = max(pane_width - COLUMN_WIDTH, 0) // 2
+    return ReadingColumn(left, min(COLUMN_WIDTH, view_width - left))
 
 
 def paint_line(
-    line: TextLine, width: int, fill: str, palette: ComponentStyles, *, is_current: bool
+    line: TextLine,
+    column: ReadingColumn,
+    width: int,
+    fill: str,
+    palette: ComponentStyles,
+    *,
+    is_current: bool,
 ) -> Strip:
-    """Paint a line of a message as wide as the screen; `fill` is the style of the message's
-    background. A current message has the cursor's bar and background.
+    """Paint a line of a message in its column of a screen of this width; `fill` is the style of the
+    message's background. A current message has the cursor's bar and background.
     """
     background = "" if line.bare else "cursor" if is_current else fill
     bar = "cursor-bar" if is_current else "user-bar" if fill else ""
-    segments = [
+    segments = [Segment(" " * column.left, palette())] if column.left else []
+    segments.append(
         Segment("┃ " if is_current else "▌ ", palette(background, bar))
         if bar and not line.bare
         else Segment(" " * GUTTER, palette(background))
-    ]
+    )
     segments += [_segment(run, palette(background, line.fill, *run.styles)) for run in line.runs]
     strip = Strip(segments)
     if line.fill:
-        filled = min(GUTTER + text_width(width), width)
+        filled = column.left + min(GUTTER + column.text_width, column.width)
         strip = strip.adjust_cell_length(filled, palette(background, line.fill))
-    return strip.adjust_cell_length(width, palette(background))
+    strip = strip.adjust_cell_length(column.left + column.width, palette(background))
+    return strip.adjust_cell_length(width, palette())
 
 
 def paint_new_text_mark(width: int, palette: ComponentStyles) -> Strip:

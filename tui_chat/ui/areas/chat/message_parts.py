@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from tui_chat.ui.areas.chat.code_blocks import WRAPPED, CodeView, cut_code
+from tui_chat.ui.areas.chat.code_blocks import WRAPPED, CodeView, cut_code, spaced_code
 from tui_chat.ui.areas.chat.header_footer import count_words
 from tui_chat.ui.areas.chat.markdown import code_in, plain_lines, section_lines
 from tui_chat.ui.areas.chat.sections import Section, SectionSplitter
@@ -159,6 +159,8 @@ class GrowingText:
                 lines = plain_lines(section.source, width, styles)
             if not code.wraps:
                 lines = cut_code(lines, width, code.offset)
+            if code.has_space:
+                lines = spaced_code(lines, closes=section.closes)
             if sources:
                 lines = linked_marks(lines, sources)
             return [BLANK, *lines] if gap else lines

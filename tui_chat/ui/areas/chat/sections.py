@@ -63,6 +63,8 @@ class Section:
     """True if the author left a blank line there."""
     opens: bool = True
     """True if code begins here and does not continue the section before."""
+    closes: bool = True
+    """True if code ends here, as far as it has arrived."""
     continues: bool = False
     """True if it begins within a line that was cut for its length."""
 
@@ -171,9 +173,9 @@ class SectionSplitter:
                 self._fence = None
                 self._lead, self._blank, self._gap, self._opens = "", True, True, True
             else:
-                self._keep(line)
                 if len(self._lines) >= LINES or self._size > SIZE:
-                    self._settle(gap=False)
+                    self._settle(gap=False, closes=False)
+                self._keep(line)
             return
         if not line.strip():
             if self._lines:
@@ -294,8 +296,10 @@ class SectionSplitter:
         self._lines.append(line)
         self._size += len(line)
 
-    def _settle(self, *, gap: bool = True, continues: bool | None = None) -> None:
-        section = self._section(self._lines, continues)
+    def _settle(
+        self, *, gap: bool = True, continues: bool | None = None, closes: bool = True
+    ) -> None:
+        section = self._section(self._lines, continues, closes=closes)
         if section:
             self.settled.append(section)
             self._opens = False
@@ -303,12 +307,14 @@ class SectionSplitter:
         if self._fence is None:
             self._lead, self._list, self._inner = "", False, None
 
-    def _section(self, lines: list[str], continues: bool | None = None) -> Section | None:
+    def _section(
+        self, lines: list[str], continues: bool | None = None, *, closes: bool = True
+    ) -> Section | None:
         if self._fence is not None:
             if not lines and not self._opens:
                 return None
             source = "\n".join(_unindented(line, self._fence.indent) for line in lines)
-            return Section("code", source, self._lead, self._gap, opens=self._opens)
+            return Section("code", source, self._lead, self._gap, opens=self._opens, closes=closes)
         while lines and not lines[-1].strip():
             lines = lines[:-1]
         if not lines:

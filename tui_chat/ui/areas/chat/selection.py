@@ -4,7 +4,7 @@ Textual selects rows of the screen, but a conversation scrolls and grows under t
 gesture is handled here, and its result is a Textual `Selection` whose rows are not rows of the
 screen: `row_number` numbers the lines of the conversation by message, part and line. Textual
 keeps the selection and only compares rows. A column is a character of the drawn line, counted
-with the gutter.
+with the gutter but without what is to the left of the reading column.
 """
 
 from __future__ import annotations
@@ -61,6 +61,8 @@ class MouseSelection:
     ) -> None:
         self._widget, self._viewport, self._layouts = widget, viewport, layouts
         self._scroll = scroll
+        self.left = 0
+        """Cells to the left of the reading column."""
         self._unit: Unit = "character"
         self._clicks = 0
         self._pressed_at = Offset(-1, -1)
@@ -126,7 +128,7 @@ class MouseSelection:
         y = min(max(offset.y, 0), len(rows) - 1)
         position, line = rows[y]
         lines = self._layouts(position.block).lines(position.part)
-        column = column_at(line, offset.x)
+        column = column_at(line, offset.x - self.left)
         if offset.y > y:
             column = GUTTER + len(line.text)
         elif offset.y < 0:
@@ -195,13 +197,15 @@ def unit_at(unit: Unit, position: LinePosition, column: int, lines: Sequence[Tex
     )
 
 
-def highlight(strip: Strip, span: tuple[int, int], background: Style) -> Strip:
-    """Draw the columns of the span on another background; an end of -1 is the text's end."""
-    text = strip.text
+def highlight(strip: Strip, span: tuple[int, int], background: Style, left: int = 0) -> Strip:
+    """Draw the columns of the span on another background; an end of -1 is the text's end. `left` is
+    the number of cells to the left of the reading column.
+    """
+    text = strip.text[left:]
     start, end = span
-    left = max(cell_len(text[:start]), GUTTER)
-    right = max(cell_len(text.rstrip() if end == -1 else text[:end]), left)
-    before, inside, after = strip.crop(0, left), strip.crop(left, right), strip.crop(right)
+    first = left + max(cell_len(text[:start]), GUTTER)
+    last = max(left + cell_len(text.rstrip() if end == -1 else text[:end]), first)
+    before, inside, after = strip.crop(0, first), strip.crop(first, last), strip.crop(last)
     lit = [Segment(text, style + background if style else background) for text, style, _ in inside]
     return Strip.join([before, Strip(lit), after])
 
@@ -227,6 +231,8 @@ def selected_text(
         joined = ""
         for part, lines in enumerate(lines_of(index)):
             for number, line in enumerate(lines):
+                if line.is_space:
+                    continue
                 row = row_number(LinePosition(index, part, number))
                 if start <= row <= end:
                     is_wrapped = line.joint is not None and bool(joined)

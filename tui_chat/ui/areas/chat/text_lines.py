@@ -68,6 +68,8 @@ class TextLine:
     action: ClickAction | None = None
     bare: bool = False
     """True if it is outside of its message, without bar and background."""
+    is_space: bool = False
+    """True if it is a row of ground that sets something off, and no text."""
 
     @property
     def text(self) -> str:

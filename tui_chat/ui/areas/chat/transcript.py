@@ -11,6 +11,7 @@ concern the conversation run actions of `MessageArea`, which asks for the entry 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
 from rich.style import Style
@@ -20,6 +21,7 @@ from textual.binding import BindingType
 from textual.message import Message
 from textual.strip import Strip
 from textual.timer import Timer
+from textual.widget import Widget
 
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.usage import NO_TIMING, Timing
@@ -46,6 +48,8 @@ if TYPE_CHECKING:
 
 CODE_STEP = 16
 """Cells that a key scrolls lines of code by."""
+SPACED_HEIGHT = 30
+"""Lines of the screen from which code is set off by rows of its ground."""
 EMPTY_TEXT_WIDTH = 64
 """Maximum cells of a line of the first screen."""
 
@@ -91,6 +95,7 @@ class Transcript(BlockView[TextLine]):
         """Index of the message that keys act on; None if it follows from what is on the screen."""
         self._search = TranscriptSearch(self._layouts, self._refold, self._show_line)
         self._mouse = selecting.MouseSelection(self, self._viewport, self._layouts, self.scroll_by)
+        self._column = painting.ReadingColumn(0, 0)
         self._session_id: str | None = None
         self._highlighted = ""
         """Id of the message that is highlighted from outside."""
@@ -224,10 +229,10 @@ class Transcript(BlockView[TextLine]):
     # Drawing
 
     def draw_row(self, y: int) -> Strip:
-        view, palette, width = self._viewport, self.palette, self._width
+        view, palette, width, column = self._viewport, self.palette, self._width, self._column
         if not self.entries:
             if not self._empty_lines and self._empty_text:
-                room = min(painting.text_width(width), EMPTY_TEXT_WIDTH)
+                room = min(self._column.text_width, EMPTY_TEXT_WIDTH)
                 self._empty_lines = welcome_lines(self._empty_text, room)
                 self._empty_lines += recent_lines(self._recent, room)
             return painting.paint_centered(self._empty_lines, y, width, view.height, palette)
@@ -241,18 +246,18 @@ class Transcript(BlockView[TextLine]):
             current = self.entries[position.block].message.id == self._highlighted
         fill = self._layouts(position.block).fill
         strip: Strip = self.strips(
-            (line, width, fill, current),
-            lambda: painting.paint_line(line, width, fill, palette, is_current=current),
+            (line, column, width, fill, current),
+            lambda: painting.paint_line(line, column, width, fill, palette, is_current=current),
         )
         for start, end, is_current in self._search.marks(position):
             style = palette("hit-here" if is_current else "hit")
             span = start + painting.GUTTER, end + painting.GUTTER
-            strip = selecting.highlight(strip, span, style)
+            strip = selecting.highlight(strip, span, style, column.left)
         selection = self.text_selection
         span = selection and selection.get_span(selecting.row_number(position))
         if span:
             color = self.screen.get_component_rich_style("screen--selection").bgcolor
-            strip = selecting.highlight(strip, span, Style(bgcolor=color))
+            strip = selecting.highlight(strip, span, Style(bgcolor=color), column.left)
         return strip
 
     def set_button_keys(self, regenerate: str, model: str) -> None:
@@ -289,8 +294,18 @@ class Transcript(BlockView[TextLine]):
 
     # Moving
 
+    def resized(self) -> None:
+        has_space = self.screen.size.height >= SPACED_HEIGHT
+        if has_space != self._code.has_space:
+            self._layouts.set_code_view(replace(self._code, has_space=has_space))
+            self._width = 0  # so that everything is laid out again, as for another width
+        super().resized()
+
     def lay_out_width(self) -> Sequence[int]:
-        self._layouts.resize(painting.text_width(self._width))
+        assert isinstance(self.parent, Widget)
+        self._column = painting.reading_column(self.parent.region.width, self._width)
+        self._mouse.left = self._column.left
+        self._layouts.resize(self._column.text_width)
         self._search.lines_changed()
         self._empty_lines = []
         return self._layouts.heights()
@@ -338,16 +353,20 @@ class Transcript(BlockView[TextLine]):
         self.go_to_end()
 
     def action_wrap_code(self) -> None:
-        self._show_code(CodeView(wraps=not self._layouts.options.code.wraps))
+        self._show_code(replace(self._code, wraps=not self._code.wraps, offset=0))
 
     def action_scroll_code(self, direction: int) -> None:
         """Scroll lines of code that are cut; cut them if they are not."""
-        offset = max(self._layouts.options.code.offset + direction * CODE_STEP, 0)
-        self._show_code(CodeView(wraps=False, offset=offset))
+        offset = max(self._code.offset + direction * CODE_STEP, 0)
+        self._show_code(replace(self._code, wraps=False, offset=offset))
+
+    @property
+    def _code(self) -> CodeView:
+        return self._layouts.options.code
 
     def _show_code(self, view: CodeView) -> None:
         """Show wide lines of code otherwise; what is at the top stays there."""
-        if view == self._layouts.options.code:
+        if view == self._code:
             return
         top = self._viewport.top
         keep = None if self._viewport.follows else LinePosition(top.block, top.part, 0)
