@@ -59,6 +59,7 @@ BUILT_IN: Mapping[str, Mapping[str, tuple[str, ...]]] = {
             "aichat's sessions",
         ),
     },
+    "vim": {"actions": ("vim",), "editing_modes": ("vim",)},
     "web": {"commands": ("serve",)},
 }
 """The names that each built-in plugin adds, by extension point, for the error where the plugin is
@@ -229,6 +230,15 @@ class ActionPath:
     """True if it changes or sends something: a read-only app does not have it."""
 
 
+@dataclass(frozen=True, slots=True)
+class EditingModePath:
+    """A way of editing text in the composer, which the configuration chooses by its name."""
+
+    name: str
+    path: str
+    """The import path of a class like `tui_chat.ui.areas.chat.editing_mode.EditingMode`."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plugin:
     """A capability beside the core. Paths are import paths such as `"package.module:NAME"`."""
@@ -258,6 +268,7 @@ class Plugin:
     """Each a `workspace.library_import.FolderFormat`: a folder of another program's user."""
     macros: tuple[MacroPath, ...] = ()
     actions: tuple[ActionPath, ...] = ()
+    editing_modes: tuple[EditingModePath, ...] = ()
     rescues: tuple[str, ...] = ()
     """Each a function like `tui_chat.plugins.salvage.salvage.rescue`: it puts what can be read of a
     damaged database in its place; what it returns is printed.

@@ -15,8 +15,8 @@ PACKAGE = Path(tui_chat.__file__).parent
 SLACK = 250
 """Lines that a budget may exceed what is there: after a cut it is lowered."""
 BUDGETS: dict[str, tuple[int, str]] = {
-    "analysis": (2_200, "what can be said of a request: forecast, diff, shares, captured requests"),
-    "cli": (7_640, "about 60 commands, each with help, JSON and a table"),
+    "analysis": (2_450, "what can be said of a request: forecast, diff, shares, captured requests"),
+    "cli": (7_750, "about 60 commands, each with help, JSON and a table"),
     "config": (
         900,
         "every key of config.toml with its meaning, its changes by the program, built-in endpoints",
@@ -39,13 +39,14 @@ BUDGETS: dict[str, tuple[int, str]] = {
     "plugins/sillytavern": (7_300, "SillyTavern's files, its builder, macro dialect and actions"),
     "plugins/tap": (4_000, "the proxy, byte for byte, its recorder, and what it says about calls"),
     "plugins/transcripts": (4_800, "readers of eleven programs, and the viewer of folders"),
+    "plugins/vim": (250, "Vim's keys by prompt_toolkit, without its terminal"),
     "plugins/web": (700, "the server that guards the app in a browser, and its driver"),
     "protocols": (12_050, "five protocols, both ways, streamed, without loss"),
     "providers": (2_200, "HTTP out: retries, keys, discovery, recording of replies"),
     "store": (6_450, "one writer, crash safety, search in texts and files, migrations, backup"),
     "tokens": (550, "exact counts, estimates, calibration"),
-    "ui": (32_000, "the screen: two virtual views, six areas, dialogs, the configuration, keys"),
-    "workspace": (8_700, "the use cases of the app without a screen"),
+    "ui": (32_350, "the screen: two virtual views, six areas, dialogs, the configuration, keys"),
+    "workspace": (8_900, "the use cases of the app without a screen"),
     ".": (2_570, "compose, send, extensions, edited requests, files, paths, errors"),
 }
 

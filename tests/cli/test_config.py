@@ -92,6 +92,7 @@ def test_show_says_what_set_each_setting(home: Run, tmp_path: Path, monkeypatch)
         "theme": str(tmp_path / "config.toml"),
         "notify": "default",
         "title_model": "default",
+        "editing_mode": "default",
     }
     assert [each["name"] for each in shown["endpoints"]] == ["work"]
     assert "endpoints.work" in home("config", "show").out

@@ -59,7 +59,7 @@ def show_config(common: CommonOptions, as_json: bool) -> None:
         else path
         if getattr(of_file, name) != getattr(defaults, name)
         else "default"
-        for name in ("endpoint", "model", "theme", "notify", "title_model")
+        for name in ("endpoint", "model", "theme", "notify", "title_model", "editing_mode")
     }
     endpoints = [
         {

@@ -232,6 +232,7 @@ def parse_config(text: str, name: str, defaults: Config) -> Config:
         endpoint=found.endpoint or defaults.endpoint,
         model=found.model or defaults.model,
         title_model=_title_model(text, name, found.title_model, endpoints),
+        editing_mode=found.editing_mode,
         theme=found.theme or defaults.theme,
         notify=found.notify or defaults.notify,
         keys=tuple(found.keys.items()),

@@ -60,6 +60,8 @@ class ConfigFile:
     title_model: Annotated[str, Validator(_title_model)] = ""
     """The model that is asked for the title of each session after its first reply, in a request of
     its own, as `ENDPOINT/MODEL`; without it nothing is asked until you do."""
+    editing_mode: str = ""
+    """Keys of their own for editing in the composer: `vim`; without it those of text fields."""
     theme: str | None = None
     """The name of a color theme; the command palette lists them."""
     notify: Literal["osc9", "osc777", "bell", "off"] | None = None

@@ -41,6 +41,8 @@ class Config:
     title_model: str = ""
     """The endpoint and model that is asked for titles after first replies, as `ENDPOINT/MODEL`;
     empty for none."""
+    editing_mode: str = ""
+    """The name of the composer's editing mode, which a plugin adds; empty for the ordinary keys."""
     theme: str = "tui-chat-dark"
     notify: Literal["osc9", "osc777", "bell", "off"] = "osc9"
     """The announcement of the end of a long reply while another window has the focus."""

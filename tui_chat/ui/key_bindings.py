@@ -10,6 +10,7 @@ from textual.app import App
 
 from tui_chat import extensions
 from tui_chat.errors import InputError
+from tui_chat.models.sanitize import one_line
 from tui_chat.ui.actions import ACTIONS, RENAMED_IDS, YIELDING
 from tui_chat.ui.key_names import INDISTINGUISHABLE, RESERVED, first_keys, key_name, parse_key
 from tui_chat.ui.themes import theme_error
@@ -20,9 +21,21 @@ if TYPE_CHECKING:
 
 
 def screen_errors(config: Config) -> list[InputError]:
-    """Return what is wrong in the keys and the theme of a configuration."""
-    theme = theme_error(config)
-    return [*KeyBindings(config.keys).errors, *([theme] if theme else [])]
+    """Return what is wrong in the keys, the editing mode and the theme of a configuration."""
+    errors = (theme_error(config), editing_mode_error(config.editing_mode))
+    return [*KeyBindings(config.keys).errors, *(error for error in errors if error is not None)]
+
+
+def editing_mode_error(name: str) -> InputError | None:
+    """Return the error of an editing mode that no plugin adds; None if one does, or for no name."""
+    names = [mode.name for plugin in extensions.plugins() for mode in plugin.editing_modes]
+    if not name or name in names:
+        return None
+    plugin = extensions.missing_plugin("editing_modes", name)
+    advice = f"There is {' and '.join(f'“{each}”' for each in names)}." if names else ""
+    if plugin:
+        advice = f"The plugin “{plugin}” would add it."
+    return InputError(f"editing_mode: there is no “{one_line(name, 40)}”.", advice=advice)
 
 
 class KeyBindings:

@@ -77,6 +77,8 @@ class ChatArea(Area):
     async def start(self) -> None:
         """Restore the draft of the session that was opened at the start."""
         await self.drafts.restore(keep_typed=True)
+        if mode := self.workspace.state.config.editing_mode:
+            self.composer.set_editing_mode(mode)
         self.drafts.compose_soon()
 
     async def recall_prompts(self, workspace: Workspace) -> None:
@@ -95,6 +97,10 @@ class ChatArea(Area):
             case events.BranchEndLoaded():
                 self._show_entries(event.entries, is_part=True)
                 self.drafts.restore_early(event.draft)
+            case events.ConfigChanged(before):
+                mode = self.workspace.state.config.editing_mode
+                if mode != before.editing_mode:
+                    self.composer.set_editing_mode(mode)
             case events.PresetChanged() | events.RequestOutdated():
                 self.drafts.compose_soon()
             case events.RequestComposed():

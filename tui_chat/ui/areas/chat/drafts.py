@@ -25,7 +25,6 @@ from tui_chat.errors import InputError
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.ui.questions import confirm
 from tui_chat.ui.slash_commands import CommandCall, escape_command, parse_command
-from tui_chat.workspace.state import QueuedMessage
 
 if TYPE_CHECKING:
     from tui_chat.models.envelope import Note
@@ -34,6 +33,7 @@ if TYPE_CHECKING:
     from tui_chat.ui.areas.area import Area
     from tui_chat.ui.areas.chat.chat_pane import ChatPane
     from tui_chat.workspace.attachments import Attachment
+    from tui_chat.workspace.state import QueuedMessage
     from tui_chat.workspace.workspace import Workspace
 
 SAVE_AFTER = 0.2
@@ -281,6 +281,8 @@ class ComposerDrafts:
         """Take what was typed out of the composer, and queue `draft` behind the reply that is
         arriving in the active session.
         """
+        from tui_chat.workspace.state import QueuedMessage
+
         workspace, text = self._area.host.workspace, self._composer.text
         if workspace is None or not self.is_active:
             return

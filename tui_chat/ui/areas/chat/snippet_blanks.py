@@ -66,7 +66,8 @@ class SnippetBlanks:
         document = self._editor.document
         return sum(len(document[number]) + 1 for number in range(row)) + column
 
-    def _location(self, index: int) -> Location:
+    def location(self, index: int) -> Location:
+        """Return the place behind so many characters."""
         document = self._editor.document
         for row in range(document.line_count):
             if index <= len(document[row]):
@@ -75,11 +76,11 @@ class SnippetBlanks:
         return document.end
 
     def _text(self, blank: PlacedBlank) -> str:
-        start, end = self._location(blank.start), self._location(blank.end)
+        start, end = self.location(blank.start), self.location(blank.end)
         return self._editor.document.get_text_range(start, end)
 
     def _select(self, blank: PlacedBlank) -> None:
-        self._editor.selection = Selection(self._location(blank.start), self._location(blank.end))
+        self._editor.selection = Selection(self.location(blank.start), self.location(blank.end))
         self._editor.refresh()
 
     # Keys
@@ -122,14 +123,14 @@ class SnippetBlanks:
         if blank is not None:
             self._select(blank)
         elif step > 0:
-            self._editor.move_cursor(self._location(self._end))
+            self._editor.move_cursor(self.location(self._end))
             self.clear()
 
     def _choose(self, blank: PlacedBlank, step: int) -> None:
         current = self._text(blank)
         index = blank.choices.index(current) + step if current in blank.choices else 0
         chosen = blank.choices[index % len(blank.choices)]
-        self._editor.replace(chosen, self._location(blank.start), self._location(blank.end))
+        self._editor.replace(chosen, self.location(blank.start), self.location(blank.end))
         self._select(blank)
 
     # Edits
@@ -149,7 +150,7 @@ class SnippetBlanks:
             for other in reversed(self._blanks):
                 if other.name == blank.name and other is not blank:
                     start, end = other.start, other.end
-                    self._editor.replace(text, self._location(start), self._location(end))
+                    self._editor.replace(text, self.location(start), self.location(end))
                     self._move(start, end, len(text), other)
         finally:
             self._is_mirroring = False

@@ -1,0 +1,85 @@
+"""Vim's keys in the composer of the app."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.ui.album import Album
+from tests.ui.app_under_test import make_app, opened, replied, say, settle, until
+from tui_chat.errors import InputError
+from tui_chat.plugins.vim.command import vim_editing
+from tui_chat.ui.app import TuiChat
+from tui_chat.ui.areas.chat.composer import Composer
+
+
+async def with_vim(folder: Path, app: TuiChat) -> Composer:
+    assert (folder / "config.toml").read_text() == 'editing_mode = "vim"\n'
+    return app.query_one(Composer)
+
+
+async def test_vim_is_switched_on_in_the_app_and_edits_the_draft(
+    album: Album, tmp_path: Path
+) -> None:
+    async with album.of(make_app(tmp_path, model="echo")) as pilot:
+        app = await opened(pilot)
+        await say(pilot, "earlier")
+        await pilot.press(*"/vim", "enter")
+        await until(pilot, lambda: any("Vim" in n.message for n in app.notifications.log))
+        composer = await with_vim(tmp_path, app)
+        await settle(pilot)
+        await pilot.press(*"one two three", "escape")
+        assert composer.border_subtitle == "NORMAL"
+        await pilot.press("b", "d", "w")
+        assert composer.text == "one two "
+        await pilot.press("0", "v", "e")
+        assert composer.selected_text == "one"
+        assert composer.border_subtitle == "VISUAL"
+        await album.take(pilot, "visual mode")
+        await pilot.press("d", "u", "u")
+        assert composer.text == "one two three"
+        await pilot.press("ctrl+r")
+        assert composer.text == "one two "
+        await pilot.press("u")
+        await pilot.press("k")  # from the first line: an earlier prompt
+        assert composer.text == "earlier"
+        await pilot.press("j")
+        assert composer.text == "one two three"
+        await pilot.press("c", "c", *"new", "escape", "enter")
+        await replied(pilot)
+        assert app.workspace is not None
+        assert app.workspace.state.entries[-2].message.content == "new"
+        assert composer.text == ""
+        assert not composer.border_subtitle
+        await pilot.press(*"/vim", "enter")
+        await until(pilot, lambda: not (tmp_path / "config.toml").read_text().strip())
+        await settle(pilot)
+        await pilot.press("a", "escape", "x")
+        assert composer.text == "ax"
+
+
+async def test_what_comes_from_elsewhere_is_text(tmp_path: Path) -> None:
+    async with make_app(tmp_path, model="echo").run_test(size=(120, 35)) as pilot:
+        app = await opened(pilot)
+        await say(pilot, "earlier")
+        await pilot.press(*"/vim", "enter")
+        await until(pilot, lambda: any("Vim" in n.message for n in app.notifications.log))
+        composer = app.query_one(Composer)
+        await settle(pilot)
+        await pilot.press(*"abc", "escape")
+        composer.paste("XY")
+        assert composer.text == "abXYc"
+        assert not composer.border_subtitle
+        await pilot.press("escape", "f2", "Q", "d", "d")
+        assert composer.has_focus
+        assert composer.text.count("Qdd") == 1
+
+
+def test_without_the_extra_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "tui_chat.plugins.vim.editing", raising=False)
+    monkeypatch.setitem(sys.modules, "prompt_toolkit.application", None)
+    with pytest.raises(InputError, match="extra “vim”") as error:
+        vim_editing()
+    assert "tui-chat[vim]" in error.value.advice

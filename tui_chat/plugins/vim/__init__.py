@@ -1,0 +1,22 @@
+"""Vim's keys in the composer, as the configuration's `editing_mode = "vim"` or `/vim` chooses them.
+
+editing         normal and insert mode; prompt_toolkit does the editing
+command         `/vim`, and the error without the extra
+"""
+
+from tui_chat.extensions import ActionPath, EditingModePath, Plugin
+
+PLUGIN = Plugin(
+    name="vim",
+    summary="Edits text in the composer with Vim's keys.",
+    editing_modes=(EditingModePath("vim", "tui_chat.plugins.vim.command:vim_editing"),),
+    actions=(
+        ActionPath(
+            "vim",
+            "tui_chat.plugins.vim.command:toggle_vim",
+            "Vim",
+            "Vim keys in the composer, or no longer",
+            aliases=("vi", "modal editing", "normal mode", "keybindings", "editing mode"),
+        ),
+    ),
+)
