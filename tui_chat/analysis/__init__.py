@@ -11,7 +11,7 @@ http_text         a request as HTTP text or as a curl command
 """
 
 from tui_chat.analysis.cache_forecast import CacheBreak, Forecast, Forecaster
-from tui_chat.analysis.captured_request import CapturedRequest, read_captured
+from tui_chat.analysis.captured_request import CapturedRequest, read_captured, with_edits
 from tui_chat.analysis.diff import Difference, DiffRow, diff_payloads
 from tui_chat.analysis.history_parts import HistoryPart
 from tui_chat.analysis.prompt import CacheBreakpoint, Prompt, prompt_of
@@ -41,4 +41,5 @@ __all__ = [
     "largest_turns",
     "prompt_of",
     "read_captured",
+    "with_edits",
 ]

@@ -20,13 +20,15 @@ from tui_chat.compose import Composed, encode
 from tui_chat.context import Inputs, SessionSettings, count_envelope
 from tui_chat.errors import InputError
 from tui_chat.lazy_dataclass import dataclass
+from tui_chat.models.edited_body import apply_edits
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.envelope import ChatEnvelope, Sourced, Turn
 from tui_chat.models.json_text import json_fault
-from tui_chat.models.json_tree import Arr, Lit, Obj, Str, Tree, tree_of
+from tui_chat.models.json_tree import Arr, Lit, Obj, Str, Tree, body_of, plain, tree_of
 from tui_chat.models.message import Message
 from tui_chat.models.payload import render
 from tui_chat.models.preset import CacheLifetime, Preset, PresetMessage
+from tui_chat.models.request_edit import BodyPath, RequestEdit
 from tui_chat.models.setting_types import SettingError, read_setting
 from tui_chat.models.text import Origin, OriginKind, clean
 from tui_chat.models.tool import definitions_in
@@ -187,6 +189,36 @@ def read_captured(text: str, protocol: Protocol | None = None) -> CapturedReques
             advice="A request has “messages”, “input” or “contents”.",
         )
     return CapturedRequest(body, detected, protocol_of(detected).decode(body))
+
+
+def with_edits(came: Composed, sent: Composed) -> Composed:
+    """Return the request that was sent in place of another one, with the origin “edited by hand”
+    where they differ and the origins of the former elsewhere.
+    """
+    before, value = came.encoded.tree, json.loads(sent.payload.body)
+    edits = tuple(_edits(before, value, sent.protocol))
+    tree = apply_edits(before, edits).tree
+    if json.loads(body_of(tree)) != value:
+        return sent
+    tree = _like(tree, value)
+    assert isinstance(tree, Obj)
+    return replace(sent, encoded=replace(sent.encoded, tree=tree), payload=render(tree))
+
+
+def _edits(
+    before: Obj, after: Mapping[str, Any], protocol: Protocol, path: BodyPath = ()
+) -> Iterator[RequestEdit]:
+    """Yield the edits that lead from one object to another. A list is one value."""
+    for key, _ in before.items:
+        if key not in after:
+            yield RequestEdit(protocol, (*path, key), "remove")
+    for key, value in after.items():
+        old, place = before.get(key), (*path, key)
+        if isinstance(old, Obj) and isinstance(value, dict):
+            yield from _edits(old, cast("dict[str, Any]", value), protocol, place)
+        elif old is None or plain(old) != value:
+            text = json.dumps(value, ensure_ascii=False)
+            yield RequestEdit(protocol, place, "add" if old is None else "set", text)
 
 
 def _like(node: Tree, value: Any) -> Tree:

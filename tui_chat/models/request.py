@@ -56,6 +56,8 @@ class RecordedRequest:
     missing: str = ""
     """The part of the body that was not recorded, as words of a sentence; empty if it is
     complete."""
+    came: str = ""
+    """The body as the program sent it, if the user edited it on its way; else empty."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +95,7 @@ class RequestRecord:
         """
         if not self.is_recorded or self.body is None:
             return None
-        missing = self.recipe.get("missing")
+        missing, came = self.recipe.get("missing"), self.recipe.get("came")
         return RecordedRequest(
             self.method,
             "" if self.recipe.get("source") == TRANSCRIPT else self.url,
@@ -101,6 +103,7 @@ class RequestRecord:
             self.body,
             self.recipe.get("masked") is True,
             missing if isinstance(missing, str) else "",
+            came if isinstance(came, str) else "",
         )
 
 
@@ -120,6 +123,8 @@ def recorded_recipe(source: str, request: RecordedRequest, client: str = "") -> 
         recipe["masked"] = True
     if request.missing:
         recipe["missing"] = request.missing
+    if request.came:
+        recipe["came"] = request.came
     return recipe
 
 

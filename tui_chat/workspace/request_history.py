@@ -119,7 +119,8 @@ def recorded_words(recorded: RecordedRequest, time: str, *, is_exact: bool) -> s
     if recorded.is_masked:
         how = "credentials masked in the body"
     headers = "" if recorded.headers is not None else " · headers rebuilt"
-    return f"recorded{at} · {how}{headers}"
+    edited = " · edited by hand" if recorded.came else ""
+    return f"recorded{at} · {how}{headers}{edited}"
 
 
 class RequestHistory:
@@ -248,13 +249,17 @@ class RequestHistory:
 
     def _read_kept(self, record: RequestRecord, body: bytes, why: str) -> SentRequest:
         """Return a request as its kept body says, read like that of another program."""
-        from tui_chat.analysis import read_captured  # needed for such requests only
+        from tui_chat.analysis import read_captured, with_edits  # needed for such requests only
 
+        recorded = record.recorded
         try:
             captured = read_captured(body.decode("utf-8", "replace"), record.protocol)
-            endpoint = self._endpoint(record)
-            composed = captured.composed(endpoint, _model_in_url(record.url))
-            composed = replace(composed, recorded=record.recorded)
+            endpoint, model = self._endpoint(record), _model_in_url(record.url)
+            composed = captured.composed(endpoint, model)
+            if recorded is not None and recorded.came:
+                came = read_captured(recorded.came, record.protocol)
+                composed = with_edits(came.composed(endpoint, model), composed)
+            composed = replace(composed, recorded=recorded)
         except (InputError, ValueError, RecursionError) as error:
             return SentRequest(record, "kept", why or str(error), body)
         return SentRequest(record, "kept", why, body, composed, captured)

@@ -16,6 +16,7 @@ import pytest
 from tests.plugins.tap.wire import PATIENCE
 from tests.vendors import serve
 from tui_chat.plugins.tap.exchange import RecordedExchange
+from tui_chat.plugins.tap.pause import Pauses
 from tui_chat.plugins.tap.proxy import TapProxy
 from tui_chat.plugins.tap.recorded_call import RecordedCall
 from tui_chat.plugins.tap.recorder import Recorder
@@ -60,7 +61,13 @@ class Recording:
 
 @asynccontextmanager
 async def recording(
-    folder: Path, upstream_url: str, *, max_body: int = 1 << 26, first_id: int = 1, **options: Any
+    folder: Path,
+    upstream_url: str,
+    *,
+    max_body: int = 1 << 26,
+    first_id: int = 1,
+    pauses: Pauses | None = None,
+    **options: Any,
 ) -> AsyncIterator[Recording]:
     """Run a tap in front of a server."""
     numbers = itertools.count(first_id)
@@ -88,7 +95,7 @@ async def recording(
             tap.recorder.follow(exchange)
 
         route = route_to(read_upstream(upstream_url))
-        async with TapProxy(route, follow, max_body=max_body) as proxy:
+        async with TapProxy(route, follow, max_body=max_body, pauses=pauses) as proxy:
             tap.base_url = proxy.base_url
             yield tap
             await tap.recorder.finish(PATIENCE)

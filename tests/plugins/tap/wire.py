@@ -6,8 +6,10 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from typing import Any
 
 from tui_chat.plugins.tap.exchange import RecordedExchange
+from tui_chat.plugins.tap.pause import Pauses
 from tui_chat.plugins.tap.proxy import TapProxy
 from tui_chat.plugins.tap.upstreams import Upstream, route_to
 
@@ -74,18 +76,21 @@ class Tap:
 
 
 @asynccontextmanager
-async def tap_before(port: int, *, path: str = "", max_body: int = 1 << 26) -> AsyncIterator[Tap]:
+async def tap_before(
+    port: int, *, path: str = "", max_body: int = 1 << 26, pauses: Pauses | None = None
+) -> AsyncIterator[Tap]:
     """Run a proxy in front of a port of this machine."""
     upstream = Upstream("http", "127.0.0.1", port, path)
     tap = Tap(upstream)
-    async with TapProxy(route_to(upstream), tap.add, max_body=max_body) as tap.proxy:
+    route = route_to(upstream)
+    async with TapProxy(route, tap.add, max_body=max_body, pauses=pauses) as tap.proxy:
         yield tap
 
 
 @asynccontextmanager
-async def tap_with(handler: Handler, *, path: str = "", max_body: int = 1 << 26):
+async def tap_with(handler: Handler, **options: Any):
     """Run an upstream and a proxy in front of it."""
-    async with raw_server(handler) as port, tap_before(port, path=path, max_body=max_body) as tap:
+    async with raw_server(handler) as port, tap_before(port, **options) as tap:
         yield tap
 
 

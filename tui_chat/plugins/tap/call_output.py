@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
 from hashlib import sha256
@@ -22,6 +22,7 @@ from tui_chat.models.usage import CacheLoss, short_number
 from tui_chat.plugins.tap.calls import Call
 from tui_chat.plugins.tap.comparison import CallComparison
 from tui_chat.plugins.tap.conversations import PlacedCall
+from tui_chat.plugins.tap.exchange import Hold, HoldEnd
 from tui_chat.plugins.tap.recorded_call import RecordedCall
 
 _COLUMNS = (("time", 8), ("program", 13), ("model", 18))
@@ -37,8 +38,9 @@ def heading() -> str:
 
 
 def call_line(recorded: RecordedCall, began: float) -> str:
-    """Return a call as a line of a table; a second line says what broke the cache, a third why it
-    failed. `began` is in seconds since the epoch. A side conversation's program is indented.
+    """Return a call as a line of a table; further lines say what broke the cache, why it failed,
+    and what became of it while it was held. `began` is in seconds since the epoch. The program of
+    a side conversation is indented.
     """
     usage, loss = recorded.reply.usage, recorded.loss
     program = recorded.call.program.name or "unknown"
@@ -51,8 +53,27 @@ def call_line(recorded: RecordedCall, began: float) -> str:
         "" if recorded.cost is None else f"${recorded.cost:.4f}",
     ]
     lines = ["  ".join(_cells(cells)).rstrip()]
-    lines += [f"          {text}" for text in (loss and loss.sentence, recorded.failure) if text]
+    texts = (loss and loss.sentence, recorded.failure, hold_words(recorded.exchange.hold))
+    lines += [f"          {text}" for text in texts if text]
     return "\n".join(lines)
+
+
+_HOLD_ENDS: Mapping[HoldEnd, str] = {
+    "sent": "sent as it came",
+    "edited": "edited by hand and sent",
+    "answered": "answered by hand",
+    "dropped": "dropped",
+    "expired": "sent as it came, since the time was up",
+    "client disconnected": "given up by its program",
+    "ended": "refused, since the tap ended",
+}
+
+
+def hold_words(hold: Hold | None) -> str:
+    """Return how long a request was held and what became of it; empty if it was not held."""
+    if hold is None or not hold.end:
+        return ""
+    return f"Held for {hold.seconds:,.0f} s; {_HOLD_ENDS[hold.end]}."
 
 
 def _cells(texts: Sequence[str]) -> list[str]:
@@ -73,6 +94,7 @@ def call_json(recorded: RecordedCall, began: float, targets: tuple[Protocol, ...
     exchange, call, placed = recorded.exchange, recorded.call, recorded.placed
     requested = exchange.requested or exchange.began
     response = recorded.reader.body if recorded.reader is not None else b""
+    came = call.as_it_came
     return {
         "number": exchange.number,
         "at": datetime.fromtimestamp(began, UTC).isoformat(timespec="milliseconds"),
@@ -94,11 +116,13 @@ def call_json(recorded: RecordedCall, began: float, targets: tuple[Protocol, ...
             "protocol": call.protocol.value,
             "model": call.model,
             "sent_bytes": exchange.request.size,
-            "body_is": _form(call),
-            "bytes": len(call.body) if call.body else None,
-            "sha256": sha256(call.body).hexdigest() if call.body else None,
-            "body": _text(call.body),
+            "body_is": _form(came),
+            "bytes": len(came.body) if came.body else None,
+            "sha256": sha256(came.body).hexdigest() if came.body else None,
+            "body": _text(came.body),
+            "sent": _sent(call),
         },
+        "held": _held(exchange.hold),
         "explained": explained_json(call),
         "converted": {target.value: _converted(call, target) for target in targets},
         "compared": _compared(placed, call, recorded.comparison),
@@ -122,6 +146,23 @@ def call_json(recorded: RecordedCall, began: float, targets: tuple[Protocol, ...
         },
         "notes": list(_notes(recorded)),
     }
+
+
+def _sent(call: Call) -> Any:
+    """Return the edited request that was sent; None if it was sent as it came."""
+    if call.came is None:
+        return None
+    return {
+        "headers": [list(pair) for pair in call.recorded.headers or ()],
+        "body_is": "masked" if call.is_masked else "as sent",
+        "bytes": len(call.body),
+        "sha256": sha256(call.body).hexdigest(),
+        "body": _text(call.body),
+    }
+
+
+def _held(hold: Hold | None) -> Any:
+    return hold and {"seconds": round(hold.seconds, 3), "decision": hold.end}
 
 
 def _form(call: Call) -> str | None:
@@ -256,6 +297,8 @@ def _notes(recorded: RecordedCall) -> Iterator[str]:
     exchange, call = recorded.exchange, recorded.call
     if call.fault:
         yield call.fault
+    if call.came is not None:
+        yield "It was edited by hand: “request.sent” has what the provider received."
     if call.is_masked:
         yield "The request's body had credentials; “body”, “bytes” and “sha256” are without them."
     if exchange.encoding:

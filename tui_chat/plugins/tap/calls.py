@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, cast
 
-from tui_chat.analysis import CapturedRequest, read_captured
+from tui_chat.analysis import CapturedRequest, read_captured, with_edits
 from tui_chat.compose import Composed
 from tui_chat.errors import InputError, ProviderError, ReplyCut
 from tui_chat.lazy_dataclass import dataclass
@@ -31,6 +31,7 @@ from tui_chat.models.request import (
 )
 from tui_chat.models.stream_events import StreamEvent
 from tui_chat.models.text import Origin, OriginKind
+from tui_chat.models.usage import NO_USAGE
 from tui_chat.plugins.tap.exchange import RecordedExchange
 from tui_chat.plugins.tap.programs import NO_PROGRAM, Program, program_of
 from tui_chat.plugins.tap.upstreams import model_in_path, protocol_of_call
@@ -66,13 +67,24 @@ class Call:
     """True if the body had credentials, which are masked in `body`."""
     program: Program = NO_PROGRAM
     """The program that sent it."""
+    came: Call | None = None
+    """The request as it came, if the user edited it; then this one was sent in its place."""
+
+    @property
+    def as_it_came(self) -> Call:
+        """The request as its program sent it, which tells its conversation."""
+        return self.came or self
 
     @property
     def recorded(self) -> RecordedRequest:
         """The request as it was sent."""
         exchange = self.exchange
+        headers, came = exchange.headers, ""
+        if self.came is not None and exchange.hold is not None:
+            headers = exchange.hold.sent_headers
+            came = self.came.body.decode("utf-8", "replace")
         return RecordedRequest(
-            exchange.method, exchange.url, exchange.headers, self.body, self.is_masked
+            exchange.method, exchange.url, headers, self.body, self.is_masked, came=came
         )
 
     @property
@@ -93,19 +105,21 @@ def read_call(
 ) -> Call | None:
     """Return the model call of an exchange whose request is whole; None for any other request.
 
-    `wanted` is the protocol of calls whose paths do not tell it, and `command` the command that
-    the tap was started with.
+    `protocol` is the one of calls whose paths do not tell it, and `command` the command that the
+    tap was started with. Of an edited request it is the one that was sent.
     """
-    call = _read_call(exchange, protocol)
-    if call is None:
-        return None
-    return replace(call, program=program_of(exchange.headers, command))
-
-
-def _read_call(exchange: RecordedExchange, wanted: Protocol | None) -> Call | None:
-    path_protocol = protocol_of_path(exchange.path)
     if exchange.method != "POST":
         return None
+    call = _received_call(exchange, protocol)
+    if call is None:
+        return None
+    call = replace(call, program=program_of(exchange.headers, command))
+    sent = exchange.hold.sent if exchange.hold is not None else None
+    return call if sent is None else edited_call(call, sent)
+
+
+def _received_call(exchange: RecordedExchange, wanted: Protocol | None) -> Call | None:
+    path_protocol = protocol_of_path(exchange.path)
     if not exchange.request.is_whole:
         fault = f"The body of {exchange.request.size:,} bytes is larger than the limit."
         return _unread(exchange, path_protocol, b"", fault)
@@ -113,11 +127,15 @@ def _read_call(exchange: RecordedExchange, wanted: Protocol | None) -> Call | No
         body = decode_body(exchange.request.data, exchange.encoding, MAX_DECODED)
     except EncodingFault as error:
         return _unread(exchange, path_protocol, b"", f"The body cannot be read: {error}.")
-    parsed = _json_object(body)
+    return _read_call(exchange, body, wanted)
+
+
+def _read_call(exchange: RecordedExchange, body: bytes, wanted: Protocol | None) -> Call | None:
+    parsed = json_object(body)
     exchange.credentials.add_body(parsed)
     masked = exchange.credentials.mask_bytes(body)
     if is_masked := masked != body:
-        body, parsed = masked, _json_object(masked)
+        body, parsed = masked, json_object(masked)
     protocol = protocol_of_call(exchange.method, exchange.target, parsed or {}, wanted)
     if protocol is None:
         return None
@@ -132,6 +150,16 @@ def _read_call(exchange: RecordedExchange, wanted: Protocol | None) -> Call | No
     return Call(exchange, protocol, body, captured, composed, exact, "", is_masked)
 
 
+def edited_call(came: Call, body: bytes) -> Call:
+    """Return the call that was sent in place of another one, with this body."""
+    call = _read_call(came.exchange, body, came.protocol)
+    if call is None or call.composed is None or came.composed is None:
+        fault = "The edited request cannot be read."
+        return call or replace(came, captured=None, composed=None, exact=None, fault=fault)
+    composed = with_edits(came.composed, call.composed)
+    return replace(call, composed=composed, program=came.program, came=came)
+
+
 def _unread(
     exchange: RecordedExchange, protocol: Protocol | None, body: bytes, fault: str
 ) -> Call | None:
@@ -140,7 +168,8 @@ def _unread(
     return Call(exchange, protocol, body, None, None, None, fault)
 
 
-def _json_object(body: bytes) -> dict[str, Any] | None:
+def json_object(body: bytes) -> dict[str, Any] | None:
+    """Return the JSON object in a body; None if it is none."""
     try:
         value = json.loads(body.decode("utf-8-sig"))
     except (ValueError, RecursionError):
@@ -152,7 +181,7 @@ class RecordedReplyReader:
     """Reads the reply of a call while it arrives."""
 
     def __init__(self, call: Call) -> None:
-        exchange = call.exchange
+        self._exchange = exchange = call.exchange
         self._credentials: Credentials = exchange.credentials
         self._definition = protocol_of(call.protocol)
         self._parser = self._definition.parser()
@@ -215,6 +244,8 @@ class RecordedReplyReader:
                 self.error = error
         for event in self._credentials.close_events():
             self.reply = advance(self.reply, event)
+        if self._exchange.outcome == "answered":
+            self.reply = replace(self.reply, usage=NO_USAGE)  # no model has read the request
 
     def _read_events(self, end: int, at: float) -> None:
         if end <= self._read:

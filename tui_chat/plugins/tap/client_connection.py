@@ -9,6 +9,8 @@
 4. No more is read from one side than the other one takes.
 5. WebSockets are refused with 426, so that clients fall back to plain requests at once.
 6. What is kept of the bytes never delays them; see `exchange`.
+7. A request that may be held is read whole before the upstream hears of it; see `pause`. Then it
+   goes on as it came, or with another body, or the proxy answers.
 """
 
 from __future__ import annotations
@@ -24,10 +26,13 @@ from contextlib import suppress
 from time import monotonic
 from typing import Any
 
+from tui_chat.errors import InputError
 from tui_chat.models.endpoint import Protocol
 from tui_chat.plugins.tap.exchange import Outcome, RecordedExchange
+from tui_chat.plugins.tap.held_request import answer_by_hand
 from tui_chat.plugins.tap.http_messages import (
     ByteSource,
+    Headers,
     MessageFault,
     MessageReader,
     Part,
@@ -35,6 +40,7 @@ from tui_chat.plugins.tap.http_messages import (
     ResponseHead,
     read_request_head,
 )
+from tui_chat.plugins.tap.pause import HeldRequest, HoldDecision, Pauses
 from tui_chat.plugins.tap.upstreams import Route, Upstream
 from tui_chat.protocols.registry import protocol_of_path
 
@@ -74,11 +80,13 @@ class ClientConnection:
         route: Route,
         begin: Callable[[RequestHead, Upstream], RecordedExchange],
         accepts_host: Callable[[str], bool],
+        pauses: Pauses,
     ) -> None:
         """`begin` is called with each request as it is passed on, and returns what keeps it;
         `accepts_host` returns True if requests for a host are.
         """
         self._route, self._begin, self._accepts_host = route, begin, accepts_host
+        self._pauses = pauses
         self._client = ByteSource(reader)
         self._to_client = writer
         self._upstream: Upstream | None = None
@@ -90,6 +98,8 @@ class ClientConnection:
         self._pending: deque[_Pending] = deque()
         self._nothing_pending = asyncio.Event()
         self._nothing_pending.set()
+        self._unsent: RecordedExchange | None = None
+        """The exchange whose request is read or held before it is sent."""
         self._passed = 0
         """Bytes of responses that were passed on."""
         self._client_left = False
@@ -115,11 +125,12 @@ class ClientConnection:
     async def close(self) -> None:
         """Close both sides; what was written to the client is still sent."""
         await self._leave_upstream()
-        for pending in self._pending:
+        unsent = () if self._unsent is None else (self._unsent,)
+        for exchange in (*(pending.exchange for pending in self._pending), *unsent):
             if self._client_left:
-                self._end(pending.exchange, "client disconnected", "The client closed first.")
+                self._end(exchange, "client disconnected", "The client closed first.")
             else:
-                self._end(pending.exchange, "ended", "The proxy ended first.")
+                self._end(exchange, "ended", "The proxy ended first.")
         self._to_client.close()
         with suppress(OSError, asyncio.TimeoutError):
             await asyncio.wait_for(self._to_client.wait_closed(), _SILENCE)
@@ -157,16 +168,27 @@ class ClientConnection:
             await self._nothing_pending.wait()
             await self._answer(*refusal, head.target, close=True)
             raise _Answered
+        body: list[bytes] = []
+        if has_body and self._pauses.may_hold(head):
+            self._unsent = exchange
+            body = await self._read_ahead(exchange, head, reader)
+            if held := await self._held_request(exchange, reader):
+                decision = await self._decision(held)
+                if not await self._obeyed(decision, held):
+                    return
+                if decision.end == "edited":
+                    passed, body = self._edited(passed, exchange, decision.content)
         try:
             await self._connect(upstream)
         except (TimeoutError, OSError) as error:
-            await self._answer_unreachable(error, exchange, head, reader, has_body)
+            await self._answer_unreachable(error, exchange, head, reader)
             return
+        self._unsent = None
         self._pending.append(_Pending(exchange, head.method))
         self._nothing_pending.clear()
-        await self._send(passed.data)
-        if has_body:
-            await self._pass_body(exchange, reader)
+        for data in (passed.data, *body):
+            await self._send(data)
+        await self._pass_body(exchange, reader)
         exchange.finish_request(monotonic())
 
     async def _pass_body(self, exchange: RecordedExchange, reader: MessageReader) -> None:
@@ -205,6 +227,113 @@ class ClientConnection:
             return 426, "WebSockets are not supported: the client must use plain requests."
         return None
 
+    # --- held requests ----------------------------------------------------------------------
+
+    async def _read_ahead(
+        self, exchange: RecordedExchange, head: RequestHead, reader: MessageReader
+    ) -> list[bytes]:
+        """Return the bytes of a body, read until its end, or as long as it is kept whole and its
+        time lasts. Raises ConnectionResetError if the client leaves.
+        """
+        body: list[bytes] = []
+        if _expects_continue(head):
+            await self._nothing_pending.wait()
+            self._to_client.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+        with suppress(TimeoutError):
+            async with asyncio.timeout(self._pauses.seconds):
+                while not reader.is_whole and exchange.request.is_whole:
+                    if not (data := await self._client.read()):
+                        raise ConnectionResetError("the client left within its request")
+                    try:
+                        parts, rest = reader.feed(data)
+                    except MessageFault as fault:
+                        sentence = f"The request is not HTTP/1.1: {fault}"
+                        self._end(exchange, "unreadable", sentence)
+                        raise
+                    self._client.put_back(rest)
+                    body.append(data[: len(data) - len(rest)])
+                    _keep_request(exchange, parts)
+        return body
+
+    async def _held_request(
+        self, exchange: RecordedExchange, reader: MessageReader
+    ) -> HeldRequest | None:
+        if not exchange.request.is_whole:
+            self._pauses.pass_unheld(exchange, "it is too large to be held")
+        elif not reader.is_whole:
+            self._pauses.pass_unheld(exchange, "it did not arrive in time to be held")
+        else:
+            return await self._pauses.hold(exchange)
+        return None
+
+    async def _decision(self, held: HeldRequest) -> HoldDecision:
+        """Return what is decided about a held request. Its upstream would not wait: it is left."""
+        await self._nothing_pending.wait()
+        await self._leave_upstream()
+        left = asyncio.ensure_future(self._client.wait_for_end())
+        try:
+            return await self._pauses.decision(held, left)
+        finally:
+            left.cancel()
+            await asyncio.gather(left, return_exceptions=True)
+
+    async def _obeyed(self, decision: HoldDecision, held: HeldRequest) -> bool:
+        """Do what was decided about a held request in place of sending it. Return True if it is to
+        be sent.
+        """
+        exchange = held.exchange
+        if decision.end in ("sent", "edited", "expired"):
+            return True
+        exchange.finish_request(monotonic())
+        match decision.end:
+            case "answered":
+                try:
+                    headers, body = answer_by_hand(held.call, decision.content.decode())
+                except InputError as error:
+                    await self._answer(400, f"tui-chat tap: {error}", exchange.path, close=False)
+                    self._end(exchange, "dropped", str(error))
+                    return False
+                await self._answer_for_model(exchange, headers, body)
+            case "dropped":
+                self._end(exchange, "dropped", "Dropped by hand; it was not sent.")
+                sentence = "tui-chat tap: the user dropped this request; it was not sent."
+                await self._answer(403, sentence, exchange.path, close=False)
+            case "client disconnected":
+                raise ConnectionResetError("the client left while its request was held")
+            case _:
+                self._end(exchange, "ended", "The proxy ended first; it was not sent.")
+                sentence = "tui-chat tap ended while it held this request; it was not sent."
+                await self._answer(503, sentence, exchange.path, close=True)
+                raise _Answered
+        return False
+
+    def _edited(
+        self, head: RequestHead, exchange: RecordedExchange, body: bytes
+    ) -> tuple[RequestHead, list[bytes]]:
+        """Return head and body of an edited request, and keep what is sent."""
+        assert exchange.hold is not None
+        head = head.with_body(len(body))
+        exchange.hold.sent = body
+        exchange.hold.sent_headers = exchange.credentials.mask_headers(head.headers)
+        return head, [body]
+
+    async def _answer_for_model(
+        self, exchange: RecordedExchange, headers: Headers, body: bytes
+    ) -> None:
+        """Answer a request in the model's place."""
+        headers = (
+            *headers,
+            ("content-length", str(len(body))),
+            ("x-tui-chat-tap", "answered by hand"),
+        )
+        lines = ["HTTP/1.1 200 OK", *(f"{name}: {value}" for name, value in headers)]
+        now = monotonic()
+        exchange.begin_response(200, headers, now)
+        exchange.add_response(body, now)
+        self._end(exchange, "answered")
+        self._to_client.write("\r\n".join((*lines, "", "")).encode() + body)
+        await self._to_client.drain()
+
     # --- the upstream -----------------------------------------------------------------------
 
     async def _connect(self, upstream: Upstream) -> None:
@@ -233,13 +362,12 @@ class ClientConnection:
         exchange: RecordedExchange,
         head: RequestHead,
         reader: MessageReader,
-        has_body: bool,
     ) -> None:
         """Answer a request whose upstream cannot be reached."""
         why = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
         sentence = f"tui-chat tap cannot reach {self._route(head).url}: {why}."
-        waits = (head.header("expect") or "").lower() == "100-continue"
-        while has_body and not waits and not reader.is_whole:
+        waits = _expects_continue(head) and not exchange.request.size
+        while not waits and not reader.is_whole:
             data = await self._client.read()
             if not data:
                 self._end(exchange, "client disconnected", "The client closed first.")
@@ -373,6 +501,7 @@ class ClientConnection:
             "content-type: application/json",
             f"content-length: {len(body)}",
             "x-tui-chat-tap: answered by the proxy",
+            *(["x-should-retry: false"] if status in (403, 503) else []),
             *(["connection: close"] if close else []),
             *(["upgrade: websocket"] if status == 426 else []),
         ]
@@ -385,6 +514,10 @@ class ClientConnection:
         exchange.end(outcome, monotonic(), fault)
 
 
+def _expects_continue(head: RequestHead) -> bool:
+    return (head.header("expect") or "").lower() == "100-continue"
+
+
 _LENGTHS = {"content-length", "transfer-encoding"}
 _REASONS = {
     400: "Bad Request",
@@ -392,6 +525,7 @@ _REASONS = {
     426: "Upgrade Required",
     431: "Request Header Fields Too Large",
     502: "Bad Gateway",
+    503: "Service Unavailable",
 }
 
 
@@ -413,13 +547,16 @@ def error_body(status: int, sentence: str, protocol: Protocol | None) -> bytes:
     """Return an error of the proxy's own in the form of a provider's."""
     match protocol:
         case Protocol.ANTHROPIC:
-            error: Any = {"type": "error", "error": {"type": "api_error", "message": sentence}}
+            kind = {400: "invalid_request_error", 403: "permission_error"}.get(status, "api_error")
+            error: Any = {"type": "error", "error": {"type": kind, "message": sentence}}
         case Protocol.GEMINI:
-            error = {"error": {"code": status, "message": sentence, "status": "UNAVAILABLE"}}
+            kinds = {400: "INVALID_ARGUMENT", 403: "PERMISSION_DENIED"}
+            kind = kinds.get(status, "UNAVAILABLE")
+            error = {"error": {"code": status, "message": sentence, "status": kind}}
         case Protocol.OLLAMA:
             error = {"error": sentence}
         case _:
-            kind = "tap_error" if status == 502 else "invalid_request_error"
+            kind = "tap_error" if status >= 500 else "invalid_request_error"
             error = {"error": {"message": sentence, "type": kind, "param": None, "code": None}}
     return json.dumps(error).encode()
 

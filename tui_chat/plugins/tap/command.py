@@ -6,6 +6,7 @@
 2. The command gets the variables in which clients look for a server; in its arguments, the names
    of these in braces stand for their values, for programs that read no variable. It gets the
    terminal and its signals; the proxy ends after it, with its exit code.
+3. What is held is decided on this terminal (`pause_terminal`).
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import time
 from collections.abc import Mapping
 from contextlib import AsyncExitStack, suppress
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, TextIO
 from urllib.parse import urlsplit
@@ -42,6 +44,8 @@ from tui_chat.plugins.tap.call_output import call_json, call_line, heading
 from tui_chat.plugins.tap.calls import Call
 from tui_chat.plugins.tap.client_environment import client_variables, no_proxy, with_variables
 from tui_chat.plugins.tap.exchange import RecordedExchange
+from tui_chat.plugins.tap.pause import HeldRequest, Pauses, read_pattern
+from tui_chat.plugins.tap.pause_terminal import PauseTerminal
 from tui_chat.plugins.tap.proxy import TapProxy
 from tui_chat.plugins.tap.recorded_call import RecordedCall
 from tui_chat.plugins.tap.recorder import Recorder
@@ -79,6 +83,8 @@ class TapOptions:
     upstream: str = ""
     protocol: Protocol | None = None
     only: tuple[str, ...] = ()
+    pause: tuple[str, ...] = ()
+    pause_for: float = 0.0
     max_body: int = 0
     as_json: bool = False
     output: Path | None = None
@@ -125,6 +131,21 @@ class _Size(click.ParamType[int]):
     metavar="PATTERN",
     help="Record only calls whose protocol, model or path fits, such as 'claude-*'; repeatable.",
 )
+@click.option(
+    "--pause",
+    multiple=True,
+    metavar="PATTERN",
+    help="Hold calls that fit until you decide: model:claude-*, path:TEXT, client:TEXT, body:TEXT, "
+    "or a TEXT in any of these; repeatable.",
+)
+@click.option(
+    "--pause-for",
+    type=click.FloatRange(1, 86_400),
+    default=120,
+    show_default=True,
+    metavar="SECONDS",
+    help="Send a held call as it came after so long.",
+)
 @click.option("--max-body", type=_Size(), default=0, help="Record no larger bodies; default: 64M.")
 @json_option("Print each call as a line of JSON.")
 @click.option(
@@ -163,9 +184,13 @@ def tap(common: CommonOptions, **flags: Any) -> None:
     and replies pass unchanged and unbuffered. Each conversation becomes a session, which a running
     app shows live. Keys pass, and are never stored or shown. Ends with the exit code of COMMAND.
 
+    With --pause, calls wait before they go on: you send them as they came, edit them in $EDITOR,
+    answer them yourself, or drop them.
+
     \b
-    Example:
+    Examples:
       tui-chat tap -- claude -p "Hi"
+      tui-chat tap --pause 'model:claude-*'
     """
     protocol = flags.pop("protocol")
     targets = flags.pop("targets")
@@ -206,6 +231,8 @@ class _Tap:
         self._stop = asyncio.Event()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._code = 0
+        self._pauses = Pauses()
+        self._terminal: PauseTerminal | None = None
 
     async def run(self, host: str, port: int) -> int:
         """Run the proxy; return the exit code."""
@@ -228,8 +255,9 @@ class _Tap:
             environ = {name: value for name, value in os.environ.items() if own not in value}
             route = route_to(upstream, environ)
             extra = {"max_body": options.max_body} if options.max_body else {}
+            self._pauses = self._read_pauses()
             proxy = TapProxy(
-                route, recorder.follow, host=host, port=port,
+                route, recorder.follow, host=host, port=port, pauses=self._pauses,
                 allow_remote=options.allow_remote, **extra,
             )  # fmt: skip
             async with AsyncExitStack() as listening:
@@ -244,6 +272,7 @@ class _Tap:
                 else:
                     self._greet(proxy, upstream, variables)
                     await self._wait()
+                    await self._pauses.close()
             await recorder.finish(_FINISH_SECONDS)
             self._say_end(recorder, writer)
         return self._code
@@ -300,6 +329,45 @@ class _Tap:
         context = {"service_tier": tier} if tier else {}
         return self._prices.prices_of(endpoint, call.model, datetime.now(UTC), context)
 
+    # --- held requests ----------------------------------------------------------------------
+
+    def _read_pauses(self) -> Pauses:
+        """Return what is held, and open the terminal for it. Raises InputError without one."""
+        options = self._options
+        if not options.pause:
+            return Pauses()
+        patterns = [read_pattern(text) for text in options.pause]
+        if options.command or not (sys.stdin.isatty() and sys.stderr.isatty()):
+            raise InputError(
+                "--pause needs a terminal on which you decide about the held calls.",
+                advice="Run `tui-chat tap --pause …` without a command, and start the program in "
+                "another terminal.",
+            )
+        pauses = Pauses(
+            patterns,
+            options.pause_for,
+            protocol=options.protocol,
+            on_change=self._show_change,
+            on_passed=lambda exchange, why: self._say(f"Request {exchange.number} passed: {why}."),
+        )
+        from tui_chat.ui.terminal.external_programs import editor_command  # imports Textual
+
+        self._terminal = PauseTerminal(pauses, self._write_held, editor_command(os.environ))
+        return pauses
+
+    def _show_change(self, held: HeldRequest) -> None:
+        if self._terminal is not None:
+            self._terminal.show_change(held)
+
+    def _say(self, line: str) -> None:
+        """Print a line on the terminal, after the editor has left it."""
+        if self._terminal is not None:
+            self._terminal.show(line)
+
+    def _write_held(self, line: str) -> None:
+        with suppress(OutputClosed, OSError):
+            write_line(line, err=True)
+
     # --- the command ------------------------------------------------------------------------
 
     async def _run_command(self, variables: Mapping[str, str]) -> int:
@@ -333,9 +401,15 @@ class _Tap:
         for number in (signal.SIGINT, *_END_SIGNALS):
             with suppress(ValueError, NotImplementedError):
                 loop.add_signal_handler(number, self._end_by, number)
+        keys = asyncio.ensure_future(self._terminal.run()) if self._terminal else None
         await self._stop.wait()
+        if keys is not None:
+            keys.cancel()
+            await asyncio.gather(keys, return_exceptions=True)
 
     def _end_by(self, number: int) -> None:
+        if number == signal.SIGINT and self._terminal is not None and self._terminal.is_editing:
+            return  # the editor has it
         self._code = 0 if number == signal.SIGINT else 128 + number
         self._stop.set()
 
@@ -357,6 +431,11 @@ class _Tap:
         write_line(
             "Ctrl+C stops it. `tui-chat tap -- COMMAND` starts a client with these.", err=err
         )
+        if self._options.pause:
+            seconds = f"{self._options.pause_for:g}"
+            write_line(
+                f"Held: {', '.join(self._options.pause)}; sent on after {seconds} s.", err=err
+            )
         if not self._prints_json:
             write_line(heading())
 
@@ -365,9 +444,17 @@ class _Tap:
         began = self._clock + recorded.exchange.began
         if self._prints_json:
             value = call_json(recorded, began, self._options.targets)
-            self._write(sanitize(json.dumps(value, ensure_ascii=False), "json"))
+            self._print(sanitize(json.dumps(value, ensure_ascii=False), "json"))
         elif not self._options.command:
-            self._write(sanitize(call_line(recorded, began)))
+            self._print(sanitize(call_line(recorded, began)))
+
+    def _print(self, line: str) -> None:
+        """Print a line of the table, after the editor has left the terminal. Any thread may."""
+        if self._terminal is None or self._loop is None:
+            self._write(line)
+        else:
+            action = partial(self._write, line)
+            self._loop.call_soon_threadsafe(self._terminal.after_editor, action)
 
     def _write(self, line: str) -> None:
         if self._is_output_closed:
@@ -387,7 +474,9 @@ class _Tap:
         self._others += 1
         if not self._options.command and not self._prints_json:
             status = exchange.status or exchange.fault or exchange.outcome
-            write_line(f"{exchange.number:>4}  {exchange.method} {exchange.path} · {status}")
+            self._print(
+                sanitize(f"{exchange.number:>4}  {exchange.method} {exchange.path} · {status}")
+            )
 
     def _say_end(self, recorder: Recorder, writer: SessionWriter | None) -> None:
         dropped = recorder.dropped + (writer.dropped if writer is not None else 0)

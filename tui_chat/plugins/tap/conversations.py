@@ -119,7 +119,8 @@ class Conversations:
         """The main conversation of each lane with a session id."""
 
     def place(self, call: Call) -> PlacedCall:
-        """Return a call with its place."""
+        """Return a call with its place, which the request as it came decides."""
+        sent, call = call, call.as_it_came
         messages = call.captured.messages if call.captured is not None else ()
         before = self._responses.get(_continued_id(call))
         if before is not None:
@@ -147,7 +148,7 @@ class Conversations:
         if previous is not None and not left_out:  # equal texts are kept once
             messages = (*previous.messages[:shared], *messages[shared:])
         placed = PlacedCall(
-            call,
+            sent,
             call.exchange.number,
             conversation,
             conversation.count,

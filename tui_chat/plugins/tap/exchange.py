@@ -22,12 +22,21 @@ Outcome = Literal[
     "unreachable",
     "unreadable",
     "refused",
+    "answered",
+    "dropped",
     "ended",
 ]
 """The end of an exchange. `open`: none yet. `upstream cut`: before the response was whole.
 `unreachable`: no upstream; the proxy itself answered. `unreadable`: the response is not HTTP/1.1,
-and was passed on as it came. `refused`: the proxy answered, and passed nothing on. `ended`: the
-proxy ended first."""
+and was passed on as it came. `refused`: the proxy answered, and passed nothing on. `answered` and
+`dropped`: the user answered a held request by hand, or had it refused. `ended`: the proxy ended
+first."""
+
+HoldEnd = Literal[
+    "", "sent", "edited", "answered", "dropped", "expired", "client disconnected", "ended"
+]
+"""What became of a held request; empty while it waits. `sent`: as it came. `expired`: as it came,
+after the time limit. `ended`: refused, because the proxy ended."""
 
 MAX_HELD = 256 * 1024 * 1024
 """Maximum bytes that all exchanges hold until they are explained and stored."""
@@ -90,6 +99,21 @@ class BodyCopy:
         return b"".join(self.chunks)
 
 
+@dataclass(slots=True)
+class Hold:
+    """The time that a request was held before it went on."""
+
+    since: float
+    """In monotonic seconds."""
+    end: HoldEnd = ""
+    seconds: float = 0.0
+    """Its length; 0 while the request waits."""
+    sent: bytes | None = field(default=None, repr=False)
+    """The edited body that was sent; None if it was sent as it came, or not at all."""
+    sent_headers: Headers = ()
+    """The headers of the edited request, masked."""
+
+
 class RecordedExchange:
     """A request and its response. Times are monotonic seconds."""
 
@@ -109,6 +133,9 @@ class RecordedExchange:
         self.requested: float | None = None
         """The time of the last byte of the request; None before."""
         self.request = BodyCopy(max_body, held)
+        """The body as it came."""
+        self.hold: Hold | None = None
+        """None if the request was not held."""
         self.status = 0
         """The HTTP status; 0 before the response."""
         self.response_headers: Headers = ()

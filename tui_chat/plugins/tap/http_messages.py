@@ -7,6 +7,7 @@ head that name the server: the target, if the upstream has a path of its own, an
 
 from __future__ import annotations
 
+import asyncio
 from asyncio import StreamReader
 from collections.abc import Iterable
 from typing import Any, TypeAlias
@@ -21,6 +22,8 @@ Headers: TypeAlias = tuple[tuple[str, str], ...]
 LARGEST_HEAD = 256 * 1024
 """Maximum bytes of a request line with its headers."""
 _READ = 256 * 1024
+_MOST_EARLY = 1024 * 1024
+"""Bytes of later requests that are read while one is held."""
 _END = b"\r\n\r\n"
 
 
@@ -64,6 +67,32 @@ class RequestHead:
         data = b"\r\n".join((line, *fields)) + _END
         return RequestHead(data, self.method, target, headers)
 
+    def with_body(self, size: int) -> RequestHead:
+        """Return the same head for another body of so many bytes, which is not encoded. Headers
+        that describe the former one are dropped.
+        """
+        line, *fields = self.data[: -len(_END)].split(b"\r\n")
+        length = f"content-length: {size}"
+        kept = [field for field in fields if _name_of(field) not in _OF_BODY]
+        data = b"\r\n".join((line, *kept, length.encode())) + _END
+        headers = [pair for pair in self.headers if pair[0].lower() not in _OF_BODY]
+        return RequestHead(
+            data, self.method, self.target, (*headers, ("content-length", str(size)))
+        )
+
+
+_OF_BODY = frozenset(
+    (
+        *("content-length", "transfer-encoding", "content-encoding", "trailer", "expect"),
+        *("content-md5", "content-digest", "digest", "repr-digest"),
+    )
+)
+"""Headers that are about the bytes of one body."""
+
+
+def _name_of(field: bytes) -> str:
+    return field.partition(b":")[0].strip().decode("latin-1").lower()
+
 
 class ByteSource:
     """The bytes that one side sends; some can be put back."""
@@ -82,6 +111,20 @@ class ByteSource:
     def put_back(self, data: bytes) -> None:
         """Let the next `read` return these bytes first."""
         self._back = data + self._back
+
+    async def wait_for_end(self) -> None:
+        """Return when the other side has closed its direction. What it sends before that is read
+        later; after a megabyte no more is read.
+        """
+        early: list[bytes] = []
+        try:
+            while sum(map(len, early)) < _MOST_EARLY:
+                if not (data := await self.read()):
+                    return
+                early.append(data)
+            await asyncio.Event().wait()
+        finally:
+            self.put_back(b"".join(early))
 
     async def read_head(self) -> bytes:
         """Return the bytes up to and with the next empty line; empty at the end of the input.

@@ -15,6 +15,7 @@ from typing import Any
 from tui_chat.plugins.tap.client_connection import ClientConnection
 from tui_chat.plugins.tap.exchange import Held, RecordedExchange
 from tui_chat.plugins.tap.http_messages import RequestHead
+from tui_chat.plugins.tap.pause import Pauses
 from tui_chat.plugins.tap.upstreams import Route, Upstream, is_loopback
 
 MAX_BODY = 64 * 1024 * 1024
@@ -35,13 +36,15 @@ class TapProxy:
         port: int = 0,
         allow_remote: bool = False,
         max_body: int = MAX_BODY,
+        pauses: Pauses | None = None,
     ) -> None:
-        """`on_exchange` is called when a request begins. Raises ValueError for a host that other
-        machines can reach, unless `allow_remote`.
+        """`on_exchange` is called when a request begins; `pauses` holds some. Raises ValueError
+        for a host that other machines can reach, unless `allow_remote`.
         """
         if not allow_remote and not is_loopback(host):
             raise ValueError(f"{host} can be reached from other machines")
         self.route = route
+        self._pauses = pauses or Pauses()
         self._on_exchange = on_exchange
         self._allow_remote = allow_remote
         self._max_body = max_body
@@ -82,6 +85,7 @@ class TapProxy:
     async def __aexit__(self, *_exc: object) -> None:
         if self._listener is not None:
             self._listener.close()
+        await self._pauses.close()
         for task in list(self._connections):
             task.cancel()
         await asyncio.gather(*self._connections, return_exceptions=True)
@@ -98,6 +102,7 @@ class TapProxy:
             route=self.route,
             begin=self._begin,
             accepts_host=self.accepts_host,
+            pauses=self._pauses,
         )
         try:
             await connection.run()

@@ -33,6 +33,8 @@ from tui_chat.store import Store
 
 TAG = "tap"
 """The tag, and the folder, of sessions that were recorded."""
+_BY_HAND = "answered by hand"
+"""The finish of a reply that the user wrote in the model's place."""
 _TITLE = 60
 _MOST_CANDIDATES = 20
 """Sessions with the title of a new conversation in which its beginning is looked for."""
@@ -186,7 +188,8 @@ class SessionWriter:
         return best[1] if best is not None else None
 
     def _add_system(self, known: _StoredConversation, call: Call, entries: list[Entry]) -> None:
-        turns = call.composed.envelope.turns if call.composed is not None else ()
+        composed = call.as_it_came.composed
+        turns = composed.envelope.turns if composed is not None else ()
         for turn in turns:
             if turn.role != "system":
                 break
@@ -221,6 +224,7 @@ class SessionWriter:
     def _transcript(
         self, known: _StoredConversation, placed: PlacedCall, call: Call, entries: list[Entry]
     ) -> SessionTranscript:
+        call = call.as_it_came
         settings = call.captured.settings if call.captured is not None else None
         session = Session(
             known.session_id,
@@ -251,6 +255,9 @@ class SessionWriter:
     async def finish(self, recorded: RecordedCall, stored: StoredCall) -> None:
         """End a reply."""
         message, reply = _named(recorded.message, stored), recorded.reply
+        finish = reply.finish.raw if reply.finish is not None else ""
+        if recorded.exchange.outcome == "answered":
+            finish = _BY_HAND
         known = self._known.get(recorded.placed.conversation.number)
         if known is not None:
             known.children.setdefault(stored.parent_id, []).append(message)
@@ -261,7 +268,7 @@ class SessionWriter:
                 status=recorded.status,
                 error=recorded.failure if recorded.status == "failed" else "",
                 usage=reply.usage,
-                finish=reply.finish.raw if reply.finish is not None else "",
+                finish=finish,
                 seconds=recorded.seconds,
                 first=recorded.first_token,
                 cost=recorded.cost,
