@@ -37,7 +37,10 @@ BUDGETS: dict[str, tuple[int, str]] = {
     "offline": (4_100, "the built-in models, and one writer for each of five protocols"),
     "plugins/salvage": (1_050, "reads pages of SQLite files that SQLite refuses"),
     "plugins/sillytavern": (7_300, "SillyTavern's files, its builder, macro dialect and actions"),
-    "plugins/tap": (4_000, "the proxy, byte for byte, its recorder, and what it says about calls"),
+    "plugins/tap": (
+        5_000,
+        "the proxy, byte for byte, its recorder, what it says about calls, held calls",
+    ),
     "plugins/transcripts": (4_800, "readers of eleven programs, and the viewer of folders"),
     "plugins/vim": (250, "Vim's keys by prompt_toolkit, without its terminal"),
     "plugins/web": (700, "the server that guards the app in a browser, and its driver"),
