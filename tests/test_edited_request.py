@@ -16,7 +16,7 @@ from tui_chat.analysis.settings_report import report_settings
 from tui_chat.compose import Composed, compose, encode
 from tui_chat.context import Inputs, SessionSettings
 from tui_chat.context.budget import count_envelope
-from tui_chat.edited_request import EDITED, INVALID, NOT_APPLIED, OTHER_PROTOCOL
+from tui_chat.edited_request import INVALID, OTHER_PROTOCOL
 from tui_chat.models.edit_list import add_value, remove_value, set_value
 from tui_chat.models.edited_body import EditedBody, value_at
 from tui_chat.models.endpoint import Endpoint, ModelFacts, Protocol
@@ -24,7 +24,7 @@ from tui_chat.models.envelope import Level
 from tui_chat.models.json_tree import Arr, Obj, Str, Tree, body_of
 from tui_chat.models.message import Message
 from tui_chat.models.preset import Preset, PresetMessage
-from tui_chat.models.request_edit import END, BodyPath, RequestEdit
+from tui_chat.models.request_edit import EDITED, END, NOT_APPLIED, BodyPath, RequestEdit
 from tui_chat.models.text import OriginKind
 from tui_chat.protocols.registry import protocol_of
 from tui_chat.tokens import counter_for

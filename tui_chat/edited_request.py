@@ -24,15 +24,14 @@ from tui_chat.models.edited_body import EditedBody, EditResult, apply_edits, chi
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import ChatEnvelope, Level, Note, Parameters, Sourced
 from tui_chat.models.json_tree import Arr, Lit, Obj, Tree, body_of
-from tui_chat.models.request_edit import RequestEdit
+from tui_chat.models.request_edit import EDITED, NOT_APPLIED, RequestEdit
 from tui_chat.models.text import Origin, OriginKind
 from tui_chat.protocols.base import Encoded
 from tui_chat.protocols.registry import protocol_of
 from tui_chat.tokens import Counter
 
-EDITED, NOT_APPLIED = "edited", "edit-not-applied"
 OTHER_PROTOCOL, INVALID = "edit-of-other-protocol", "edited-body-invalid"
-"""The codes of notes about edits."""
+"""Codes of notes about all edits; see also `models.request_edit`."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -207,7 +207,7 @@ def test_only_the_changed_characters_are_edited_by_hand():
     edited = leaf.text.spans[1].origin
     assert edited.within == Origin(OriginKind.PRESET, "main")
     assert edited.outermost == edited.within
-    assert edited.label == "edited by hand (preset message “main” before)"
+    assert edited.label == "edited by hand"
     assert edited.id == "/messages/0/content"
     person.set(("messages", 0), {"role": "system", "content": "Be brief.", "name": "x"})
     turn = value_at(person.body.tree, ("messages", 0))

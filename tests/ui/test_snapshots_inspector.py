@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from textual.widgets import Input, TextArea
+from textual.widgets import Checkbox, Input, TextArea
 
 from tests.ui.album import Album
 from tests.ui.app_under_test import asked, opened, say, settle, until
@@ -91,3 +91,56 @@ async def test_the_entries_of_lorebooks(album: Album, tmp_path: Path) -> None:
         await pilot.press("left", "left")
         await settle(pilot)
         await album.take(pilot, "turn")
+
+
+async def test_edits_by_hand(album: Album, tmp_path: Path) -> None:
+    async with album.of(app_with(tmp_path, model="lorem:max:40")) as pilot:
+        app = await opened(pilot)
+        inspector, workspace = app.query_one(Inspector), app.workspace
+        assert workspace is not None
+        await say(pilot, "What do you see?")
+        app.query_one(Composer).text = "And the sea?"
+        app.panes.show_area(app.inspector)
+        await settle(pilot)
+        inspector.view_shown = "payload"
+        view = inspector.views.payload
+        view.focus()
+        await settle(pilot)
+        for pointer in ("/messages/0/content", "/messages/1/content"):
+            view.go_to(pointer)
+            await settle(pilot)
+            await pilot.press("E")
+            await asked(pilot)
+            form = app.screen
+            if pointer.startswith("/messages/0"):
+                await album.take(pilot, "a text")
+            form.query_one(TextArea).text = "What do you hear?"
+            form.query_one(Checkbox).value = pointer.startswith("/messages/1")
+            await pilot.press("ctrl+s")
+            await until(pilot, lambda: len(app.screen_stack) == 1)
+            await settle(pilot)
+        view.go_to("/messages/2")
+        await pilot.press("delete")
+        await settle(pilot)
+        view.go_to("/model")
+        await settle(pilot)
+        await pilot.press("A")
+        await asked(pilot)
+        app.screen.query_one("#key", Input).value = "seed"
+        app.screen.query_one(TextArea).text = "7,"
+        await pilot.press("ctrl+s")
+        await settle(pilot)
+        await album.take(pilot, "a key")
+        app.screen.query_one(TextArea).text = "7"
+        await pilot.press("ctrl+s")
+        await until(pilot, lambda: len(app.screen_stack) == 1)
+        view.go_to("/messages/0/content")
+        await pilot.press("o")
+        view.focus()
+        await settle(pilot)
+        await album.take(pilot, "edited body")
+        await app.run_action("request_edits.list")
+        await asked(pilot)
+        await pilot.press("down")
+        await settle(pilot)
+        await album.take(pilot, "list")

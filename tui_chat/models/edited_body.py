@@ -50,6 +50,11 @@ class EditedBody:
     results: tuple[EditResult, ...] = ()
     """One for each edit, in their order."""
 
+    @property
+    def applied(self) -> tuple[RequestEdit, ...]:
+        """The edits that changed it."""
+        return tuple(result.edit for result in self.results if not result.fault)
+
 
 def fingerprint(node: Tree) -> str:
     """Return length and SHA-256 of a value's JSON; most values differ by the length alone. A

@@ -12,6 +12,8 @@ from tui_chat.models.json_text import MAX_DEPTH, JsonError, decode_json
 BodyPath: TypeAlias = tuple[str | int, ...]
 """Keys of objects and indices of lists, from the body inwards."""
 
+EDITED, NOT_APPLIED = "edited", "edit-not-applied"
+"""The codes of notes about an edit."""
 END = "-"
 """The step of a path that is behind the last element of a list; see `RequestEdit.path`."""
 MOST_EDITS = 100
@@ -62,7 +64,7 @@ def edits_for(edits: tuple[RequestEdit, ...], answered: str) -> tuple[RequestEdi
 def edits_after(
     edits: tuple[RequestEdit, ...], sent: tuple[RequestEdit, ...], answered: str
 ) -> tuple[RequestEdit, ...]:
-    """Return a session's edits after a request with the edits `sent` has left, which answers the
+    """Return a session's edits after a request that `sent` changed has left, which answers the
     message `answered`. Those for one request belong to that message from now on. Those of earlier
     messages are dropped when they become too many.
     """

@@ -86,7 +86,7 @@ class Origin:
             ):
                 return called
             case OriginKind.EDIT, _:
-                return f"{words} ({self.within.label} before)" if self.within else words
+                return words
             case _:
                 pass
         return words if self.kind is OriginKind.DRAFT or not called else f"{words} “{called}”"

@@ -57,7 +57,7 @@ class Action:
 AREAS = (
     *("main", "panes", "sessions", "presets", "preset_editor", "inspector"),
     *("chat", "conversation", "composer", "attachments", "tool_calls", "plugins"),
-    "configuration",
+    *("configuration", "request_edits"),
 )
 """Attributes of the app whose actions its bindings run: with an area's name in front of an action,
 Textual looks for `action_...` and asks `check_action` there.
@@ -86,7 +86,7 @@ _KEEPING_FOCUS = frozenset(
     (
         *("default-model", "no-default-model", "border-left", "border-right", "reset-layout"),
         *("first", "latest"),
-        *("light", "regenerate", "back", "undo", "edit", "detach", "keep-captured"),
+        *("light", "regenerate", "back", "undo", "edit", "detach", "keep-captured", "remove-edits"),
         *("ask-tools", "replay", "export-turn", "quit", "suspend"),
     )
 )
@@ -105,6 +105,9 @@ _ALIASES: dict[str, tuple[str, ...]] = {
         *("prompt manager", "main prompt", "jailbreak", "post-history", "prompt order"),
     ),
     "inspector": ("payload", "request", "body", "debug", "hide", "hide inspector"),
+    "edit-request": ("override", "patch", "edit payload", "edit body", "breakpoint"),
+    "list-edits": ("override", "overrides", "patches", "edit payload", "edit body"),
+    "remove-edits": ("override", "overrides", "patches", "reset request", "undo edits"),
     "new": (
         "new chat",
         "new conversation",
@@ -390,6 +393,9 @@ ACTIONS = (
         "Show the request of regenerate, continue, compact, a title …",
     ),
     *_of_views(),
+    Action("edit-request", "", "request_edits.begin", "Edit", "Edit request by hand"),
+    Action("list-edits", "", "request_edits.list", "Edits", "List edits of the request by hand"),
+    Action("remove-edits", "", "request_edits.remove_all", "Unedit", "Remove all edits by hand"),
     Action("captured", "", "inspector.open_captured", "Captured", "Open captured request"),
     Action(
         "keep-captured", "", "inspector.save_captured", "Keep", "Save captured request as session"

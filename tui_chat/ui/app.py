@@ -95,6 +95,7 @@ class TuiChat(App[None]):
         self.presets, self.inspector = self.panes.presets, self.panes.inspector
         self.plugins = PluginActions(self, is_read_only=bool(read_only))
         self.configuration = ConfigurationActions(self, self.main.opened_workspace)
+        self.request_edits = self.inspector.request_edits
         self._action_targets |= {*AREAS}  # Textual has no public way to add a namespace
         self.notifications = Notifications(self, now, f"{labels['palette']} notifications")
         self.reply_alerts = ReplyAlerts(self, config.notify, environ)

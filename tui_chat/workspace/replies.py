@@ -305,7 +305,7 @@ class Replies:
         session if this creates it; the reply begins with `begin_with`.
         """
         core = self.core
-        sent_edits = composed.inputs.edits if composed.inputs is not None else ()
+        sent_edits = composed.edited.applied if composed.edited is not None else ()
         if user is not None and sent_edits:  # they belong to the message, whose id they need
             user = replace(user, id=core.new_id())
         answered = user.id if user is not None else parent_id or ""

@@ -10,13 +10,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import TypeAlias
 
 from tui_chat.compose import Composed
 from tui_chat.edited_request import refusal
 from tui_chat.errors import InputError
-from tui_chat.models.edit_list import add_value, remove_value, set_value
+from tui_chat.models.edit_list import add_value, locate, remove_value, set_value
 from tui_chat.models.edited_body import EditedBody
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.json_values import pack
@@ -66,6 +67,21 @@ class RequestEdits:
                 advice=f"Choose {own} to edit what is sent.",
             )
         return composed
+
+    @property
+    def is_editable(self) -> bool:
+        """True if the request that is shown can be edited."""
+        with suppress(InputError):
+            self.require_editable()
+            return True
+        return False
+
+    def is_kept(self, path: BodyPath) -> bool:
+        """Return True if the value at a path of the request shown is edited for all requests."""
+        composed = self.core.state.request.shown
+        body = composed.edited if composed is not None else None
+        result = locate(body, path)[0] if body is not None else None
+        return result is not None and result.edit.kept
 
     # --- use cases -----------------------------------------------------------------------
 

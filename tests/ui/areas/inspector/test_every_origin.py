@@ -21,6 +21,7 @@ from tui_chat.models.envelope import ToolDefinition
 from tui_chat.models.lorebook import Lorebook, LorebookEntry
 from tui_chat.models.message import Message, ToolCall
 from tui_chat.models.preset import Preset, PresetMessage
+from tui_chat.models.request_edit import RequestEdit
 from tui_chat.models.role import Character, Profile, Role
 from tui_chat.models.settings import AuthorNote
 from tui_chat.models.text import OriginKind
@@ -138,6 +139,11 @@ WALK: list[tuple[str, Callable[[], Composed], Callable[[], Composed]]] = [
        partial(request, protocol, history=(TALK[0], TEXT_AND_CALL, RESULT)),
        partial(request, CHAT, history=(TALK[0], TEXT_AND_CALL, RESULT)))
       for protocol in (ANTHROPIC, GEMINI, OLLAMA)),
+    ("edited by hand", lambda: request(edits=(RequestEdit(CHAT, ("seed",), "add", "7"),)), request),
+    ("edited by hand in setting “temperature, set by the session”",
+     lambda: request(settings=SessionSettings(temperature=0.5),
+                     edits=(RequestEdit(CHAT, ("temperature",), "set", "1"),)),
+     lambda: request(edits=(RequestEdit(CHAT, ("temperature",), "set", "1"),))),
     ("setting “model, from the captured request”", lambda: captured(CHAT, {"model": "m", **ASKED}),
      lambda: captured(CHAT, ASKED, "m")),
     ("message “user 1”", lambda: captured(CHAT, ASKED), request),

@@ -15,6 +15,7 @@ from tui_chat.models.request import SideRequest
 from tui_chat.models.session import Entry, last_reply
 from tui_chat.models.text import Origin, OriginKind
 from tui_chat.ui.areas.area import Area, AreaContext
+from tui_chat.ui.areas.inspector.request_edit_actions import RequestEditActions
 from tui_chat.ui.areas.inspector.view import (
     DIFF,
     LORE,
@@ -58,6 +59,11 @@ class InspectorArea(Area):
         self._pinned_in: tuple[Entry, ...] = ()
         """The branch whose pinned messages the pane knows."""
         self._lore_search: LoreSearch | None = None
+        self.request_edits = RequestEditActions(
+            self,
+            lambda: self.pane.views.payload.edit_place if self.pane else None,
+            self.show_payload,
+        )
 
     async def open_pane(self) -> None:
         """Create the pane."""
@@ -116,6 +122,7 @@ class InspectorArea(Area):
         pane.show_banner(self._banner(request), is_past=viewed is not None)
         pane.change(in_protocol=workspace.requests.in_protocol)
         pane.show(composed)
+        self.request_edits.follow()
         if is_other_session:
             self.host.panes.repost_cursor()  # there was nothing to highlight before
         if not pane.is_on_screen:
@@ -252,6 +259,21 @@ class InspectorArea(Area):
                 self.notify(why_unsent(composed, origin), severity="warning", markup=False)
 
         self.call_after_refresh(reveal)
+
+    def show_payload(self, pointer: str = "") -> None:
+        """Show the body, at the place of a JSON pointer if there is one, and focus it."""
+        pane = self.pane
+        if pane is None:
+            return
+        self.host.panes.show_area(self)
+
+        def show() -> None:
+            pane.view_shown = PAYLOAD
+            if pointer:
+                pane.views.payload.go_to(pointer)
+            pane.focus()
+
+        self.call_after_refresh(show)
 
     def reveal_in_live(self, origin: Origin) -> None:
         """Go to the places in the live request, even if another one or none is shown."""

@@ -537,6 +537,10 @@ class Inspector(OnePassWidget):
         event.stop()
         self.views.payload.jump(event.kind)
 
+    async def on_notes_list_edits_selected(self, event: NotesList.EditsSelected) -> None:
+        event.stop()
+        await self.run_action("request_edits.list")
+
     def on_notes_list_note_selected(self, event: NotesList.NoteSelected) -> None:
         event.stop()
         origin = event.note.origin

@@ -25,6 +25,7 @@ from textual.strip import Strip
 
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.envelope import Level, Note
+from tui_chat.models.request_edit import EDITED, NOT_APPLIED
 from tui_chat.models.sanitize import sanitize
 from tui_chat.models.text import OriginKind
 from tui_chat.ui.areas.inspector.row_wrapping import LEAST, breaks, counted, cut, fitting
@@ -60,6 +61,9 @@ class NotesList(Vertical, OnePassWidget):
         """The user wants to see the place of a note."""
 
         note: Note
+
+    class EditsSelected(Message):
+        """The user wants to see the list of edits by hand."""
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -120,7 +124,8 @@ class _NoteRow:
 
 
 def _key(note: Note) -> _Key:
-    return note.level, note.code, note.sentence
+    """Return what equal notes have in common; those of edits by hand are one row."""
+    return note.level, note.code, "" if note.code == EDITED else note.sentence
 
 
 def _grouped(notes: Sequence[Note]) -> list[list[Note]]:
@@ -335,6 +340,9 @@ class NoteRows(RowList):
 
     def _rows_of(self, group: Sequence[Note]) -> Iterator[_NoteRow]:
         first = group[0]
+        if first.code == EDITED:
+            yield _NoteRow(first, f"▸ {counted(len(group), 'edit')} by hand", _key(first))
+            return
         if len(group) == 1:
             yield _NoteRow(first, _sentence(first))
             return
@@ -398,6 +406,9 @@ class NoteRows(RowList):
         if self.cursor >= len(self._rows):
             return
         row = self._rows[self.cursor]
+        if row.note.code in (EDITED, NOT_APPLIED):
+            self.post_message(NotesList.EditsSelected())
+            return
         if row.group is None:
             self.post_message(NotesList.NoteSelected(row.note))
             return

@@ -12,6 +12,7 @@ from json.encoder import encode_basestring as quoted  # type: ignore[attr-define
 from tui_chat.models.envelope import Note
 from tui_chat.models.json_tree import Lit, Str, body_of
 from tui_chat.models.payload import LinePiece
+from tui_chat.models.request_edit import EDITED
 from tui_chat.models.sanitize import sanitize
 from tui_chat.models.text import Origin, OriginKind
 from tui_chat.ui.areas.inspector.drawn_row import BodyPosition, BodyRow
@@ -130,16 +131,22 @@ class NotePlaces:
         self.notes = notes
         self._about: dict[tuple[OriginKind, str], Note] = {}
         """The worst note about each source."""
+        self._edits: dict[str, Note] = {}
+        """Notes of edits by hand by their JSON pointers: of what is removed there is no text."""
         for note in notes:
-            if note.origin is not None and note.origin.kind is not OriginKind.GLUE:
+            if note.code == EDITED:
+                self._edits[note.place] = note
+            elif note.origin is not None and note.origin.kind is not OriginKind.GLUE:
                 self._about.setdefault((note.origin.kind, note.origin.id), note)
 
     def at(self, layout: PayloadLayout, spot: BodyRow) -> Note | None:
         """Return the worst note about what begins on a row: the first character from a source, or
         a message in what is folded there.
         """
-        if not self._about or spot.place.part == "close":
+        if not (self._about or self._edits) or spot.place.part == "close":
             return None
+        if self._edits and not spot.row and (edit := self._edit_at(spot)) is not None:
+            return edit
         if spot.folded:
             inside = (note for source, note in self._about.items() if layout.hides(spot, *source))
             return self._of(spot.owner) or next(inside, None)
@@ -156,6 +163,14 @@ class NotePlaces:
                 return note
             before = source
         return None
+
+    def _edit_at(self, spot: BodyRow) -> Note | None:
+        """Return the note of an edit of a value that begins on a row, or is folded there."""
+        pointer = spot.place.pointer
+        inside = (
+            note for place, note in self._edits.items() if place.startswith(f"{pointer}/")
+        ) if spot.folded else iter(())  # fmt: skip
+        return self._edits.get(pointer) or next(inside, None)
 
     def _of(self, origin: Origin | None) -> Note | None:
         return None if origin is None else self._about.get((origin.kind, origin.id))

@@ -23,6 +23,7 @@ from tui_chat.models.envelope import Level, Note
 from tui_chat.models.payload import Payload
 from tui_chat.models.text import Origin, OriginKind
 from tui_chat.ui.areas.inspector.drawn_row import BodyRow, CursorTarget, run_at
+from tui_chat.ui.areas.inspector.edit_place import EditPlace, place_of
 from tui_chat.ui.areas.inspector.origins import is_colorless, origin_rules
 from tui_chat.ui.areas.inspector.payload_blocks import FoldChoices
 from tui_chat.ui.areas.inspector.payload_cursor import MESSAGE_DEPTH, BodyCursor, target_under
@@ -67,6 +68,10 @@ class PayloadView(LineView):
         Binding("f", "follow", "Draft", tooltip="To the draft"),
         Binding("enter", "enter", "Open origin", tooltip="Open origin"),
         Binding("y,ctrl+c", "copy", "Copy", tooltip="Copy body"),
+        Binding("E", "request_edits.edit", "edit", show=False, tooltip="Edit by hand"),
+        Binding("A", "request_edits.add", "add", show=False, tooltip="Add by hand"),
+        Binding("D,delete", "request_edits.remove", "remove", show=False, tooltip="Leave out"),
+        Binding("u", "request_edits.undo", "undo edit", show=False, tooltip="Undo edit by hand"),
     ]
     COMPONENT_CLASSES: ClassVar[set[str]] = {
         *(f"payload--{kind}" for kind in OriginKind),
@@ -365,6 +370,12 @@ class PayloadView(LineView):
         self._go(rows[0] if rows else None)
         self.post_message(self.Marked(1 if rows else 0, len(rows)))
         return len(rows)
+
+    @property
+    def edit_place(self) -> EditPlace | None:
+        """The value of the row under the cursor; None without a layout."""
+        layout, row = self.layout_now, self.cursor.row
+        return None if layout is None or row >= layout.rows else place_of(layout.spot(row))
 
     @property
     def origin_at_cursor(self) -> Origin | None:

@@ -1,0 +1,208 @@
+"""Edits of the request by hand in the app: with keys in the payload, in the list, by palette and
+commands, and what is sent then.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from textual.pilot import Pilot
+from textual.widgets import Checkbox, Input, OptionList, Static, TextArea
+
+from tests.ui.app_under_test import make_app, opened, say, settle, until
+from tests.ui.test_commands import shown_toasts
+from tui_chat.models.envelope import Level
+from tui_chat.models.request_edit import EDITED
+from tui_chat.offline import HttpRequest
+from tui_chat.ui.app import TuiChat
+from tui_chat.ui.areas.chat.composer import Composer
+from tui_chat.ui.areas.inspector.inspector import Inspector
+from tui_chat.ui.areas.inspector.notes_list import NoteRows
+from tui_chat.ui.areas.inspector.payload_view import PayloadView
+from tui_chat.ui.dialogs.request_edits import EditListDialog, RequestEditForm
+from tui_chat.ui.pane_keys import letter_entries
+
+WIDE = (160, 45)
+
+
+class Desk:
+    """The app with the cursor in the payload."""
+
+    def __init__(self, pilot: Pilot[None], app: TuiChat, received: list[HttpRequest]) -> None:
+        self.pilot, self.app, self.received = pilot, app, received
+        self.inspector, self.view = app.query_one(Inspector), app.query_one(PayloadView)
+
+    @property
+    def body(self) -> Any:
+        assert self.inspector.composed is not None
+        return json.loads(self.inspector.composed.payload.body)
+
+    @property
+    def keys(self) -> set[str]:
+        return {word for _, word in letter_entries(self.app.screen)}
+
+    async def type(self, text: str) -> None:
+        self.app.query_one(Composer).text = text
+        await settle(self.pilot)
+        self.view.focus()
+        await settle(self.pilot)
+
+    async def go_to(self, pointer: str) -> None:
+        self.view.focus()
+        assert self.view.go_to(pointer)
+        await settle(self.pilot)
+
+    async def press(self, *keys: str) -> None:
+        await self.pilot.press(*keys)
+        await settle(self.pilot)
+
+    async def write(self, text: str, *, key: str = "", kept: bool = False) -> None:
+        form = self.app.screen
+        assert isinstance(form, RequestEditForm)
+        if key:
+            form.query_one(Input).value = key
+        form.query_one(TextArea).text = text
+        form.query_one(Checkbox).value = kept
+        await self.press("ctrl+s")
+
+    @property
+    def fault(self) -> str:
+        return str(self.app.screen.query_one("#fault", Static).render())
+
+
+async def desk(pilot: Pilot[None], received: list[HttpRequest]) -> Desk:
+    app = await opened(pilot)
+    return Desk(pilot, app, received)
+
+
+async def test_a_text_is_edited_and_sent(tmp_path: Path) -> None:
+    received: list[HttpRequest] = []
+    app = make_app(tmp_path, on_request=received.append)
+    async with app.run_test(size=WIDE) as pilot:
+        here = await desk(pilot, received)
+        await here.type("Hello there")
+        assert {"edit", "add", "remove"} <= here.keys
+        assert "undo edit" not in here.keys
+        last = len(here.body["messages"]) - 1
+        await here.go_to(f"/messages/{last}/content")
+        await here.press("E")
+        assert here.app.screen.query_one(TextArea).text == "Hello there"
+        await here.write("Hello\nyou")
+        await until(pilot, lambda: here.body["messages"][last]["content"] == "Hello\nyou")
+        assert "undo edit" in here.keys
+        note = here.view.note_here
+        assert note is not None
+        assert (note.level, note.code) == (Level.INFO, EDITED)
+        here.app.query_one(Composer).focus()
+        await say(pilot, "Hello there")
+        assert json.loads(received[-1].body)["messages"][last]["content"] == "Hello\nyou"
+        assert not here.app.workspace or here.app.workspace.state.edits[0].answered
+
+
+async def test_keys_and_turns_are_added_removed_and_brought_back(tmp_path: Path) -> None:
+    app = make_app(tmp_path)
+    async with app.run_test(size=WIDE) as pilot:
+        here = await desk(pilot, [])
+        await here.type("one")
+        before = here.body
+        await here.go_to("/model")
+        await here.press("A")
+        await here.write("nonsense", key="seed")
+        assert "line 1, column 1" in here.fault
+        await here.write("7")
+        assert "key is missing" not in here.fault if here.app.screen.query("#fault") else True
+        await until(pilot, lambda: here.body == {**before, "seed": 7})
+        await here.go_to("/messages/0")
+        await here.press("A")
+        assert json.loads(here.app.screen.query_one(TextArea).text)["role"] == "user"
+        await here.write('{"role": "user", "content": "added"}', kept=True)
+        await until(pilot, lambda: len(here.body["messages"]) == len(before["messages"]) + 1)
+        assert here.body["messages"][1] == {"role": "user", "content": "added"}
+        await here.go_to("/messages/0")
+        await here.press("delete")
+        await until(pilot, lambda: here.body["messages"][0]["content"] == "added")
+        await here.press("u", "u")
+        await until(pilot, lambda: here.body == {**before, "seed": 7})
+        await here.press("u")
+        await until(pilot, lambda: here.body == before)
+        assert "undo edit" not in here.keys
+
+
+async def test_the_list_of_edits(tmp_path: Path) -> None:
+    app = make_app(tmp_path)
+    async with app.run_test(size=WIDE) as pilot:
+        here = await desk(pilot, [])
+        await here.type("one")
+        before = here.body
+        for key, value in (("seed", "1"), ("top_p", "0.5")):
+            await here.go_to("/model")
+            await here.press("A")
+            await here.write(value, key=key)
+        await until(pilot, lambda: here.body == {**before, "seed": 1, "top_p": 0.5})
+        await here.press("o")
+        rows = here.app.query_one(NoteRows)
+        assert "2 edits by hand" in "\n".join(row.text for row in rows._rows)
+        rows.cursor = next(i for i, row in enumerate(rows._rows) if row.note.code == EDITED)
+        rows.focus()
+        await here.press("enter")
+        dialog = here.app.screen
+        assert isinstance(dialog, EditListDialog)
+        assert dialog.query_one(OptionList).option_count == 2
+        assert "It was not there." in str(dialog.query_one("#old Static", Static).render())
+        await here.press("space")
+        assert here.app.workspace is not None
+        await until(pilot, lambda: here.app.workspace.state.edits[0].kept)  # type: ignore[union-attr]
+        await until(pilot, lambda: isinstance(here.app.screen, EditListDialog))
+        await here.press("down", "delete")
+        await until(pilot, lambda: here.body == {**before, "seed": 1})
+        await until(pilot, lambda: isinstance(here.app.screen, EditListDialog))
+        await here.press("enter")
+        assert here.view.edit_place is not None
+        assert here.view.edit_place.pointer == "/seed"
+        await here.app.run_action("request_edits.remove_all")
+        await until(pilot, lambda: here.body == before)
+
+
+async def test_what_cannot_be_edited_says_why(tmp_path: Path) -> None:
+    app = make_app(tmp_path)
+    async with app.run_test(size=WIDE) as pilot:
+        here = await desk(pilot, [])
+        await say(pilot, "one")
+        await here.type("two")
+        await here.go_to("")
+        await here.press("E")
+        await until(pilot, lambda: _said(here.app, "This is the request as a whole."))
+        await here.press("4")  # another protocol
+        assert not {"edit", "add", "remove"} & here.keys
+        await here.app.run_action("request_edits.begin")
+        await until(pilot, lambda: _said(here.app, "This is a preview in"))
+        await here.app.run_action("request_edits.list")
+        await until(pilot, lambda: _said(here.app, "Nothing is edited by hand."))
+
+
+def _said(app: TuiChat, words: str) -> bool:
+    return words in shown_toasts(app)
+
+
+async def test_the_origin_of_an_edited_text_is_where_it_was_from(tmp_path: Path) -> None:
+    app = make_app(tmp_path)
+    async with app.run_test(size=WIDE) as pilot:
+        here = await desk(pilot, [])
+        await say(pilot, "one")
+        await here.type("two")
+        index = next(i for i, m in enumerate(here.body["messages"]) if m["content"] == "one")
+        await here.go_to(f"/messages/{index}/content")
+        await here.press("E")
+        await here.write("ONE")
+        await until(pilot, lambda: here.body["messages"][index]["content"] == "ONE")
+        await here.go_to(f"/messages/{index}/content")
+        under = here.view.under
+        assert under is not None
+        assert under.origin.label == "edited by hand"
+        await here.press("enter")
+        assert here.app.chat.pane.transcript.has_focus
+        entry = here.app.chat.pane.transcript.current
+        assert entry is not None
+        assert entry.message.content == "one"
