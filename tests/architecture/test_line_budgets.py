@@ -16,7 +16,7 @@ SLACK = 250
 """Lines that a budget may exceed what is there: after a cut it is lowered."""
 BUDGETS: dict[str, tuple[int, str]] = {
     "analysis": (2_450, "what can be said of a request: forecast, diff, shares, captured requests"),
-    "cli": (7_750, "about 60 commands, each with help, JSON and a table"),
+    "cli": (7_830, "about 60 commands, each with help, JSON and a table"),
     "config": (
         900,
         "every key of config.toml with its meaning, its changes by the program, built-in endpoints",
@@ -48,8 +48,8 @@ BUDGETS: dict[str, tuple[int, str]] = {
     "providers": (2_200, "HTTP out: retries, keys, discovery, recording of replies"),
     "store": (6_450, "one writer, crash safety, search in texts and files, migrations, backup"),
     "tokens": (550, "exact counts, estimates, calibration"),
-    "ui": (32_850, "the screen: two virtual views, six areas, dialogs, the configuration, keys"),
-    "workspace": (8_900, "the use cases of the app without a screen"),
+    "ui": (33_150, "the screen: two virtual views, six areas, dialogs, the configuration, keys"),
+    "workspace": (9_150, "the use cases of the app without a screen"),
     ".": (2_570, "compose, send, extensions, edited requests, files, paths, errors"),
 }
 

@@ -391,6 +391,8 @@ WALKS: dict[str, Walk] = {
     "sessions tag": lambda _: [("s1", "-a", BAD), ("s1", "-r", BAD), (BAD, "-a", "x")],
     "sessions archive": lambda _: [("s1",), ("s1", "--undo"), (BAD,)],
     "sessions delete": lambda _: [("s1",), ("s1", "--undo"), (BAD,), (BAD, "--undo")],
+    "sessions cache": lambda _: [("s1",), ("s1", "--json"), (BAD,)],
+    "sessions mute": lambda _: [("s1", "1"), ("s1", "--undo"), ("s1", BAD), (BAD, "1")],
     "sessions fork": lambda _: [("s1",), ("s1", "--title", BAD), ("s1", "--at", BAD), (BAD,)],
     "sessions list": lambda _: [(), ("--json",), ("--role", BAD), ("--limit", BAD)],
     "usage": lambda _: [(), ("--json",), ("--by", "model"), ("--by", BAD)],

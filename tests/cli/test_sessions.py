@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import sys
 import time
 from collections.abc import Callable
@@ -176,7 +177,8 @@ def test_fork_prints_the_id_of_the_copy(sessions: Sessions):
 
 
 @pytest.mark.parametrize(
-    "words", [("show",), ("rename", "x"), ("tag",), ("archive",), ("delete",), ("fork",)]
+    "words",
+    [("show",), ("rename", "x"), ("tag",), ("archive",), ("delete",), ("fork",), ("mute", "1")],
 )
 def test_an_unknown_session_suggests_the_nearest(words: tuple[str, ...], sessions: Sessions):
     done = sessions(words[0], "A wlak", *words[1:])
@@ -201,3 +203,31 @@ def test_the_causes_of_lost_caches(tmp_path: Path, run: Run):
     heading, row = run(*home, "sessions", "cache").out.splitlines()
     assert heading.split() == ["TIMES", "TOKENS", "COST", "CAUSE"]
     assert f"{cause['tokens']:,}" in row
+
+
+def test_messages_are_muted_by_number_id_and_age(sessions: Sessions):
+    def muted() -> list[dict[str, bool]]:
+        shown = json.loads(sessions("show", "A walk", "--json").out)
+        return [message.get("muted", {}) for message in shown["messages"]]
+
+    done = sessions("mute", "A walk", "1")
+    assert re.fullmatch(r"1 message is muted, about \d+ tokens less per request\.\n", done.out), (
+        done.out
+    )
+    assert muted() == [{"whole": True}, {}]
+    assert "muted, not sent" in sessions("show", "A walk").out
+    shown = json.loads(sessions("show", "A walk", "--json").out)
+    assert sessions("mute", "A walk", shown["messages"][1]["id"]).out.startswith("2 messages are")
+    assert sessions("mute", "A walk", "--undo", "2").out.startswith("1 message is muted")
+    assert sessions("mute", "A walk", "--undo").out == "0 messages are muted.\n"
+    assert muted() == [{}, {}]
+    for words, error in (
+        ((), "Say which messages."),
+        (("3",), "There is no message “3”"),
+        (("0",), "There is no message “0”"),
+        (("--undo",), "Nothing is muted"),
+        (("--tool-results-older-than", "0"), "There is nothing to mute"),
+    ):
+        done = sessions("mute", "A walk", *words)
+        assert done.code == 2
+        assert error in done.err

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from tests.ui.album import Album
 from tests.ui.app_under_test import make_app, opened, say, settle, until
+from tests.ui.test_mutes import muted, with_tools
 from tui_chat.models.model_facts import ModelFacts
 from tui_chat.workspace.events import BranchChanged
 
@@ -75,3 +76,21 @@ async def test_a_snippet(album: Album, tmp_path: Path) -> None:
         await until(pilot, lambda: bool(app.chat.pane.composer.blanks))
         await pilot.press("tab", "down")
         await album.take(pilot, "its blanks")
+
+
+async def test_muted_messages(album: Album, tmp_path: Path) -> None:
+    async with album.of(make_app(tmp_path)) as pilot:
+        app = await with_tools(pilot)
+        await pilot.press("M")
+        await until(pilot, lambda: len(app.screen_stack) > 1)
+        await settle(pilot)
+        await album.take(pilot, "chooser")
+        await pilot.press("enter")  # the reasoning
+        await until(pilot, lambda: muted(app)[-1].reasoning)
+        await pilot.press("k", "m", "k", "k", "k", "k", "m")  # a result, and the first question
+        await until(pilot, lambda: muted(app)[0].whole)
+        await settle(pilot)
+        await album.take(pilot, "marked")
+        await pilot.press("w")
+        await settle(pilot)
+        await album.take(pilot, "in the context")

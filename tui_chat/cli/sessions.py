@@ -25,9 +25,11 @@ from tui_chat.cli.output import write_json, write_line, write_list, write_markdo
 from tui_chat.cli.workspace import command_workspace
 from tui_chat.errors import InputError
 from tui_chat.lazy_dataclass import dataclass
+from tui_chat.models.json_values import plain
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.setting_json import settings_json
 from tui_chat.workspace.exporter import exported_texts
+from tui_chat.workspace.mutes import muted_messages
 
 if TYPE_CHECKING:
     from tui_chat.analysis.cache_loss import CacheCause
@@ -310,6 +312,7 @@ def _entry_json(entry: Entry, request: RequestRecord | None) -> dict[str, Any]:
         "content": message.content,
         "timestamp": message.timestamp,
         "status": entry.status,
+        **({"muted": plain(message.muted)} if message.muted else {}),
         **({"model": entry.model, "endpoint": entry.endpoint} if entry.model else {}),
         **({"error": entry.error} if entry.error else {}),
         **({"request": _request_json(request)} if request is not None else {}),
@@ -436,7 +439,7 @@ async def delete(common: CommonOptions, names: tuple[str, ...], undo: bool) -> N
 async def fork(common: CommonOptions, name: str, message_id: str, title: str) -> None:
     """Copy a session's branch into a new session and print the new session's id.
 
-    The id of a message is in `sessions show --json`.
+    The id of a message is in `sessions show --json`; its number on the branch does, too.
 
     \b
     Example:
@@ -448,11 +451,68 @@ async def fork(common: CommonOptions, name: str, message_id: str, title: str) ->
         ids = [entry.message.id for entry in workspace.state.entries]
         if not ids:
             raise InputError("The session has no messages.")
-        if message_id and message_id not in ids:
-            raise InputError(
-                f"There is no message “{one_line(message_id, 80)}” on the session's branch.",
-                advice="`sessions show --json` has the ids.",
-            )
-        await workspace.branches.fork(message_id or ids[-1], title)
+        message_id = _message_id(workspace, message_id) if message_id else ids[-1]
+        await workspace.branches.fork(message_id, title)
         failures.raise_first()
         write_line(workspace.state.session_id)
+
+
+@sessions.command()
+@_SESSION
+@click.argument("messages", metavar="[MESSAGE]...", nargs=-1)
+@click.option(
+    "--tool-results-older-than",
+    "turns",
+    type=click.IntRange(min=0),
+    metavar="TURNS",
+    help="The tool results before the last TURNS messages of the user.",
+)
+@click.option("--undo", is_flag=True, help="Unmute; without MESSAGE, all of the branch.")
+@click.pass_obj
+@synchronous
+async def mute(
+    common: CommonOptions, name: str, messages: tuple[str, ...], turns: int | None, undo: bool
+) -> None:
+    """Leave messages of a session's branch out of requests. They stay in the session.
+
+    A MESSAGE is an id, or its number on the branch, from 1; `sessions show --json` has both in
+    order. A tool call goes with its result.
+
+    \b
+    Examples:
+      tui-chat sessions mute "A walk" 3 4
+      tui-chat sessions mute "A walk" --tool-results-older-than 2
+      tui-chat sessions mute "A walk" --undo
+    """
+    if not messages and turns is None and not undo:
+        raise InputError(
+            "Say which messages.", advice="For example 3, or --tool-results-older-than 2."
+        )
+    async with _workspace(common) as (workspace, failures):
+        session = await named_session(workspace.store, name)
+        await workspace.sessions.activate(session.session_id)
+        ids = [_message_id(workspace, each) for each in messages]
+        ids += [] if turns is None else workspace.mutes.tool_results_before(turns)
+        if undo:
+            await workspace.mutes.unmute(ids or None)
+        else:
+            await workspace.mutes.mute(ids)
+        failures.raise_first()
+        budget = workspace.requests.compose("").envelope.budget
+        count = len(muted_messages(workspace.state.entries).ids)
+        tokens = "" if budget is None else f", about {budget.muted:,} tokens less per request"
+        plural = "message is" if count == 1 else "messages are"
+        write_line(f"{count:,} {plural} muted{tokens if count else ''}.")
+
+
+def _message_id(workspace: Workspace, message: str) -> str:
+    """Return the id of a message that is given by id or number. Raises InputError."""
+    ids = [entry.message.id for entry in workspace.state.entries]
+    if message in ids:
+        return message
+    if message.isascii() and message.isdigit() and 0 < int(message[:9]) <= len(ids):
+        return ids[int(message) - 1]
+    raise InputError(
+        f"There is no message “{one_line(message, 80)}” on the session's branch.",
+        advice="`sessions show --json` has the ids.",
+    )

@@ -14,7 +14,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain, repeat
 from operator import attrgetter, is_not
@@ -109,41 +109,41 @@ def _is_less(sent: Message, stored: Message) -> bool:
 
 def _pair(history: tuple[Message, ...], gone: set[int]) -> dict[int, set[int]]:
     """Add to the messages that go the results of calls that go; return the indices of the calls
-    that leave a message which stays, by its index. Calls and results are matched as when they are
-    sent: by id, else by name, else in their order.
+    that leave a message which stays, by its index.
     """
-    open_calls: list[tuple[int, int]] = []
-    """Index of the message and of the call in it."""
     removed: dict[int, set[int]] = {}
-    for index, message in enumerate(history):
-        if message.tool_calls:
-            ids = {call.id for call in message.tool_calls if call.id}
-            open_calls = [
-                (at, number)
-                for at, number in open_calls
-                if history[at].tool_calls[number].id not in ids
-            ]
-            open_calls += ((index, number) for number in range(len(message.tool_calls)))
-        elif message.role == "tool" and (call := _call_of(message, history, open_calls)):
-            open_calls.remove(call)
-            at, number = call
-            if at in gone:
-                gone.add(index)
-            elif index in gone:
-                removed.setdefault(at, set()).add(number)
+    for at, number, result in answered_calls(history):
+        if at in gone:
+            gone.add(result)
+        elif result in gone:
+            removed.setdefault(at, set()).add(number)
     return removed
 
 
-def _call_of(
-    result: Message, history: tuple[Message, ...], open_calls: list[tuple[int, int]]
-) -> tuple[int, int] | None:
-    """Return the open call that a result answers."""
-    calls = [(history[at].tool_calls[number], (at, number)) for at, number in open_calls]
-    if result.tool_call_id:
-        return next((place for call, place in calls if call.id == result.tool_call_id), None)
-    nameless = [pair for pair in calls if not pair[0].id] or calls
-    by_name = next((place for call, place in nameless if call.name == result.name), None)
-    return by_name or (nameless[0][1] if nameless and not result.name else None)
+def answered_calls(history: Sequence[Message]) -> Iterator[tuple[int, int, int]]:
+    """Yield the index of a message, of a call in it, and of the message with its result.
+
+    They are matched as when they are sent: by id, of which the newest call counts, else by name,
+    else in their order.
+    """
+    by_id: dict[str, list[tuple[int, int]]] = {}
+    without_id: list[tuple[int, int]] = []
+    for index, message in enumerate(history):
+        if message.tool_calls:
+            by_id |= {call.id: [] for call in message.tool_calls if call.id}
+            for number, call in enumerate(message.tool_calls):
+                (by_id[call.id] if call.id else without_id).append((index, number))
+        elif message.role == "tool" and message.tool_call_id:
+            if calls := by_id.get(message.tool_call_id):
+                yield *calls.pop(0), index
+        elif message.role == "tool":
+            calls = without_id or [call for calls in by_id.values() for call in calls]
+            names = (history[at].tool_calls[number].name for at, number in calls)
+            is_named = [name == message.name for name in names]
+            if calls and (any(is_named) or not message.name):
+                at, number = calls[is_named.index(True) if any(is_named) else 0]
+                (without_id or by_id[history[at].tool_calls[number].id]).remove((at, number))
+                yield at, number, index
 
 
 def _open_from(history: tuple[Message, ...], has_draft: bool) -> int:

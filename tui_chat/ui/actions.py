@@ -87,11 +87,30 @@ _KEEPING_FOCUS = frozenset(
         *("default-model", "no-default-model", "border-left", "border-right", "reset-layout"),
         *("first", "latest"),
         *("light", "regenerate", "back", "undo", "edit", "detach", "keep-captured", "remove-edits"),
+        *("mute-tool-results", "unmute-all"),
         *("ask-tools", "replay", "export-turn", "quit", "suspend"),
     )
 )
 
 _ALIASES: dict[str, tuple[str, ...]] = {
+    "mute-part": (
+        *(
+            "hide reasoning",
+            "exclude",
+            "hide",
+            "leave out",
+            "omit",
+            "skip",
+            "mute picture",
+            "range",
+        ),
+        *("exclude file", "mute thinking", "mute all before", "hide messages"),
+    ),
+    "mute-tool-results": (
+        *("hide tool results", "exclude tool results", "leave out tool results", "hide", "exclude"),
+        *("leave out", "omit", "skip", "free context", "prune", "clear tool results"),
+    ),
+    "unmute-all": ("unhide", "include all", "show all", "send all messages", "restore context"),
     "help": ("keys", "shortcuts", "keybindings", "hotkeys", "manual", "documentation", "?"),
     "palette": ("palette",),
     "sessions": (
@@ -381,6 +400,21 @@ ACTIONS = (
         "Ask",
         "Ask again before tools run (permissions)",
     ),
+    Action(
+        "mute-part",
+        "",
+        "conversation.mute_part",
+        "Mute part",
+        "Mute reasoning, a file, or several messages…",
+    ),
+    Action(
+        "mute-tool-results",
+        "",
+        "conversation.mute_tool_results",
+        "Mute results",
+        "Mute tool results older than the last turn",
+    ),
+    Action("unmute-all", "", "conversation.unmute_all", "Unmute all", "Unmute all messages"),
     Action("system", "", "conversation.add_system", "System", "Add system message"),
     Action(
         "what-if", "", "inspector.what_if", "What if", "What if: another limit, model or length"

@@ -62,6 +62,10 @@ PANE_ALIASES: dict[str, tuple[str, ...]] = {
     "Fork session from here": ("fork", "branch off", "duplicate", "clone"),
     "Delete from here (this message and all below)": ("delete message", "remove", "rewind"),
     "Pin message (always included)": ("keep", "always send", "sticky", "favorite", "star"),
+    "Mute message (not sent), or unmute it": (
+        *("mute", "hide message", "hide", "exclude", "leave out", "omit", "skip", "ignore"),
+        *("unmute", "unhide", "disable message", "include again"),
+    ),
     "Payload": ("raw", "json", "body"),
     "Show the request that made the reply": ("payload", "debug", "what was sent"),
     "Show where this message is in the request": ("locate", "reveal"),

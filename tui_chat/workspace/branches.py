@@ -207,7 +207,7 @@ class Branches:
             await self._sessions.refresh(session_id)
 
         await self._sessions.refresh(session_id)
-        core.push_undo(_description(entry), restore, message_id=entry_id, store=store)
+        core.push_undo(describe_message(entry), restore, message_id=entry_id, store=store)
 
     @reported(None)
     async def pin(self, entry_id: str, pinned: bool) -> None:
@@ -231,7 +231,8 @@ _NOUNS = {
 }
 
 
-def _description(entry: Entry) -> str:
+def describe_message(entry: Entry) -> str:
+    """Return a noun and the first words of a message, for sentences."""
     text = " ".join(entry.message.content[:200].split())
     excerpt = text if len(text) <= EXCERPT_LENGTH else f"{text[:EXCERPT_LENGTH]}…"
     noun = _NOUNS[entry.message.role]

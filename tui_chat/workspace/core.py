@@ -140,15 +140,16 @@ class WorkspaceCore:
         restore: Callable[[], Awaitable[None]],
         *,
         done: str = "Deleted",
+        effect: str = "",
         message_id: str = "",
         store: Store | None = None,
     ) -> None:
-        """Publish that `what` was deleted or archived (`done`), and remember how to restore it, for
-        as long as the `store` of its session is open.
+        """Publish that `what` was deleted or archived (`done`) and, behind it, with which `effect`;
+        remember how to restore it, for as long as the `store` of its session is open.
         """
         step = what, restore, message_id, store
         self._undo_steps = [*self._undo_steps[1 - MAX_UNDO_STEPS :], step]
-        self.publish(Done(f"{done} {what}.", undoable=True))
+        self.publish(Done(f"{done} {what}{effect}.", undoable=True))
 
     def forget_messages(self, store: Store) -> None:
         """Forget how to restore messages of a store that is closed."""

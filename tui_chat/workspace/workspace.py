@@ -25,6 +25,7 @@ from tui_chat.workspace.forecasts import Forecasts
 from tui_chat.workspace.import_export import ImportExport
 from tui_chat.workspace.live_request import LiveRequest
 from tui_chat.workspace.message_queue import MessageQueue
+from tui_chat.workspace.mutes import Mutes
 from tui_chat.workspace.presets import Presets
 from tui_chat.workspace.replies import Replies
 from tui_chat.workspace.request_history import RequestHistory
@@ -102,6 +103,7 @@ class Workspace:
         self.branches = branches = Branches(
             core, active, sessions, replies, side_requests, compaction
         )
+        self.mutes = Mutes(core, requests, self.forecasts, usage, sessions, compaction)
         self.import_export = ImportExport(core, catalog, roles, settings)
         self.external_changes = ExternalChanges(core, active, sessions, catalog)
         self.unsaved_writes = UnsavedWrites(core, active, catalog)

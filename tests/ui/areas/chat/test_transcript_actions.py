@@ -13,7 +13,7 @@ from textual.widgets import Input
 from tests.ui.app_under_test import until
 from tests.ui.areas.chat.test_transcript import LIVE, Stage, branch, entry, shown
 from tui_chat.models.endpoint import Protocol
-from tui_chat.models.message import Message, ToolCall
+from tui_chat.models.message import Message, Muted, Part, ToolCall
 from tui_chat.models.reply import Reply
 from tui_chat.models.reply_growth import advance
 from tui_chat.models.semantics import MessageSemantics, ReasoningBlock
@@ -45,7 +45,15 @@ first = 1
     ("key", "action"),
     [
         *(("r", "retry"), ("C", "continue"), ("e", "edit"), ("f", "fork"), ("d", "delete")),
-        *(("p", "pin"), ("i", "inspect"), ("w", "reveal"), ("E", "export"), ("S", "subagent")),
+        *(
+            ("p", "pin"),
+            ("m", "mute"),
+            ("M", "mute_part"),
+            ("i", "inspect"),
+            ("w", "reveal"),
+            ("E", "export"),
+            ("S", "subagent"),
+        ),
         *(("o", "open_link"), ("v", "view"), ("s", "save"), ("a", "answer"), ("x", "run")),
     ],
 )
@@ -63,6 +71,49 @@ async def test_a_pinned_message_is_marked() -> None:
     async with Stage().run_test(size=(60, 24)) as pilot:
         app = await shown(pilot, (entry(0), pinned))
         assert "◆ pinned" in "\n".join(app.rows())
+
+
+async def test_what_is_muted_is_dimmed_and_marked() -> None:
+    """Also what goes with it; marks are not dimmed."""
+    picture = Part("image", "image/png", "AA==", name="a.png")
+    calls = (ToolCall("x", "look", "{}"), ToolCall("y", "find", "{}"))
+    thoughts = MessageSemantics((ReasoningBlock(Protocol.OPENAI_CHAT, "Hm."),))
+    entries = (
+        Entry(Message("user", "gone", id="u", muted=Muted(whole=True))),
+        Entry(Message("user", "seen", id="s", parts=(picture,), muted=Muted(parts=(0,)))),
+        Entry(Message("assistant", "T", id="a", tool_calls=calls, semantics=thoughts,
+                      muted=Muted(reasoning=True))),
+        Entry(Message("tool", "R", id="r", tool_call_id="x", name="look")),
+    )  # fmt: skip
+    async with Stage().run_test(size=(70, 30)) as pilot:
+        app = await shown(pilot, entries)
+        before = app.rows()
+        assert not any("not sent" in row for row in before)
+        app.transcript.set_muted(frozenset("ur"), frozenset({("a", "y")}))
+        await pilot.pause()
+        rows = "\n".join(app.rows())
+        assert "You  ◇ muted, not sent" in rows
+        assert "◇ muted with its call, not sent" in rows
+        assert "a.png" in rows
+        assert rows.count("◇ muted") == 5
+        assert len(app.rows()) == len(before)
+        dim = {
+            palette.color
+            for palette in (
+                app.transcript.palette("user", "muted"),
+                app.transcript.palette("muted"),
+            )
+        }
+        colors: dict[str, object] = {}
+        for y in range(app.transcript.size.height):
+            for text, style, _ in app.transcript.draw_row(y):
+                colors[text.strip()] = style.color if style else None
+        assert colors["gone"] in dim
+        assert colors["seen"] not in dim
+        assert colors["◇ muted, not sent"] not in dim
+        app.transcript.set_muted(frozenset(), frozenset())
+        await pilot.pause()
+        assert "not sent" not in "\n".join(app.rows())
 
 
 async def test_versions_are_counted_and_browsed_by_key_and_click() -> None:

@@ -8,15 +8,17 @@ import pytest
 
 from tests.ui.areas.chat.test_transcript import Stage, entry, shown
 from tui_chat.models.citations import References, Source
+from tui_chat.models.endpoint import Protocol
 from tui_chat.models.media import Part
 from tui_chat.models.message import Message, ToolCall
-from tui_chat.models.semantics import MessageSemantics
+from tui_chat.models.semantics import MessageSemantics, ReasoningBlock
 from tui_chat.models.session import Entry
 from tui_chat.ui.areas.chat.branch_contents import contents_of, has_open_call
 from tui_chat.ui.areas.chat.transcript_keys import KEYS_WITH_USE, TRANSCRIPT_KEYS, KeyUse
 
 CALL = Entry(Message("assistant", "", id="calls", tool_calls=(ToolCall("c1", "look", "{}"),)))
 RESULT = Entry(Message("tool", "21", id="result", tool_call_id="c1"))
+THOUGHTFUL = MessageSemantics((ReasoningBlock(Protocol.OLLAMA, "Hm."),))
 SOURCED = MessageSemantics(references=References(sources=(Source("http://a.b"),)))
 
 
@@ -29,8 +31,9 @@ SOURCED = MessageSemantics(references=References(sources=(Source("http://a.b"),)
         ((entry(0, "see http://a.b"),), {"link"}),
         ((entry(0, "see [that](a.b)"),), {"link"}),
         ((Entry(Message("assistant", "words", semantics=SOURCED)),), {"link"}),
-        ((Entry(Message("user", "", parts=(Part("image"),))),), {"file", "link"}),
-        ((CALL,), {"code"}),
+        ((Entry(Message("user", "", parts=(Part("image"),))),), {"file", "link", "mutable"}),
+        ((CALL,), {"code", "mutable"}),
+        ((Entry(Message("assistant", "words", semantics=THOUGHTFUL)),), {"mutable"}),
         ((replace(entry(0, "words"), siblings=2), entry(1, "more")), {"version"}),
     ],
 )
@@ -70,6 +73,6 @@ async def test_letters_are_bound_while_the_session_has_what_they_act_on() -> Non
         app.chat.show("", "", (entry(0, "```\nx\n```"), entry(1, "words"), entry(2, "http://a.b")))
         assert bound() == code | {"o"}
         app.chat.show("", "", (entry(4, "words"), CALL), session_id="another")
-        assert bound() == code | {"a", "x"}
+        assert bound() == code | {"a", "x", "M"}
         app.chat.show("", "", (entry(4, "words"), CALL, RESULT), session_id="another")
-        assert bound() == code
+        assert bound() == code | {"M"}

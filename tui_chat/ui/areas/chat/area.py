@@ -184,6 +184,7 @@ class ChatArea(Area):
         transcript = self.pane.transcript
         calls = files.subagents.calls_of(state.session_id) if files is not None else {}
         transcript.set_subagents(frozenset(calls))
+        self._show_muted(entries)
         transcript.offer_keys("subagent", is_used=bool(calls) or started_by is not None)
         self.tool_calls.show()
         self._show_queue()
@@ -192,6 +193,12 @@ class ChatArea(Area):
         state = self.workspace.state
         texts = tuple(message.text for message in state.queue)
         self.pane.queue.show(texts, is_waiting=not state.is_streaming)
+
+    def _show_muted(self, entries: tuple[Entry, ...]) -> None:
+        from tui_chat.workspace.mutes import muted_messages  # not before the first frame
+
+        muted = muted_messages(entries)
+        self.pane.transcript.set_muted(muted.ids, muted.calls)
 
     def _recent_sessions(self) -> RecentSessions:
         """Return what the welcome shows of the last sessions."""

@@ -29,9 +29,11 @@ def contents_of(entries: Sequence[Entry]) -> frozenset[KeyUse]:
     for entry in entries:
         message = entry.message
         if message.parts:
-            kinds |= {"file", "link"}
+            kinds |= {"file", "link", "mutable"}
+        if message.semantics.reasoning:
+            kinds.add("mutable")
         if message.tool_calls:
-            kinds.add("code")  # arguments and results are drawn like code
+            kinds |= {"code", "mutable"}  # arguments and results are drawn like code
         if message.semantics.references.sources:
             kinds.add("link")
         if entry.siblings > 1:

@@ -114,6 +114,12 @@ class BranchLayout:
         for _, layout in self._layouts.values():
             layout.assemble()
 
+    def set_muted(self, ids: frozenset[str], calls: frozenset[tuple[str, str]]) -> None:
+        """Dim and name what is not sent; heights stay."""
+        self.options.muted, self.options.muted_calls = ids, calls
+        for _, layout in self._layouts.values():
+            layout.assemble()
+
     def heights(self) -> list[int]:
         """Return every message's height, an estimate unless its layout is cached."""
         new = self.entries[len(self._estimates) :]

@@ -39,6 +39,7 @@ REFUSAL_SHOWN = 20_000
 ATTACHMENTS_LISTED = 100
 """Attachments of a message that are listed."""
 
+_MUTED = "  ◇ muted"
 _WORD = re.compile(r"[\u2e80-\u9fff\uac00-\ud7a3]|[^\s\u2e80-\u9fff\uac00-\ud7a3]+")
 _SPEAKER_STYLE = {
     "user": "speaker-user",
@@ -88,11 +89,13 @@ def header_lines(
     progress: ReplyProgress | None,
     timing: Timing = NO_TIMING,
     speakers: SpeakerNames = NO_SPEAKERS,
+    *,
+    is_muted: bool = False,
 ) -> list[TextLine]:
     """Lay out what is above a message.
 
     `day` is given where a new day begins, `progress` for a streaming reply, `timing` for a
-    finished one.
+    finished one. A message is muted, too, if it goes with one that is.
     """
     lines = [TextLine(bare=True)]
     if day:
@@ -106,6 +109,8 @@ def header_lines(
         left += _version_switch(entry)
     if entry.message.pinned:
         left.append(TextRun("  ◆ pinned", ("pinned",)))
+    if is_muted:
+        left.append(TextRun(f"  ◇ {_muted_words(entry)}", ("muted-mark",)))
     if (summary := entry.message.semantics.summary) is not None:
         state = "sent instead of them" if summary.enabled else "off"
         left.append(TextRun(f"  ◆ {state}", ("pinned" if summary.enabled else "meta",)))
@@ -122,6 +127,13 @@ def header_lines(
     meta = _fitting(facts, room - 2)
     right = [TextRun(" " * (room - cell_len(meta))), TextRun(meta, ("meta",))] if meta else []
     return [*lines, TextLine((*left, *right))]
+
+
+def _muted_words(entry: Entry) -> str:
+    message = entry.message
+    if message.muted:
+        return "muted, not sent"
+    return f"muted with its {'call' if message.role == 'tool' else 'result'}, not sent"
 
 
 def speaker_of(entry: Entry, speakers: SpeakerNames) -> str:
@@ -254,7 +266,11 @@ def footer_lines(
         label = clipped(f"▣ {describe_part(part)}", width)
         link = part.url if part.url.startswith(("https://", "http://")) else ""
         action = None if link or is_damaged(part) else ClickAction("view", str(index))
-        lines.append(TextLine((safe_run(label, "quiet", link=link),), action=action))
+        runs = (safe_run(label, "quiet", link=link),)
+        if index in entry.message.muted.parts:
+            label = clipped(label, max(width - cell_len(_MUTED), 4))
+            runs = safe_run(label, "muted", link=link), TextRun(_MUTED, ("muted-mark",))
+        lines.append(TextLine(runs, action=action))
     if (more := len(parts) - ATTACHMENTS_LISTED) > 0:
         lines.append(TextLine((TextRun(f"▣ … {more:,} more attachments", ("quiet",)),)))
     if refusal:

@@ -41,6 +41,10 @@ class LayoutOptions:
     subagents: frozenset[str] = frozenset()
     """Ids of the calls that started subagents whose sessions can be opened."""
     speakers: SpeakerNames = SpeakerNames()
+    muted: frozenset[str] = frozenset()
+    """Ids of the messages that are not sent because they are muted, or go with what is."""
+    muted_calls: frozenset[tuple[str, str]] = frozenset()
+    """Calls whose results are muted, of messages that are sent: ids of message and call."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -77,6 +77,8 @@ Transcript {
     & .transcript--answered { color: $text-success; }
     & .transcript--awaiting { color: $text-warning; }
     & .transcript--pinned { color: $text-warning; }
+    & .transcript--muted { color: $foreground 55%; }
+    & .transcript--muted-mark { color: $text-warning; }
     & .transcript--siblings { color: $foreground 72%; }
     & .transcript--arrow { color: $text-accent; text-style: bold; }
     & .transcript--code-text { color: $foreground; }
@@ -135,9 +137,11 @@ def paint_line(
     palette: ComponentStyles,
     *,
     is_current: bool,
+    is_muted: bool = False,
 ) -> Strip:
     """Paint a line of a message in its column of a screen of this width; `fill` is the style of the
-    message's background. A current message has the cursor's bar and background.
+    message's background. A current message has the cursor's bar and background, a muted one is
+    dimmed.
     """
     background = "" if line.bare else "cursor" if is_current else fill
     bar = "cursor-bar" if is_current else "user-bar" if fill else ""
@@ -147,7 +151,10 @@ def paint_line(
         if bar and not line.bare
         else Segment(" " * GUTTER, palette(background))
     )
-    segments += [_segment(run, palette(background, line.fill, *run.styles)) for run in line.runs]
+    for run in line.runs:
+        dims = is_muted and "muted-mark" not in run.styles
+        styles = (*run.styles, "muted") if dims else run.styles
+        segments.append(_segment(run, palette(background, line.fill, *styles)))
     strip = Strip(segments)
     if line.fill:
         filled = column.left + min(GUTTER + column.text_width, column.width)

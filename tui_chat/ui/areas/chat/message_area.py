@@ -9,12 +9,15 @@ from typing import TYPE_CHECKING, ClassVar
 from textual import work
 
 from tui_chat.errors import InputError
+from tui_chat.models.media import describe
+from tui_chat.models.sanitize import one_line
 from tui_chat.models.text import Origin, OriginKind
 from tui_chat.ui.areas.area import Area
 from tui_chat.ui.areas.chat.token_strip import facts_of, tokens_of, turn_at, user_turns, words_of
 from tui_chat.ui.questions import ask, ask_line, ask_text, confirm
 
 if TYPE_CHECKING:
+    from tui_chat.models.message import Muted
     from tui_chat.models.session import Entry
     from tui_chat.ui.areas.area import AreaContext
     from tui_chat.ui.areas.chat.chat_pane import ChatPane
@@ -25,13 +28,17 @@ if TYPE_CHECKING:
 NO_MESSAGE_YET = "There is no message in this session yet."
 
 
+def _muting(what: str, is_muted: bool) -> str:
+    return f"{'Unmute' if is_muted else 'Mute'} {what}"
+
+
 class MessageArea(Area):
     """Contains the transcript; its actions are about the message under the transcript's cursor."""
 
     WRITING_ACTIONS: ClassVar[frozenset[str]] = frozenset(
         (
             *("retry", "edit", "fork", "delete", "continue", "undo", "pin", "answer", "run"),
-            "add_system",
+            *("add_system", "mute", "mute_part", "mute_tool_results", "unmute_all"),
         )
     )
 
@@ -204,6 +211,73 @@ class MessageArea(Area):
         """Pin or unpin a message."""
         if entry := self._entry():
             await self.workspace.branches.pin(entry.message.id, not entry.message.pinned)
+
+    # --- muting --------------------------------------------------------------------------
+
+    @work(group="branch")
+    async def action_mute(self) -> None:
+        """Leave a message out of requests, or send it again."""
+        if entry := self._complete_entry():
+            await self.workspace.mutes.toggle(entry.message.id)
+
+    @work(group="dialog", exclusive=True)
+    async def action_mute_part(self) -> None:
+        """Mute or unmute a part of the message, or several messages: ask which."""
+        entry, index = self._complete_entry(), self.transcript.current_index
+        if entry is None or index is None:
+            return
+        message, entries, mutes = entry.message, self.transcript.entries, self.workspace.mutes
+        muted, is_summary = message.muted, message.semantics.summary is not None
+        parts: dict[str, tuple[str, str, Muted]] = {}
+        if message.semantics.reasoning and not is_summary:
+            label = _muting("its reasoning", muted.reasoning)
+            size = f"{sum(len(b.text) for b in message.semantics.reasoning):,} characters"
+            parts["reasoning"] = label, size, replace(muted, reasoning=not muted.reasoning)
+        for number, part in enumerate(message.parts):
+            numbers = tuple(sorted({*muted.parts} ^ {number}))
+            label = _muting(f"its {part.kind}", number in muted.parts)
+            name = one_line(describe(part), 60)
+            parts[f"part {number}"] = label, name, replace(muted, parts=numbers)
+        older = [each.message.id for each in entries[:index]]
+        tools = [e.message.id for e in entries[:index] if e.message.role == "tool"]
+        newer = [each.message.id for each in entries[index + 1 :]]
+        ranges = {
+            "before": ("Mute all messages before it", older),
+            "tools": ("Mute all tool results before it", tools),
+            "after": ("Mute all messages after it", newer),
+        }
+        choices = [
+            ("message", _muting("this message", message.id in self.transcript.muted), ""),
+            *((key, label, name) for key, (label, name, _) in parts.items()),
+            *(
+                (key, label, f"{len(ids):,} message{'s' * (len(ids) != 1)}")
+                for key, (label, ids) in ranges.items()
+                if ids
+            ),
+        ]
+        chosen = await ask(self.tui, "Leave out of requests", choices, choices[bool(parts)][0])
+        if chosen == "message":
+            await mutes.toggle(message.id)
+        elif chosen in parts:
+            await mutes.set(message.id, parts[chosen][2])
+        elif chosen in ranges:
+            await mutes.mute(ranges[chosen][1])
+
+    @work(group="branch")
+    async def action_mute_tool_results(self, turns: str = "") -> None:
+        """Mute the tool results that are older than some turns, by default the last one."""
+        count = turns or "1"
+        if not (count.isascii() and count.isdigit()):
+            advice = "For example: /mute-tool-results 3"
+            self.show_error(InputError(f"“{turns[:40]}” is no number of turns.", advice=advice))
+            return
+        mutes = self.workspace.mutes
+        await mutes.mute(mutes.tool_results_before(int(count[:9])))
+
+    @work(group="branch")
+    async def action_unmute_all(self) -> None:
+        """Send all messages of the branch again."""
+        await self.workspace.mutes.unmute()
 
     @work(group="branch")
     async def action_switch_summary(self) -> None:

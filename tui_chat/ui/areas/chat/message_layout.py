@@ -12,6 +12,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from tui_chat.models.citations import NO_REFERENCES, Source
@@ -299,7 +300,10 @@ class MessageLayout:
     def _header(self) -> LayoutPart:
         day, progress = self._neighbors.day, self._progress
         speakers = self._options.speakers
-        lines = header_lines(self.entry, self._width, day, progress, self._timing, speakers)
+        is_muted = self.entry.message.id in self._options.muted
+        lines = header_lines(
+            *(self.entry, self._width, day, progress, self._timing, speakers), is_muted=is_muted
+        )
         return finished_part(lines)
 
     def _replaced_parts(self) -> list[LayoutPart]:
@@ -335,17 +339,23 @@ class MessageLayout:
             if not any(block.encrypted for block in blocks):
                 return []
             run = TextRun("  Reasoning, encrypted by the provider", ("fold",))
-            return [finished_part([TextLine((run,))])]
+            return [finished_part([TextLine((run, *self._muted_reasoning))])]
         is_open = self._is_unfolded("thought")
         is_thinking = self._progress is not None and not self._body.parts
         verb = "Thinking" if is_thinking else "Reasoning"
         count = reasoning.words
         label = f"{verb} ({count:,} word{'s' * (count != 1)})"
-        line = finished_part([fold_line(self._key("thought"), label, self._width, is_open=is_open)])
+        fold = fold_line(self._key("thought"), label, self._width, is_open=is_open)
+        line = finished_part([replace(fold, runs=(*fold.runs, *self._muted_reasoning))])
         if not is_open:
             return [line]
         bar = (TextRun("│ ", ("quote-bar",)),)
         return [line, *(barred_part(part, bar) for part in reasoning.parts)]
+
+    @property
+    def _muted_reasoning(self) -> tuple[TextRun, ...]:
+        is_muted = self.entry.message.muted.reasoning
+        return (TextRun("  ◇ muted", ("muted-mark",)),) if is_muted else ()
 
     def _source_parts(self) -> list[LayoutPart]:
         references = self.entry.message.semantics.references
@@ -397,6 +407,8 @@ class MessageLayout:
     def _state(self, call: ToolCall) -> CallState:
         if self._progress is not None:
             return "arriving"
+        if (self.entry.message.id, call.id) in self._options.muted_calls:
+            return "muted"
         if call.id in self._options.subagents:
             return "subagent"
         if call.id in self._neighbors.answered:

@@ -32,15 +32,17 @@ SHOWN = 200_000
 LISTED = 200
 """Maximum tool calls of a message that are listed."""
 
-CallState = Literal["arriving", "awaits", "answered", "unanswered", "subagent"]
+CallState = Literal["arriving", "awaits", "answered", "unanswered", "subagent", "muted"]
 """`awaits`: the conversation waits for the result. `unanswered`: it went on without one.
-`subagent`: it started one, whose session can be opened."""
+`subagent`: it started one, whose session can be opened. `muted`: its result is muted, so that it
+is not sent."""
 
 _STATES: dict[CallState, tuple[str, str]] = {
     "arriving": ("", ""),
     "awaits": ("● waiting for a result", "awaiting"),
     "answered": ("✓ answered", "answered"),
     "unanswered": ("no answer", "meta"),
+    "muted": ("◇ muted with its result", "muted-mark"),
     "subagent": ("→ S opens the subagent", "answered"),
 }
 

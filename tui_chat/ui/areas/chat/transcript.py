@@ -121,6 +121,11 @@ class Transcript(BlockView[TextLine]):
         """The entries of the branch, root to head."""
         return self._layouts.entries
 
+    @property
+    def muted(self) -> frozenset[str]:
+        """Ids of the messages that are not sent because they are muted, or go with what is."""
+        return self._layouts.options.muted
+
     # What is shown
 
     def show(
@@ -163,7 +168,7 @@ class Transcript(BlockView[TextLine]):
         self._layouts.set_entries(entries)
         kept = frozenset[KeyUse]() if change.is_other_session else self._contents
         self._contents = kept | contents_of(entries[change.same :])
-        for use in ("code", "link", "file", "version"):
+        for use in ("code", "link", "file", "mutable", "version"):
             self.offer_keys(use, is_used=use in self._contents)
         self.offer_keys("call", is_used=has_open_call(entries))
         self._search.entries_changed()
@@ -245,9 +250,12 @@ class Transcript(BlockView[TextLine]):
         if self._highlighted and not current:
             current = self.entries[position.block].message.id == self._highlighted
         fill = self._layouts(position.block).fill
+        is_muted = self.entries[position.block].message.id in self.muted
         strip: Strip = self.strips(
-            (line, column, width, fill, current),
-            lambda: painting.paint_line(line, column, width, fill, palette, is_current=current),
+            (line, column, width, fill, current, is_muted),
+            lambda: painting.paint_line(
+                line, column, width, fill, palette, is_current=current, is_muted=is_muted
+            ),
         )
         for start, end, is_current in self._search.marks(position):
             style = palette("hit-here" if is_current else "hit")
@@ -269,6 +277,15 @@ class Transcript(BlockView[TextLine]):
         """Set the calls that started subagents."""
         if calls != self._layouts.options.subagents:
             self._layouts.set_subagents(calls)
+            self.lay_out()
+
+    def set_muted(self, ids: frozenset[str], calls: frozenset[tuple[str, str]]) -> None:
+        """Set what is not sent because it is muted: messages, and calls by the ids of message and
+        call.
+        """
+        options = self._layouts.options
+        if (ids, calls) != (options.muted, options.muted_calls):
+            self._layouts.set_muted(ids, calls)
             self.lay_out()
 
     def set_speakers(self, speakers: SpeakerNames) -> None:

@@ -66,20 +66,25 @@ TRANSCRIPT_KEYS = (
         "Save a picture or file of this message; again, the next",
     ),
     _key("S", "conversation.subagent", "subagent", "Open the subagent of this call, or go back"),
-    _key("u", "conversation.undo", "undo", "Undo the deletion"),
+    _key("u", "conversation.undo", "undo", "Undo the deletion or mute"),
     _key("p", "conversation.pin", "pin", "Pin message (always included)"),
+    _key("m", "conversation.mute", "mute", "Mute message (not sent), or unmute it"),
+    _key("M", "conversation.mute_part", "mute", "Mute reasoning, a file, or several messages"),
     _key("i", "conversation.inspect", "request", "Show the request that made the reply"),
     _key("w", "conversation.reveal", "request", "Show where this message is in the request"),
     _key("a", "conversation.answer", "tool call", "Enter a tool call's result by hand"),
     _key("x", "conversation.run", "tool call", "Answer the waiting tool call"),
 )
 
-KeyUse = Literal["code", "link", "file", "version", "call", "subagent", "hit", "deletion"]
+KeyUse = Literal[
+    "code", "link", "file", "mutable", "version", "call", "subagent", "hit", "deletion"
+]
 
 KEYS_WITH_USE: Mapping[KeyUse, tuple[str, ...]] = {
     "code": ("c", "W", "less_than_sign", "greater_than_sign"),
     "link": ("o",),
     "file": ("v", "s"),
+    "mutable": ("M",),
     "version": ("b",),
     "call": ("a", "x"),
     "subagent": ("S",),

@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from tui_chat.analysis.unsent_messages import unsent_messages
 from tui_chat.compose import Composed
 from tui_chat.context.turn_sources import split_turns
+from tui_chat.models.envelope import Dropped
 from tui_chat.models.preset import PresetMessage
 from tui_chat.models.text import Origin, OriginKind
 from tui_chat.ui.areas.inspector.views.context import ContextCounts
 
 
 def is_left_out(composed: Composed, origin: Origin) -> bool:
-    """Return True if a message was dropped to fit the budget."""
-    dropped = composed.envelope.dropped
-    return any((one.origin.kind, one.origin.id) == (origin.kind, origin.id) for one in dropped)
+    """Return True if a message was dropped to fit the budget, or is muted."""
+    return _is_among(composed.envelope.dropped, origin) or _is_muted(composed, origin)
+
+
+def _is_muted(composed: Composed, origin: Origin) -> bool:
+    return _is_among(composed.envelope.muted, origin)
+
+
+def _is_among(messages: Iterable[Dropped], origin: Origin) -> bool:
+    return any((one.origin.kind, one.origin.id) == (origin.kind, origin.id) for one in messages)
 
 
 def filling_of(composed: Composed, origin: Origin) -> Origin:
@@ -40,6 +50,8 @@ def why_unsent(composed: Composed, origin: Origin) -> str:
         for message, why in unsent_messages(composed, counts.ids, counts.anchors):
             if message.id == origin.id:
                 return f"It is not in this request: {why}."
+    if _is_muted(composed, origin):
+        return "It is muted, and not sent; m in the transcript unmutes it."
     if is_left_out(composed, origin):
         return "It was left out to fit: the newest messages that fit are kept."
     if (anchor := _anchor(composed, origin)) is not None and anchor.type == "chat_history":

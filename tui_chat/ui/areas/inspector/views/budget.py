@@ -114,7 +114,7 @@ class BudgetView(RowsView):
             if share.items:
                 parts += [BLANK, *_items(share, width)]
         parts += [*_growth(shares.exchanges, width), *_largest(envelope, whole, width), BLANK]
-        parts += self._what_next(shares, len(envelope.dropped), width)
+        parts += self._what_next(shares, envelope, width)
         if budget is not None:
             how = budget.how or f"counted with {budget.counter}"
             parts += [
@@ -123,11 +123,15 @@ class BudgetView(RowsView):
             ]
         return ViewRows(parts)
 
-    def _what_next(self, shares: Shares, dropped: int, width: int) -> list[Part]:
+    def _what_next(self, shares: Shares, envelope: ChatEnvelope, width: int) -> list[Part]:
         parts: list[Part] = []
+        dropped, muted = len(envelope.dropped), len(envelope.muted)
         if dropped and self._budget is not None:
             words = f"{dropped:,} messages are left out: {self._budget.dropped:,} tokens"
             parts.append(line((words, "warning")))
+        if self._budget is not None and self._budget.muted:
+            what = f"{counted(muted, 'message')} muted" if muted else "Muted parts"
+            parts.append(line((f"{what}: {self._budget.muted:,} tokens not sent", "muted")))
         for kind, count in Counter(
             _KINDS.get(part.kind, part.kind) for part in self._unsent
         ).items():
@@ -135,7 +139,7 @@ class BudgetView(RowsView):
             parts.append(line((words, "warning")))
         turn = shares.next_out
         if turn is None or shares.limit is None:
-            what = "No message" if self._unsent else "Nothing"
+            what = "No other message" if muted else "No message" if self._unsent else "Nothing"
             words = f"{what} is left out: no limit is known." if shares.limit is None else ""
             return [*parts, line((words, "muted"))] if words else parts
         words = first_words(turn.text.plain, width)

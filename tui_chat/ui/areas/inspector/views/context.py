@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator, Sequence, Set
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from tui_chat.analysis.history_parts import parts_of, shared
 from tui_chat.analysis.unsent_messages import unsent_messages
@@ -100,8 +100,53 @@ _ROLES: dict[MessageRole, str] = {
 _FAR = 100
 """ViewRows in each direction in which the cursor's source is looked for."""
 _UNFOLD = "unfold"
-_UNFOLD_DROPPED = "unfold dropped"
-_GO_TO_DROPPED = "go to dropped"
+
+
+@dataclass(frozen=True, slots=True)
+class _LeftOut:
+    """A group of messages of the history that are not sent."""
+
+    field: Literal["dropped", "muted"]
+    """The field of the envelope that has them."""
+    words: str
+    """Why, in a word or two."""
+    style: str
+    why: str
+    """Why, as a sentence about all of them."""
+    hint: str
+    """Why, as the beginning of a sentence about one of them, before its tokens."""
+
+    @property
+    def unfold(self) -> str:
+        """The action that unfolds or folds it."""
+        return f"unfold {self.field}"
+
+    @property
+    def go_to(self) -> str:
+        """The action that leads to it."""
+        return f"go to {self.field}"
+
+    def of(self, envelope: ChatEnvelope) -> tuple[Dropped, ...]:
+        """Return its messages."""
+        return envelope.dropped if self.field == "dropped" else envelope.muted
+
+
+_LEFT_OUT = (
+    _LeftOut(
+        "dropped",
+        "left out to fit",
+        "warning",
+        "The newest messages that fit are kept; pinned ones always, calls with their results.",
+        "Left out to fit: keeping it would have cost",
+    ),
+    _LeftOut(
+        "muted",
+        "muted, not sent",
+        "muted",
+        "Muted messages, and calls and results that go with them. m in the transcript unmutes one.",
+        "Muted, not sent: it would cost",
+    ),
+)
 
 
 class ContextView(RowsView):
@@ -116,7 +161,8 @@ class ContextView(RowsView):
         self._in_protocol: InProtocol | None = None
         self._counts = ContextCounts()
         self._open: set[tuple[OriginKind, str]] = set()
-        self._dropped_open = False
+        self._open_groups = set[str]()
+        """The fields of the groups of messages that are not sent and unfolded."""
         self._at_end = True
         self._wanted: Origin | None = None
         """The origin to go to once there are rows."""
@@ -152,10 +198,12 @@ class ContextView(RowsView):
             self._wanted = origin
             return False
         key = _key(origin)
-        dropped = self._envelope.dropped if self._envelope is not None else ()
-        if not self._dropped_open and any(_key(one.origin) == key for one in dropped):
-            self._dropped_open = True
-            self.rebuild()
+        for group in _LEFT_OUT if self._envelope is not None else ():
+            messages = group.of(self._envelope) if self._envelope is not None else ()
+            is_folded = group.field not in self._open_groups
+            if is_folded and any(_key(one.origin) == key for one in messages):
+                self._open_groups.add(group.field)
+                self.rebuild()
         number = self._row_of(key)
         if number is None:
             return False
@@ -197,10 +245,13 @@ class ContextView(RowsView):
 
     def choose(self, row: ViewRow) -> bool:
         """Fold and unfold."""
-        if row.action == _UNFOLD_DROPPED:
-            self._dropped_open = not self._dropped_open
-        elif row.action == _GO_TO_DROPPED:
-            return self._envelope is None or self.reveal(self._envelope.dropped[-1].origin) or True
+        unfolded = next((group for group in _LEFT_OUT if group.unfold == row.action), None)
+        leads_to = next((group for group in _LEFT_OUT if group.go_to == row.action), None)
+        if unfolded is not None:
+            self._open_groups ^= {unfolded.field}
+        elif leads_to is not None:
+            messages = leads_to.of(self._envelope) if self._envelope is not None else ()
+            return not messages or self.reveal(messages[-1].origin) or True
         elif row.action == _UNFOLD and row.origin is not None:
             self._open ^= {_key(row.origin)}
         else:
@@ -227,17 +278,22 @@ class ContextView(RowsView):
             cost = counted(sum(tokens[start:stop]), "token")
             summary = f"{counted(stop - start, 'turn')} · {cost}"
             yield line(*spread(width, ((name, "heading"),), summary))
-            if name == "Chat history" and envelope.dropped:
-                yield from self._dropped(envelope, width)
+            if name == "Chat history":
+                for group in _LEFT_OUT:
+                    yield from self._left_out(group, envelope, width)
             yield from self._zone(turns, tokens, range(start, stop), width)
         missing: list[tuple[PresetMessage, str]] = []
         if self._composed is not None:
             missing = unsent_messages(self._composed, self._counts.ids, self._counts.anchors)
-        if missing or envelope.dropped:
+        if missing or envelope.dropped or envelope.muted:
             yield BLANK
             yield line(("Not sent", "heading"))
-            if envelope.dropped:
-                yield _dropped_link(envelope, width)
+            has_history = any(name == "Chat history" for name, _, _ in zones)
+            for group in _LEFT_OUT:
+                if not has_history:
+                    yield from self._left_out(group, envelope, width)
+                elif messages := group.of(envelope):
+                    yield _left_out_link(group, len(messages), width)
             yield made_rows([_missing_row(message, why, width) for message, why in missing])
 
     def _tools(self, envelope: ChatEnvelope, width: int) -> Iterator[Part]:
@@ -283,18 +339,21 @@ class ContextView(RowsView):
     ) -> Part:
         return stop - start, _Turns(turns, tokens, start, width, self._open)
 
-    def _dropped(self, envelope: ChatEnvelope, width: int) -> Iterator[Part]:
-        dropped, budget = envelope.dropped, envelope.budget
-        cost = sum(one.tokens for one in dropped) if budget is None else budget.dropped
-        sign = "▾" if self._dropped_open else "▸"
-        why = "The newest messages that fit are kept; pinned ones always, calls with their results."
+    def _left_out(self, group: _LeftOut, envelope: ChatEnvelope, width: int) -> Iterator[Part]:
+        """Yield the line of messages that are not sent, and those if it is unfolded."""
+        messages = group.of(envelope)
+        if not messages:
+            return
+        is_open = group.field in self._open_groups
+        cost = sum(one.tokens for one in messages)
+        words = f"{'▾' if is_open else '▸'} {len(messages):,} {group.words}"
         yield line(
-            *spread(width, ((f"{sign} {len(dropped):,} left out to fit", "warning"),), f"{cost:,}"),
-            action=_UNFOLD_DROPPED,
-            hint=why,
+            *spread(width, ((words, group.style),), f"{cost:,}"),
+            action=group.unfold,
+            hint=group.why,
         )
-        if self._dropped_open:
-            yield len(dropped), _Turns(dropped, (), 0, width, self._open)
+        if is_open:
+            yield len(messages), _Turns(messages, (), 0, width, self._open, group.hint)
 
 
 @dataclass(frozen=True, slots=True)
@@ -307,11 +366,13 @@ class _Turns:
     width: int
     open: Set[tuple[OriginKind, str]]
     """The unfolded sources."""
+    hint: str = ""
+    """Why messages are not sent, without their tokens."""
 
     def __call__(self, number: int) -> ViewRow:
         turn = self.turns[self.start + number]
         if isinstance(turn, Dropped):
-            return _dropped_row(turn, self.width)
+            return _dropped_row(turn, self.hint, self.width)
         is_open = _key(turn.origin) in self.open
         return _turn_row(turn, self.tokens[self.start + number], is_open, self.width)
 
@@ -392,15 +453,14 @@ def _unfolded(turn: Turn, tokens: int | None, width: int) -> list[ViewRow]:
     return rows
 
 
-def _dropped_link(envelope: ChatEnvelope, width: int) -> Part:
-    """Return the row at the end that leads to the dropped messages."""
-    words = counted(len(envelope.dropped), "message")
-    pieces = (("┆", "bar"), (f"{words} of the history", "history"))
+def _left_out_link(group: _LeftOut, count: int, width: int) -> Part:
+    """Return the row at the end that leads to messages that are not sent."""
+    pieces = (("┆", "bar"), (f"{counted(count, 'message')} of the history", "history"))
     hint = "Enter shows them, each with its tokens."
-    return line(*spread(width, pieces, "left out to fit"), action=_GO_TO_DROPPED, hint=hint)
+    return line(*spread(width, pieces, group.words), action=group.go_to, hint=hint)
 
 
-def _dropped_row(dropped: Dropped, width: int) -> ViewRow:
+def _dropped_row(dropped: Dropped, hint: str, width: int) -> ViewRow:
     pieces = (
         ("┆", "bar"),
         (f"{_ROLES[dropped.role]} ".ljust(7), "muted"),
@@ -409,7 +469,7 @@ def _dropped_row(dropped: Dropped, width: int) -> ViewRow:
     return ViewRow(
         spread(width, pieces, f"{dropped.tokens:,}"),
         dropped.origin,
-        hint=f"Left out to fit: keeping it would have cost {counted(dropped.tokens, 'token')}.",
+        hint=f"{hint} {counted(dropped.tokens, 'token')}.",
     )
 
 

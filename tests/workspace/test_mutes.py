@@ -1,0 +1,252 @@
+"""Muting messages of the active session: what is sent, what is said about it, undo, ranges."""
+
+from __future__ import annotations
+
+import json
+
+from tests.e2e.conftest import settled
+from tests.workspace.test_branches import contents, ids, send
+from tests.workspace.test_compaction import limited, summarized
+from tui_chat.models.message import NOT_MUTED, Message, Muted, Part, ToolCall
+from tui_chat.offline import HttpRequest
+from tui_chat.workspace.events import Done, Failed
+from tui_chat.workspace.mutes import NOTHING_MUTED, muted_messages
+
+
+def sent(workspace, draft: str = "next") -> list[str]:
+    """What the next request says besides the system messages."""
+    body = json.loads(workspace.requests.compose(draft).payload.body)
+    messages = [each for each in body["messages"] if each["role"] != "system"]
+    return [
+        each["content"] if isinstance(each["content"], str) else f"calls {len(each['tool_calls'])}"
+        for each in messages
+    ]
+
+
+def left_out(workspace) -> list[str]:
+    gone = muted_messages(workspace.state.entries).ids
+    return [e.message.content for e in workspace.state.entries if e.message.id in gone]
+
+
+async def with_tools(make_workspace, rounds: int = 2):
+    """A session with calls: a question, two calls, their results, an answer, some times."""
+    workspace, heard = await make_workspace()
+    await send(workspace, heard, "begin")
+    store, session_id = workspace.active_store, workspace.state.session_id
+    parent = ids(workspace)[-1]
+    for number in range(1, rounds + 1):
+        calls = tuple(ToolCall(f"{number}{each}", "look", "{}") for each in "ab")
+        for message in (
+            Message("user", f"Q{number}"),
+            Message("assistant", "", tool_calls=calls),
+            *(Message("tool", f"R{call.id}", tool_call_id=call.id, name="look") for call in calls),
+            Message("assistant", f"A{number}"),
+        ):
+            parent = (await store.messages.add(session_id, message, parent)).message.id
+    await workspace.active.reload_branch()
+    return workspace, heard
+
+
+def done(heard) -> str:
+    return heard.of(Done)[-1].sentence
+
+
+async def test_a_muted_message_is_not_sent_until_it_is_unmuted(make_workspace):
+    workspace, heard = await make_workspace()
+    await send(workspace, heard, "one", "two")
+    before = workspace.requests.compose("next").payload.body
+    first = ids(workspace)[0]
+    await workspace.branches.pin(first, True)
+    await workspace.mutes.toggle(first)
+    message = workspace.state.entries[0].message
+    assert (message.muted, message.pinned) == (Muted(whole=True), False)
+    assert contents(workspace) == ["one", "one", "two", "two"]
+    assert sent(workspace) == ["one", "two", "two", "next"]
+    assert done(heard).startswith("Muted your message “one”: ")
+    await workspace.mutes.toggle(first)
+    assert workspace.requests.compose("next").payload.body == before
+    assert done(heard).startswith("Unmuted your message “one”: ")
+    await workspace.undo()
+    await workspace.undo()
+    assert workspace.state.entries[0].message.muted == NOT_MUTED
+    assert workspace.state.entries[0].message.pinned
+
+
+async def test_it_says_what_it_saves_and_what_it_costs_now(make_workspace):
+    workspace, heard = await make_workspace(endpoints=limited(100_000))
+    await send(workspace, heard, "one " * 50, "two " * 50, "three " * 50)
+    total = workspace.requests.compose("").envelope.budget.total
+    await workspace.mutes.toggle(ids(workspace)[0])
+    saved = total - workspace.requests.compose("").envelope.budget.total
+    facts = done(heard).partition(": ")[2].rstrip(".").split("; ")
+    assert facts[0] == f"about {saved:,} tokens less per request"
+    lost = int(facts[1].split()[0].replace(",", ""))
+    sent_tokens = workspace.state.last_sent["loopback"].composed.envelope.tokens
+    # All that followed the muted message, but not the message itself, which is not sent.
+    assert abs(lost - sum(sent_tokens[-4:])) <= 8
+    assert facts[1].endswith("cached tokens read anew once")
+    # What comes after everything that was sent costs nothing, and a second cut behind the first.
+    await workspace.mutes.toggle(ids(workspace)[-1])
+    assert "cached" not in done(heard)
+    await workspace.mutes.toggle(ids(workspace)[2])
+    assert "cached" not in done(heard)
+    await workspace.mutes.toggle(ids(workspace)[0])
+    assert "tokens more per request" in done(heard)
+
+
+async def test_every_request_obeys(make_workspace):
+    received: list[HttpRequest] = []
+    workspace, heard = await make_workspace(on_request=received.append)
+    await send(workspace, heard, "one", "two")
+    await workspace.mutes.toggle(ids(workspace)[0])
+    await send(workspace, heard, "three")
+
+    def last() -> list[str]:
+        return [m["content"] for m in json.loads(received[-1].body)["messages"][-4:]]
+
+    assert last() == ["one", "two", "two", "three"]
+    body, reply = received[-1].body, workspace.state.entries[-1].message.id
+    assert await workspace.replies.regenerate(reply)
+    await settled(workspace, heard)
+    assert received[-1].body == body
+    assert await workspace.branches.edit(ids(workspace)[-2], "three", send=True)
+    await settled(workspace, heard)
+    assert received[-1].body == body
+    # What was sent stays what it was, whatever is muted now.
+    await workspace.mutes.unmute()
+    for entry_id in (reply, ids(workspace)[-1]):
+        again = await workspace.request_history.sent_request(entry_id)
+        assert again.is_exact
+        assert again.shown.payload.body == body
+    await workspace.branches.show(reply)
+    assert await workspace.replies.replay(reply, "loopback", "echo")
+    await settled(workspace, heard)
+    assert received[-1].body == body
+
+
+async def test_a_fork_has_mutes_of_its_own_and_branches_share_them(make_workspace):
+    workspace, heard = await make_workspace()
+    await send(workspace, heard, "one", "two")
+    first = ids(workspace)[0]
+    await workspace.mutes.toggle(first)
+    assert await workspace.branches.edit(ids(workspace)[2], "zwei", send=True)
+    await settled(workspace, heard)
+    assert sent(workspace) == ["one", "zwei", "zwei", "next"]
+    original = workspace.state.session_id
+    assert await workspace.branches.fork(ids(workspace)[-1])
+    assert sent(workspace) == ["one", "zwei", "zwei", "next"]
+    await workspace.mutes.unmute()
+    assert sent(workspace) == ["one", "one", "zwei", "zwei", "next"]
+    await workspace.sessions.open(original)
+    assert workspace.state.entries[0].message.muted == Muted(whole=True)
+    await workspace.close()
+    workspace, _ = await make_workspace()
+    await workspace.start()
+    assert left_out(workspace) == ["one"]
+
+
+async def test_a_call_and_its_result_are_one(make_workspace):
+    workspace, _ = await with_tools(make_workspace, 1)
+    entries = workspace.state.entries
+    call, first, second = (entry.message.id for entry in entries[3:6])
+    whole = ["begin", "begin", "Q1", "calls 2", "R1a", "R1b", "A1", "next"]
+    assert sent(workspace) == whole
+    await workspace.mutes.toggle(first)
+    assert sent(workspace) == ["begin", "begin", "Q1", "calls 1", "R1b", "A1", "next"]
+    what = muted_messages(workspace.state.entries)
+    assert (what.ids, what.calls) == ({first}, {(call, "1a")})
+    await workspace.mutes.toggle(second)
+    assert sent(workspace) == ["begin", "begin", "Q1", "A1", "next"]
+    assert muted_messages(workspace.state.entries).ids == {call, first, second}
+    # The message with the calls is not muted itself; unmuting it unmutes what took it along.
+    await workspace.mutes.toggle(call)
+    assert sent(workspace) == whole
+    await workspace.mutes.toggle(call)
+    assert sent(workspace) == ["begin", "begin", "Q1", "A1", "next"]
+    await workspace.mutes.toggle(second)
+    assert sent(workspace) == whole
+    assert muted_messages(workspace.state.entries) == NOTHING_MUTED
+
+
+async def test_old_tool_results_and_ranges_are_muted_at_once(make_workspace):
+    workspace, heard = await with_tools(make_workspace, 3)
+    mutes = workspace.mutes
+    assert await mutes.mute(mutes.tool_results_before(1))
+    assert left_out(workspace) == ["", "R1a", "R1b", "", "R2a", "R2b"]
+    assert done(heard).startswith("Muted 4 messages: ")
+    await workspace.undo()
+    assert left_out(workspace) == []
+    assert mutes.tool_results_before(9) == ()
+    assert len(mutes.tool_results_before(0)) == 6
+    assert await mutes.mute(ids(workspace)[:2])
+    assert left_out(workspace) == ["begin", "begin"]
+    assert not await mutes.mute(ids(workspace)[:2])
+    assert "nothing to mute" in str(heard.of(Failed)[-1].error)
+    assert await mutes.unmute(ids(workspace)[:1])
+    assert left_out(workspace) == ["begin"]
+    assert await mutes.unmute()
+    assert not await mutes.unmute()
+    assert "Nothing is muted" in str(heard.of(Failed)[-1].error)
+
+
+async def test_parts_and_reasoning_are_muted_apart(make_workspace):
+    workspace, heard = await make_workspace()
+    picture = Part("image", "image/png", "iVBORw0KGgo=", name="a.png")
+    assert await workspace.replies.submit("look", (picture,))
+    await settled(workspace, heard)
+    entry_id = ids(workspace)[0]
+    await workspace.mutes.set(entry_id, Muted(parts=(0,)))
+    assert done(heard).startswith("Muted a.png")
+    assert sent(workspace)[0] == "look"
+    await workspace.mutes.set(entry_id, Muted(parts=(0,)))
+    await workspace.mutes.set(entry_id, Muted(whole=True, parts=(0,)))
+    assert "all of it of your message" in done(heard)
+    await workspace.mutes.toggle(entry_id)
+    assert workspace.state.entries[0].message.muted == Muted(parts=(0,))
+    await workspace.mutes.set(entry_id, NOT_MUTED)
+    assert done(heard).startswith("Unmuted a.png")
+
+
+async def test_a_message_of_which_nothing_is_left_is_unmuted_whole(make_workspace):
+    workspace, heard = await make_workspace()
+    picture = Part("image", "image/png", "iVBORw0KGgo=")
+    assert await workspace.replies.submit("", (picture,))
+    await settled(workspace, heard)
+    entry_id = ids(workspace)[0]
+    await workspace.mutes.set(entry_id, Muted(parts=(0,)))
+    assert muted_messages(workspace.state.entries).ids == {entry_id}
+    await workspace.mutes.toggle(entry_id)
+    assert workspace.state.entries[0].message.muted == NOT_MUTED
+
+
+async def test_muting_a_summary_switches_it(make_workspace):
+    workspace, _, _ = await summarized(make_workspace)
+    entry_id = ids(workspace)[-1]
+    await workspace.mutes.toggle(entry_id)
+    summary = workspace.state.entries[-1].message.semantics.summary
+    assert summary is not None
+    assert not summary.enabled
+    assert workspace.state.entries[-1].message.muted == NOT_MUTED
+    await workspace.mutes.mute([entry_id])
+    assert workspace.state.entries[-1].message.muted == NOT_MUTED
+
+
+async def test_a_reply_that_is_arriving_is_not_muted(make_workspace):
+    workspace, heard = await make_workspace(model="flaky-stall")
+    assert await workspace.replies.submit("go")
+    await heard.until(lambda: workspace.state.partial is not None)
+    await workspace.mutes.toggle(ids(workspace)[-1])
+    assert "still arriving" in str(heard.of(Failed)[-1].error)
+    await workspace.replies.stop()
+
+
+async def test_a_muted_reply_can_be_continued(make_workspace):
+    received: list[HttpRequest] = []
+    workspace, heard = await make_workspace(on_request=received.append)
+    await send(workspace, heard, "one")
+    reply = ids(workspace)[-1]
+    await workspace.mutes.toggle(reply)
+    assert await workspace.replies.continue_reply(reply)
+    await settled(workspace, heard)
+    body = json.loads(received[-1].body)
+    assert [m["content"] for m in body["messages"] if m["role"] == "assistant"][-1] == "one"
