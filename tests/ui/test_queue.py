@@ -98,3 +98,22 @@ async def test_enter_without_text_sends_nothing_without_a_queue(tmp_path: Path) 
         await settle(pilot)
         assert app.workspace is not None
         assert len(app.workspace.state.entries) == 2
+
+
+async def test_earlier_prompts_are_searched_by_typing(tmp_path: Path) -> None:
+    async with make_app(tmp_path, model="echo").run_test(size=(120, 35)) as pilot:
+        app = await opened(pilot)
+        for text in ("about rivers", "//slash", "about the sea"):
+            await say(pilot, text)
+        composer = app.query_one(Composer)
+        await pilot.press("alt+r")
+        await until(pilot, lambda: len(app.screen_stack) == 2)
+        await pilot.press(*"river", "enter")
+        await until(pilot, lambda: composer.text == "about rivers")
+        await pilot.press(*" too")
+        assert composer.text == "about rivers too"
+        composer.text = ""
+        await pilot.press(*"/history", "enter")
+        await until(pilot, lambda: len(app.screen_stack) == 2)
+        await pilot.press(*"slash", "enter")
+        await until(pilot, lambda: composer.text == "//slash")

@@ -216,6 +216,8 @@ _ALIASES: dict[str, tuple[str, ...]] = {
     "save-snippet": ("new snippet", "template"),
     "compact": ("compact", "summarize", "summary", "compress", "context full"),
     "contents": ("toc", "outline", "turns", "jump to"),
+    "paste-picture": ("paste image", "clipboard", "screenshot"),
+    "prompts": ("history", "prompt history", "reverse search", "earlier messages", "recall"),
     "queue": ("pending messages", "type ahead", "steer", "next message", "waiting"),
     "clear-queue": ("delete queue", "empty queue"),
     "branches": ("branch", "branches", "tree", "versions"),
@@ -382,6 +384,11 @@ ACTIONS = (
     ),
     Action("edit", "ctrl+g", "composer.edit_draft", "Editor", "Edit the draft in $EDITOR"),
     Action("attach", "", "attachments.attach", "Attach", "Attach a file"),
+    Action(
+        *("paste-picture", "", "attachments.paste_picture", "Paste picture"),
+        "Attach the picture in the clipboard",
+    ),
+    Action(*("prompts", "alt+r", "composer.search_prompts", "Prompts"), "Search earlier prompts"),
     Action("view-part", "", "attachments.view_part", "View", "View attachment or picture"),
     Action("detach", "", "attachments.detach", "Detach", "Remove attachments"),
     Action(

@@ -130,6 +130,8 @@ COMMANDS = (
     _of("archive-session", name="archive", aliases=("archive-chat", "hide-chat")),
     _of("snippet", "NAME"),
     _of("queue"),
+    _of("prompts", aliases=("history",)),
+    _of("paste-picture", aliases=("paste-image",)),
     _of("clear-queue"),
     _of("compact", aliases=("summarize", "summary"), kind="summary"),
     Command("stop", "Stop the reply", run="chat.back"),

@@ -121,6 +121,9 @@ class Composer(SafeTextArea, inherit_bindings=False):
 
         text: str
 
+    class PasteRequested(Message):
+        """Attach the picture in the clipboard, or insert the text that was copied in the app."""
+
     class EmptySubmitted(Message):
         """Enter was pressed without a text or an attachment."""
 
@@ -470,7 +473,8 @@ class Composer(SafeTextArea, inherit_bindings=False):
             self.action_submit()
 
     def action_paste(self) -> None:
-        self.insert_text(self._app.clipboard)
+        """Paste the picture in the system's clipboard, else what was copied here."""
+        self.post_message(self.PasteRequested())
 
     def action_copy(self) -> None:
         """Copy the selection, large pastes included; without one, clear the draft."""

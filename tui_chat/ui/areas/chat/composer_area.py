@@ -5,6 +5,7 @@ the files that are sent with the draft: attached, shown and removed.
 from __future__ import annotations
 
 from asyncio import to_thread
+from contextlib import suppress
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import on, work
@@ -18,7 +19,7 @@ from tui_chat.ui.areas.chat.composer import Composer
 from tui_chat.ui.areas.chat.drafts import confirm_send
 from tui_chat.ui.notifications import ErrorOutdated
 from tui_chat.ui.questions import ask, ask_line, confirm
-from tui_chat.ui.slash_commands import CommandCall, UnknownCommand, parse_command
+from tui_chat.ui.slash_commands import CommandCall, UnknownCommand, escape_command, parse_command
 
 if TYPE_CHECKING:
     from tui_chat.ui.areas.area import AreaContext
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 class AttachmentArea(Area):
     """Contains the line of the attachments."""
 
-    WRITING_ACTIONS: ClassVar[frozenset[str]] = frozenset(("attach", "detach"))
+    WRITING_ACTIONS: ClassVar[frozenset[str]] = frozenset(("attach", "detach", "paste_picture"))
 
     def __init__(self, context: AreaContext, pane: ChatPane, drafts: ComposerDrafts) -> None:
         super().__init__(context, "attachments")
@@ -44,6 +45,33 @@ class AttachmentArea(Area):
             self._attach_file(path)
         else:
             self._pane.composer.start_path()
+
+    @work(group="attach", description="paste a picture")
+    async def action_paste_picture(self) -> None:
+        """Attach the picture in the system's clipboard."""
+        try:
+            if not await self.attach_clipboard_picture():
+                raise InputError("There is no picture in the clipboard.")
+        except InputError as error:
+            self.show_error(error)
+
+    async def attach_clipboard_picture(self) -> bool:
+        """Attach the picture in the system's clipboard; False if there is none. Raises InputError
+        if it cannot be read, or must not be written to a file.
+        """
+        from tui_chat.ui.terminal.clipboard_pictures import clipboard_picture
+
+        state = (await self.host.opened_workspace()).state
+        path = await to_thread(clipboard_picture, state.config.data_dir / "pasted")
+        if path is None:
+            return False
+        if state.is_temporary and path.parent.name == "pasted":
+            await to_thread(path.unlink, missing_ok=True)
+            raise InputError(
+                "A pasted picture needs a file: nothing of a temporary session is written to disk."
+            )
+        self._attach_file(str(path))
+        return True
 
     @work(group="attach")
     async def _attach_file(self, typed: str) -> None:
@@ -229,6 +257,16 @@ class ComposerArea(Area):
         else:
             await self.tui.run_action(line.command.run)
 
+    @on(Composer.PasteRequested)
+    @work(group="attach", description="paste")
+    async def _paste(self) -> None:
+        attachments = self._pane.containers.attachments
+        assert isinstance(attachments, AttachmentArea)
+        with suppress(InputError):  # a clipboard that cannot be read has no picture for us
+            if await attachments.attach_clipboard_picture():
+                return
+        self._pane.composer.insert_text(self.tui.clipboard)
+
     @on(Composer.PathPasted)
     @work(group="attach", description="import card")
     async def _import_card(self, event: Composer.PathPasted) -> None:
@@ -257,6 +295,20 @@ class ComposerArea(Area):
         from tui_chat.ui.areas.chat.command_suggestions import suggest_paths
 
         self._pane.composer.offer_suggestions(query, await to_thread(suggest_paths, query))
+
+    @work(group="dialog", exclusive=True)
+    async def action_search_prompts(self) -> None:
+        """Search the prompts that were sent by typing, and put one into the composer."""
+        composer = self._pane.composer
+        texts = composer.prompt_history.texts()
+        if not texts:
+            self.notify("Nothing was sent yet.")
+            return
+        choices = [(str(index), one_line(text, 300)) for index, text in enumerate(texts)]
+        chosen = await ask(self.tui, "Earlier prompts", choices, "0")
+        if chosen is not None:
+            composer.rewrite(escape_command(texts[int(chosen)]))
+            composer.focus()
 
     @work(group="dialog", exclusive=True)
     async def action_edit_draft(self) -> None:

@@ -81,6 +81,10 @@ class PromptHistory:
         self._steps = steps
         return texts[steps - 1] if steps else self._draft
 
+    def texts(self) -> tuple[str, ...]:
+        """Return what was sent, the likeliest first."""
+        return tuple(self._all_texts())
+
     def _all_texts(self) -> list[str]:
         if self._texts is None:
             self._texts = list(dict.fromkeys(filter(None, self._collect())))
