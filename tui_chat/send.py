@@ -224,6 +224,9 @@ async def receive(
                 found = protocol.read_reply(response.key_mask.mask_bytes(body))
                 if (text := response.key_mask.mask_same_length(found.text)) != found.text:
                     found = replace(found, content=Rope().add(text))
+                if packed := str(found.tokens):
+                    tokens = response.key_mask.mask_tokens(packed)
+                    found = replace(found, tokens=Rope().add(tokens))
                 return found
 
             reply = await _parse_without_blocking(len(body), read)

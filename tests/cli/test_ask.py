@@ -215,6 +215,22 @@ def test_sources_of_a_reply_are_printed(ask: Ask):
     assert len(printed["references"]["sources"]) == 2
 
 
+def test_probabilities_of_tokens_are_printed_stored_and_exported(
+    ask: Ask, run: Run, tmp_path: Path
+):
+    tokens = json.loads(ask("--json", "--set", "logprobs=2", "Hi there").out)["tokens"]
+    assert "".join(token["text"] for token in tokens) == "Hi there"
+    assert {len(token["alternatives"]) for token in tokens} == {2}
+
+    home = ("--data-dir", tmp_path, "--config-dir", tmp_path)
+    shown = json.loads(run(*home, "sessions", "show", "--json").out)
+    assert shown["messages"][-1]["tokens"] == tokens
+    exported = run(*home, "export", "--format", "json").out
+    message = json.loads(exported)["sessions"][0]["messages"][-1]
+    assert message["semantics"]["tokens"] == tokens
+    assert json.loads(ask("--json", "Hi").out)["tokens"] is None
+
+
 def test_pictures_of_a_reply_are_saved(ask: Ask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)
     done = ask("Hi", model="picture")

@@ -127,6 +127,21 @@ FAULTS = [
             ({"sources": [{}], "citations": [{"source": 0, "start": 2}]}, ".citations[0]"),
         )
     ),
+    *(
+        ("messages.0.semantics", {"tokens": value}, f".messages[0].semantics.tokens{place}")
+        for value, place in (
+            ("x", ""),
+            ([{"text": "a"}], "[0].logprob"),
+            ([{"text": "a", "logprob": 0.5}], "[0].logprob"),
+            ([{"text": "", "logprob": -1}], "[0].text"),
+            ([{"text": "a" * 201, "logprob": -1}], "[0].text"),
+            ([{"text": "a", "logprob": -1, "alternatives": [{}]}], "[0].alternatives[0]"),
+            (
+                [{"text": "a", "logprob": 0, "alternatives": [{"text": "a", "logprob": 0}] * 21}],
+                "[0].alternatives",
+            ),
+        )
+    ),
     ("messages.0", 5, ".messages[0]"),
     ("messages", 5, ".messages"),
     ("messages.1.seconds", -1, ".messages[1].seconds"),

@@ -23,6 +23,12 @@ from tui_chat.models.semantics import (
     WireForm,
 )
 from tui_chat.models.session import Entry, Session
+from tui_chat.models.token_probabilities import (
+    LOWEST,
+    TokenAlternative,
+    TokenProbability,
+    pack_tokens,
+)
 from tui_chat.models.transcript import SessionTranscript
 from tui_chat.models.usage import Usage
 
@@ -83,6 +89,16 @@ references = st.builds(
     st.integers(0, 99),
     st.booleans(),
 )
+token_texts, logprobs = words.filter(bool), st.floats(LOWEST, 0)
+tokens = st.lists(
+    st.builds(
+        TokenProbability,
+        token_texts,
+        logprobs,
+        st.lists(st.builds(TokenAlternative, token_texts, logprobs), max_size=2).map(tuple),
+    ),
+    max_size=3,
+).map(pack_tokens)
 semantics = st.builds(
     MessageSemantics,
     reasoning=st.lists(
@@ -105,6 +121,7 @@ semantics = st.builds(
     kept_as=st.none() | st.builds(KeptReply, short, short),
     replaced=st.lists(words, max_size=2).map(tuple),
     references=references,
+    tokens=tokens,
 )
 messages = st.builds(
     Message,

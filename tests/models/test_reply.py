@@ -12,9 +12,11 @@ from tui_chat.models.stream_events import (
     Started,
     StreamEvent,
     TextDelta,
+    TokensReported,
     ToolCallDelta,
     UsageReport,
 )
+from tui_chat.models.token_probabilities import TokenProbability, unpack_tokens
 from tui_chat.models.usage import Usage
 
 
@@ -111,3 +113,16 @@ def test_the_tier_and_the_writes_of_an_hour_are_not_forgotten_by_later_usage():
     reply = advance(reply, UsageReport(Usage(output=9)))
     assert (reply.usage.cache_write_1h, reply.usage.tier) == (3, "flex")
     assert advance(reply, UsageReport(Usage(output=9, tier="default"))).usage.tier == "default"
+
+
+def test_tokens_have_a_limit_that_does_not_end_the_reply(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("tui_chat.models.reply_growth.PACKED_SIZE", 40)
+    token = TokenProbability("token", -0.5)
+    reply = advance(Reply(), TokensReported((token,) * 100))
+    reply = advance(reply, TextDelta("more"))
+    reply = advance(reply, TokensReported((token,)))
+
+    message = reply.message(Protocol.OPENAI_CHAT)
+    assert reply.excess == ""
+    assert message.content == "more"
+    assert unpack_tokens(message.semantics.tokens) == (token,) * 3

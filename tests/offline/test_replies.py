@@ -9,6 +9,7 @@ import pytest
 
 from tui_chat.cli.read import read_reply as read_response
 from tui_chat.models.endpoint import Protocol
+from tui_chat.models.token_probabilities import probability, unpack_tokens
 from tui_chat.protocols.registry import protocol_of
 
 from .conftest import Clock
@@ -357,3 +358,30 @@ async def test_picture_answers_with_a_picture(client, protocol, stream):
     assert png[12:24] == b"IHDR" + 2 * (64).to_bytes(4, "big")
     start, length = png.index(b"IDAT") + 4, int.from_bytes(png[33:37], "big")
     assert len(zlib.decompress(png[start : start + length])) == 64 * (1 + 3 * 64)
+
+
+ASKED = {
+    "openai_chat": {"logprobs": True, "top_logprobs": 3},
+    "openai_responses": {"include": ["message.output_text.logprobs"], "top_logprobs": 3},
+    "gemini": {"generationConfig": {"responseLogprobs": True, "logprobs": 3}},
+    "ollama": {"logprobs": True, "top_logprobs": 3},
+}
+
+
+@both
+@pytest.mark.parametrize("protocol", ASKED)
+async def test_probabilities_of_tokens_are_sent_to_those_who_ask(client, protocol, stream):
+    path, body = request(protocol, "echo", TRICKY, stream=stream)
+    unasked = await client.post(path, json=body)
+    response = await client.post(path, json=body | ASKED[protocol])
+    assert response.status_code == 200
+    reply, error = read_response(response.content, Protocol(protocol))
+    tokens = unpack_tokens(str(reply.tokens))
+    assert error is None
+    assert "".join(token.text for token in tokens) == reply.text == TRICKY
+    assert {len(token.alternatives) for token in tokens} == {3}
+    assert str(read_response(unasked.content, Protocol(protocol))[0].tokens) == ""
+    for token in tokens:
+        total = sum(probability(other.logprob) for other in token.alternatives)
+        assert 0 < total <= 1.001
+        assert token.logprob in [other.logprob for other in token.alternatives]

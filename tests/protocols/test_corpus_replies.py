@@ -22,6 +22,7 @@ from tests.protocols.reply_streams import fold, parse, sse_events
 from tui_chat.errors import Refused
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.reply import Reply
+from tui_chat.models.token_probabilities import unpack_tokens
 from tui_chat.models.usage import Usage
 from tui_chat.protocols.common.error_body import response_error
 from tui_chat.protocols.registry import PROTOCOLS
@@ -234,3 +235,14 @@ def _apart(raw: dict[str, Any]) -> bool:
     """Whether reasoning is counted beside the completion, as xAI does."""
     reasoning = raw["completion_tokens_details"]["reasoning_tokens"]
     return raw["total_tokens"] == raw["prompt_tokens"] + raw["completion_tokens"] + reasoning
+
+
+@pytest.mark.parametrize(
+    "recording",
+    [p for p in _cases(errors=False) if b'"logprobs":[{"token"' in p.values[0].body],
+)
+def test_recorded_tokens_make_the_text(recording: Recording) -> None:
+    reply = recording.read()
+    tokens = unpack_tokens(str(reply.tokens))
+
+    assert "".join(token.text for token in tokens) == reply.text

@@ -25,11 +25,18 @@ from tui_chat.models.stream_events import (
     ReasoningDelta,
     StreamEvent,
     TextDelta,
+    TokensReported,
     ToolCallDelta,
     UsageReport,
 )
+from tui_chat.models.token_probabilities import (
+    TokenAlternative,
+    TokenProbability,
+    pack_tokens,
+    unpack_tokens,
+)
 from tui_chat.providers import ResponseRecorder, key_mask, list_models
-from tui_chat.providers.key_mask import MASK, KeyMask
+from tui_chat.providers.key_mask import MASK, KeyMask, KeyMasks
 from tui_chat.send import receive
 
 KEY = "sk-proj/0123456789abcdef"
@@ -256,3 +263,31 @@ def test_a_key_is_found_wherever_a_window_of_the_search_ends(pieces: list[str], 
             mask.mask_same_length(text),
         ) == whole
     assert _SPELLED not in whole[0]
+
+
+def _tokens(texts: Sequence[str]) -> TokensReported:
+    likely = (TokenAlternative("other", -2.0),)
+    return TokensReported(tuple(TokenProbability(text, -0.5, likely) for text in texts))
+
+
+@given(cuts=st.lists(st.integers(0, 100)), size=st.integers(1, 9))
+def test_a_key_in_tokens_is_hidden(cuts: list[int], size: int) -> None:
+    pieces = [piece for piece in split(f"s sk-p {KEY}{KEY}, sk", cuts) if piece]
+    events = [_tokens(pieces[at : at + size]) for at in range(0, len(pieces), size)]
+    streamed = unpack_tokens(str(followed(events).tokens))
+    whole = unpack_tokens(KeyMasks((KEY,)).mask_tokens(pack_tokens(_tokens(pieces).tokens)))
+
+    for tokens in (streamed, whole):
+        text = "".join(token.text for token in tokens)
+        assert text == f"s sk-p {MASK}{MASK}, sk"
+        assert all(not token.alternatives for token in tokens if MASK in token.text)
+
+
+def test_tokens_without_the_key_are_not_changed() -> None:
+    event = _tokens(["s", "sk-", "proj", " ", "\\", "s"])
+    assert unpack_tokens(str(followed([event]).tokens)) == event.tokens
+
+
+def test_most_of_the_key_at_the_end_of_tokens_is_hidden() -> None:
+    reply = followed([_tokens(["It ", "is ", *KEY[:-1]])])
+    assert [token.text for token in unpack_tokens(str(reply.tokens))] == ["It ", "is "]

@@ -19,10 +19,11 @@ from tui_chat.errors import InputError, Refused, Unreachable
 from tui_chat.files import write_new_file
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.citations import NO_REFERENCES, References
-from tui_chat.models.json_values import pack
+from tui_chat.models.json_values import pack, plain
 from tui_chat.models.media import describe, file_of
 from tui_chat.models.message import Message, Part
 from tui_chat.models.sanitize import one_line
+from tui_chat.models.token_probabilities import unpack_tokens
 from tui_chat.models.usage import usage_json
 from tui_chat.workspace.events import ReplyEnded, ReplyGrew, ReplyRetrying
 
@@ -252,6 +253,7 @@ def reply_json(workspace: Workspace, files: Sequence[SavedFile]) -> dict[str, An
             for call in message.tool_calls
         ],
         "references": references_json(message.semantics.references),
+        "tokens": tokens_json(message.semantics.tokens),
         "files": [file.json() for file in files],
         "status": entry.status,
         "finish_reason": entry.finish or None,
@@ -327,6 +329,11 @@ def source_lines(references: References) -> Iterator[str]:
 def references_json(references: References) -> Any:
     """Return the references of a reply as `read` prints them; None if it has none."""
     return json.loads(pack(references)) if references != NO_REFERENCES else None
+
+
+def tokens_json(packed: str) -> Any:
+    """Return the tokens of a reply with their probabilities; None if it has none."""
+    return plain(unpack_tokens(packed)) if packed else None
 
 
 def first_code_block(markdown: str) -> str | None:

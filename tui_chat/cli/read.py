@@ -24,9 +24,10 @@ from tui_chat.files import LARGEST_REQUEST, input_name
 from tui_chat.library.file_reader import read_content
 from tui_chat.models.citations import NO_REFERENCES
 from tui_chat.models.endpoint import Protocol
-from tui_chat.models.json_values import pack
+from tui_chat.models.json_values import pack, plain
 from tui_chat.models.reply import Reply
 from tui_chat.models.reply_growth import advance
+from tui_chat.models.token_probabilities import unpack_tokens
 from tui_chat.models.usage import usage_json
 from tui_chat.protocols.registry import protocol_of
 from tui_chat.providers import recorded_events
@@ -156,6 +157,7 @@ def reply_json(reply: Reply, error: ProviderError | None) -> dict[str, Any]:
         "provider_finish_reason": finish.raw if finish else None,
         **({"replaced": list(reply.replaced)} if reply.replaced else {}),
         **({"references": json.loads(pack(references))} if references != NO_REFERENCES else {}),
+        **({"tokens": plain(unpack_tokens(str(reply.tokens)))} if len(reply.tokens) else {}),
         "usage": usage_json(reply.usage),
         "error": _error_json(error) if error else None,
     }

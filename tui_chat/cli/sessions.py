@@ -305,6 +305,8 @@ def _request_json(record: RequestRecord) -> dict[str, Any]:
 
 
 def _entry_json(entry: Entry, request: RequestRecord | None) -> dict[str, Any]:
+    from tui_chat.cli.ask_output import tokens_json
+
     message = entry.message
     return {
         "id": message.id,
@@ -327,6 +329,7 @@ def _entry_json(entry: Entry, request: RequestRecord | None) -> dict[str, Any]:
             if message.tool_calls
             else {}
         ),
+        **({"tokens": tokens_json(tokens)} if (tokens := message.semantics.tokens) else {}),
     }
 
 

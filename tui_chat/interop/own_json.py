@@ -44,6 +44,12 @@ from tui_chat.models.session import Entry, Session
 from tui_chat.models.setting_json import settings_json, with_nested_settings
 from tui_chat.models.setting_types import SettingError, read_settings
 from tui_chat.models.settings import Settings
+from tui_chat.models.token_probabilities import (
+    PACKED_SIZE,
+    TokenProbability,
+    pack_tokens,
+    unpack_tokens,
+)
 from tui_chat.models.transcript import SessionTranscript
 from tui_chat.models.typed_json import InvalidValue, read
 
@@ -85,6 +91,8 @@ def session_text(transcript: SessionTranscript, *, first: bool) -> Iterator[str]
         message = fields.pop("message")
         for name in _DERIVED:
             fields.pop(name, None)
+        if packed := entry.message.semantics.tokens:
+            message["semantics"]["tokens"] = plain(unpack_tokens(packed))
         yield between + _text({**message, **fields})
         between = ",\n"
     yield "\n]"
@@ -277,7 +285,7 @@ def _entry(data: object, known: set[str], place: str) -> Entry:
     if not isinstance(data, dict):
         raise UnreadableConversation(place, "must be an object")
     fields = {k: v for k, v in cast("dict[str, Any]", data).items() if k not in _DERIVED}
-    fields["message"] = data
+    fields["message"] = _with_packed_tokens(fields, place)
     entry = _read(Entry, fields, place)
     message = entry.message
     _check_id(message.id, f"{place}.id")
@@ -296,6 +304,19 @@ def _entry(data: object, known: set[str], place: str) -> Entry:
     if entry.status == "streaming":  # exported while it was arriving
         return replace(entry, status="interrupted")
     return entry
+
+
+def _with_packed_tokens(message: dict[str, Any], place: str) -> dict[str, Any]:
+    """Return a message whose tokens are packed, as our values have them."""
+    semantics = as_object(message.get("semantics"))
+    if "tokens" not in semantics:
+        return message
+    place = f"{place}.semantics.tokens"
+    tokens = _read(tuple[TokenProbability, ...], semantics["tokens"], place, is_own=False)
+    packed = pack_tokens(tokens)
+    if len(packed) > 2 * PACKED_SIZE:
+        raise UnreadableConversation(place, "has more than is kept of a reply")
+    return {**message, "semantics": {**semantics, "tokens": packed}}
 
 
 def _check_session(session: Session) -> None:
@@ -380,10 +401,12 @@ def _check_references(references: References, place: str) -> None:
             raise UnreadableConversation(here, "must start before it ends")
 
 
-def _read(kind: type[T], data: object, place: str) -> T:
-    """Return the value that was written. Raises UnreadableConversation."""
+def _read(kind: type[T], data: object, place: str, *, is_own: bool = True) -> T:
+    """Return the value that was written; with its limits checked, too, if it is not `is_own`.
+    Raises UnreadableConversation.
+    """
     try:
-        return read(kind, data, is_own=True)
+        return read(kind, data, is_own=is_own)
     except InvalidValue as error:
         fault = error.faults[0]
         names = [name for name in fault.path if name != "message"]

@@ -15,6 +15,7 @@ json_tree      Tree: the request body, whose characters know their origin, and i
 payload        Payload, Region, render: the body's bytes, its lines for reading, its origins
 stream_events  StreamEvent: what a streamed reply consists of
 reply          Reply, advance: a reply while it arrives
+token_probabilities  TokenProbability: how likely a token of a reply was
 usage          Usage, Timing: tokens, pace and cost of a reply
 request_edit   RequestEdit: a change of a request body by hand
 edited_body    apply_edits: a body with edits; edit_list: the list of edits, changed by a person

@@ -102,6 +102,8 @@ class Reply:
     restarts: int = 0
     """The number of times that the provider began again; each time, all that grows is empty
     again."""
+    tokens: Rope = Rope()
+    """See `MessageSemantics.tokens`."""
     usage: Usage = NO_USAGE
     finish: Finished | None = None
     size: int = 0
@@ -154,6 +156,7 @@ class Reply:
                 kept_as=KeptReply.of(self.id, text) if kept else None,
                 replaced=self.replaced,
                 references=self.references.counted_in(text),
+                tokens=str(self.tokens),
             ),
         )
 

@@ -7,6 +7,7 @@ says so.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import TypeAlias, TypeVar
 
@@ -32,9 +33,11 @@ from tui_chat.models.stream_events import (
     Started,
     StreamEvent,
     TextDelta,
+    TokensReported,
     ToolCallDelta,
     UsageReport,
 )
+from tui_chat.models.token_probabilities import PACKED_SIZE, TokenProbability, pack_tokens
 from tui_chat.models.usage import Usage
 
 _B = TypeVar("_B")
@@ -79,6 +82,8 @@ def advance(reply: Reply, event: StreamEvent) -> Reply:
         return _restarted(reply)
     if isinstance(event, MediaPart):
         return _with_part(reply, event)
+    if isinstance(event, TokensReported):
+        return _with_tokens(reply, event.tokens)
     admitted, excess = admitted_part(reply, event)
     if admitted is not None:
         size = size_of(admitted)
@@ -122,6 +127,18 @@ def _with_part(reply: Reply, event: MediaPart) -> Reply:
         pieces=(*reply.pieces, PieceSoFar(piece)),
         media_size=reply.media_size + size,
     )
+
+
+def _with_tokens(reply: Reply, tokens: Iterable[TokenProbability]) -> Reply:
+    """Return the reply with more tokens, up to `PACKED_SIZE`; a reply does not end for that."""
+    packed: list[str] = []
+    size = len(reply.tokens)
+    for token in tokens:
+        if size >= PACKED_SIZE:
+            break
+        packed.append(pack_tokens((token,)))
+        size += len(packed[-1])
+    return replace(reply, tokens=reply.tokens.add("".join(packed))) if packed else reply
 
 
 def _referenced(reply: Reply, event: SourceFound | Cited | Searched) -> References:

@@ -195,6 +195,9 @@ class MessageSemantics:
     none."""
     lore_timers: tuple[LoreTimer, ...] | None = None
     """The timers of lore entries after it, as an imported chat has them; None to compute them."""
+    tokens: str = ""
+    """The tokens of a reply with their probabilities, packed by `token_probabilities`; empty if the
+    provider sent none. For the reader: no protocol sends it back."""
 
 
 NO_MESSAGE_SEMANTICS = MessageSemantics()

@@ -7,6 +7,7 @@ from typing import Literal, TypeAlias
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.citations import Citation, Source
 from tui_chat.models.message import Part
+from tui_chat.models.token_probabilities import TokenProbability
 from tui_chat.models.usage import Usage
 
 FinishReason = Literal[
@@ -134,6 +135,13 @@ class Searched:
 
 
 @dataclass(frozen=True, slots=True)
+class TokensReported:
+    """More of the text's tokens, with their probabilities."""
+
+    tokens: tuple[TokenProbability, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class UsageReport:
     """Usage so far; fields that are None change nothing."""
 
@@ -163,6 +171,7 @@ StreamEvent: TypeAlias = (
     | SourceFound
     | Cited
     | Searched
+    | TokensReported
     | UsageReport
     | Finished
 )

@@ -54,6 +54,7 @@ from tui_chat.offline.reply import (
     count_tokens,
     estimate_prompt_tokens,
 )
+from tui_chat.offline.token_probabilities import gemini_tokens, requested_alternatives
 
 _PATH = re.compile(
     r"/(?:v1|v1beta)/models/([^/]+):(generateContent|streamGenerateContent|countTokens)"
@@ -240,6 +241,10 @@ class _ContentWriter:
         self._thought = self._signed = False
         self._cited: list[Content] = []
         """The texts and sources so far."""
+        config = fields_of(_either(dict(prompt.body), "generationConfig"))
+        self._alternatives = requested_alternatives(
+            _either(config, "responseLogprobs"), config.get("logprobs")
+        )
 
     def start(self) -> bytes:
         return b""  # the first object already has a part
@@ -261,7 +266,10 @@ class _ContentWriter:
                 self._output += count_tokens(name) + count_tokens(arguments)
             case _:
                 assert_never(piece)
-        return self._event(self._response([self._part(piece)], self._output, self._reasoning))
+        response = self._response([self._part(piece)], self._output, self._reasoning)
+        if isinstance(piece, TextPiece):
+            response["candidates"][0] |= gemini_tokens(piece.text, self._alternatives)
+        return self._event(response)
 
     def end(self, finish: Finish) -> bytes:
         part: dict[str, Any] = {"text": ""}
@@ -281,7 +289,9 @@ class _ContentWriter:
             signed = {"thoughtSignature": self._signature()} if reply.reasoning else {}
             parts.append({"text": reply.text, **signed})
         parts += [self._part(piece) for piece in (*reply.pictures, *reply.calls)]
-        return json.dumps(self._finished(parts, finish), ensure_ascii=False, indent=2).encode()
+        response = self._finished(parts, finish)
+        response["candidates"][0] |= gemini_tokens(reply.text, self._alternatives)
+        return json.dumps(response, ensure_ascii=False, indent=2).encode()
 
     def _part(
         self, piece: ReasoningPiece | TextPiece | PicturePiece | ToolCallPiece

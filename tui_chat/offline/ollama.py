@@ -45,6 +45,7 @@ from tui_chat.offline.reply import (
     WholeReply,
     estimate_prompt_tokens,
 )
+from tui_chat.offline.token_probabilities import openai_tokens, requested_alternatives
 
 _FAULTS: FaultTable = {
     "invalid": (400, "", ""),
@@ -142,6 +143,9 @@ class _OllamaWriter:
         self._dependencies = dependencies
         self._start = dependencies.monotonic()
         self._calls = 0
+        self._alternatives = requested_alternatives(
+            prompt.body.get("logprobs"), prompt.body.get("top_logprobs")
+        )
 
     def start(self) -> bytes:
         return b""  # the first line already has a part of the reply
@@ -190,6 +194,8 @@ class _OllamaWriter:
             "done": False,
             **end,
         }
+        if tokens := openai_tokens(message["content"], self._alternatives):
+            line["logprobs"] = tokens
         return f"{compact(line)}\n".encode()
 
     def _figures(self, finish: Finish) -> dict[str, Any]:

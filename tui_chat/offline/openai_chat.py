@@ -50,6 +50,7 @@ from tui_chat.offline.reply import (
     estimate_prompt_tokens,
     split_tokens,
 )
+from tui_chat.offline.token_probabilities import openai_tokens, requested_alternatives
 
 _FAULTS: FaultTable = {
     "invalid": (400, "invalid_request_error", ""),
@@ -188,6 +189,9 @@ class _ChatCompletionsWriter:
         self._calls = 0
         self._length = self._cited = 0
         self._started = False
+        self._alternatives = requested_alternatives(
+            prompt.body.get("logprobs"), prompt.body.get("top_logprobs")
+        )
         self._wants_usage = (
             fields_of(prompt.body.get("stream_options")).get("include_usage") is True
         )
@@ -199,7 +203,7 @@ class _ChatCompletionsWriter:
         match piece:
             case TextPiece(text):
                 self._length += len(text)
-                return self._first({"content": ""}) + self._delta({"content": text})
+                return self._first({"content": ""}) + self._delta({"content": text}, text)
             case SourcePiece():
                 start, self._cited = self._cited, self._length
                 return self._delta({"annotations": [_citation(piece, start, self._length)]})
@@ -256,7 +260,8 @@ class _ChatCompletionsWriter:
             length += len(cited)
         message |= {"refusal": None, "annotations": annotations}
         reason = _FINISH_REASONS.get(finish.reason, finish.reason)
-        choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": reason}
+        logprobs = self._logprobs(reply.text)
+        choice = {"index": 0, "message": message, "logprobs": logprobs, "finish_reason": reason}
         body = {**self._head("chat.completion"), "choices": [choice], "usage": self._usage(finish)}
         return json.dumps(body, ensure_ascii=False, indent=2).encode()
 
@@ -276,8 +281,12 @@ class _ChatCompletionsWriter:
         self._started = True
         return self._delta({"role": "assistant", **delta, "refusal": None})
 
-    def _delta(self, delta: dict[str, Any]) -> bytes:
-        return self._chunk([_choice(delta, None)])
+    def _delta(self, delta: dict[str, Any], text: str = "") -> bytes:
+        return self._chunk([{**_choice(delta, None), "logprobs": self._logprobs(text)}])
+
+    def _logprobs(self, text: str) -> dict[str, Any] | None:
+        tokens = openai_tokens(text, self._alternatives)
+        return {"content": tokens, "refusal": None} if tokens else None
 
     def _chunk(self, choices: list[dict[str, Any]], usage: dict[str, Any] | None = None) -> bytes:
         chunk = {**self._head("chat.completion.chunk"), "choices": choices}

@@ -31,6 +31,7 @@ from tui_chat.offline.prompt import (
     read_content,
     rows_of,
     text_of,
+    texts_of,
 )
 from tui_chat.offline.reply import (
     Content,
@@ -44,9 +45,11 @@ from tui_chat.offline.reply import (
     estimate_prompt_tokens,
     split_tokens,
 )
+from tui_chat.offline.token_probabilities import openai_tokens, requested_alternatives
 
 Item = dict[str, Any]
 _FIELDS = ("model", "input", "instructions", "tools", "tool_choice", "stream")
+_LOGPROBS = "message.output_text.logprobs"
 _REPEATED: Item = {
     "instructions": None,
     "max_output_tokens": None,
@@ -141,6 +144,9 @@ class _ResponsesWriter:
         self._open: Item | None = None
         self._text: list[str] = []
         self._annotations: list[Item] = []
+        self._alternatives = requested_alternatives(
+            _LOGPROBS in texts_of(prompt.body.get("include")), prompt.body.get("top_logprobs")
+        )
 
     def start(self) -> bytes:
         response = self._response("in_progress")
@@ -159,8 +165,9 @@ class _ResponsesWriter:
             case TextPiece(text):
                 out = self._opened("message")
                 self._text.append(text)
+                tokens = openai_tokens(text, self._alternatives)
                 return out + self._within(
-                    "response.output_text.delta", content_index=0, delta=text, logprobs=[]
+                    "response.output_text.delta", content_index=0, delta=text, logprobs=tokens
                 )
             case SourcePiece():
                 out, number = self._opened("message"), len(self._annotations)
@@ -249,11 +256,12 @@ class _ResponsesWriter:
                 item = {**item, "encrypted_content": f"gAAAAA{self._dependencies.random_id(180)}"}
                 item["summary"] = [part]
             case "message":
-                part = {"type": "output_text", "annotations": self._annotations, "logprobs": []}
+                tokens = openai_tokens(text, self._alternatives)
+                part = {"type": "output_text", "annotations": self._annotations, "logprobs": tokens}
                 part["text"] = text
                 self._annotations = []
                 out = self._within(
-                    "response.output_text.done", content_index=0, text=text, logprobs=[]
+                    "response.output_text.done", content_index=0, text=text, logprobs=tokens
                 ) + self._within("response.content_part.done", content_index=0, part=part)
                 item = {**item, "status": status, "content": [part]}
             case "image_generation_call":

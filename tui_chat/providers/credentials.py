@@ -185,6 +185,10 @@ class Credentials:
         """Return the events of a reply without the credentials; see `KeyMasks`."""
         return self._masks.mask_events(events)
 
+    def mask_tokens(self, packed: str) -> str:
+        """Return the packed tokens of a whole reply without the credentials."""
+        return self._masks.mask_tokens(packed)
+
     def close_events(self) -> Iterator[StreamEvent]:
         """Return what was held back, at the end of a reply."""
         return self._masks.close()

@@ -7,6 +7,8 @@ r"""Masking of a request's key where the provider repeats it.
    beginning of the key. If another part of the reply follows, it is released but still counts as a
    beginning: then the rest of the key is masked.
 3. At the end of a stream, a held beginning of at least half the key is masked too.
+4. Tokens with their probabilities are held back in the same way; those that spell the key become
+   one token without alternatives.
 """
 
 from __future__ import annotations
@@ -24,7 +26,14 @@ from tui_chat.models.stream_events import (
     Restarted,
     StreamEvent,
     TextDelta,
+    TokensReported,
     ToolCallDelta,
+)
+from tui_chat.models.token_probabilities import (
+    LOWEST,
+    TokenProbability,
+    pack_tokens,
+    unpack_tokens,
 )
 
 MASK = CREDENTIAL_MASK
@@ -50,6 +59,8 @@ class KeyMask:
         self._longest = len(self._key) * (_MAX_BACKSLASHES + 5)
         """Length of the key's longest spelling, in characters."""
         self._parts: dict[tuple[str, int], _ReplyPart] = {}
+        self._tokens: list[TokenProbability] = []
+        """Tokens that may be the beginning of the key."""
         self.found = False
         """True if the server repeated the key."""
         self.was_split = False
@@ -105,9 +116,13 @@ class KeyMask:
                     yield from self._release(("call", event.index))
                     part = ("call", event.index)
                     yield replace(event, arguments=self._append(part, event, event.arguments))
+                case TokensReported():
+                    if tokens := tuple(self._mask_tokens(event.tokens)):
+                        yield TokensReported(tokens)
                 case Restarted():
                     yield from self._release(None)
                     self._parts.clear()
+                    self._tokens.clear()
                     yield event
                 case _:
                     yield event
@@ -115,6 +130,27 @@ class KeyMask:
     def close(self) -> Iterator[StreamEvent]:
         """Yield the text held back, at the end of the reply, however it ended."""
         yield from self._release(None, at_end=True)
+        held, self._tokens = self._tokens, []
+        if self._spelled_length(_joined(held)) * 2 >= len(self._key) > 0:
+            self.found = self.was_split = True
+        elif held:
+            yield TokensReported(tuple(held))
+
+    def _mask_tokens(self, tokens: Iterable[TokenProbability]) -> Iterator[TokenProbability]:
+        """Yield the tokens that are not part of the key, and those of the key as one."""
+        assert self._pattern is not None
+        held = self._tokens
+        for token in tokens:
+            held.append(token)
+            text = _joined(held)
+            if self._pattern.search(text):
+                self.found = self.was_split = True
+                text = self._pattern.sub(MASK, text)
+                held[:] = [TokenProbability(text, max(LOWEST, sum(t.logprob for t in held)))]
+            key_start = self._key_start(text, 0)
+            while held and len(held[0].text) <= key_start:
+                key_start -= len(held[0].text)
+                yield held.pop(0)
 
     def _begins_piece(self, event: TextDelta) -> bool:
         last = self._parts.get(("text", 0))
@@ -253,6 +289,13 @@ class KeyMasks:
             held = [*mask.mask_events(held), *mask.close()]
         yield from held
 
+    def mask_tokens(self, packed: str) -> str:
+        """Return the packed tokens of a whole reply without the keys."""
+        if not packed or not self._masks:
+            return packed
+        events = [*self.mask_events((TokensReported(unpack_tokens(packed)),)), *self.close()]
+        return "".join(pack_tokens(e.tokens) for e in events if isinstance(e, TokensReported))
+
     @property
     def found(self) -> bool:
         """True if the server repeated a key."""
@@ -274,6 +317,10 @@ class _ReplyPart:
     """Text held back after it."""
     event: StreamEvent | None = field(default=None)
     """Its last event, the model for the event that releases the held text."""
+
+
+def _joined(tokens: Iterable[TokenProbability]) -> str:
+    return "".join(token.text for token in tokens)
 
 
 _WINDOW = 64 * 1024

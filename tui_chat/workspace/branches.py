@@ -129,6 +129,7 @@ class Branches:
                 layout=None,
                 refusal="",
                 wire=None,
+                tokens="",
                 references=message.semantics.references.edited(message.content, text),
             )
             now = core.now().timestamp()

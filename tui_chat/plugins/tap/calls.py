@@ -21,7 +21,7 @@ from tui_chat.models.content_encoding import ContentDecoder, EncodingFault, deco
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.json_tree import JsonValue, tree_of
 from tui_chat.models.payload import Payload, render
-from tui_chat.models.reply import Reply
+from tui_chat.models.reply import Reply, Rope
 from tui_chat.models.reply_growth import advance
 from tui_chat.models.request import (
     ARRIVAL_TICK,
@@ -238,7 +238,9 @@ class RecordedReplyReader:
                 self.error = self.error or error
         elif not self._streams:
             try:
-                self.reply = self._definition.read_reply(self._masked())
+                reply = self._definition.read_reply(self._masked())
+                tokens = self._credentials.mask_tokens(str(reply.tokens))
+                self.reply = replace(reply, tokens=Rope().add(tokens))
                 self.first = at
             except ProviderError as error:
                 self.error = error

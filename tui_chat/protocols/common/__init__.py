@@ -23,5 +23,6 @@ segments          a long conversation is encoded in parts; a message that is onl
 
 Replies
 reply_events      bytes -> JSON objects; the events of a reply
+token_lists       tokens with their log probabilities
 error_body        errors of all providers, and advice on them
 """

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from typing import TypeAlias
 
 from tui_chat.errors import ReplyCut, TooLarge
@@ -55,10 +55,12 @@ from tui_chat.models.stream_events import (
     Started,
     StreamEvent,
     TextDelta,
+    TokensReported,
     ToolCallDelta,
     UsageReport,
 )
 from tui_chat.models.text import clean
+from tui_chat.models.token_probabilities import TokenProbability
 from tui_chat.models.usage import NO_USAGE, Usage
 from tui_chat.protocols.common.error_body import ErrorBody, find_error, one_line, stream_error
 
@@ -282,6 +284,11 @@ class ReplyEvents:
         query, failure = (readable_line(text, TITLE_LENGTH) for text in (query, failure))
         if query or failure:
             self._out.append(Searched(query, failure))
+
+    def add_tokens(self, tokens: Iterable[TokenProbability]) -> None:
+        """Add the probabilities of tokens of the text."""
+        if reported := tuple(tokens):
+            self._out.append(TokensReported(reported))
 
     def set_usage(self, usage: Usage) -> None:
         """Set the usage so far; some providers repeat it with every chunk."""

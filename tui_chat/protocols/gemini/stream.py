@@ -12,7 +12,9 @@
    UTF-8 in the text; where the text of a segment does not stand there, it is searched for.
 7. A response with another `responseId`, if that has come twice or with the reply's end, begins a
    second reply in the same stream; see `reply_events`.
-8. The reply has ended when a `finishReason` was seen, or when the prompt was blocked and there
+8. `logprobsResult` has the tokens of its response in one list and their alternatives in another;
+   an impossible alternative has a number like -1e30.
+9. The reply has ended when a `finishReason` was seen, or when the prompt was blocked and there
    will be no candidate. It is STOP for function calls too.
 
 Arguments of a function call that arrive by JSON path.
@@ -25,6 +27,7 @@ no value is lost.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import TypeAlias, cast
 
 from tui_chat.models.citations import MOST_CITATIONS, MOST_SOURCES, QUOTE_LENGTH
@@ -41,6 +44,7 @@ from tui_chat.models.json_text import (
 from tui_chat.models.reply import Reply
 from tui_chat.models.reply_growth import ARGUMENTS_SIZE
 from tui_chat.models.stream_events import FinishReason
+from tui_chat.models.token_probabilities import TokenProbability, received_token
 from tui_chat.models.usage import Usage
 from tui_chat.protocols.common.reply_events import ReplyReader, load_body, not_a_reply, too_large
 
@@ -216,6 +220,8 @@ class ReplyParser(ReplyReader):
     def _candidate(self, candidate: JsonObject) -> None:
         for part in as_objects(as_object(candidate.get("content")).get("parts")):
             self._part(part)
+        if "logprobsResult" in candidate:
+            self._events.add_tokens(_tokens(as_object(candidate.get("logprobsResult"))))
         if not _REFERENCES.isdisjoint(candidate):
             self._read_references(candidate)
         raw = as_string(candidate.get("finishReason"))
@@ -380,6 +386,22 @@ class ReplyParser(ReplyReader):
                 reasoning=counts.get("thoughtsTokenCount"),
             )
         )
+
+
+def _tokens(result: JsonObject) -> Iterator[TokenProbability]:
+    """Yield the tokens of `logprobsResult`.
+
+    https://ai.google.dev/api/generate-content#LogprobsResult
+    """
+    likely = as_objects(result.get("topCandidates"))
+    for number, chosen in enumerate(as_objects(result.get("chosenCandidates"))):
+        others = likely[number].get("candidates") if number < len(likely) else None
+        alternatives = (
+            (other.get("token"), other.get("logProbability")) for other in as_objects(others)
+        )
+        token = received_token(chosen.get("token"), chosen.get("logProbability"), alternatives)
+        if token is not None:
+            yield token
 
 
 _INLINE_KEYS = ("mimeType", "data", "displayName")

@@ -7,7 +7,8 @@
    messages.
 3. An error in the middle of a stream is a line with `error` alone.
 4. Calls have ids in newer servers only.
-5. A message after `done` begins a second reply in the same stream; see `reply_events`. Without ids
+5. `logprobs` stand beside `message`, in the form of OpenAI; those of thinking are left out.
+6. A message after `done` begins a second reply in the same stream; see `reply_events`. Without ids
    nothing shows that one begins before the end of another.
 """
 
@@ -26,6 +27,7 @@ from tui_chat.models.reply import Reply
 from tui_chat.models.stream_events import FinishReason
 from tui_chat.models.usage import Usage
 from tui_chat.protocols.common.reply_events import ReplyReader, load_body, not_a_reply
+from tui_chat.protocols.common.token_lists import read_tokens
 
 _REASONS: dict[str, FinishReason] = {"": "stop", "stop": "stop", "length": "length"}
 
@@ -51,6 +53,8 @@ class ReplyParser(ReplyReader):
         if message or done:
             self._events.start(as_string(chunk.get("model")), "")
         self._message(message)
+        if message.get("content") or not message.get("thinking"):
+            self._events.add_tokens(read_tokens(chunk.get("logprobs")))
         self._events.set_usage(
             Usage(
                 input=as_count(chunk.get("prompt_eval_count")),

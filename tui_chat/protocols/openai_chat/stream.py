@@ -15,7 +15,9 @@
    twice, or with the reply's end.
 7. OpenRouter's pictures are in `images`, some servers' among the parts. A sound comes as one object
    or in pieces, each with its own base64; its transcript is the text. It is added at the end.
-8. The reply has ended when a `finish_reason` was seen or `[DONE]` came. Usage comes after that,
+8. `logprobs` stand beside `delta` or `message`. Servers that send them for reasoning, too (vLLM),
+   put its tokens into chunks of their own, which are left out; DeepSeek has a list for it.
+9. The reply has ended when a `finish_reason` was seen or `[DONE]` came. Usage comes after that,
    in a chunk without choices. An empty `finish_reason` does not count.
 """
 
@@ -43,6 +45,7 @@ from tui_chat.models.stream_events import FinishReason, StreamEvent
 from tui_chat.models.usage import Usage
 from tui_chat.protocols.common.openai import add_annotation
 from tui_chat.protocols.common.reply_events import ReplyReader, load_body, not_a_reply, too_large
+from tui_chat.protocols.common.token_lists import read_tokens
 
 _REASONS: dict[str, FinishReason] = {
     "stop": "stop",
@@ -127,6 +130,9 @@ class ReplyParser(ReplyReader):
                 self._begin_again()
                 self._events.start(as_string(chunk.get("model")), self._id)
             self._delta(fields)
+            if (logprobs := as_object(choice.get("logprobs"))) and _has_text(fields):
+                self._events.add_tokens(read_tokens(logprobs.get("content")))
+                self._events.add_tokens(read_tokens(logprobs.get("refusal")))
             usage = usage or as_object(choice.get("usage"))
             if raw := as_string(choice.get("finish_reason")):
                 self._add_sound()
@@ -331,6 +337,11 @@ def _set_fields(value: object) -> dict[str, object]:
     return {
         k: v for k, v in as_object(value).items() if k != "role" and v not in (None, "", [], {})
     }
+
+
+def _has_text(fields: JsonObject) -> bool:
+    """True if what was added is not reasoning alone."""
+    return "content" in fields or not any(name in fields for name in _PLAIN_REASONING)
 
 
 def _usage(fields: JsonObject) -> Usage:

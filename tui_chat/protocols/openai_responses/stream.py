@@ -9,9 +9,11 @@
 4. A generated image is a part; its previews are passed over. An item without a unified form (a
    search, a shell call) is kept whole for pass-through. What the reader may see of a search
    (queries, sources, failures) is read too.
-5. The reply has ended with `response.completed` or `.incomplete`; `.failed` and `error` raise.
+5. `logprobs` come with the deltas of a text, and again with the whole; with deltas that lack them
+   they are read from there.
+6. The reply has ended with `response.completed` or `.incomplete`; `.failed` and `error` raise.
    There is no finish reason for tool calls; the items show them.
-6. A second `response.created` in the same stream continues the reply, under its own id, or begins
+7. A second `response.created` in the same stream continues the reply, under its own id, or begins
    it again; see `reply_events`.
 """
 
@@ -36,6 +38,7 @@ from tui_chat.models.usage import Usage
 from tui_chat.protocols.common.error_body import ErrorBody, find_error, stream_error
 from tui_chat.protocols.common.openai import add_annotation
 from tui_chat.protocols.common.reply_events import ReplyReader, load_body, not_a_reply, too_large
+from tui_chat.protocols.common.token_lists import read_tokens
 
 _INCOMPLETE: dict[str, FinishReason] = {
     "max_output_tokens": "length",
@@ -82,6 +85,7 @@ class ReplyParser(ReplyReader):
                 if part not in item.starts and len(item.starts) < MOST_PIECES:
                     item.starts[part] = self._events.text_start
                 self._events.add_text(as_raw_string(chunk.get("delta")))
+                self._tokens(item, chunk.get("logprobs"))
             case "response.output_text.annotation.added":
                 part = as_count(chunk.get("content_index")) or 0
                 start = self._item(index).starts.get(part)
@@ -203,6 +207,7 @@ class ReplyParser(ReplyReader):
         )
 
     def _message(self, item: _Item, fields: JsonObject) -> None:
+        has_tokens = "logprobs" in item.grew
         for number, part in enumerate(as_objects(fields.get("content"))):
             if part.get("type") == "refusal":
                 if "refusal" not in item.grew:
@@ -210,8 +215,15 @@ class ReplyParser(ReplyReader):
             elif "text" not in item.grew:
                 item.starts[number] = self._events.text_start
                 self._events.add_text(as_raw_string(part.get("text")))
+            if not has_tokens:
+                self._tokens(item, part.get("logprobs"))
             for annotation in as_objects(part.get("annotations")):
                 add_annotation(self._events, annotation, item.starts.get(number))
+
+    def _tokens(self, item: _Item, logprobs: object) -> None:
+        if tokens := tuple(read_tokens(logprobs)):
+            item.grew.add("logprobs")
+            self._events.add_tokens(tokens)
 
     def _read_search(self, item: JsonObject) -> None:
         """Read a search that the provider ran on the web or in files."""

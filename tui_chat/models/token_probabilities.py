@@ -1,0 +1,127 @@
+"""The probabilities of a reply's tokens, as its provider reported them.
+
+1. A token is its text, the natural logarithm of its probability and, where they were asked for,
+   its alternatives: the tokens that could have stood in its place, the chosen one among them if it
+   was one of the most likely.
+2. A message keeps its tokens packed into one text, and they are unpacked when somebody looks at
+   them: as values, a long reply's would take longer to load than all else of its session.
+3. What a provider sends is bounded. A token without a finite number is dropped, since nothing is
+   known about it; one that the provider calls impossible has `LOWEST`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from math import exp, isnan
+from typing import Annotated, Any, TypeAlias
+
+from tui_chat.lazy_dataclass import dataclass
+from tui_chat.models.field_types import Range, Validator
+from tui_chat.models.text import clean
+
+MOST_ALTERNATIVES = 20
+"""Maximum alternatives of a token, which is also what providers can be asked for."""
+TOKEN_LENGTH = 200
+"""Maximum characters of a token's text; the rest is cut. A vocabulary's longest have 128."""
+PACKED_SIZE = 4_000_000
+"""Maximum characters of the packed tokens of a reply: 150,000 tokens, or 10,000 with 20
+alternatives each."""
+LOWEST = -9999.0
+"""The lowest logarithm, which is also OpenAI's for a token that is very unlikely."""
+
+
+def _checked_text(text: str) -> str:
+    if not 0 < len(text) <= TOKEN_LENGTH:
+        raise ValueError(f"must have 1 to {TOKEN_LENGTH} characters")
+    return text
+
+
+def _checked_alternatives(alternatives: tuple[TokenAlternative, ...]) -> object:
+    if len(alternatives) > MOST_ALTERNATIVES:
+        raise ValueError(f"must have at most {MOST_ALTERNATIVES} entries")
+    return alternatives
+
+
+TokenText: TypeAlias = Annotated[str, Validator(_checked_text)]
+LogProbability: TypeAlias = Annotated[float, Range(LOWEST, 0)]
+"""The natural logarithm of a probability."""
+
+
+@dataclass(frozen=True, slots=True)
+class TokenAlternative:
+    """A token that could have stood in the place of another, or the chosen one itself."""
+
+    text: TokenText
+    logprob: LogProbability
+
+
+@dataclass(frozen=True, slots=True)
+class TokenProbability:
+    """A token of a reply."""
+
+    text: TokenText
+    logprob: LogProbability
+    alternatives: Annotated[tuple[TokenAlternative, ...], Validator(_checked_alternatives)] = ()
+    """The most likely first."""
+
+
+def probability(logprob: float) -> float:
+    """Return the probability, from 0 to 1, of its logarithm."""
+    return exp(logprob)
+
+
+def received_token(
+    text: object, logprob: object, alternatives: Iterable[tuple[object, object]] = ()
+) -> TokenProbability | None:
+    """Return a token that a provider sent, with the texts and logarithms of its alternatives; None
+    if it has no text or no number.
+    """
+    token = _received(text, logprob)
+    if token is None:
+        return None
+    likely: list[TokenAlternative] = []
+    for alternative in alternatives:
+        if len(likely) == MOST_ALTERNATIVES:
+            break
+        if (received := _received(*alternative)) is not None:
+            likely.append(TokenAlternative(*received))
+    likely.sort(key=lambda alternative: -alternative.logprob)
+    return TokenProbability(*token, tuple(likely))
+
+
+def _received(text: object, logprob: object) -> tuple[str, float] | None:
+    if not isinstance(text, str) or not text or isinstance(logprob, bool):
+        return None
+    if not isinstance(logprob, int | float) or (isinstance(logprob, float) and isnan(logprob)):
+        return None
+    number = max(LOWEST, min(logprob, 0.0))
+    # Providers compute in 32 bits, so more digits would only take room.
+    return clean(text[:TOKEN_LENGTH]), float(f"{number:.7g}")
+
+
+def pack_tokens(tokens: Iterable[TokenProbability]) -> str:
+    """Return tokens as text, to which those of more tokens can be appended."""
+    return "".join(f"{_packed(token)}\n" for token in tokens)
+
+
+def _packed(token: TokenProbability) -> str:
+    row: list[str | float] = [token.text, token.logprob]
+    for alternative in token.alternatives:
+        row += (alternative.text, alternative.logprob)
+    return json.dumps(row, ensure_ascii=False, separators=(",", ":"))
+
+
+def unpack_tokens(packed: str) -> tuple[TokenProbability, ...]:
+    """Return the tokens of a packed text; none if it is not one."""
+    rows = ",".join(packed.split("\n")[:-1])
+    try:
+        return tuple(map(_unpacked, json.loads(f"[{rows}]")))
+    except (ValueError, TypeError, LookupError, RecursionError):
+        return ()
+
+
+def _unpacked(row: list[Any]) -> TokenProbability:
+    pairs = zip(row[2::2], row[3::2], strict=True)
+    likely = tuple(TokenAlternative(text, logprob) for text, logprob in pairs)
+    return TokenProbability(row[0], row[1], likely)
