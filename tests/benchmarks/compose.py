@@ -1,4 +1,5 @@
-"""Composing: 1,000 messages (400 kB) cold and after one keystroke, 10,000 after one keystroke.
+"""Composing: 1,000 messages (400 kB) cold and after one keystroke, 10,000 after one keystroke, and
+the same with 500 of them muted.
 
     uv run python tests/benchmarks/compose.py [--litellm] [ROUNDS]
 
@@ -27,12 +28,13 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from tui_chat.compose import compose
 from tui_chat.context import Inputs
 from tui_chat.models.endpoint import Endpoint, Protocol
-from tui_chat.models.message import Message
+from tui_chat.models.message import Message, Muted
 from tui_chat.models.preset import Preset, PresetMessage
 
 LENGTH = 400
@@ -139,7 +141,18 @@ def timed(what: Callable[[], object]) -> float:
     return (time.perf_counter() - began) * 1000
 
 
-def measure(protocol: Protocol, length: int, rounds: int) -> dict[str, list[float]]:
+def muted(history: tuple[Message, ...], count: int) -> tuple[Message, ...]:
+    """The conversation with so many muted messages, all over it."""
+    step = len(history) // count
+    return tuple(
+        message if index % step else replace(message, muted=Muted(whole=True))
+        for index, message in enumerate(history)
+    )
+
+
+def measure(
+    protocol: Protocol, length: int, rounds: int, muted_messages: int = 0
+) -> dict[str, list[float]]:
     """All times, in milliseconds."""
     endpoint = Endpoint("bench", protocol, "https://bench.invalid", models=("gpt-4o",))
     times: dict[str, list[float]] = {}
@@ -155,6 +168,7 @@ def measure(protocol: Protocol, length: int, rounds: int) -> dict[str, list[floa
     once("warm", conversation(10, -1), "")
     for number in range(rounds):
         history = conversation(length, number)
+        history = muted(history, muted_messages) if muted_messages else history
         gc.collect()  # what earlier rounds left is not this one's
         gc.freeze()  # ... and the application sets what it has loaded aside
         once("cold", history, "Hello")
@@ -197,7 +211,9 @@ def main() -> None:
     for protocol in Protocol:
         small, large = measure(protocol, 1_000, rounds), measure(protocol, 10_000, 2)
         print(f"{protocol.label}, milliseconds: median, best")
-        for name, times in (("1,000", small), ("10,000", large)):
+        some = measure(protocol, 10_000, 2, muted_messages=500)
+        cases = (("1,000", small), ("10,000", large), ("10,000, 500 muted,", some))
+        for name, times in cases:
             for kind in ("cold", "keystroke"):
                 found, more = times[kind], times[f"{kind} bytes"]
                 line(f"{name} {kind}", statistics.median(found), min(found))

@@ -115,6 +115,19 @@ def test_jsonl_history_gives_the_same_body(build: Build):
     assert one.stdout == other.stdout != b""
 
 
+def test_muted_messages_are_left_out_and_listed(folder: Path, build: Build):
+    muted = [{**message, "muted": index == 1} for index, message in enumerate(HISTORY)]
+    (folder / "muted.json").write_text(json.dumps(muted))
+    (folder / "without.json").write_text(json.dumps([HISTORY[0], *HISTORY[2:]]))
+    one, other = (build(*FILES, "--history", f"{name}.json") for name in ("muted", "without"))
+    assert one.stdout == other.stdout != b""
+    body = json.loads(build(*FILES, "--history", "muted.json", "--show", "envelope").stdout)
+    [left_out] = body["muted"]
+    assert left_out["preview"] == HISTORY[1]["content"]
+    assert body["tokens"]["muted"] == left_out["tokens"] > 0
+    assert [note["code"] for note in body["notes"]].count("history-muted") == 1
+
+
 def test_the_envelope_names_origins_drops_and_tokens(folder: Path, build: Build):
     done = build(
         *FILES, "--history", "history.json", "--show", "envelope", "--context-limit", "50",

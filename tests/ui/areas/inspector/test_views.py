@@ -28,7 +28,7 @@ from tests.ui.areas.inspector.requests import (
 from tui_chat.compose import Composed, compose, encode
 from tui_chat.context import Inputs, SessionSettings
 from tui_chat.models.endpoint import Endpoint, Protocol
-from tui_chat.models.envelope import Level, Note, Turn
+from tui_chat.models.envelope import Dropped, Level, Note, Turn
 from tui_chat.models.json_tree import Arr, Obj, Str, Tree, tree_of
 from tui_chat.models.message import Message, Part, ToolCall
 from tui_chat.models.payload import render
@@ -191,6 +191,51 @@ async def test_the_omitted_history_unfolds_with_its_cost() -> None:
         assert "Hello" in view.rows[at + 1].text
         view.set_cursor(at + 1)
         assert "3 tokens" in view.rows[at + 1].hint
+
+
+def with_muted(*, is_history_sent: bool = True) -> Composed:
+    """A request of which a message is muted; perhaps nothing else of the history is sent."""
+    request = composed(limit=None)
+    envelope = request.envelope
+    assert envelope.budget is not None
+    muted = (Dropped(Origin(OriginKind.HISTORY, "muted"), "tool", "A long list", 900),)
+    turns = tuple(t for t in envelope.turns if is_history_sent or t.role == "system")
+    budget = replace(envelope.budget, muted=950)
+    envelope = replace(envelope, turns=turns, dropped=(), muted=muted, budget=budget)
+    return replace(request, envelope=envelope)
+
+
+@pytest.mark.parametrize("is_history_sent", [True, False])
+async def test_what_is_muted_is_listed_and_led_to(is_history_sent: bool) -> None:
+    app = InspectorApp(with_muted(is_history_sent=is_history_sent))
+    async with app.run_test(size=(80, 40)) as pilot:
+        await press(pilot, "c")
+        view = app.pane.views.current
+        assert isinstance(view, RowsView)
+        assert "▸ 1 muted, not sent" in rows_of(app)
+        assert "A long list" not in rows_of(app)
+        assert app.pane.reveal(Origin(OriginKind.HISTORY, "muted"))
+        await pilot.pause()
+        assert "▾ 1 muted, not sent" in rows_of(app)
+        row = view.rows[view.cursor]
+        assert "A long list" in row.text
+        assert row.hint == "Muted, not sent: it would cost 900 tokens."
+        # The row at the end leads there, too.
+        links = [i for i, row in enumerate(view.rows) if "1 message of the history" in row.text]
+        assert len(links) == int(is_history_sent)
+        for at in links:
+            view.set_cursor(at)
+            await press(pilot, "enter")
+            assert "A long list" in view.rows[view.cursor].text
+
+
+async def test_the_budget_counts_what_is_muted_apart() -> None:
+    app = InspectorApp(with_muted())
+    async with app.run_test(size=(60, 40)) as pilot:
+        await press(pilot, "b")
+        rows = "\n".join(rows_shown(app.pane.views.current))
+        assert "1 message muted: 950 tokens not sent" in rows
+        assert "No other message is left out: no limit is known." in rows
 
 
 async def test_the_request_masks_the_key_and_is_copied_as_curl() -> None:
