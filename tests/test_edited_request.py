@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from tests.protocols.sdk_types import accept
+from tui_chat.analysis import ShareCalculator
 from tui_chat.analysis.settings_report import report_settings
 from tui_chat.compose import Composed, compose, encode
 from tui_chat.context import Inputs, SessionSettings
@@ -157,6 +158,12 @@ def test_the_budget_changes_by_what_the_edits_cost(protocol: Protocol):
     shown = [c.envelope.budget.total for c in (before, longer, edited) if c.envelope.budget]
     assert [total - totals[0] for total in totals] == [total - shown[0] for total in shown]
     assert totals[1] > totals[0] != totals[2]
+    for composed in (before, longer, edited):
+        budget, shares = composed.envelope.budget, ShareCalculator()(composed.envelope)
+        assert budget is not None
+        assert shares.used == budget.total
+        tokens = {share.kind: share.tokens for share in shares.shares}
+        assert tokens.get(OriginKind.EDIT, 0) == budget.edits
 
 
 def test_an_edit_that_exceeds_the_budget_is_an_error_before_sending():

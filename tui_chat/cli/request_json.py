@@ -144,6 +144,7 @@ def _tokens_json(envelope: ChatEnvelope) -> dict[str, Any]:
         "total": budget.total,
         "fixed": budget.fixed,
         "history": budget.history,
+        "edits": budget.edits,
         "dropped": budget.dropped,
         "muted": budget.muted,
         "limit": budget.limit,

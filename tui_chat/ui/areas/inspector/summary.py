@@ -296,7 +296,8 @@ def _bar(budget: Budget, limit: int, width: int) -> Content:
     free = limit - budget.reserve - budget.total
     text = f" {short_number(free)} free" if free >= 0 else f" {short_number(-free)} over"
     fixed, history, open_, reserve = shares(
-        (budget.fixed, budget.history, max(free, 0), budget.reserve), width - len(text)
+        (max(budget.fixed + budget.edits, 0), budget.history, max(free, 0), budget.reserve),
+        width - len(text),
     )
     used = "$text-error" if free < 0 else "$origin-system"
     return Content.assemble(

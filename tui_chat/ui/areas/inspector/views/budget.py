@@ -91,7 +91,9 @@ class BudgetView(RowsView):
         parts: list[Part] = [_total(shares, about), *_bar(shares, width), BLANK]
         whole = shares.limit or max(shares.used, 1)
         for share in shares.shares:
-            detail = counted(share.turns, _UNITS.get(share.part or share.kind, "turn"))
+            is_edit = share.kind is OriginKind.EDIT  # they may take tokens away
+            unit = _UNITS.get(share.part or share.kind, "turn")
+            detail = "" if is_edit else counted(share.turns, unit)
             name = _name(share, shares)
             parts.append(_amount(name, share.tokens, whole, detail, share.kind.value, width))
         if shares.framing:
@@ -229,7 +231,7 @@ def _total(shares: Shares, about: str) -> Part:
 def _bar(shares: Shares, width: int) -> list[Part]:
     """Draw the whole budget as one bar as wide as the pane."""
     amounts: list[tuple[str, int, str]] = [
-        ("█", share.tokens, share.kind.value) for share in shares.shares
+        ("█", max(share.tokens, 0), share.kind.value) for share in shares.shares
     ]
     amounts.append(("█", shares.framing, "glue"))
     if shares.limit is not None:
@@ -246,7 +248,7 @@ def _amount(name: str, tokens: int, whole: int, detail: str, style: str, width: 
     share = tokens / whole if whole else 0.0
     figures = f"{tokens:>9,} {share:>6.1%} "
     room = max(width - _LABEL - len(figures) - 2, 0)
-    long = min(max(round(room * share), 1 if tokens else 0), room)
+    long = min(max(round(room * share), 1 if tokens > 0 else 0), room)
     hint = f"{name}: {counted(tokens, 'token')}" + (f", {detail}" if detail else "")
     return line(
         ("■ ", style),
