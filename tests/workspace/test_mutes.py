@@ -250,3 +250,23 @@ async def test_a_muted_reply_can_be_continued(make_workspace):
     await settled(workspace, heard)
     body = json.loads(received[-1].body)
     assert [m["content"] for m in body["messages"] if m["role"] == "assistant"][-1] == "one"
+
+
+async def test_a_title_is_of_what_is_sent(make_workspace):
+    workspace, heard = await make_workspace()
+    await send(workspace, heard, "salt", "marsh")
+    for entry_id in ids(workspace)[:2]:
+        await workspace.mutes.toggle(entry_id)
+    body = workspace.titles.request().payload.body
+    assert b"marsh" in body
+    assert b"salt" not in body
+
+
+async def test_another_program_notices_a_mute(make_workspace):
+    workspace, heard = await make_workspace()
+    await send(workspace, heard, "one")
+    other, _ = await make_workspace()
+    await other.start()
+    await workspace.mutes.toggle(ids(workspace)[0])
+    await other.external_changes.check()
+    assert left_out(other) == ["one"]

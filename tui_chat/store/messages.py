@@ -155,11 +155,15 @@ class MessageStore:
     @writes
     async def mute(self, tx: Transaction, changes: Mapping[str, Muted]) -> None:
         """Mute messages or parts of them, or unmute them, by their ids. What is muted as a whole is
-        not pinned. Raises `StoreError` if one is gone.
+        not pinned. Other programs that show the session notice it by its time. Raises
+        `StoreError` if one is gone.
         """
-        for message_id in changes:
-            await locate(tx, message_id)
+        session_ids = {(await locate(tx, message_id))[0] for message_id in changes}
         await self._mute(tx, changes.items())
+        await tx.run_many(
+            "UPDATE sessions SET updated = ? WHERE session_id = ?",
+            [(self._now(), session_id) for session_id in session_ids],
+        )
 
     async def _mute(self, tx: Transaction, changes: Iterable[tuple[str, Muted]]) -> None:
         await tx.run_many(

@@ -120,10 +120,11 @@ class Titles:
     def request(self) -> Composed:
         """Return the request for a title of the active session. Raises InputError."""
         state = self.core.state
-        question = next((e.message for e in state.entries if e.message.role == "user"), None)
+        messages = [e.message for e in state.entries if not e.message.muted.whole]
+        question = next((message for message in messages if message.role == "user"), None)
         if state.session is None or question is None:
             raise InputError("There is no message in this session yet.")
-        replies = (e.message for e in state.entries if e.message.role == "assistant")
+        replies = (message for message in messages if message.role == "assistant")
         return self._request(question, next(replies, Message("assistant")))
 
     def _request(self, question: Message, reply: Message) -> Composed:
@@ -140,7 +141,8 @@ def _question(path: tuple[Entry, ...]) -> Message | None:
     roles = [entry.message.role for entry in path]
     if roles.count("assistant") != 1 or roles[-1] != "assistant" or "user" not in roles:
         return None
-    return path[roles.index("user")].message
+    question = path[roles.index("user")].message
+    return None if question.muted.whole else question
 
 
 def title_request(endpoint: Endpoint, model: str, question: str, reply: str) -> Composed:
