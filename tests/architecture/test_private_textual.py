@@ -58,6 +58,9 @@ MEMBERS: dict[str, str] = {
     "textual.dom.DOMNode._bindings": "unbinds keys that the user took away; no public way",
     # Layout and drawing once instead of twice: `tests/benchmarks/stage.py` has what that buys.
     "textual.dom.DOMNode._layout_required": "ends a requested layout; do without, it is slower",
+    "textual.widget.Widget._has_relative_children_height": (
+        "lets a dialog be as high as its list; set the list's height in `on_resize`"
+    ),
     "textual.widget.Widget._repaint_required": "ends a requested repaint; do without",
     "textual.widget.Widget._size_updated": "asks for no second layout; do without",
     "textual.screen.Screen._compositor": "the visible widgets; do without, they are drawn twice",

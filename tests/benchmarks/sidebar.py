@@ -37,11 +37,13 @@ class Stage(App[None]):
 
 
 def summary(number: int) -> SessionSummary:
+    """Return a session; most have the usual role and model, so that rows differ in height."""
+    is_other = number % 4 == 0
     return SessionSummary(
         session_id=f"session-{number}",
         title=f"A conversation about subject {number}",
-        role_name=f"Role {number % 7}",
-        model=f"model-{number % 5}",
+        role_name=f"Role {number % 7}" if is_other else "Assistant",
+        model=f"model-{number % 5}" if is_other else "usual",
         endpoint="openai",
         message_count=12,
         total_tokens=3000,

@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from types import MappingProxyType
 
+from textual.content import Content
 from textual.pilot import Pilot
 
 from tests.databases import provide_database
@@ -40,6 +41,12 @@ NOON = 1_767_268_800.0
 async def no_sleep(seconds: float) -> None:
     """Let others run, and be done with it."""
     await asyncio.sleep(0)
+
+
+def composer_facts(app: TuiChat) -> str:
+    """Return the words on the composer's lower border."""
+    words = app.chat.pane.composer.border_subtitle
+    return Content.from_markup(str(words or "")).plain.strip()
 
 
 def make_app(

@@ -13,6 +13,7 @@ from textual.widgets import TextArea
 
 from tests.ui.app_under_test import (
     asked,
+    composer_facts,
     make_app,
     opened,
     replied,
@@ -56,10 +57,10 @@ async def test_a_regenerated_reply_adds_a_version(tmp_path: Path):
         assert app.workspace is not None
         newer = app.workspace.state.entries[-1].message.id
         activity = app.chat.pane.activity
-        assert "Version" not in activity.render().plain  # the transcript's hint names ← →
+        assert activity.render().plain == "Version 2 of 2: ← → others"
         await pilot.press("tab")
         await until(pilot, lambda: app.chat.pane.composer.has_focus)
-        assert "Version 2 of 2: Shift+Tab" in activity.render().plain
+        assert activity.render().plain == "Version 2 of 2: Shift+Tab, then ← →"
         await pilot.press("shift+tab")
         await until(pilot, lambda: app.chat.pane.transcript.has_focus)
         await pilot.press("left")
@@ -218,7 +219,8 @@ async def test_a_message_is_pinned_and_a_session_forked(tmp_path: Path):
         await until(pilot, lambda: texts(app) == ["Hello"])
         line = app.chat.pane.title_line
         await until(pilot, lambda: line.title == "Another way")
-        await until(pilot, lambda: line.subtitle.startswith("mirror · fork of Hello · "))
+        await until(pilot, lambda: line.subtitle == "fork of Hello")
+        assert composer_facts(app).startswith("mirror · loopback · ")
 
 
 @pytest.mark.parametrize("size", [(160, 45), (80, 24)], ids=str)

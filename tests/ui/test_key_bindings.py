@@ -8,7 +8,7 @@ import pytest
 from textual.binding import Binding
 from textual.widgets import OptionList, Static
 
-from tests.ui.app_under_test import make_app, opened, settle, until
+from tests.ui.app_under_test import make_app, opened, say, settle, until
 from tui_chat.ui.actions import ACTIONS
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.chat.composer import Composer
@@ -18,6 +18,7 @@ from tui_chat.ui.areas.inspector.inspector import Inspector
 from tui_chat.ui.areas.sessions import SessionList
 from tui_chat.ui.key_bar import KeyBar
 from tui_chat.ui.key_names import DEFAULT_KEYS, NO_KEY, insert_keys, key_name, keys_of, parse_key
+from tui_chat.ui.pane_keys import PaneKeys
 
 
 def rebound(folder: Path, **keys: str) -> TuiChat:
@@ -61,12 +62,14 @@ async def test_configured_keys_are_shown_and_win_in_text_inputs(tmp_path: Path):
         await opened(pilot)
         assert not told(app)
         transcript, activity = app.query_one(Transcript), app.query_one(ActivityLine)
-        words = transcript._empty_text
-        assert "**F10** switches the model" in words
-        assert "**F9** shows all keys" in words
+        rows = [transcript.render_line(y).text for y in range(transcript.size.height)]
+        words = "\n".join(rows)
+        assert " F10 " in words
         assert "Ctrl+O" not in words
-        assert activity.hint.startswith("F9 help · Ctrl+P commands")
-        assert "F9" in app.query_one(KeyBar).render().plain
+        footer = app.query_one(KeyBar)
+        assert "F9 Help" in footer.render().plain
+        assert "Ctrl+P Commands" in footer.render().plain
+        assert not activity.render().plain, "the footer says it"
         assert "ctrl+r" not in app.active_bindings  # taken away
         assert app.focused is app.query_one(Composer)
         await pilot.press("ctrl+c")
@@ -78,7 +81,11 @@ async def test_configured_keys_are_shown_and_win_in_text_inputs(tmp_path: Path):
         await until(pilot, lambda: "searches" in app.query_one(SessionList).rows.empty_text)
         assert "Ctrl+C searches" in app.query_one(SessionList).rows.empty_text
         transcript.focus()
-        await until(pilot, lambda: activity.hint.endswith("F9 all keys"))
+        await until(pilot, lambda: transcript.has_focus)
+        await settle(pilot)
+        assert "F9 Help" in footer.render().plain
+        assert "? keys" in app.chat.query_one(PaneKeys).render().plain
+        assert not activity.render().plain
         await pilot.press("question_mark")
         await until(pilot, lambda: len(app.screen_stack) == 2)
 
@@ -149,7 +156,54 @@ async def test_no_key_is_cut_in_the_key_bar(width: int, tmp_path: Path):
         assert len(line) <= width
         assert {"F1", "Ctrl+P"} <= set(line.split())
         shown = {action.label for action in ACTIONS if action.in_footer} | {"Send"}
-        assert all(word in shown for _, word, _ in bar._items())
+        assert all(entry.word in shown for entry in bar._entries())
+
+
+PANES = {
+    "composer": (),
+    "transcript": ("shift+tab",),
+    "sessions": ("f2",),
+    "preset editor": ("f3",),
+    "a message's form": ("f3", "enter"),
+    "inspector": ("f4",),
+    "notes": ("f4", "i"),
+}
+
+
+@pytest.mark.parametrize("size", [(160, 45), (120, 35), (96, 30), (80, 24), (60, 15)], ids=str)
+async def test_the_footer_has_the_keys_of_the_pane_first_and_each_can_be_clicked(
+    size: tuple[int, int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    app = make_app(tmp_path, model="echo")
+    async with app.run_test(size=size) as pilot:
+        await opened(pilot)
+        await say(pilot, "hello")
+        bar = app.query_one(KeyBar)
+        everywhere = [action.label for action in ACTIONS if action.in_footer]
+        for pane, keys in PANES.items():
+            app.chat.focus()
+            await settle(pilot)
+            for key in keys:
+                await pilot.press(key)
+                await settle(pilot)
+            entries = bar._entries()
+            assert len(entries) <= 7, pane
+            assert {"Help", "Commands"} <= {entry.word for entry in entries}, pane
+            ranks = [entry.rank for entry in entries]
+            assert ranks == sorted(ranks), pane
+            last = [entry.word for entry in entries if entry.rank]
+            assert last == [word for word in everywhere if word in last], pane
+            own = [entry.word for entry in entries if not entry.rank]
+            assert bool(own) == (pane != "transcript"), (pane, own)
+            line, pressed = bar.render().plain, list[str]()
+            assert len(line) <= size[0], pane
+            with monkeypatch.context() as patch:
+                patch.setattr(app, "simulate_key", pressed.append)
+                for entry in entries:
+                    await pilot.click(
+                        bar, offset=(line.index(f" {entry.key} {entry.word} ") + 1, 0)
+                    )
+            assert pressed == [entry.binding.key for entry in entries], pane
 
 
 async def test_ctrl_c_copies_clears_or_explains_how_to_quit(

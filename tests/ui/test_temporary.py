@@ -8,7 +8,7 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import OptionList
 
-from tests.ui.app_under_test import make_app, opened, say, settle, until
+from tests.ui.app_under_test import composer_facts, make_app, opened, say, settle, until
 from tests.workspace.test_temporary import PLANTED, files_with
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.dialogs.choices import ChoiceDialog
@@ -44,7 +44,8 @@ async def test_the_header_says_that_nothing_is_stored(tmp_path: Path, keys: tupl
         app = await open_temporary(pilot, *keys)
         line = app.chat.pane.title_line
         assert line.title == "Temporary session"
-        assert line.subtitle.startswith("nothing is stored · mirror")
+        assert line.subtitle == "nothing is stored"
+        assert composer_facts(app).startswith("temporary · mirror · loopback · Assistant · ~")
 
 
 async def test_no_file_has_a_word_that_was_typed_sent_or_received(tmp_path: Path):

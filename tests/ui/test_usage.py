@@ -10,11 +10,10 @@ from textual.pilot import Pilot
 from textual.widgets import Static
 
 from tests.ui.album import Album
-from tests.ui.app_under_test import make_app, opened, say, settle, until
+from tests.ui.app_under_test import composer_facts, make_app, opened, say, settle, until
 from tests.workspace.test_cache_losses import CHANGING, WORDS, preset
 from tests.workspace.test_settings import put
 from tui_chat.models.prices import Prices
-from tui_chat.ui.areas.chat.status_lines import TitleLine
 from tui_chat.ui.areas.presets.pane import PresetPane
 from tui_chat.ui.dialogs.choices import ChoiceDialog
 from tui_chat.ui.dialogs.usage import UsageDialog
@@ -38,21 +37,20 @@ async def test_the_costs_of_session_month_and_model(album: Album, tmp_path: Path
     async with album.of(make_app(tmp_path, model="echo", prices=DOLLAR_A_TOKEN)) as pilot:
         app = await opened(pilot)
         assert app.workspace is not None
-        title = app.query_one(TitleLine)
-        assert not title.cost
+        assert "$" not in composer_facts(app)
         await say(pilot, "Hello")
-        await until(pilot, lambda: bool(title.cost))
+        await until(pilot, lambda: "$" in composer_facts(app))
         usage = app.workspace.state.entries[-1].usage
         assert usage.input is not None
         assert usage.output is not None
         first = usage.input + usage.output
-        assert title.cost == f"${first}.0000"
+        assert composer_facts(app).endswith(f" tokens · ${first}.0000")
         await pilot.press("ctrl+n")
-        await until(pilot, lambda: not title.cost)
+        await until(pilot, lambda: "$" not in composer_facts(app))
         await say(pilot, "Hello again")
-        await until(pilot, lambda: bool(title.cost))
-        second = Decimal(title.cost.removeprefix("$"))
-        await album.take(pilot, "in the header")
+        await until(pilot, lambda: "$" in composer_facts(app))
+        second = Decimal(composer_facts(app).rpartition("$")[2])
+        await album.take(pilot, "on the composer")
         lines = (await shown_usage(pilot)).splitlines()
         by_name = {line[:30].strip(): line.split()[-1] for line in lines if line.strip()}
         assert by_name["This session"] == f"${second:.4f}"
@@ -67,7 +65,7 @@ async def test_an_unknown_cost_is_not_zero(tmp_path: Path) -> None:
         app = await opened(pilot)
         await say(pilot, "Hello")
         await settle(pilot)
-        assert not app.query_one(TitleLine).cost
+        assert "$" not in composer_facts(app)
         shown = await shown_usage(pilot)
         assert "$" not in shown
         assert shown.count("—") == 4

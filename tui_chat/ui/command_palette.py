@@ -147,7 +147,6 @@ class CommandPalette(ChoiceDialog):
     CommandPalette {
         align: center top;
         & > Vertical { margin-top: 3; }
-        OptionList { max-height: 60vh; }
     }
     """
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import cast
+from typing import NamedTuple, cast
 
 from rich.cells import cell_len
 from textual import events
@@ -11,17 +11,43 @@ from textual.binding import Binding
 from textual.content import Content
 from textual.signal import Signal
 
+from tui_chat.ui.actions import ACTIONS
 from tui_chat.ui.key_names import key_name
 from tui_chat.ui.notifications import NotificationLine
 from tui_chat.ui.pane_keys import is_letter
 
-FIRST = ("help", "palette")
+MOST = 7
+"""Entries at most: with more, none is seen."""
+KEPT = ("help", "palette")
 """Ids of actions that are never left out: with them one finds the others."""
+
+_RANKS = {action.id: number for number, action in enumerate(ACTIONS, 1)}
+_STYLES = (
+    ("bold $text-accent", "$foreground 80%"),
+    ("$text-accent 85%", "$foreground 67%"),
+)
+"""The styles of key and word of the focused pane's entries, and of the others."""
+
+
+class KeyEntry(NamedTuple):
+    """A key of the footer, and what it does."""
+
+    key: str
+    word: str
+    binding: Binding
+    rank: int
+    """Its place among the keys that act everywhere; 0 for one of the focused pane."""
+
+    @property
+    def width(self) -> int:
+        """Its cells, with the gap behind it."""
+        return cell_len(self.key) + cell_len(self.word) + 4
 
 
 class KeyBar(NotificationLine):
-    """Shows the keys that are bound where the focus is; a click does what the key does. While there
-    is a notification it stands in front, and the keys that fit behind it.
+    """Shows the keys of the focused pane, then, dimmer, those that act everywhere; a click does
+    what the key does. While there is a notification it stands in front, and the keys that fit
+    behind it.
     """
 
     def on_mount(self) -> None:
@@ -31,22 +57,24 @@ class KeyBar(NotificationLine):
     def _follow(self, _: object) -> None:
         self.refresh()
 
-    def _items(self) -> list[tuple[str, str, Binding]]:
-        """Return key, word and binding of what fits, from left to right."""
-        shown: dict[str, Binding] = {}
-        for key, active in self.screen.active_bindings.items():
-            if active.binding.show and not is_letter(key):  # letters are in `PaneKeys`
+    def _entries(self) -> list[KeyEntry]:
+        """Return what fits, from left to right."""
+        shown: dict[str, KeyEntry] = {}
+        for key, (node, binding, *_) in self.screen.active_bindings.items():
+            if binding.show and not is_letter(key):  # letters are in `PaneKeys`
+                is_global = node in (self._app, self.screen)
+                rank = _RANKS.get(binding.id or "", 0) if is_global else 0
+                entry = KeyEntry(key_name(binding.key), binding.description, binding, rank)
                 # An area's action and the one of its pane with the same name are one.
-                shown.setdefault(active.binding.action.rpartition(".")[2], active.binding)
+                shown.setdefault(binding.action.rpartition(".")[2], entry)
+        entries = sorted(shown.values(), key=lambda entry: entry.rank)
         room = self.size.width - self._indent
-        fitting: list[tuple[str, str, Binding]] = []
-        for binding in sorted(shown.values(), key=lambda binding: binding.id not in FIRST):
-            key = key_name(binding.key)
-            width = cell_len(key) + cell_len(binding.description) + 4
-            if width <= room:
-                room -= width
-                fitting.append((key, binding.description, binding))
-        return fitting
+        fitting: set[str] = set()
+        for entry in sorted(entries, key=lambda entry: entry.binding.id not in KEPT):
+            if entry.width <= room and len(fitting) < MOST:
+                room -= entry.width
+                fitting.add(entry.binding.action)
+        return [entry for entry in entries if entry.binding.action in fitting]
 
     @property
     def _app(self) -> App[object]:
@@ -63,8 +91,9 @@ class KeyBar(NotificationLine):
             pieces += [self._notice_content(self.size.width), "   "]
             if self._indent > self.size.width:
                 return Content.assemble(*pieces[:1])
-        for key, word, _ in self._items():
-            pieces += [(f" {key} ", "bold $text-accent"), (f"{word}  ", "$foreground 80%")]
+        for entry in self._entries():
+            key_style, word_style = _STYLES[entry.rank > 0]
+            pieces += [(f" {entry.key} ", key_style), (f"{entry.word}  ", word_style)]
         return Content.assemble(*pieces)
 
     def on_click(self, event: events.Click) -> None:
@@ -72,8 +101,8 @@ class KeyBar(NotificationLine):
         if event.x < column:
             super().on_click(event)
             return
-        for key, word, binding in self._items():
-            column += cell_len(key) + cell_len(word) + 4
+        for entry in self._entries():
+            column += entry.width
             if event.x < column:
-                self._app.simulate_key(binding.key)
+                self._app.simulate_key(entry.binding.key)
                 break

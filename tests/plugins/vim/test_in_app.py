@@ -31,12 +31,12 @@ async def test_vim_is_switched_on_in_the_app_and_edits_the_draft(
         composer = await with_vim(tmp_path, app)
         await settle(pilot)
         await pilot.press(*"one two three", "escape")
-        assert composer.border_subtitle == "NORMAL"
+        assert composer.border_title == "NORMAL"
         await pilot.press("b", "d", "w")
         assert composer.text == "one two "
         await pilot.press("0", "v", "e")
         assert composer.selected_text == "one"
-        assert composer.border_subtitle == "VISUAL"
+        assert composer.border_title == "VISUAL"
         await album.take(pilot, "visual mode")
         await pilot.press("d", "u", "u")
         assert composer.text == "one two three"
@@ -52,7 +52,7 @@ async def test_vim_is_switched_on_in_the_app_and_edits_the_draft(
         assert app.workspace is not None
         assert app.workspace.state.entries[-2].message.content == "new"
         assert composer.text == ""
-        assert not composer.border_subtitle
+        assert not composer.border_title
         await pilot.press(*"/vim", "enter")
         await until(pilot, lambda: not (tmp_path / "config.toml").read_text().strip())
         await settle(pilot)
@@ -71,7 +71,7 @@ async def test_what_comes_from_elsewhere_is_text(tmp_path: Path) -> None:
         await pilot.press(*"abc", "escape")
         composer.paste("XY")
         assert composer.text == "abXYc"
-        assert not composer.border_subtitle
+        assert not composer.border_title
         await pilot.press("escape", "f2", "Q", "d", "d")
         assert composer.has_focus
         assert composer.text.count("Qdd") == 1

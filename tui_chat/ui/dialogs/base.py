@@ -15,6 +15,7 @@ from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
+from textual.geometry import Size
 from textual.screen import ModalScreen
 from textual.widget import Widget
 from textual.widgets import Button, Input, Static, TextArea
@@ -30,6 +31,25 @@ T = TypeVar("T")
 def set_title(box: Widget, title: str) -> None:
     """Set the title of a dialog's frame; control characters in it are escaped."""
     box.border_title = Content(one_line(title, 120))
+
+
+class DialogBox(Vertical):
+    """The frame of a dialog, as high as what is in it, and at most as high as the screen allows:
+    then the part with a height of `1fr` scrolls in what is left.
+    """
+
+    # Textual would make an automatic height as large as it can where a child has a fraction of it.
+    _has_relative_children_height = False  # pyright: ignore[reportAssignmentType, reportIncompatibleMethodOverride]
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        height = super().get_content_height(container, viewport, width)
+        for child in self.displayed_children:
+            size = child.styles.height
+            if size is not None and size.is_fraction:
+                room = width - child.gutter.width - child.styles.margin.width
+                rows = child.get_content_height(container, viewport, room) + child.gutter.height
+                height += max(rows, 1) - 1  # that of nothing is one row
+        return height
 
 
 class Dialog(ModalScreen[T]):
@@ -56,6 +76,16 @@ class Dialog(ModalScreen[T]):
         OptionList { height: auto; max-height: 50vh; margin-top: 1; border: none; }
         OptionList { background: $surface; text-wrap: nowrap; text-overflow: ellipsis; }
         VerticalScroll { height: auto; max-height: 60vh; }
+        DialogBox > OptionList, DialogBox > VerticalScroll { height: 1fr; max-height: 100%; }
+        OptionList, VerticalScroll, TextArea {
+            scrollbar-size-vertical: 1;
+            scrollbar-background: $surface;
+            scrollbar-background-hover: $surface;
+            scrollbar-background-active: $surface;
+            scrollbar-color: $foreground 25%;
+            scrollbar-color-hover: $foreground 40%;
+            scrollbar-color-active: $primary;
+        }
         .buttons { height: auto; margin-top: 1; align-horizontal: right; }
         .buttons Button { margin-left: 2; }
         .hint { color: $foreground 72%; margin-top: 1; }
@@ -139,9 +169,6 @@ class Confirm(ScrollDialog[bool | None]):
     other where the user has just asked for it by name.
     """
 
-    DEFAULT_CSS = """
-    Confirm VerticalScroll { max-height: 50vh; }
-    """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("left,right", "app.focus_next", show=False),
         Binding("y", "answer(True)", show=False),
@@ -160,7 +187,7 @@ class Confirm(ScrollDialog[bool | None]):
         self._no = no
 
     def compose(self) -> ComposeResult:
-        with Vertical() as box:
+        with DialogBox() as box:
             set_title(box, self._title)
             with VerticalScroll(can_focus=False):
                 yield Static(Text(sanitize(self._question)))
@@ -317,7 +344,7 @@ class HelpDialog(ScrollDialog[None]):
         self._sections = [(title, list(keys)) for title, keys in sections]
 
     def compose(self) -> ComposeResult:
-        with Vertical() as box:
+        with DialogBox() as box:
             box.border_title = "Keys"
             yield Input(placeholder="Type to search keys and commands")
             with VerticalScroll(can_focus=False):

@@ -10,13 +10,12 @@ from rich.text import Text
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.sanitize import one_line
-from tui_chat.ui.dialogs.base import Dialog, set_title
+from tui_chat.ui.dialogs.base import Dialog, DialogBox, set_title
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +77,7 @@ class ChoiceDialog(Dialog[str | None]):
         self._take(choices)
 
     def compose(self) -> ComposeResult:
-        with Vertical() as box:
+        with DialogBox() as box:
             set_title(box, self._title)
             longest = max((len(choice.detail) for choice in self.choices), default=0)
             box.styles.width = min(max(self.min_width, self._label_width + longest + 12), MAX_WIDTH)

@@ -11,14 +11,13 @@ from rich.text import Text
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
 from tui_chat.errors import InputError
 from tui_chat.models.role import Profile
 from tui_chat.models.sanitize import one_line
-from tui_chat.ui.dialogs.base import Confirm, Dialog, T, TextPrompt
+from tui_chat.ui.dialogs.base import Confirm, Dialog, DialogBox, T, TextPrompt
 from tui_chat.ui.dialogs.forms import FieldsForm
 from tui_chat.ui.notifications import show_error
 from tui_chat.ui.widgets.typed_app import app_of
@@ -59,7 +58,7 @@ class LibraryList(Dialog[T]):
         self.workspace = workspace
 
     def compose(self) -> ComposeResult:
-        with Vertical() as box:
+        with DialogBox() as box:
             box.border_title = self.kind.capitalize()
             yield OptionList()
             keys = f"{self.hint} · n new · x delete · Esc closes"

@@ -8,12 +8,11 @@ from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
 from textual.content import Content
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
-from tui_chat.ui.dialogs.base import Dialog, set_title
+from tui_chat.ui.dialogs.base import Dialog, DialogBox, set_title
 from tui_chat.ui.notifications import Notice
 
 _STYLES = {"information": "", "warning": "$text-warning", "error": "$text-error"}
@@ -25,7 +24,7 @@ class NotificationLog(Dialog[None]):
     DEFAULT_CSS = """
     NotificationLog > Vertical { width: 110; }
     NotificationLog OptionList:focus { border: none; }
-    NotificationLog OptionList { text-wrap: wrap; text-overflow: fold; max-height: 70vh; }
+    NotificationLog OptionList { text-wrap: wrap; text-overflow: fold; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("y,enter,ctrl+c", "copy", "Copy", show=False, priority=True),
@@ -39,7 +38,7 @@ class NotificationLog(Dialog[None]):
         self._severities = [notice.severity for notice in reversed(notices)]
 
     def compose(self) -> ComposeResult:
-        with Vertical() as box:
+        with DialogBox() as box:
             set_title(box, self._title)
             if self._texts:
                 texts = zip(self._texts, self._severities, strict=True)

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 from rich.table import Column, Table
 from rich.text import Text
 from textual.app import App, ComposeResult
-from textual.containers import Vertical, VerticalScroll
+from textual.containers import VerticalScroll
 from textual.widgets import Static
 
 from tui_chat.errors import TuiChatError
 from tui_chat.models.sanitize import one_line
-from tui_chat.ui.dialogs.base import ScrollDialog
+from tui_chat.ui.dialogs.base import DialogBox, ScrollDialog
 from tui_chat.ui.notifications import show_error
 from tui_chat.workspace.usage import UsageSum, UsageSummary
 
@@ -66,7 +66,7 @@ class UsageDialog(ScrollDialog[None]):
         note = (
             f"{unknown:,} replies have no known price and are not in the sums. " if unknown else ""
         )
-        with Vertical() as box:
+        with DialogBox() as box:
             box.border_title = "Usage and cost"
             with VerticalScroll(can_focus=False):
                 yield Static(table)

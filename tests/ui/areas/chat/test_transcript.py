@@ -29,6 +29,7 @@ from tui_chat.ui.areas.chat.chat_pane import ChatPane
 from tui_chat.ui.areas.chat.message_layout import MessageLayout
 from tui_chat.ui.areas.chat.text_lines import TextLine
 from tui_chat.ui.areas.chat.transcript import Transcript
+from tui_chat.ui.areas.chat.welcome import Welcome
 from tui_chat.ui.key_names import DEFAULT_KEYS
 from tui_chat.ui.themes import origin_defaults
 from tui_chat.ui.widgets.block_view import Viewport
@@ -108,7 +109,9 @@ def branch(count: int) -> tuple[Entry, ...]:
 LIVE = Entry(Message("assistant", id="live"), status="streaming", model="model-x")
 
 
-async def shown(pilot: Pilot[None], entries: tuple[Entry, ...], empty: str = "") -> Stage:
+async def shown(
+    pilot: Pilot[None], entries: tuple[Entry, ...], empty: Welcome | None = None
+) -> Stage:
     app = pilot.app
     assert isinstance(app, Stage)
     app.chat.show("Title", "role · model", entries, empty)
@@ -540,11 +543,11 @@ async def test_selected_whole_messages_are_copied_as_written() -> None:
 
 async def test_an_empty_session_shows_the_first_screen() -> None:
     async with Stage().run_test(size=(60, 24)) as pilot:
-        app = await shown(pilot, (), "# Welcome\n\nType below.")
-        assert "Welcome" in "".join(app.rows())
+        app = await shown(pilot, (), Welcome("mirror"))
+        assert "is a practice model" in "".join(app.rows())
         app.chat.show("Title", "", branch(2))
         await pilot.pause()
-        assert "Welcome" not in "".join(app.rows())
+        assert "practice model" not in "".join(app.rows())
 
 
 async def test_another_width_keeps_the_first_line_in_sight() -> None:

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.ui.areas.sessions.sidebar_app import DAY, NOW, Stage, press, shown, summary
+from tui_chat.models.session import SessionSummary
 from tui_chat.ui.ago import ago
 from tui_chat.ui.areas.sessions import SessionList
 from tui_chat.ui.areas.sessions.session_rows import SessionRows
@@ -26,16 +27,14 @@ async def test_a_session_shows_title_age_role_model_tags_and_status() -> None:
             ),
             "s2",
         )
-        assert app.lines()[:9] == [
-            "▾ Today",
+        assert app.lines()[:7] == [
+            " ▾ Today",
             "▌ A very long title that … 2m",
             "▌ Editor · model-x",
             "  Session 120            ! 2h",
             "  model-x #work #much too lo…",
             "  中文标题中文标题中文…  ● 3m",
-            "  model-x",
             " •cut                    ~ 4m",
-            "  model-x",
         ]
 
 
@@ -62,7 +61,7 @@ async def test_sessions_are_grouped_by_time_pinned_first_and_archived_folded() -
                 summary(9, updated=0.0),
             ),
         )
-        assert [title[:13].strip() for title in app.titles()] == [
+        assert [title[:14].strip() for title in app.titles()] == [
             *("▾ Pinned", "Session 3"),
             *("▾ Today", "Session 1"),
             *("▾ Yesterday", "Session 2"),
@@ -95,7 +94,7 @@ async def test_groups_by_folder_and_tag() -> None:
             *("▾ No tags", "↑ Session 2"),
         ]
         await press(pilot, "g")
-        assert app.titles()[0] == "▾ Pinned"
+        assert app.titles()[0] == " ▾ Pinned"
 
 
 async def test_a_group_folds_and_unfolds() -> None:
@@ -114,9 +113,9 @@ async def test_a_group_folds_and_unfolds() -> None:
 async def test_archived_sessions_are_under_their_heading() -> None:
     async with Stage().run_test(size=SIZE) as pilot:
         app = await shown(pilot, (summary(1), summary(2, archived=True)))
-        assert app.lines()[3].split() == ["▸", "Archived", "1"]
+        assert app.lines()[2].split() == ["▸", "Archived", "1"]
         await press(pilot, "end", "enter")
-        assert "Session 2" in app.lines()[4]
+        assert "Session 2" in app.lines()[3]
         await press(pilot, "a")
         assert app.actions.run == [("mark", "archived", "s2")]
 
@@ -188,14 +187,15 @@ async def test_a_deleted_session_leaves_the_selection() -> None:
 
 async def test_clicks_open_select_and_create() -> None:
     async with Stage().run_test(size=SIZE) as pilot:
-        app = await shown(pilot, tuple(map(summary, range(5))))
-        await pilot.click(SessionRows, offset=(5, 4))
+        tagged = summary(1, tags=("two lines",))
+        app = await shown(pilot, (summary(0), tagged, *map(summary, range(2, 5))))
+        await pilot.click(SessionRows, offset=(5, 3))
         await pilot.click(SessionList, offset=(3, 0))
         assert app.actions.run == [("open", "s1"), ("new",)]
         await pilot.click(SessionRows, offset=(5, 1), control=True)
-        await pilot.click(SessionRows, offset=(5, 5), control=True)
+        await pilot.click(SessionRows, offset=(5, 4), control=True)
         assert app.list.rows.chosen == {"s0", "s2"}
-        await pilot.click(SessionRows, offset=(5, 9), shift=True)
+        await pilot.click(SessionRows, offset=(5, 6), shift=True)
         assert app.list.rows.chosen == {"s2", "s3", "s4"}
 
 
@@ -298,7 +298,7 @@ async def test_thousands_of_sessions_are_drawn_by_row() -> None:
         assert "Session 4000" in "".join(app.lines())
         await press(pilot, "end")
         await pilot.pause()
-        assert "Session 4999" in app.lines()[-2]
+        assert "Session 4999" in app.lines()[-1]
 
 
 async def test_a_title_that_is_cut_twice_has_one_ellipsis() -> None:
@@ -360,11 +360,10 @@ async def test_side_conversations_are_folded_below_their_session() -> None:
     async with Stage().run_test(size=SIZE) as pilot:
         app = await shown(pilot, summaries, "s1")
         folded = [
-            "▾ Today",
+            " ▾ Today",
             "  Build it              ▸2 3m",
             "  Claude Code · model-x",
             "  Of one that is gone      4m",
-            "  model-x",
         ]
         assert [line for line in app.lines() if line] == folded
         rows = app.query_one(SessionRows)
@@ -382,3 +381,102 @@ async def test_side_conversations_are_folded_below_their_session() -> None:
         assert [line for line in app.lines() if line] == folded
         await press(pilot, "slash", *"look")
         assert "Look for it" in app.lines()[1]
+
+
+# --- rows of one line and of two ----------------------------------------------------------
+
+KINDS = {
+    "usual": {},
+    "no model yet": {"model": ""},
+    "other model": {"model": "model-y"},
+    "other role": {"role_name": "Editor"},
+    "tagged": {"tags": ("home",)},
+    "fork": {"fork_of": "another"},
+    "from a program": {"client": "Claude Code"},
+}
+ONE_LINE = ("usual", "no model yet")
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from(list(KINDS)), st.booleans()), max_size=40),
+    st.integers(0, 30),
+)
+@settings(max_examples=8, deadline=None)
+async def test_each_line_belongs_to_the_session_that_a_click_on_it_opens(
+    kinds: list[tuple[str, bool]], scrolled: int
+) -> None:
+    usual = tuple(summary(100 + n, f"Usual {n}") for n in range(40))
+    mixed = tuple(
+        summary(n, updated=NOW - n * DAY if is_old else NOW, **KINDS[kind])
+        for n, (kind, is_old) in enumerate(kinds)
+    )
+    app = Stage()
+    async with app.run_test(size=SIZE) as pilot:
+        await shown(pilot, (*usual, *mixed))
+        rows, layout = app.list.rows, app.list.rows.layout_now
+        by_row: dict[int, list[int]] = {}
+        for line in range(layout.line_count):
+            by_row.setdefault(rows.row_at(line), []).append(line)
+        assert sorted(row for row in by_row if row >= 0) == list(range(layout.row_count))
+        kind_of = {f"s{n}": kind for n, (kind, _) in enumerate(kinds)}
+        for row, lines in by_row.items():
+            if row >= 0:
+                session = layout.item_at(row)
+                assert isinstance(session, SessionSummary)
+                is_short = kind_of.get(session.session_id, "usual") in ONE_LINE
+                assert len(lines) == (1 if is_short else 2), session
+                first, count = layout.lines_of(row)
+                assert list(range(first, first + count))[-len(lines) :] == lines
+        rows.scroll_to(y=scrolled, animate=False, immediate=True)
+        await pilot.pause()
+        for y in range(0, rows.size.height, 4):
+            row = rows.row_at(rows.scroll_offset.y + y)
+            if row >= 0:
+                session = layout.item_at(row)
+                assert isinstance(session, SessionSummary)
+                before = len(app.actions.run)
+                await pilot.click(SessionRows, offset=(5, y))
+                assert app.actions.run[before:] == [("open", session.session_id)]
+
+
+async def test_rows_keep_their_height_and_place_while_the_list_changes() -> None:
+    sessions = tuple(map(summary, range(30)))
+    others = tuple(summary(n, model="model-y") for n in range(50, 58))
+    async with Stage().run_test(size=SIZE) as pilot:
+        app = await shown(pilot, sessions)
+        rows = app.list.rows
+        rows.set_cursor(25)
+        await pilot.pause()
+        line = rows.layout_now.lines_of(25)[0] - rows.scroll_offset.y
+        for count in range(len(others) + 1):
+            app.list.show((*sessions, *others[:count]), None, NOW)
+            await pilot.pause()
+            assert rows.layout_now.lines_of(1)[1] == 1, "most have this model still"
+        app.list.show((*others, *sessions), None, NOW)
+        await pilot.pause()
+        assert rows.under_cursor is sessions[25]
+        assert rows.layout_now.lines_of(rows.cursor)[0] - rows.scroll_offset.y == line
+
+
+async def test_a_filtered_list_says_what_was_found() -> None:
+    async with Stage().run_test(size=SIZE) as pilot:
+        app = await shown(pilot, tuple(map(summary, range(4))))
+        assert "model-x" not in "".join(app.lines())
+        await press(pilot, "slash", *"model-x")
+        assert "".join(app.lines()).count("model-x") == 4
+
+
+async def test_a_page_is_what_is_in_sight_less_two_lines() -> None:
+    mixed = tuple(summary(n, tags=("x",) * (n % 3 == 0)) for n in range(100))
+    async with Stage().run_test(size=SIZE) as pilot:
+        app = await shown(pilot, mixed)
+        rows = app.list.rows
+        height = rows.size.height
+        first = 0
+        while rows.cursor < 99:
+            await press(pilot, "pagedown")
+            line = rows.layout_now.lines_of(rows.cursor)[0]
+            assert first < line <= first + height - 1
+            first = line
+        await press(pilot, *["pageup"] * 20)
+        assert rows.cursor == 0

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from contextlib import suppress
+from dataclasses import replace
 from heapq import nlargest
 from typing import TYPE_CHECKING, ClassVar, Literal
 
@@ -27,6 +28,7 @@ from tui_chat.ui.areas.chat.drafts import ComposerDrafts
 from tui_chat.ui.areas.chat.message_area import NO_MESSAGE_YET, MessageArea
 from tui_chat.ui.areas.chat.side_replies import HistoryCompaction, SideReplies
 from tui_chat.ui.areas.chat.side_replies import offer as offer_compaction
+from tui_chat.ui.areas.chat.status_lines import ChatFacts
 from tui_chat.ui.areas.chat.text_lines import clipped
 from tui_chat.ui.areas.chat.tool_call_area import ToolCallArea
 from tui_chat.ui.areas.chat.welcome import MAX_RECENT, RecentSessions, welcome
@@ -68,6 +70,7 @@ class ChatArea(Area):
         )
         self._cost_of = ""
         """The id of the session whose cost is shown."""
+        self._facts = ChatFacts()
 
     def compose(self) -> ComposeResult:
         yield self.pane
@@ -149,35 +152,36 @@ class ChatArea(Area):
     def _show_entries(self, entries: tuple[Entry, ...], *, is_part: bool = False) -> None:
         """Show the active session's branch, or the end of it."""
         workspace, state = self.workspace, self.workspace.state
-        model = state.effective_model
-        role = state.role.name if state.role else "no role"
-        original = one_line(state.session.fork_of) if state.session is not None else ""
-        fork = f"fork of {clipped(original, 24)} · " if original else ""
-        subtitle = f"{model or 'no model'} · {fork}{state.endpoint.name} · {role}"
-        if self.context.read_only:  # nothing is sent from here, to no model
-            subtitle = one_line(state.session.model if state.session is not None else "")
-        files = workspace.session_files
-        started_by = files.subagents.started_by(state.session_id) if files is not None else None
-        if started_by is not None:
-            subtitle = f"subagent, S goes back · {subtitle}"
-        if state.preset_name != "plain":
-            subtitle += f" · {state.preset_name}"
-        if state.is_temporary:
-            subtitle = f"nothing is stored · {subtitle}"
-        if state.role_fault:
-            subtitle = f"role {state.role_fault}, its prompt is not sent · {subtitle}"
+        session, files = state.session, workspace.session_files
+        fork_of = one_line(session.fork_of) if session is not None else ""
+        is_subagent = files is not None and files.subagents.started_by(state.session_id) is not None
+        recorded = one_line(session.model) if session is not None else ""
+        facts = (
+            f"role {state.role_fault}, its prompt is not sent" if state.role_fault else "",
+            "nothing is stored" if state.is_temporary else "",
+            "subagent, S goes back" if is_subagent else "",
+            # In a read-only app nothing is sent, to no model.
+            recorded if self.context.read_only else "",
+            f"fork of {clipped(fork_of, 24)}" if fork_of and not self.context.read_only else "",
+            state.preset_name if state.preset_name != "plain" else "",
+        )
         self.pane.mark_temporary(state.is_temporary)
         self.pane.transcript.set_speakers(state.speakers)
         endpoints = state.config.endpoints
         keys = endpoints_with_key(endpoints, self.context.environ) if not entries else ()
         self.pane.show(
-            state.session.title if state.session else "New chat",
-            subtitle,
+            session.title if session else "New chat",
+            " · ".join(filter(None, facts)),
             entries,
-            welcome(model, state.is_offline, keys, self.context.key_labels),
-            () if entries else self._recent_sessions(),
+            welcome(
+                state.effective_model,
+                state.is_offline,
+                keys,
+                self.context.key_labels,
+                () if entries else self._recent_sessions(),
+            ),
             workspace.replies.timing,
-            session_id=state.session.session_id if state.session else None,
+            session_id=session.session_id if session else None,
             is_part=is_part,
             elsewhere=not state.is_streaming,
         )
@@ -185,9 +189,15 @@ class ChatArea(Area):
         calls = files.subagents.calls_of(state.session_id) if files is not None else {}
         transcript.set_subagents(frozenset(calls))
         self._show_muted(entries)
-        transcript.offer_keys("subagent", is_used=bool(calls) or started_by is not None)
+        transcript.offer_keys("subagent", is_used=bool(calls) or is_subagent)
         self.tool_calls.show()
         self._show_queue()
+        self._show_facts(
+            model=state.effective_model,
+            endpoint=state.endpoint.name,
+            role=state.role.name if state.role else "no role",
+            is_temporary=state.is_temporary,
+        )
 
     def _show_queue(self) -> None:
         state = self.workspace.state
@@ -199,6 +209,13 @@ class ChatArea(Area):
 
         muted = muted_messages(entries)
         self.pane.transcript.set_muted(muted.ids, muted.calls)
+
+    def _show_facts(self, **changes: str | bool) -> None:
+        """Show facts on the composer's border besides those that are there."""
+        facts = replace(self._facts, **changes)
+        if facts != self._facts:
+            self._facts = facts
+            self.pane.show_facts(facts)
 
     def _recent_sessions(self) -> RecentSessions:
         """Return what the welcome shows of the last sessions."""
@@ -214,37 +231,30 @@ class ChatArea(Area):
     @work(group="cost", exclusive=True)
     async def _show_cost(self) -> None:
         """Show what the active session cost, if the prices of some of its replies are known."""
-        workspace, title = self.workspace, self.pane.title_line
+        workspace = self.workspace
         self._cost_of = session_id = workspace.state.session_id
-        title.cost = ""
+        self._show_facts(cost="")
         with suppress(TuiChatError):  # the database reports its own faults
             total = await workspace.usage.session(session_id)
             if total.unknown < total.replies and session_id == workspace.state.session_id:
-                title.cost = total.dollars + (" +" if total.unknown else "")
+                self._show_facts(cost=total.dollars + (" +" if total.unknown else ""))
 
     def show_budget(self) -> None:
-        """Show how many tokens Enter would send."""
+        """Show how many tokens Enter would send, and offer to compact them if they are many."""
         request = self.workspace.state.request
         live = request.live
         budget = live.envelope.budget if live is not None else None
         if live is None or budget is None:
             return
-        approximately = "" if budget.exact else "~"
-        is_message = request.draft.strip() not in ("", "/")  # after `/` Enter takes a command
-        sent = budget if is_message or self.drafts.attachments else None
+        sent = budget
         if request.command != "normal" and request.kind == request.command:
             shown = request.shown if not request.kind_fault else None
-            sent = shown.envelope.budget if shown is not None else None
-        hint = ""
-        if sent is not None:
-            left = "" if sent.free is None else f" · {sent.free:,} left"
-            hint = f"Enter sends {approximately}{sent.total:,} tokens{left}"
-        offer = offer_compaction(live.envelope)
+            sent = (shown.envelope.budget if shown is not None else None) or budget
+        about = "" if sent.exact else "~"
+        limit = "" if sent.limit is None else f" of {short_number(sent.limit)}"
+        self._show_facts(tokens=f"{about}{sent.total:,}{limit} tokens")
         if not (self.compaction.is_writing or self.side_replies.is_writing):
-            tone = "warning" if offer else "hint"
-            self.pane.activity.show_status(" · ".join(filter(None, (offer, hint))), tone)
-        limit = "" if budget.limit is None else f" of {short_number(budget.limit)}"
-        self.pane.title_line.tokens = f"{approximately}{short_number(budget.total)}{limit} tokens"
+            self.pane.activity.show_status(offer_compaction(live.envelope), "warning")
 
     # --- what other areas show -----------------------------------------------------------
 

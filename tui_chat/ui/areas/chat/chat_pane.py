@@ -17,19 +17,16 @@ from tui_chat.ui.areas.chat.line_painter import COLUMN_WIDTH
 from tui_chat.ui.areas.chat.queue_lines import QueueLines
 from tui_chat.ui.areas.chat.status_lines import (
     FOUND,
-    HINT,
     NO_REPLY,
-    READING_HINT,
-    TRANSCRIPT_HINT,
     VERSIONS,
     ActivityLine,
     AttachmentLine,
+    ChatFacts,
     TitleLine,
 )
 from tui_chat.ui.areas.chat.token_strip import TokenStrip
 from tui_chat.ui.areas.chat.tool_question import ToolQuestion
 from tui_chat.ui.areas.chat.transcript import Transcript
-from tui_chat.ui.areas.chat.welcome import RecentSessions
 from tui_chat.ui.key_names import DEFAULT_KEYS, NO_KEY, insert_keys
 from tui_chat.ui.widgets.one_pass import OnePassWidget
 
@@ -38,6 +35,7 @@ if TYPE_CHECKING:
 
     from tui_chat.models.reply import Reply
     from tui_chat.models.session import Entry
+    from tui_chat.ui.areas.chat.welcome import Welcome
     from tui_chat.ui.widgets.find_bar import FindBar
 
 
@@ -122,11 +120,14 @@ class ChatPane(Vertical, OnePassWidget):
         self.read_only = read_only
         self._awaits_reply = False
         """True if the branch ends with a user message."""
-        self._version = ""
-        """Which version the last reply is; empty if it has only one."""
+        self._version = ("", "")
+        """Which version the last reply is, in the transcript and outside; empty if it has only
+        one."""
         self._found = ""
         """Which hit of a search of all conversations is shown; empty for none."""
         self._keys: Mapping[str, str] = DEFAULT_KEYS
+        self._count = self._cost = ""
+        """What the title line says of the session: its messages, in words, and its cost."""
 
     def compose(self) -> ComposeResult:
         for name, container in self.containers._asdict().items():
@@ -160,8 +161,7 @@ class ChatPane(Vertical, OnePassWidget):
         session_title: str,
         subtitle: str,
         entries: tuple[Entry, ...],
-        empty_text: str = "",
-        recent: RecentSessions = (),
+        when_empty: Welcome | None = None,
         timing_of: Callable[[Entry], Timing] | None = None,
         *,
         session_id: str | None = None,
@@ -170,7 +170,7 @@ class ChatPane(Vertical, OnePassWidget):
     ) -> None:
         """Show a session: its title, what it is bound to, and its branch.
 
-        `empty_text` is the Markdown of `welcome`, shown with `recent` if there are no entries.
+        `when_empty` is shown if there are no entries.
         `timing_of` returns the timing and cost of a finished reply. `session_id` tells another
         version of the first message from another session; None if the session is not stored.
         `is_part` is True if earlier entries are still being loaded, `elsewhere` if another
@@ -179,8 +179,9 @@ class ChatPane(Vertical, OnePassWidget):
         count = len(entries)
         title = self.title_line
         title.title, title.subtitle = session_title, subtitle
-        title.status = f"{count:,} message{'s' * (count != 1)}" if count and not is_part else ""
-        self.transcript.show_when_empty(empty_text, recent)
+        self._count = f"{count:,} message{'s' * (count != 1)}" if count and not is_part else ""
+        self._update_status()
+        self.transcript.show_when_empty(when_empty)
         self.transcript.show(entries, timing_of, session_id)
         if not is_part:
             self.token_strip.show(entries)
@@ -192,15 +193,26 @@ class ChatPane(Vertical, OnePassWidget):
         self.activity.show_streaming(model, is_ours=not elsewhere)
         last = entries[-1] if entries and not is_part and not self.read_only else None
         self._awaits_reply = last is not None and last.message.role == "user"
-        self._version = ""
+        self._version = ("", "")
         if last is not None and last.message.role == "assistant" and last.siblings > 1:
-            self._version = VERSIONS.format(number=last.sibling + 1, count=last.siblings)
+            number, count = last.sibling + 1, last.siblings
+            inside, outside = (words.format(number=number, count=count) for words in VERSIONS)
+            self._version = inside, outside
         self._update_hint(in_transcript=self.transcript.has_focus)
 
     def mark_temporary(self, is_temporary: bool) -> None:
         """Show whether the session is a temporary one, of which nothing is stored."""
         for row in (self.title_line, self.composer):
             row.set_class(is_temporary, "-temporary")
+
+    def show_facts(self, facts: ChatFacts) -> None:
+        """Show on the composer's border whom one talks to, and what that takes."""
+        self._cost = facts.cost if self.read_only else ""  # then there is no composer
+        self._update_status()
+        self.composer.show_facts(facts.line)
+
+    def _update_status(self) -> None:
+        self.title_line.status = " · ".join(filter(None, (self._cost, self._count)))
 
     def set_hint_keys(self, keys: Mapping[str, str]) -> None:
         """Set the keys that hints name, by action."""
@@ -211,15 +223,8 @@ class ChatPane(Vertical, OnePassWidget):
         self._update_hint(in_transcript=self.transcript.has_focus)
 
     def _update_hint(self, *, in_transcript: bool) -> None:
-        hint = HINT
-        if in_transcript:
-            hint = READING_HINT if self.read_only else TRANSCRIPT_HINT
-        if in_transcript and self._found:
-            hint = f"{self._found} · {hint}"
-        elif self._awaits_reply:
-            hint = f"{NO_REPLY} · {hint}"
-        elif self._version and not in_transcript:
-            hint = f"{self._version} · {hint}"
+        hint = self._found if in_transcript else ""
+        hint = hint or (NO_REPLY if self._awaits_reply else self._version[not in_transcript])
         self.activity.hint = insert_keys(hint, self._keys)
 
     def stream(

@@ -5,7 +5,7 @@ An edit that touches the inside of the chip of a large paste touches all of it: 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import ClassVar, cast
 
@@ -14,6 +14,7 @@ from textual import events, on
 from textual.actions import SkipAction
 from textual.app import App
 from textual.binding import Binding, BindingType
+from textual.content import Content
 from textual.document._document import EditResult
 from textual.document._edit import Edit
 from textual.geometry import Region
@@ -78,6 +79,7 @@ class Composer(SafeTextArea, inherit_bindings=False):
         padding: 0 1;
         background: $background;
         border: round $foreground 25%;
+        border-subtitle-background: $background;
         scrollbar-size-vertical: 1;
 
         &.-lit { border: round $origin-draft; }
@@ -161,6 +163,8 @@ class Composer(SafeTextArea, inherit_bindings=False):
         """The selection that the editing mode made, and the index of its cursor."""
         self._recalled = ""
         """The text that the arrow keys brought last; once edited, it is the draft."""
+        self._facts: Callable[[int], Content] | None = None
+        """Returns the words on the lower border that fit a width."""
         self.suggestions = SuggestionList()
         """Mounted by the pane, above the composer."""
         super().__init__(
@@ -171,6 +175,18 @@ class Composer(SafeTextArea, inherit_bindings=False):
             placeholder=PLACEHOLDER,
             highlight_cursor_line=False,
         )
+
+    def show_facts(self, facts: Callable[[int], Content]) -> None:
+        """Show facts on the lower border: as many as fit, which `facts` returns for a width."""
+        self._facts = facts
+        self._fit_facts()
+
+    def _fit_facts(self) -> None:
+        if self._facts is not None and self.size.width:
+            self.border_subtitle = self._facts(self.outer_size.width - 6)
+
+    def on_resize(self) -> None:
+        self._fit_facts()
 
     @property
     def text(self) -> str:
@@ -262,7 +278,7 @@ class Composer(SafeTextArea, inherit_bindings=False):
         self._show_editing()
 
     def _show_editing(self) -> None:
-        self.border_subtitle = "" if self._editing is None else self._editing.label
+        self.border_title = "" if self._editing is None else self._editing.label
 
     def _press_in_mode(self, event: events.Key) -> bool:
         """Let the editing mode have a key. Return False if it has no use for it."""

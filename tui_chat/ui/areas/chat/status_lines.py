@@ -10,12 +10,13 @@ from rich.cells import cell_len
 from textual import events
 from textual.content import Content
 from textual.reactive import reactive
+from textual.style import Style
 from textual.timer import Timer
 
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.usage import NO_TIMING, Timing
 from tui_chat.ui.areas.chat.text_lines import clipped
-from tui_chat.ui.key_names import DEFAULT_KEYS, insert_keys
 from tui_chat.ui.widgets.one_pass import OnePassWidget
 from tui_chat.ui.widgets.typed_app import app_of
 
@@ -25,30 +26,81 @@ if TYPE_CHECKING:
 Tone = Literal["hint", "warning", "error"]
 """The urgency of a status."""
 
-HINT = "{help} help · {palette} commands · {sessions} sessions · {inspector} inspector"
-"""The hint while nothing happens, with a key for each `{action}`."""
-TRANSCRIPT_HINT = "← → versions · {help} all keys"
-"""The hint while the transcript has the focus."""
-READING_HINT = "j k messages · t contents · y copy · / find · {search} search · {help} all keys"
-"""The hint while a read-only transcript has the focus."""
 NO_REPLY = "No reply yet: {regenerate} generates one"
-"""Prefix of the hint if the branch ends with a user message."""
-VERSIONS = "Version {number} of {count}: Shift+Tab, then ← →"
-"""Prefix of the hint outside the transcript if the last reply has several versions."""
+"""The hint if the branch ends with a user message."""
+VERSIONS = (
+    "Version {number} of {count}: ← → others",
+    "Version {number} of {count}: Shift+Tab, then ← →",
+)
+"""The hint if the last reply has several versions: in the transcript, and outside of it."""
 FOUND = "Hit {number} of {count:,}: n N others, Esc back to the draft, {{search}} all results"
-"""Prefix of the hint after a jump from global search."""
+"""The hint in the transcript after a jump from global search."""
 NOT_SAVED = "Not saved yet"
 """Prefix of everything while something is only in memory."""
 STALLED = 5.0
 """Seconds without data after which the line says so."""
 _NOW = 2.0
 """Seconds in which a new attempt is called so, before the line says what it waits for."""
-_SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
+_SPINNER = "◐◓◑◒"
 _REMOVE = "✕"
+_QUIET = "$foreground 67%"
+_FACT_STYLES = {"temporary": "$text-warning", "model": "$foreground 87%"}
+_FACT_ACTIONS = {
+    "model": "sessions.choose_model",
+    "role": "sessions.choose_role",
+    "tokens": "panes.toggle_area('inspector')",
+    "cost": "main.usage",
+}
+"""What a click on a fact does."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChatFacts:
+    """The facts on the composer's border: whom one talks to, and what the request takes. A click on
+    one shows more of it, or changes it.
+    """
+
+    model: str = ""
+    endpoint: str = ""
+    role: str = ""
+    tokens: str = ""
+    """The size of the request that Enter sends."""
+    cost: str = ""
+    """The cost of the session; empty if it is not known."""
+    is_temporary: bool = False
+
+    def line(self, width: int) -> Content:
+        """Return the facts that fit a width in cells; the endpoint is left out first."""
+        facts = {
+            name: one_line(text, 60)
+            for name, text in (
+                ("temporary", "temporary" * self.is_temporary),
+                ("model", self.model or "no model"),
+                ("endpoint", self.endpoint),
+                ("role", self.role),
+                ("tokens", self.tokens),
+                ("cost", self.cost),
+            )
+            if text
+        }
+        for name in ("endpoint", "role", "cost", "tokens", "temporary"):
+            if cell_len(" · ".join(facts.values())) <= width:
+                break
+            facts.pop(name, None)
+        separator = Content.styled(" · ", _QUIET)
+        line = separator.join(self._styled(name, text) for name, text in facts.items())
+        return line.truncate(max(width, 1), ellipsis=True)
+
+    @staticmethod
+    def _styled(name: str, text: str) -> Content:
+        fact = Content.styled(text, _FACT_STYLES.get(name, _QUIET))
+        if name in _FACT_ACTIONS:
+            fact = fact.stylize(Style.from_meta({"@click": _FACT_ACTIONS[name]}))
+        return fact
 
 
 class TitleLine(OnePassWidget):
-    """The session's title, what it is bound to, and at the right a status and the request's size.
+    """The session's title, what there is to know of it, and at the right a status.
 
     Each is cut if there is no room, the status first.
     """
@@ -61,19 +113,13 @@ class TitleLine(OnePassWidget):
     title = reactive("")
     subtitle = reactive("")
     status = reactive("")
-    tokens = reactive("")
-    """The size of the request."""
-    cost = reactive("")
-    """The cost of the session; empty if it is not known."""
 
     def render(self) -> Content:
         width = self.content_size.width
         title, subtitle = one_line(self.title), one_line(self.subtitle)
-        told = " · ".join(text for text in (self.cost, self.tokens) if text)
-        both = " · ".join(text for text in (one_line(self.status), told) if text)
         least = min(cell_len(title), 16) + min(cell_len(subtitle), 24) + 6
-        fitting = (text for text in (both, told, self.tokens) if cell_len(text) + least <= width)
-        status = next(fitting, "")
+        status = one_line(self.status)
+        status = status if cell_len(status) + least <= width else ""
         room = width - (cell_len(status) + 2 if status else 0)
         title = clipped(title, max(room // 2 if subtitle else room, 1))
         left = room - cell_len(title) - 3
@@ -89,18 +135,21 @@ class TitleLine(OnePassWidget):
 
 
 class ActivityLine(OnePassWidget):
-    """The progress of a streaming reply, else a status, else a hint."""
+    """The row below the conversation: the progress of a streaming reply, else a status, else a
+    hint. Without any it stays, as the space above the composer: the text would jump if it went.
+    """
 
     DEFAULT_CSS = """
     ActivityLine { height: 1; padding: 0 2; background: $background; color: $foreground; }
     """
     _TONES: ClassVar[dict[Tone, str]] = {
-        "hint": "$foreground 67%",
+        "hint": _QUIET,
         "warning": "$text-warning",
         "error": "$text-error",
     }
 
-    hint = reactive(insert_keys(HINT, DEFAULT_KEYS))
+    hint = reactive("")
+    """What can be done just now that the footer does not say."""
     is_saved = reactive(True)
     """False while something is only in memory that should be on disk."""
     tool_state = reactive("")
@@ -191,19 +240,22 @@ class ActivityLine(OnePassWidget):
         self._pause = f"Retrying ({attempt} of {attempts})", one_line(why), monotonic() + seconds
         self.refresh()
 
+    def _words(self) -> tuple[str, Tone]:
+        """Return what is shown while no reply streams, and its tone; no words if there is nothing
+        to say.
+        """
+        offer = self._retry_offer()
+        text, tone = (offer, "warning") if offer else (self._status or self.hint, self._tone)
+        before = (NOT_SAVED * (not self.is_saved), self.tool_state)
+        if any(before):
+            tone = "warning"
+        return " · ".join(filter(None, (*before, text))), tone
+
     def render(self) -> Content:
         width = self.content_size.width
         if self._began is None:
-            offer = self._retry_offer()
-            text = offer or self._status or self.hint
-            if self.tool_state:
-                text = f"{self.tool_state} · {text}"
-                if self.is_saved:
-                    return Content.styled(_fitting(text, width), self._TONES["warning"])
-            if self.is_saved:
-                tone = "warning" if offer else self._tone
-                return Content.styled(_fitting(text, width), self._TONES[tone])
-            return Content.styled(_fitting(f"{NOT_SAVED} · {text}", width), self._TONES["warning"])
+            text, tone = self._words()
+            return Content.styled(_fitting(text, width), self._TONES[tone])
         from tui_chat.ui.areas.chat.header_footer import format_duration
 
         elapsed = monotonic() - self._began

@@ -31,14 +31,14 @@ class ClickAction(NamedTuple):
         "retry",
         "model",
         "key",
-        "session",
+        "run",
         "answer",
         "view",
         "subagent",
     ]
     key: str = ""
     """The key of the fold, the index of the code block in its part, the index of the attachment,
-    the name of the endpoint, or the id of the session.
+    the name of the endpoint, or the action of the app.
     """
 
 

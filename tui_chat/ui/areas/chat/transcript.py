@@ -36,7 +36,7 @@ from tui_chat.ui.areas.chat.reply_redraw import ReplyRedraw
 from tui_chat.ui.areas.chat.text_lines import ClickAction, TextLine
 from tui_chat.ui.areas.chat.transcript_keys import KEYS_WITH_USE, TRANSCRIPT_KEYS, KeyUse
 from tui_chat.ui.areas.chat.transcript_search import TranscriptSearch
-from tui_chat.ui.areas.chat.welcome import RecentSessions, recent_lines, welcome_lines
+from tui_chat.ui.areas.chat.welcome import Welcome, welcome_lines
 from tui_chat.ui.widgets.block_view import BlockView, LinePosition
 from tui_chat.ui.widgets.typed_app import app_of
 
@@ -108,8 +108,7 @@ class Transcript(BlockView[TextLine]):
         """The bindings of all its keys, in use or not."""
         for use in KEYS_WITH_USE:
             self.offer_keys(use, is_used=False)
-        self._empty_text = ""
-        self._recent: RecentSessions = ()
+        self._welcome: Welcome | None = None
         self._empty_lines: list[TextLine] = []
         self._items = MessageItems(self._all_lines)
         self._redraw = ReplyRedraw(self, self._draw_grown)
@@ -186,10 +185,10 @@ class Transcript(BlockView[TextLine]):
         if self._width and self.entries[index].status != "streaming":
             self._viewport.reveal(index)
 
-    def show_when_empty(self, text: str, recent: RecentSessions = ()) -> None:
-        """Set the Markdown of `welcome` and the last sessions, shown while there are no entries."""
-        if (text, recent) != (self._empty_text, self._recent):
-            self._empty_text, self._recent, self._empty_lines = text, recent, []
+    def show_when_empty(self, shown: Welcome | None) -> None:
+        """Set what is shown while there are no entries."""
+        if shown != self._welcome:
+            self._welcome, self._empty_lines = shown, []
             self.lay_out()
 
     def stream(self, entry_id: str, reply: Reply, timing: Timing = NO_TIMING) -> None:
@@ -236,10 +235,9 @@ class Transcript(BlockView[TextLine]):
     def draw_row(self, y: int) -> Strip:
         view, palette, width, column = self._viewport, self.palette, self._width, self._column
         if not self.entries:
-            if not self._empty_lines and self._empty_text:
+            if not self._empty_lines and self._welcome is not None:
                 room = min(self._column.text_width, EMPTY_TEXT_WIDTH)
-                self._empty_lines = welcome_lines(self._empty_text, room)
-                self._empty_lines += recent_lines(self._recent, room)
+                self._empty_lines = welcome_lines(self._welcome, room)
             return painting.paint_centered(self._empty_lines, y, width, view.height, palette)
         if y >= len(view.rows):
             return Strip.blank(width, palette())
@@ -647,7 +645,7 @@ class Transcript(BlockView[TextLine]):
             self.go_to_end()
             return
         if not self.entries and isinstance(offer := meta.get("action"), ClickAction):
-            await app_of(self).run_action(f"sessions.open({offer.key!r})")
+            await self._do(offer, LinePosition(0, 0, 0))
             return
         row = event.get_content_offset_capture(self).y
         if self._mouse.has_selected or not 0 <= row < len(self._viewport.rows):
@@ -672,8 +670,8 @@ class Transcript(BlockView[TextLine]):
                 for index, block in enumerate(self._layouts(position.block).code_blocks):
                     if (block.part, str(block.number)) == (position.part, action.key):
                         self._copy_code(position.block, index)
-            case "session":
-                await app_of(self).run_action(f"sessions.open({action.key!r})")
+            case "run":
+                await app_of(self).run_action(action.key)
             case "model":
                 await app_of(self).run_action("sessions.choose_model")
             case "key":

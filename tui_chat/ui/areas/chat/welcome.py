@@ -1,16 +1,17 @@
-"""The words of an empty chat: how to begin, on one screen."""
+"""An empty chat: what this is, what can be done now, and the last sessions."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
+from rich.cells import cell_len
+
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.sanitize import one_line
 from tui_chat.ui.areas.chat.text_lines import (
     BLANK,
     ClickAction,
-    StyleNames,
     TextLine,
     TextRun,
     clipped,
@@ -18,7 +19,7 @@ from tui_chat.ui.areas.chat.text_lines import (
     safe_run,
     wrap,
 )
-from tui_chat.ui.key_names import DEFAULT_KEYS
+from tui_chat.ui.key_names import DEFAULT_KEYS, NO_KEY
 
 if TYPE_CHECKING:
     from tui_chat.models.endpoint import Endpoint
@@ -28,11 +29,32 @@ RecentSessions: TypeAlias = Sequence[tuple[str, str, str]]
 
 MAX_RECENT = 3
 """Last sessions that are shown."""
-MAX_OFFERS = 3
+MAX_PROVIDERS = 2
 """Providers to offer at most."""
 
-_STYLED = re.compile(r"\*\*(?P<strong>.+?)\*\*|`(?P<code>.+?)`")
-_BULLET, _BULLET_MARGIN = TextRun("• ", ("list-mark",)), TextRun("  ")
+TITLE, PROMISE = "tui-chat", "A chat that shows the exact request before it is sent."
+TYPING = "Type below: Enter sends, / finds a command, @ attaches a file."
+_BAR = TextRun("▎ ", ("user-bar",))
+
+
+class Offer(NamedTuple):
+    """Something that can be done now: a key or command, what it does, and the action that a click
+    runs.
+    """
+
+    key: str
+    words: str
+    action: str
+
+
+@dataclass(frozen=True, slots=True)
+class Welcome:
+    """What an empty chat shows."""
+
+    practice_model: str = ""
+    """The name of the built-in model that answers; empty for a provider's."""
+    offers: tuple[Offer, ...] = ()
+    recent: RecentSessions = ()
 
 
 def welcome(
@@ -40,74 +62,69 @@ def welcome(
     is_offline: bool,
     with_key: Sequence[Endpoint] = (),
     keys: Mapping[str, str] = DEFAULT_KEYS,
-) -> str:
-    """Return the Markdown that an empty chat shows. `with_key` are endpoints whose key is set,
-    `keys` has one for each action.
+    recent: RecentSessions = (),
+) -> Welcome:
+    """Return what an empty chat shows. `with_key` are endpoints whose key is set, `keys` has one
+    for each action.
     """
-    if not is_offline:
-        partner = f"You are talking to **{model}**. "
-    else:
-        offers = [
-            "- `/key` enters the API key of a provider",
-            f"- **{keys['model']}** also offers models on this machine, such as Ollama's",
-            *(
-                f"- `/model {endpoint.name}` answers: its key is set"
-                for endpoint in with_key[:MAX_OFFERS]
-            ),
-        ]
-        partner = (
-            f"**{model}** is a practice model: it answers with what it received, without a key or "
-            "a network. For another one:\n\n" + "\n".join(offers) + "\n\n"
+    choose = "sessions.choose_model"
+    inspector = "the request, while you type or behind a reply"
+    offers = [
+        Offer(keys["inspector"], inspector, "panes.toggle_area('inspector')"),
+        Offer(keys["model"], "another model", choose),
+        Offer(keys["palette"], "every command: try title, theme, cost", "search_commands"),
+    ]
+    if is_offline:
+        ready = (
+            Offer(f"/model {endpoint.name}", "its key is set", choose)
+            for endpoint in with_key[:MAX_PROVIDERS]
         )
-    return (
-        "# tui-chat\n\n"
-        "A chat that shows the exact request before it is sent.\n\n"
-        f"{partner}Three things to try:\n\n"
-        f"- **{keys['inspector']}** shows the request while you type, or the one behind a reply\n"
-        f"- **{keys['model']}** switches the model\n"
-        f"- **{keys['palette']}** finds every command: try `title`, `theme`, `cost`\n\n"
-        "Type below; **Enter** sends, **Ctrl+J** starts a new line, **/** a command, **@** "
-        f"attaches a file. **{keys['help']}** shows all keys.\n"
-    )
+        offers = [
+            *ready,
+            Offer("/key", "the API key of a provider", "configuration.enter_key('')"),
+            Offer(keys["model"], "another model, also one on this machine", choose),
+            offers[0],
+        ]
+    offers = [offer for offer in offers if offer.key != NO_KEY]
+    return Welcome(model if is_offline else "", tuple(offers), tuple(recent))
 
 
-def recent_lines(recent: RecentSessions, width: int) -> list[TextLine]:
-    """Lay out the last sessions; a click opens one."""
+def welcome_lines(shown: Welcome, width: int) -> list[TextLine]:
+    """Lay out what an empty chat shows; a click on a key or a session does what it says."""
+    lines = indented(wrap((TextRun(TITLE, ("heading-second",)),), width - 2), (_BAR,), (_BAR,))
+    lines += indented(wrap((TextRun(PROMISE, ("quiet",)),), width - 2), (_BAR,), (_BAR,))
+    lines.append(BLANK)
+    if shown.practice_model:
+        words = " is a practice model: it answers with what it received."
+        name = safe_run(one_line(shown.practice_model, 40), "strong")
+        lines += [*wrap((name, TextRun(words, ("quiet",))), width), BLANK]
+    column = max((cell_len(offer.key) for offer in shown.offers), default=0) + 4
+    for offer in shown.offers:
+        lines += _offer_lines(offer, column, width)
+    lines += [BLANK, *wrap((TextRun(TYPING, ("quiet",)),), width)]
+    return lines + _recent_lines(shown.recent, width)
+
+
+def _offer_lines(offer: Offer, column: int, width: int) -> list[TextLine]:
+    action = ClickAction("run", offer.action)
+    key, words = one_line(offer.key, 40), TextRun(offer.words, ("button",), action=action)
+    if width - column < 12:  # too narrow for two columns
+        return wrap((TextRun(f" {key} ", ("key",), action=action), TextRun(" "), words), width)
+    chip = f" {key} ".ljust(column - 2 - cell_len(key) + len(key))
+    first = TextRun(chip, ("key",), action=action), TextRun("  ")
+    return indented(wrap((words,), width - column), first, (TextRun(" " * column),))
+
+
+def _recent_lines(recent: RecentSessions, width: int) -> list[TextLine]:
     if not recent:
         return []
     lines = [BLANK, TextLine((TextRun("Last sessions", ("strong",)),))]
-    for session_id, title, moment in recent:
-        name = clipped(one_line(title), max(width - len(moment) - 6, 1))
-        action = ClickAction("session", session_id)
-        runs = (_BULLET, TextRun(name, ("link",), action=action), safe_run(f"  {moment}", "meta"))
-        lines.append(TextLine(runs, action=action))
+    room = max(width - max(len(moment) for *_, moment in recent) - 2, 1)
+    titles = [clipped(one_line(title), room) for _, title, _ in recent]
+    column = max(map(cell_len, titles)) + 2
+    for (session_id, _, moment), title in zip(recent, titles, strict=True):
+        action = ClickAction("run", f"sessions.open({session_id!r})")
+        gap = TextRun(" " * (column - cell_len(title)))
+        link = TextRun(title, ("link",), action=action)
+        lines.append(TextLine((link, gap, safe_run(moment, "meta"))))
     return lines
-
-
-def welcome_lines(source: str, width: int) -> list[TextLine]:
-    """Lay out the Markdown of `welcome` without a parser, whose import would take a fifth of the
-    time until the first screen.
-    """
-    made: list[TextLine] = []
-    for line in source.rstrip("\n").split("\n"):
-        if line.startswith("# "):
-            made += wrap(_runs(line[2:], ("heading-first",)), width)
-        elif line.startswith("- "):
-            made += indented(wrap(_runs(line[2:]), width - 2), (_BULLET,), (_BULLET_MARGIN,))
-        else:
-            made += wrap(_runs(line), width) if line else [BLANK]
-    return made
-
-
-def _runs(line: str, styles: StyleNames = ()) -> list[TextRun]:
-    runs: list[TextRun] = []
-    end = 0
-    for match in _STYLED.finditer(line):
-        if match.start() > end:
-            runs.append(safe_run(line[end : match.start()], *styles))
-        kind = match.lastgroup or ""
-        runs.append(safe_run(match[kind], *styles, kind))
-        end = match.end()
-    if end < len(line):
-        runs.append(safe_run(line[end:], *styles))
-    return runs

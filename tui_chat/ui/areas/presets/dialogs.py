@@ -10,12 +10,12 @@ from difflib import unified_diff
 
 from rich.text import Text
 from textual.app import ComposeResult
-from textual.containers import Vertical, VerticalScroll
+from textual.containers import VerticalScroll
 from textual.widgets import Static
 
 from tui_chat.models.envelope import Level
 from tui_chat.models.sanitize import one_line, sanitize
-from tui_chat.ui.dialogs.base import Dialog, set_title
+from tui_chat.ui.dialogs.base import Dialog, DialogBox, set_title
 from tui_chat.ui.widgets.typed_app import app_of
 
 _MOST_SENTENCES = 500
@@ -32,8 +32,7 @@ class _TextDialog(Dialog[None]):
     """Shows a long text."""
 
     DEFAULT_CSS = """
-    _TextDialog > Vertical { width: 110; max-height: 90%; }
-    _TextDialog VerticalScroll { height: auto; max-height: 100%; }
+    _TextDialog > Vertical { width: 110; }
     """
 
     def __init__(self, title: str) -> None:
@@ -41,7 +40,7 @@ class _TextDialog(Dialog[None]):
         self._title = title
 
     def compose(self) -> ComposeResult:
-        with Vertical() as box:
+        with DialogBox() as box:
             set_title(box, one_line(self._title, 100))
             with VerticalScroll():
                 yield Static(self.text())

@@ -3,8 +3,9 @@
 1. Sessions are grouped by time, folder or tag, and keep their order, newest first, in a group.
 2. By time, pinned sessions are the first group; otherwise they come first in their group.
    Archived sessions are always the last group. By tag, a session appears under each of its tags.
-3. A heading takes one line, a session two. Lines are counted by group, so that finding what a
-   line shows costs the same however many sessions there are.
+3. A heading takes one line. A session takes one, and a second for its role, model and tags where
+   these say something: not if they are those of most sessions. Lines are counted by group, so
+   that finding what a line shows costs the same however many sessions there are.
 4. The rows of the cursor are the sessions, and the headings of folded groups.
 5. Side conversations (titles, subagents) follow the session that they belong to, whatever their own
    time, folder and tags, and are folded away until that is unfolded.
@@ -13,13 +14,13 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from itertools import chain
+from itertools import accumulate, chain
 from math import inf
 from operator import attrgetter
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.session import SessionSummary
@@ -172,8 +173,46 @@ def _by_name(
     return [SessionGroup(f"{kind}:{name}", name or nameless, by_name[name]) for name in order]
 
 
-SESSION_LINES = 2
-"""Lines of a session."""
+Usual: TypeAlias = tuple[str, str]
+"""The role and model that most sessions have."""
+
+_COUNTED = 100
+"""The newest sessions, which decide what is usual."""
+
+
+def usual_facts(summaries: Summaries, before: Usual | None = None) -> Usual | None:
+    """Return the role and model that half of the newest sessions have; None if there are none.
+    Those from `before` stay while a third of them have them, so that rows keep their height.
+    """
+    counts = Counter(
+        (session.role_name, session.model)
+        for session in summaries[:_COUNTED]
+        if session.model and not session.archived
+    )
+    total = counts.total()
+    if before is not None and 3 * counts[before] >= total:
+        return before
+    facts, count = counts.most_common(1)[0] if counts else (("", ""), 0)
+    return facts if counts and 2 * count >= total else None
+
+
+def _line_ends(sessions: Summaries, usual: Usual | None) -> Sequence[int]:
+    """Return for each session the number of lines that it and those above it take."""
+    if usual is None:
+        return range(2, 2 * len(sessions) + 1, 2)
+    role, model = usual
+    return list(
+        accumulate(
+            [
+                1
+                if s.role_name == role
+                and (s.model == model or not s.model)
+                and not (s.tags or s.client or s.fork_of)
+                else 2
+                for s in sessions
+            ]
+        )
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,24 +249,31 @@ class GroupLayout:
         groups: tuple[SessionGroup, ...] = (),
         folded: Collection[str] = (),
         unfolded: Collection[str] | None = (),
+        usual: Usual | None = None,
     ) -> None:
-        """`unfolded` are the ids of sessions whose side conversations are shown, None for all."""
+        """`unfolded` are the ids of sessions whose side conversations are shown, None for all.
+        Sessions of which nothing else is to be said than what is `usual` take one line.
+        """
         self.groups = groups
         self._unfolded = unfolded
         self._sides: dict[str, list[SessionSummary]] = {}
         self._sessions = [self._shown_of(group) for group in groups]
         self._folded = [group.key in folded for group in groups]
+        self._line_ends: list[Sequence[int]] = [
+            () if is_folded else _line_ends(sessions, usual)
+            for sessions, is_folded in zip(self._sessions, self._folded, strict=True)
+        ]
         self._first_lines: list[int] = []
         self._first_rows: list[int] = []
         self.line_count = 0
         """Number of lines."""
         self.row_count = 0
         """Number of rows of the cursor."""
-        for sessions, is_folded in zip(self._sessions, self._folded, strict=True):
+        for ends, is_folded in zip(self._line_ends, self._folded, strict=True):
             self._first_lines.append(self.line_count)
             self._first_rows.append(self.row_count)
-            self.line_count += 1 if is_folded else 1 + SESSION_LINES * len(sessions)
-            self.row_count += 1 if is_folded else len(sessions)
+            self.line_count += 1 + (ends[-1] if ends else 0)
+            self.row_count += 1 if is_folded else len(ends)
 
     def _shown_of(self, group: SessionGroup) -> Summaries:
         """Return the sessions of a group that are not folded away, and note their sides."""
@@ -260,7 +306,9 @@ class GroupLayout:
         if below < 0:
             is_folded = self._folded[index]
             return GroupHeading(group, is_folded, first if is_folded else None)
-        nth, part = divmod(below, SESSION_LINES)
+        ends = self._line_ends[index]
+        nth = bisect_right(ends, below)
+        part = below - (ends[nth - 1] if nth else 0)
         session = self._sessions[index][nth]
         sides = len(self.sides_of(session.session_id))
         is_folded = not self.is_unfolded(session.session_id)
@@ -292,12 +340,10 @@ class GroupLayout:
         first = self._first_lines[index]
         if self._folded[index]:
             return first, 1
-        nth = row - self._first_rows[index]
-        return (
-            (first, 1 + SESSION_LINES)
-            if nth == 0
-            else (first + 1 + SESSION_LINES * nth, SESSION_LINES)
-        )
+        ends, nth = self._line_ends[index], row - self._first_rows[index]
+        if nth == 0:
+            return first, 1 + ends[0]
+        return first + 1 + ends[nth - 1], ends[nth] - ends[nth - 1]
 
     def row_of(self, session_id: str) -> int | None:
         """Return the first row of a session; of a folded one, that of its group or session."""

@@ -20,8 +20,10 @@ from tui_chat.ui.areas.sessions.session_groups import (
     Grouping,
     SessionFilter,
     SessionGroup,
+    Usual,
     day_of,
     grouped,
+    usual_facts,
 )
 from tui_chat.ui.areas.sessions.session_rows import SessionRows
 from tui_chat.ui.key_names import DEFAULT_KEYS, insert_keys
@@ -139,6 +141,7 @@ class SessionList(Vertical, OnePassWidget):
         self.rows = SessionRows()
         self._summaries: Sequence[SessionSummary] = ()
         self._find = SessionFilter()
+        self._usual: Usual | None = None
         self.grouping: Grouping = "time"
         """The grouping of sessions from the next `show` on."""
         self._groups: tuple[SessionGroup, ...] = ()
@@ -175,6 +178,7 @@ class SessionList(Vertical, OnePassWidget):
         if summaries is not self._summaries:
             self._summaries = summaries
             self._find = SessionFilter(summaries)
+            self._usual = usual_facts(summaries, self._usual)
         self._current, self._now, self._streaming = current, now, running
         self._show_rows()
 
@@ -196,6 +200,7 @@ class SessionList(Vertical, OnePassWidget):
             empty=insert_keys(NOTHING, self.keys) if typed else insert_keys(EMPTY, self.keys),
             is_filtered=bool(typed),
             shows_pins=self.grouping != "time",
+            usual=None if typed else self._usual,
         )
         self._show_count()
 

@@ -19,11 +19,11 @@ from tui_chat.models.session import SessionSummary
 from tui_chat.ui.ago import ago
 from tui_chat.ui.areas.sessions.session_groups import (
     ARCHIVED,
-    SESSION_LINES,
     GroupHeading,
     GroupLayout,
     SessionGroup,
     SessionLine,
+    Usual,
 )
 from tui_chat.ui.widgets.row_list import RowList, clipped
 
@@ -31,7 +31,6 @@ from tui_chat.ui.widgets.row_list import RowList, clipped
 class SessionRows(RowList):
     """The sessions in their groups: one is open, one under the cursor, some may be selected."""
 
-    ROW_HEIGHT = SESSION_LINES
     COMPONENT_CLASSES: ClassVar[set[str]] = {
         f"session-rows--{name}"
         for name in (
@@ -94,6 +93,7 @@ class SessionRows(RowList):
         self.unfolded: set[str] = set()
         """Ids of the sessions whose side conversations are shown."""
         self._is_filtered: bool = False
+        self._usual: Usual | None = None
         self._current: str | None = None
         self._awaits_current = False
         """True if the cursor goes to the open session once that is listed: a new one is opened
@@ -159,19 +159,22 @@ class SessionRows(RowList):
         empty: str = "",
         is_filtered: bool = False,
         shows_pins: bool = False,
+        usual: Usual | None = None,
     ) -> None:
-        """Show sessions; the cursor stays on its session, else at its row.
+        """Show sessions, those of which only the `usual` is to be said in one line. The cursor
+        stays on its session, else at its row.
 
         In a list that was scrolled, the line of the cursor stays where it is on the screen, or out
         of sight. When another session is opened, the cursor goes there. A filtered list has no
-        folded groups.
+        folded groups, and two lines of each session: they say what the filter found.
         """
         under = self.under_cursor
         stays = current == self._current and not self._awaits_current
         kept = under.session_id if under is not None and stays else current
         before, was_in_sight = self._cursor_lines, self._is_in_sight
-        if groups is not self.layout_now.groups or is_filtered != self._is_filtered:
-            self._is_filtered = is_filtered
+        shape = is_filtered, usual
+        if groups is not self.layout_now.groups or shape != (self._is_filtered, self._usual):
+            self._is_filtered, self._usual = shape
             self.layout_now = self._laid_out(groups)
             if self.chosen:
                 there = {s.session_id for g in groups for s in g.sessions}
@@ -190,7 +193,7 @@ class SessionRows(RowList):
     def _laid_out(self, groups: tuple[SessionGroup, ...]) -> GroupLayout:
         if self._is_filtered:
             return GroupLayout(groups, (), None)
-        return GroupLayout(groups, self.folded, self.unfolded)
+        return GroupLayout(groups, self.folded, self.unfolded, self._usual)
 
     def choose(self, session_ids: set[str]) -> None:
         """Select exactly these sessions."""
@@ -257,6 +260,15 @@ class SessionRows(RowList):
         """Move the cursor, and end the selection of a range."""
         self._anchor = None
         super().action_move(step)
+
+    def action_page(self, direction: int) -> None:
+        """Move by the lines in sight, less two that stay."""
+        first, _ = self.lines_of(self.cursor)
+        page = max(self.scrollable_content_region.height - 2, 1)
+        line = min(max(first + direction * page, 0), self.line_count - 1)
+        row = self.row_at(line)
+        row = self.row_at(line + 1) if row < 0 else row  # a heading
+        self.action_move(row - self.cursor or direction)
 
     async def action_open(self) -> None:
         is_heading = self.under_cursor is None
@@ -387,9 +399,9 @@ def heading(line: GroupHeading, width: int, emphasis: str, paint: Paint) -> list
     """Draw the name of a group, and the number of its sessions if it is folded."""
     names = (emphasis,) if emphasis else ()
     count = f"{len(line.group.sessions):,} " if line.is_folded else ""
-    arrow = "▸ " if line.is_folded else "▾ "
-    title = clipped(one_line(line.group.title), max(width - 3 - len(count), 1))
-    gap = " " * max(width - 2 - cell_len(title) - len(count), 0)
+    arrow = " ▸ " if line.is_folded else " ▾ "
+    title = clipped(one_line(line.group.title), max(width - 4 - len(count), 1))
+    gap = " " * max(width - 3 - cell_len(title) - len(count), 0)
     style = paint(*names, "heading")
     return [Segment(arrow, paint(*names, "detail")), Segment(f"{title}{gap}{count}", style)]
 

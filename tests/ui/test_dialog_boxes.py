@@ -1,0 +1,60 @@
+"""The frames of dialogs: as high as what is in them, and a list that scrolls fills the frame."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from textual.app import App
+from textual.widget import Widget
+from textual.widgets import OptionList
+
+from tests.ui.app_under_test import make_app, opened, settle
+from tui_chat.ui.dialogs.base import DialogBox, HelpDialog, HelpLine
+from tui_chat.ui.dialogs.choices import Choice, ChoiceDialog
+
+
+@pytest.mark.parametrize("height", [12, 24, 35, 45])
+@pytest.mark.parametrize("count", [1, 3, 12, 14, 31, 32, 33, 200])
+async def test_no_row_is_dead_below_a_list_that_scrolls(count: int, height: int) -> None:
+    app = App[None]()
+    async with app.run_test(size=(100, height)) as pilot:
+        choices = [Choice(f"c{number}", f"Choice {number}") for number in range(count)]
+        await app.push_screen(ChoiceDialog("Choose", choices, "c0"))
+        await pilot.pause()
+        box, options = app.screen.query_one(DialogBox), app.screen.query_one(OptionList)
+        inside = box.region.shrink(box.gutter)
+        last = max(child.region.bottom for child in box.displayed_children)
+        assert last == inside.bottom, "nothing is below, and nothing is cut"
+        most = height if height < 16 else height * 9 // 10
+        assert box.region.height <= most
+        if options.size.height < count:
+            assert box.region.height == most
+        else:
+            assert options.size.height == count
+        assert options.styles.scrollbar_size_vertical == 1
+
+
+async def test_a_help_that_scrolls_fills_its_frame() -> None:
+    app = App[None]()
+    async with app.run_test(size=(100, 24)) as pilot:
+        lines = [HelpLine(f"F{number}", f"Action {number}") for number in range(60)]
+        await app.push_screen(HelpDialog([("Keys", lines)]))
+        await pilot.pause()
+        box = app.screen.query_one(DialogBox)
+        assert box.region.height == 21
+        assert app.screen.query_one(".hint").region.bottom == box.region.shrink(box.gutter).bottom
+
+
+@pytest.mark.parametrize("size", [(160, 45), (80, 24)], ids=str)
+async def test_scrollbars_take_one_column_everywhere(size: tuple[int, int], tmp_path: Path) -> None:
+    async with make_app(tmp_path).run_test(size=size) as pilot:
+        app = await opened(pilot)
+        for keys in (("f1",), ("ctrl+p",), ("ctrl+o",), ("f5",), ("f3", "enter"), ("ctrl+f",)):
+            await pilot.press(*keys)
+            await settle(pilot)
+            for widget in app.screen.walk_children(Widget):
+                if widget.allow_vertical_scroll or widget.show_vertical_scrollbar:
+                    assert widget.styles.scrollbar_size_vertical == 1, (keys, widget)
+            await pilot.press("escape")
+            await settle(pilot)
