@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.interop.reading import only
-from tui_chat.models.message import Message, ToolCall
+from tui_chat.models.message import Message, Muted, ToolCall
+from tui_chat.models.semantics import MessageSemantics
 from tui_chat.models.session import Entry, Session
 from tui_chat.models.settings import AuthorNote
 from tui_chat.models.transcript import SessionTranscript
@@ -166,4 +167,30 @@ def test_our_own_sessions_are_chats_that_can_be_imported() -> None:
     again = only(text_of(lines))
     assert [(e.message.role, e.message.content) for e in again.entries] == [
         (m.role, m.content) for m in messages
+    ]
+
+
+@pytest.mark.parametrize("is_imported", [True, False])
+def test_a_muted_message_is_hidden_there(is_imported: bool):
+    lines = [
+        {"user_name": "Kim", "character_name": "Ada", "chat_metadata": {}},
+        {"name": "Kim", "is_user": True, "mes": "Salt."},
+        {"name": "Ada", "is_user": False, "mes": "Marsh.", "is_system": False},
+    ]
+    transcript = only(text_of(lines))
+    entries = tuple(
+        replace(
+            entry,
+            message=replace(
+                entry.message,
+                muted=Muted(whole=entry.message.content == "Marsh."),
+                semantics=entry.message.semantics if is_imported else MessageSemantics(),
+            ),
+        )
+        for entry in transcript.entries
+    )
+    written = exported(replace(transcript, entries=entries))[1:]
+    assert [(line["mes"], line.get("is_system", False)) for line in written] == [
+        ("Salt.", False),
+        ("Marsh.", True),
     ]

@@ -5,6 +5,7 @@
    selected.
 2. Other messages become new lines. What is beside the shown branch, but no version of one of its
    messages, is not written: SillyTavern has a file for each branch.
+3. Muted messages are hidden there (`is_system`).
 """
 
 from __future__ import annotations
@@ -210,7 +211,8 @@ class _ChatWriter:
                 self.branch[at + 1 + results].message.role == "tool"
             ):
                 results += 1
-            yield from self._lines_of(entry, self.branch[at + 1 : at + 1 + results])
+            for line in self._lines_of(entry, self.branch[at + 1 : at + 1 + results]):
+                yield {**line, "is_system": True} if entry.message.muted.whole else line
             at += 1 + results
             parent = self.branch[at - 1].message.id
         yield from self._hidden(parent)
