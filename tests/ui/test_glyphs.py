@@ -17,7 +17,7 @@ DRAWN = {
     "“”’": "quotes around names",
     "─━│┃┆┊┌└├╌": "rules, trees and bars",
     "█▉▊▋▌▍▎▏▁▂▃▄▅▆▇░▒": "bars and shares",
-    "▲▾▸▶■▣◆◦▪●○◐◑◒◓": "folds, levels of notes, marks, states",
+    "▲▾▸▶■▣◆◇◦▪●○◐◑◒◓": "folds, levels of notes, marks, states",
     "☐☑✓✕✖✗": "check boxes, success, removal, faults",
     "‹›↳↺⚓⁅⁆": "versions, branches, inherited values, cache marks, citations",
 }
