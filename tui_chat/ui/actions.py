@@ -74,7 +74,7 @@ def plugin_action(name: str) -> str:
 RENAMED_IDS = {"again": "regenerate"}
 """Former ids that the config's `[keys]` may still have, and what they are called now."""
 
-YIELDING = frozenset(("next-session", "previous-session", "go-to-session"))
+YIELDING = frozenset(("next-session", "previous-session", "go-to-session", "zoom"))
 """Actions that give up a default key without an error where the config's `[keys]` has another use
 for it: they came after configurations that use it.
 """
@@ -85,6 +85,7 @@ UNDO_KEYS = "ctrl+underscore,ctrl+slash,alt+z,super+z"
 _KEEPING_FOCUS = frozenset(
     (
         *("default-model", "no-default-model", "border-left", "border-right", "reset-layout"),
+        "zoom",
         *("first", "latest"),
         *("light", "regenerate", "back", "undo", "edit", "detach", "keep-captured", "remove-edits"),
         *("mute-tool-results", "unmute-all"),
@@ -183,6 +184,7 @@ _ALIASES: dict[str, tuple[str, ...]] = {
     "keep-temporary": ("save session", "store"),
     "border-left": ("resize", "width", "narrower", "wider", "split"),
     "border-right": ("resize", "width", "narrower", "wider", "split"),
+    "zoom": ("maximize", "full screen", "fullscreen", "only this pane", "hide other panes"),
     "reset-layout": ("reset panes", "default layout", "widths"),
     "default-model": ("default model", "make default", "set default"),
     "no-default-model": ("default model", "reset default", "unset the default model"),
@@ -284,6 +286,7 @@ ACTIONS = (
     Action(
         "reset-layout", "", "panes.reset_layout", "Reset layout", "Reset the layout of the panes"
     ),
+    Action("zoom", "f11", "panes.zoom", "Zoom", "Zoom the pane with the focus, or restore"),
     Action("new", "ctrl+n", "sessions.new", "New", "New session", True),
     Action("next-session", "ctrl+pagedown", "sessions.step(1)", "Next", "Next session"),
     Action("previous-session", "ctrl+pageup", "sessions.step(-1)", "Previous", "Previous session"),

@@ -10,6 +10,7 @@
    the focus is visible at any width.
 4. From when the preset editor gets the focus until the chat does, it has the chat's place, with the
    inspector beside it; below `MEDIUM` columns, F4 shows the one or the other.
+5. A zoomed area has the whole screen, until another one gets the focus.
 
 The mouse and keys move the borders between the panes. Which panes are open and how wide they are is
 remembered between starts, in a file; where the terminal is too small for that, the chat keeps
@@ -119,6 +120,8 @@ class Panes(Horizontal, OnePassWidget):
         """True from when the preset editor gets the focus until the chat does."""
         self._covers_transcript = False
         """True if the inspector lies over the transcript, above the composer."""
+        self.zoomed: Area | None = None
+        """The area that has the whole screen; None for none."""
 
     def compose(self) -> ComposeResult:
         yield self.sessions
@@ -141,8 +144,6 @@ class Panes(Horizontal, OnePassWidget):
             self._keep_focus_visible(width)
         elif width < MEDIUM:
             self._layout = replace(self._layout, requested=None)  # it would cover the chat
-        narrow, left = width < MEDIUM, self.sessions.styles
-        left.layer, left.dock = ("above", "left") if narrow else ("base", "none")
         self._show_fitting(width)
         dividers = self._left_divider, self._right_divider
         for pane in (self.sessions, self._right, self.presets, self.inspector, *dividers):
@@ -165,7 +166,13 @@ class Panes(Horizontal, OnePassWidget):
             write_layout(self._layout_file, self._layout)
         self._show_fitting(self.size.width)
 
+    def _is_single(self, width: int) -> bool:
+        """Return True if one pane lies over the others, if there is another than the chat."""
+        return width < MEDIUM or self.zoomed is not None
+
     def _visible(self, width: int) -> Set[SideArea]:
+        if self.zoomed is not None:
+            return frozenset(name for name, area in self._side_areas.items() if area is self.zoomed)
         names: Set[SideArea] = frozenset(("sessions", "presets", "inspector"))
         opened = names - self._layout.closed
         requested = None if width < MEDIUM and self._is_behind else self._layout.requested
@@ -184,15 +191,17 @@ class Panes(Horizontal, OnePassWidget):
         self.inspector.display = "inspector" in visible
         self._right.display = bool(visible & {"presets", "inspector"})
         both, covers = {"presets", "inspector"} <= visible, self._covers_chat_with_editor(width)
-        styles = self._right.styles
-        styles.layer = "above" if width < MEDIUM or covers else "base"
-        styles.dock = "top" if width < MEDIUM else "right" if covers else "none"
-        styles.height = "100%" if width < MEDIUM else "1fr"  # of all there is, less its margin
+        is_single, styles, left = self._is_single(width), self._right.styles, self.sessions.styles
+        left.layer, left.dock = ("above", "left") if is_single else ("base", "none")
+        styles.layer = "above" if is_single or covers else "base"
+        styles.dock = "top" if is_single else "right" if covers else "none"
+        styles.height = "100%" if is_single else "1fr"  # of all there is, less its margin
         styles.layout = "horizontal" if covers else "vertical"
         self._set_widths(width, visible)
         self._right.set_class(both and not covers, "-both")
         self._right.set_class(both and covers, "-beside")
-        self._covers_transcript = width < MEDIUM and "inspector" in visible and not self._is_editing
+        covers_all = self._is_editing or self.zoomed is not None
+        self._covers_transcript = width < MEDIUM and "inspector" in visible and not covers_all
         self._update_margin()
         # Keys must not reach what is covered.
         over = visible & {"presets", "inspector"} if width < MEDIUM else set[SideArea]()
@@ -201,18 +210,20 @@ class Panes(Horizontal, OnePassWidget):
 
     def _covers_chat_with_editor(self, width: int) -> bool:
         """True if the preset editor has the chat's place, beside the inspector."""
-        return self._is_editing and self.presets.display and width >= MEDIUM
+        return self._is_editing and self.presets.display and not self._is_single(width)
 
     # --- widths ----------------------------------------------------------------------------
 
     def _set_widths(self, width: int, visible: Set[SideArea]) -> None:
         """Set the widths of the panes in a terminal of this width; the chat gets the rest."""
-        is_narrow, has_left, has_right = width < MEDIUM, "sessions" in visible, self._right.display
-        self._left_divider.display = has_left and not is_narrow
+        is_single, has_left = self._is_single(width), "sessions" in visible
+        has_right = self._right.display
+        self._left_divider.display = has_left and not is_single
         covers = self._covers_chat_with_editor(width)
-        self._right_divider.display = has_right and not is_narrow and not covers
-        if is_narrow:
-            self.sessions.styles.width, self._right.styles.width = 36, "100%"
+        self._right_divider.display = has_right and not is_single and not covers
+        if is_single:
+            self.sessions.styles.width = 36 if self.zoomed is None else "100%"
+            self._right.styles.width = "100%"
             self.chat.styles.width = self.inspector.styles.width = "1fr"
             return
         layout = self._layout
@@ -273,7 +284,7 @@ class Panes(Horizontal, OnePassWidget):
     def action_reset_layout(self) -> None:
         """Show the panes that are open by default, at their default widths."""
         focused = self.screen.focused
-        self._layout = PaneLayout()
+        self._layout, self.zoomed = PaneLayout(), None
         self._rearrange()
         if focused is not None and not focused.display:
             self.chat.focus()
@@ -296,6 +307,8 @@ class Panes(Horizontal, OnePassWidget):
         """
         self.chat.pane.focus_moved(event.widget)
         self._light_focused_area()
+        if self.zoomed is not None and not self.zoomed.has_focus_within:
+            self.zoom(None)
         if self.covers_chat and not self._is_opening and self._covers_focus:
             self._is_behind = True
             self._rearrange()
@@ -396,6 +409,20 @@ class Panes(Horizontal, OnePassWidget):
         """Open an area and focus it; if it has the focus, close it."""
         self.toggle_area(self._side_areas[name])
 
+    def action_zoom(self) -> None:
+        """Give the area with the focus the whole screen, or restore the others."""
+        focused = next((area for area in self.areas if area.has_focus_within), self.chat)
+        if self.zoomed is not None:
+            self.zoom(None)
+        elif focused is not self.chat or self._visible(self.size.width):
+            self.zoom(focused)
+
+    def zoom(self, area: Area | None) -> None:
+        self.zoomed = area
+        if area is None:
+            self._keep_focus_visible(self.size.width)
+        self._show_fitting(self.size.width)
+
     # --- from a piece of the request to its origin, and back -----------------------------
 
     def on_inspector_origin_pointed(self, event: Inspector.OriginPointed) -> None:
@@ -428,6 +455,7 @@ class Panes(Horizontal, OnePassWidget):
             return
         if area.has_focus_within:
             closed = self._layout.closed | {cast("SideArea", area.id)}
+            self.zoomed = None
             self._layout = replace(self._layout, closed=closed, requested=None)
             self._is_editing = False
             self._rearrange()
@@ -445,6 +473,7 @@ class Panes(Horizontal, OnePassWidget):
             self._layout, closed=closed, requested="presets" if is_beside else name
         )
         self._is_behind, self._is_opening = False, True
+        self.zoomed = self.zoomed if self.zoomed is area else None
         self._rearrange()
         self.call_after_refresh(self._focus_if_covering)
 

@@ -74,7 +74,7 @@ async def test_only_keys_that_read_are_shown(viewer: TuiChat):
     async with viewer.run_test(size=(140, 40)) as pilot:
         await laid(viewer, pilot)
         keys = {key for key, binding in viewer.screen.active_bindings.items() if binding.enabled}
-        assert {"y", "t", "E", "K", "slash", "b"} <= keys
+        assert {"y", "t", "E", "K", "slash", "Y"} <= keys
         assert not keys & {"r", "e", "f", "d", "C", "p", "x"}
 
 

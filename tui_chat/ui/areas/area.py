@@ -61,6 +61,15 @@ class AreaLayout(Protocol):
         """Hide an area that covers the conversation; return False if none does."""
         ...
 
+    @property
+    def zoomed(self) -> Area | None:
+        """The area that has the whole screen; None for none."""
+        ...
+
+    def zoom(self, area: Area | None) -> None:
+        """Give an area the whole screen; None restores the others."""
+        ...
+
     def show_conversation(self, *, focus_composer: bool = True) -> None:
         """Hide an area that covers the conversation, and focus the composer or the transcript."""
         ...

@@ -301,10 +301,15 @@ class ChatArea(Area):
         await self.compaction.begin(await self.host.opened_workspace())
 
     async def action_back(self) -> None:
-        """Close the area that covers the conversation, else stop the reply that is arriving, else
-        return the inspector to the live request.
+        """Restore the panes if one is zoomed, else close the area that covers the conversation,
+        else stop the reply that is arriving, else return the inspector to the live request. In a
+        zoomed conversation a reply is stopped first.
         """
-        workspace = self.host.workspace
+        workspace, zoomed = self.host.workspace, self.host.panes.zoomed
+        is_arriving = workspace is not None and workspace.state.is_streaming
+        if zoomed is not None and not (zoomed is self and is_arriving):
+            self.host.panes.zoom(None)
+            return
         if not self.host.panes.close_overlay() and workspace is not None:
             self.compaction.stop()
             self.side_replies.stop()

@@ -42,7 +42,7 @@ TRANSCRIPT_KEYS = (
     _key("J", "question(1)", "cursor", "Next question"),
     _key("home,g", "begin", "cursor", "Beginning"),
     _key("end,G", "end", "cursor", "End"),
-    _key("t", "conversation.contents", "contents", "Table of contents"),
+    _key("t", "conversation.contents", "turns", "Table of contents"),
     _key("n", "hit(1)", "find", "Next hit"),
     _key("N", "hit(-1)", "find", "Previous hit"),
     _key("escape", "leave", "leave", "Stop finding"),
