@@ -41,7 +41,12 @@ BUILT_IN: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "lore_forms": ("uid", "keysecondary", "selectiveLogic"),
     },
     "salvage": {"commands": ("db salvage",), "rescues": ("damaged databases",)},
-    "tap": {"commands": ("tap",), "recordings": ("HAR files",), "views": ("calls",)},
+    "tap": {
+        "commands": ("tap",),
+        "recordings": ("HAR files",),
+        "views": ("calls",),
+        "actions": ("held",),
+    },
     "transcripts": {
         "commands": ("view",),
         "actions": ("view",),

@@ -38,7 +38,7 @@ BUDGETS: dict[str, tuple[int, str]] = {
     "plugins/salvage": (1_050, "reads pages of SQLite files that SQLite refuses"),
     "plugins/sillytavern": (7_300, "SillyTavern's files, its builder, macro dialect and actions"),
     "plugins/tap": (
-        5_000,
+        5_500,
         "the proxy, byte for byte, its recorder, what it says about calls, held calls",
     ),
     "plugins/transcripts": (4_800, "readers of eleven programs, and the viewer of folders"),
@@ -50,7 +50,7 @@ BUDGETS: dict[str, tuple[int, str]] = {
     "tokens": (550, "exact counts, estimates, calibration"),
     "ui": (33_450, "the screen: two virtual views, six areas, dialogs, the configuration, keys"),
     "workspace": (9_150, "the use cases of the app without a screen"),
-    ".": (2_590, "compose, send, extensions, edited requests, files, paths, errors"),
+    ".": (2_600, "compose, send, extensions, edited requests, files, paths, errors"),
 }
 
 

@@ -221,6 +221,14 @@ class RequestStore:
         )
         return tuple(map(_call_of, rows))
 
+    @writes
+    async def replace(self, tx: Transaction, entry_id: str, record: RequestRecord) -> None:
+        """Store what was sent in place of the request that is to produce a reply."""
+        await tx.run(
+            "UPDATE requests SET sha256 = ?, recipe = ?, body = ? WHERE message_id = ?",
+            *(record.sha256, pack(record.recipe), record.body, entry_id),
+        )
+
     async def get_response(self, entry_id: str) -> RawResponse | None:
         """Return the response of a reply as it was received; None if it is not kept."""
         row = await self.database.row(

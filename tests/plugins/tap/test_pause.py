@@ -219,7 +219,7 @@ async def test_an_edited_request_is_sent(
     ):
         sending = asyncio.create_task(client.post(path, content=content, headers=headers))
         held = await waiting.next()
-        edited = json.loads(editable_text(held.call))
+        edited = json.loads(editable_text(held.call.body))
         name = "text" if protocol is Protocol.GEMINI else "content"
         part(edited)[name] = "Hi, edited ✎"
         changed = edited_body(held.call, json.dumps(edited))
@@ -313,6 +313,17 @@ async def test_an_answer_by_hand(
         sending = asyncio.create_task(client.post(path, json=body))
         (await waiting.next()).decide(HoldDecision("sent"))
         assert (await sending).status_code == 200
+
+
+async def test_an_answer_by_hand_at_a_path_of_a_gateway():
+    waiting, upstream = Waiting("model:echo"), Upstream()
+    async with tap_with(upstream, pauses=waiting.pauses) as tap:
+        reader, writer = await ask(tap, request(tap.proxy.port, BODY, "/api/chat/completions"))
+        (await waiting.next()).decide(HoldDecision("answered", b"By hand."))
+        answer = await within(reader.readuntil(b"By hand."))
+        assert answer.startswith(b"HTTP/1.1 200 OK\r\n")
+        assert b'"object":"chat.completion"' in answer
+        writer.close()
 
 
 @by_protocol
@@ -505,14 +516,14 @@ async def held_with_secret(waiting: Waiting, tap: Tap) -> tuple[HeldRequest, Any
     _, writer = await ask(tap, request(tap.proxy.port, body))
     held = await waiting.next()
     writer.close()
-    return held, json.loads(editable_text(held.call))
+    return held, json.loads(editable_text(held.call.body))
 
 
 async def test_credentials_in_a_body_are_sent_and_never_shown():
     waiting, upstream = Waiting("model:echo"), Upstream()
     async with tap_with(upstream, pauses=waiting.pauses) as tap:
         held, shown = await held_with_secret(waiting, tap)
-        assert SECRET not in editable_text(held.call)
+        assert SECRET not in editable_text(held.call.body)
         shown["mcp_servers"][0]["url"] = "https://c"
         shown["messages"][0]["content"] = "Hello"
         body = json.loads(edited_body(held.call, json.dumps(shown)) or b"")
@@ -546,7 +557,7 @@ async def test_faults_of_an_edited_request(text: str, told: str):
         with pytest.raises(InputError) as fault:
             edited_body(held.call, text)
         assert told in str(fault.value)
-        assert edited_body(held.call, editable_text(held.call)) is None
+        assert edited_body(held.call, editable_text(held.call.body)) is None
         writer.close()
 
 
@@ -560,7 +571,7 @@ async def test_the_next_request_goes_on_in_the_conversation(tmp_path: Path):
     ):
         sending = asyncio.create_task(client.post("/v1/chat/completions", json=first))
         held = await waiting.next()
-        text = editable_text(held.call).replace("One", "Edited")
+        text = editable_text(held.call.body).replace("One", "Edited")
         held.decide(HoldDecision("edited", edited_body(held.call, text) or b""))
         reply = (await sending).json()["choices"][0]["message"]["content"]
         assert reply == "Edited"
@@ -588,7 +599,7 @@ async def test_a_call_is_read_again_from_what_was_sent():
     async with tap_with(upstream, pauses=waiting.pauses) as tap:
         _, writer = await ask(tap, request(tap.proxy.port, BODY, "/v1/chat/completions"))
         held = await waiting.next()
-        changed = edited_body(held.call, editable_text(held.call).replace("echo", "thinker"))
+        changed = edited_body(held.call, editable_text(held.call.body).replace("echo", "thinker"))
         held.decide(HoldDecision("edited", changed or b""))
         await waiting.end()
         writer.close()

@@ -225,7 +225,13 @@ def test_the_time_limit_is_said(tmp_path: Path):
 
 
 @pytest.mark.parametrize("words", [["--", "true"], []])
-def test_without_a_terminal_nothing_can_be_held(run: Run, tmp_path: Path, words: list[str]):
+def test_without_a_place_to_decide_nothing_is_held(run: Run, tmp_path: Path, words: list[str]):
     done = run("--data-dir", tmp_path, "tap", "--no-store", "--pause", "x", *words)
     assert done.code == 2
-    assert "needs a terminal" in done.err
+    assert "needs a place where you decide" in done.err
+
+
+def test_a_command_is_told_where_to_decide(run: Run, tmp_path: Path):
+    done = run("--data-dir", tmp_path, "tap", "--pause", "x", "--", "true")
+    assert (done.code, done.out) == (0, "")
+    assert "/held in the app decides" in done.err

@@ -17,11 +17,21 @@ calls_view         the calls of a session, in the inspector
 har                the calls of a HAR file
 """
 
-from tui_chat.extensions import CommandPath, Plugin, RecordingPath, ViewPath
+from tui_chat.extensions import ActionPath, CommandPath, Plugin, RecordingPath, ViewPath
 
 PLUGIN = Plugin(
     name="tap",
     summary="Records what other programs send to models, and explains the calls of HAR files.",
+    actions=(
+        ActionPath(
+            "held",
+            "tui_chat.plugins.tap.held_actions:decide_held",
+            "Held request",
+            "Decide about a held request of another program…",
+            aliases=("pause", "breakpoint", "intercept", "send on", "edit request", "tap"),
+            writes=True,
+        ),
+    ),
     commands=(
         CommandPath(
             "tap",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING, NamedTuple
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from tui_chat.models.request import CallSummary
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.usage import short_number
+from tui_chat.plugins.tap.held_table import WaitingRequest, limit_words, waiting_requests
 from tui_chat.ui.areas.inspector.row_wrapping import counted, cut
 from tui_chat.ui.areas.inspector.view import InspectorState
 from tui_chat.ui.areas.inspector.views.rows_view import (
@@ -30,9 +31,23 @@ _FIGURES = (("input", 6), ("cached", 7), ("written", 8), ("lost", 6))
 _LEAST_MODEL = 20
 
 
-async def load_calls(workspace: Workspace) -> tuple[CallSummary, ...]:
-    """Return the calls of the active session and of its side conversations, oldest first."""
-    return await workspace.active_store.requests.calls(workspace.state.session_id)
+class LoadedCalls(NamedTuple):
+    """What the view shows."""
+
+    calls: tuple[CallSummary, ...]
+    """Those of the active session and of its side conversations, oldest first."""
+    held: Mapping[str, WaitingRequest]
+    """The requests that wait for the user, by the ids of their replies."""
+
+
+async def load_calls(workspace: Workspace) -> LoadedCalls:
+    """Return the calls of the active session, and which of them are held."""
+    store = workspace.active_store
+    calls = await store.requests.calls(workspace.state.session_id)
+    held: tuple[WaitingRequest, ...] = ()
+    if any(call.status == "streaming" for call in calls):
+        held = await waiting_requests(store.replies.database)
+    return LoadedCalls(calls, {request.message_id: request for request in held})
 
 
 class CallsView(RowsView):
@@ -42,37 +57,49 @@ class CallsView(RowsView):
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
-        self._calls: Sequence[CallSummary] | None = None
+        self._loaded: LoadedCalls | None = None
 
     def show_state(self, state: InspectorState) -> None:
-        calls: Sequence[CallSummary] | None = state.loaded
-        if calls != self._calls or not self._built_for:
-            self._calls = calls
+        loaded: LoadedCalls | None = state.loaded
+        if loaded != self._loaded or not self._built_for:
+            self._loaded = loaded
             self.rebuild()
 
     def forget(self) -> None:
         """Drop the calls."""
         super().forget()
-        self._calls = None
+        self._loaded = None
 
     def build(self, width: int) -> ViewRows:
         """Lay the calls out."""
-        calls = self._calls
-        if calls is None:
+        loaded = self._loaded
+        if loaded is None:
             return ViewRows()
-        if not calls:
+        if not loaded.calls:
             return ViewRows([text_part("No request of this session is known.", width, "", "muted")])
-        return ViewRows(self._parts(calls, width))
+        return ViewRows(self._parts(*loaded, width))
 
-    def _parts(self, calls: Sequence[CallSummary], width: int) -> Iterator[Part]:
+    def _parts(
+        self, calls: Sequence[CallSummary], held: Mapping[str, WaitingRequest], width: int
+    ) -> Iterator[Part]:
         yield text_part(_total(calls), width, "", "heading")
         yield BLANK
         head = _CallCells("time", "program", "model", tuple(name for name, _ in _FIGURES), "cost")
         yield from _lines(head, width, action="", hint="", is_head=True)
         for call in calls:
-            hint = f"{call.status} · Enter goes to its reply and request."
-            action = f"inspector.show_reply({call.session_id!r}, {call.message_id!r})"
+            waiting = held.get(call.message_id)
+            if waiting is not None:
+                hint = "held · Enter sends it on, edits it, answers it or drops it."
+                action = f"plugins.held({call.message_id!r})"
+            else:
+                hint = f"{call.status} · Enter goes to its reply and request."
+                action = f"inspector.show_reply({call.session_id!r}, {call.message_id!r})"
             yield from _lines(_row(call), width, action=action, hint=hint)
+            if waiting is not None:
+                words = f"Enter decides: {limit_words(waiting)}."
+                yield text_part(words, width, " " * _TIME, "warning")
+                if waiting.fault:
+                    yield text_part(one_line(waiting.fault, 300), width, " " * _TIME, "error")
             if call.loss is not None:
                 lead = " " * _TIME
                 yield text_part(call.loss.sentence, width, lead, "warning")

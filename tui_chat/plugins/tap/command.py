@@ -6,7 +6,7 @@
 2. The command gets the variables in which clients look for a server; in its arguments, the names
    of these in braces stand for their values, for programs that read no variable. It gets the
    terminal and its signals; the proxy ends after it, with its exit code.
-3. What is held is decided on this terminal (`pause_terminal`).
+3. What is held is decided on this terminal (`pause_terminal`), or in an app (`held_table`).
 """
 
 from __future__ import annotations
@@ -44,12 +44,13 @@ from tui_chat.plugins.tap.call_output import call_json, call_line, heading
 from tui_chat.plugins.tap.calls import Call
 from tui_chat.plugins.tap.client_environment import client_variables, no_proxy, with_variables
 from tui_chat.plugins.tap.exchange import RecordedExchange
+from tui_chat.plugins.tap.held_table import share
 from tui_chat.plugins.tap.pause import HeldRequest, Pauses, read_pattern
 from tui_chat.plugins.tap.pause_terminal import PauseTerminal
 from tui_chat.plugins.tap.proxy import TapProxy
 from tui_chat.plugins.tap.recorded_call import RecordedCall
 from tui_chat.plugins.tap.recorder import Recorder
-from tui_chat.plugins.tap.sessions import SessionWriter
+from tui_chat.plugins.tap.sessions import SessionWriter, StoredCall
 from tui_chat.plugins.tap.upstreams import (
     BASE_URL_VARIABLES,
     Upstream,
@@ -58,6 +59,7 @@ from tui_chat.plugins.tap.upstreams import (
     read_upstream,
     route_to,
 )
+from tui_chat.store import Store
 
 OFFLINE = "offline"
 """The name of the offline provider as an upstream."""
@@ -232,6 +234,7 @@ class _Tap:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._code = 0
         self._pauses = Pauses()
+        self._store: Store | None = None
         self._terminal: PauseTerminal | None = None
 
     async def run(self, host: str, port: int) -> int:
@@ -250,6 +253,7 @@ class _Tap:
                 protocol=options.protocol,
                 only=options.only,
                 command=options.command,
+                on_held=self._share if options.pause else None,
             )
             own = f"{host}:{port}"  # variables that name the proxy already
             environ = {name: value for name, value in os.environ.items() if own not in value}
@@ -302,7 +306,7 @@ class _Tap:
         if not self._options.is_stored:
             return None
         make_private_folder(self._config.data_dir)
-        store = await stack.enter_async_context(open_store(self._common))
+        self._store = store = await stack.enter_async_context(open_store(self._common))
         return SessionWriter(store, now=time.time, new_id=new_id, endpoint_name=self._endpoint_name)
 
     def _endpoint_name(self, protocol: Protocol, url: str) -> str:
@@ -336,24 +340,35 @@ class _Tap:
         options = self._options
         if not options.pause:
             return Pauses()
-        patterns = [read_pattern(text) for text in options.pause]
-        if options.command or not (sys.stdin.isatty() and sys.stderr.isatty()):
+        has_terminal = sys.stdin.isatty() and sys.stderr.isatty() and not options.command
+        if not (has_terminal or options.is_stored):
             raise InputError(
-                "--pause needs a terminal on which you decide about the held calls.",
-                advice="Run `tui-chat tap --pause …` without a command, and start the program in "
-                "another terminal.",
+                "--pause needs a place where you decide about held calls.",
+                advice="Run the tap in a terminal without a command, or without --no-store: then "
+                "`/held` in the app decides.",
             )
         pauses = Pauses(
-            patterns,
+            [read_pattern(text) for text in options.pause],
             options.pause_for,
             protocol=options.protocol,
+            command=options.command,
             on_change=self._show_change,
             on_passed=lambda exchange, why: self._say(f"Request {exchange.number} passed: {why}."),
         )
-        from tui_chat.ui.terminal.external_programs import editor_command  # imports Textual
+        if has_terminal:
+            from tui_chat.ui.terminal.external_programs import editor_command  # imports Textual
 
-        self._terminal = PauseTerminal(pauses, self._write_held, editor_command(os.environ))
+            editor = editor_command(os.environ)
+            self._terminal = PauseTerminal(pauses, self._write_held, editor)
+        else:
+            self._write_held("tui-chat tap: calls that fit --pause wait; /held in the app decides.")
         return pauses
+
+    async def _share(self, exchange: RecordedExchange, stored: StoredCall) -> None:
+        held = self._pauses.requests.get(exchange.number)
+        if held is not None and self._store is not None:
+            database = self._store.replies.database
+            await share(database, held, stored.entry_id, stored.session_id)
 
     def _show_change(self, held: HeldRequest) -> None:
         if self._terminal is not None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, cast
 
@@ -23,29 +22,38 @@ FAULT = "The edited request"
 """The source that faults of an edited body name."""
 
 
-def editable_text(call: Call) -> str:
-    """Return the body of a call as JSON for an editor, credentials masked."""
-    value = json_object(call.body)
+def editable_text(body: bytes) -> str:
+    """Return a body as JSON for an editor. Raises InputError."""
+    value = json_object(body)
     if value is None:
         raise InputError("The body of this request cannot be read as JSON, so it cannot be edited.")
     return json.dumps(value, ensure_ascii=False, indent=2) + "\n"
 
 
-def edited_body(call: Call, text: str) -> bytes | None:
-    """Return the body to send for the edited text of a call; None if nothing was changed. Masked
-    credentials that are still at their place are those of the request. Raises InputError, with the
-    place, for what is not a request of the call's protocol.
+def read_edited(text: str, body: bytes, protocol: Protocol) -> dict[str, Any] | None:
+    """Return the edited text of a body, which has its credentials masked; None if nothing was
+    changed. Raises InputError, with the place, for what is not a request of the protocol.
     """
-    value, masked = parse_json(text, FAULT), json_object(call.body)
-    if not isinstance(value, dict) or masked is None:
+    value, before = parse_json(text, FAULT), json_object(body)
+    if not isinstance(value, dict) or before is None:
         raise InputError(f"{FAULT} is not a JSON object.")
     edited = cast("dict[str, Any]", value)
-    if edited == masked and json.dumps(edited) == json.dumps(masked):
+    if edited == before and json.dumps(edited) == json.dumps(before):
         return None
-    if edited.get("stream") != masked.get("stream"):
+    if edited.get("stream") != before.get("stream"):
         sentence = f"{FAULT}: “stream” must stay as it is: the program reads its reply by it."
         raise InputError(sentence)
-    protocol_of(call.protocol).decode(json.dumps(edited, ensure_ascii=False).encode())
+    protocol_of(protocol).decode(json.dumps(edited, ensure_ascii=False).encode())
+    return edited
+
+
+def edited_body(call: Call, text: str) -> bytes | None:
+    """Return the body to send for the edited text of a call; None if nothing was changed. Masked
+    credentials that are still at their place are those of the request. Raises InputError.
+    """
+    edited, masked = read_edited(text, call.body, call.protocol), json_object(call.body)
+    if edited is None:
+        return None
     original = received_value(call)
     body = body_of(tree_of(cast("JsonValue", _with_credentials(edited, masked, original))))
     mask = CREDENTIAL_MASK.encode()
@@ -118,17 +126,10 @@ def _offline_protocol(request: HttpRequest) -> tuple[OfflineProtocol, Operation]
     return protocol, operation
 
 
-_PATHS: Mapping[Protocol, str] = {
-    Protocol.OPENAI_CHAT: "/v1/chat/completions",
-    Protocol.OPENAI_RESPONSES: "/v1/responses",
-    Protocol.ANTHROPIC: "/v1/messages",
-    Protocol.OLLAMA: "/api/chat",
-}
-
-
 def _usual_target(call: Call) -> str:
     """Return the target of a call at its provider; a gateway may have another path."""
     target = call.exchange.target
-    if call.protocol is Protocol.GEMINI and "/models/" in target:
+    if "/models/" in target:  # the path says whether a stream is wanted
         return "/v1beta/models/" + target.partition("/models/")[2]
-    return _PATHS.get(call.protocol, target)
+    path = call.composed.encoded.path if call.composed is not None else target
+    return path if path.startswith(("/v1", "/api/")) else f"/v1{path}"

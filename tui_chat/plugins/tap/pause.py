@@ -109,6 +109,11 @@ class HeldRequest:
         return monotonic() - self.hold.since
 
     @property
+    def remaining(self) -> float:
+        """The seconds until it is sent as it came."""
+        return max(0.0, self.until - monotonic())
+
+    @property
     def client_patience(self) -> float | None:
         """The seconds after which its client gives up, if the client says so."""
         for name in _TIMEOUT_HEADERS:
@@ -183,6 +188,7 @@ class Pauses:
         exchange.hold = Hold(monotonic())
         held = HeldRequest(call, exchange.hold, self.seconds, task)
         self.requests[held.number] = held
+        exchange.changed.set()
         return held
 
     def pass_unheld(self, exchange: RecordedExchange, why: str) -> None:

@@ -189,7 +189,7 @@ class PauseTerminal:
     # --- the editor -------------------------------------------------------------------------
 
     async def _edit(self, held: HeldRequest) -> None:
-        text = self._texts.get((held.number, "e")) or editable_text(held.call)
+        text = self._texts.get((held.number, "e")) or editable_text(held.call.body)
         edited = await self._in_editor(held, text, "request.json")
         self._texts[held.number, "e"] = edited
         try:
@@ -255,7 +255,7 @@ def held_line(held: HeldRequest) -> str:
     """Return a held request as a line."""
     call, composed = held.call, held.call.composed
     budget = composed.envelope.budget if composed is not None else None
-    rest = max(0.0, held.until - held.hold.since - held.waiting)
+    rest = held.remaining
     end = datetime.now().astimezone() + timedelta(seconds=rest)
     patience = held.client_patience
     parts = (

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from fnmatch import fnmatchcase
 from time import monotonic
+from typing import TypeAlias
 
 from tui_chat.analysis.cache_loss import cache_loss
 from tui_chat.models.endpoint import Protocol
@@ -43,6 +44,9 @@ MOST_FOLLOWED = 256
 PricesOfCall = Callable[[Call, str], Prices | None]
 """Returns the prices of a call at a service tier, or at the one that it asks for."""
 
+HeldCall: TypeAlias = tuple[Call, PlacedCall, StoredCall | None]
+"""A call that was held, its place, and where it is stored."""
+
 
 class Recorder:
     """Follows all exchanges of a proxy."""
@@ -57,11 +61,14 @@ class Recorder:
         protocol: Protocol | None = None,
         only: tuple[str, ...] = (),
         command: tuple[str, ...] = (),
+        on_held: Callable[[RecordedExchange, StoredCall], Awaitable[None]] | None = None,
     ) -> None:
         """`on_call` is called in a thread with each model call that has ended, `on_other` with all
         other exchanges. `only` are patterns; calls whose protocol, model and path fit none of them
-        pass unrecorded. `command` is the one that the tap was started with.
+        pass unrecorded. `command` is the one that the tap was started with. `on_held` is awaited
+        with a held call that is stored while it waits, and returns when it waits no longer.
         """
+        self._on_held = on_held
         self._command = command
         self._on_call = on_call
         self._on_other = on_other
@@ -120,10 +127,18 @@ class Recorder:
             exchange.credentials = Credentials()  # the proxy keeps no key
 
     async def _record(self, exchange: RecordedExchange) -> None:
+        held = await self._held_call(exchange)
         while exchange.requested is None and exchange.ended is None:
             await _change(exchange)
         call = placed = None
-        if exchange.requested is not None:
+        if held is not None:
+            call, placed, stored = held
+            if exchange.hold is not None and exchange.hold.sent is not None:
+                sent = await asyncio.to_thread(read_call, exchange, self._protocol, self._command)
+                placed.call = call = sent or call
+                if stored is not None and self._writer is not None:
+                    await self._writer.replace_request(stored, call)
+        elif exchange.requested is not None:
             async with self._reading:
                 await self._let_pass(exchange)
                 call = await asyncio.to_thread(read_call, exchange, self._protocol, self._command)
@@ -142,10 +157,31 @@ class Recorder:
         done = asyncio.Event()
         self._stored[exchange.number] = exchange, done
         try:
-            await self._record_call(exchange, call, placed)
+            await self._record_call(exchange, call, placed, held)
         finally:
             done.set()
             self._stored.pop(exchange.number)
+
+    async def _held_call(self, exchange: RecordedExchange) -> HeldCall | None:
+        """Return a held call, stored while it waited, when it waits no longer; None for a call
+        that is not held.
+        """
+        if self._on_held is None or self._writer is None:
+            return None
+        while exchange.hold is None and exchange.requested is None and exchange.ended is None:
+            await _change(exchange)
+        if exchange.hold is None or exchange.hold.end:
+            return None
+        async with self._reading:
+            call = await asyncio.to_thread(read_call, exchange, self._protocol, self._command)
+            if call is None or not self._is_wanted(call):
+                return None
+            placed = self._conversations.place(call)
+        await self._wait_for_previous(placed)
+        stored = await self._writer.begin(placed, call)
+        if stored is not None:
+            await self._on_held(exchange, stored)
+        return call, placed, stored
 
     async def _let_pass(self, exchange: RecordedExchange) -> None:
         """Wait until the response has begun and no exchange's bytes pass, but not for long:
@@ -174,7 +210,7 @@ class Recorder:
         )
 
     async def _record_call(
-        self, exchange: RecordedExchange, call: Call, placed: PlacedCall
+        self, exchange: RecordedExchange, call: Call, placed: PlacedCall, held: HeldCall | None
     ) -> None:
         await self._wait_for_previous(placed)
         before = self._ends.get(placed.previous.exchange) if placed.previous is not None else None
@@ -182,7 +218,10 @@ class Recorder:
         prices = self._prices_of(call, "")
         await self._let_pass(exchange)
         comparing = asyncio.create_task(asyncio.to_thread(compare, placed, prices, idle))
-        stored = await self._writer.begin(placed, call) if self._writer is not None else None
+        if held is not None:
+            stored = held[2]
+        else:
+            stored = await self._writer.begin(placed, call) if self._writer is not None else None
         reader = await self._read_reply(exchange, call, stored)
         assert exchange.ended is not None
         self._ends[exchange.number] = exchange.ended

@@ -128,30 +128,39 @@ class SessionWriter:
                 raise StoreError(imported.fault)
         end = chains[-1] if chains else b""
         parent = known.ids.get(end, known.root)
-        exchange = call.exchange
-        name = self._endpoint_name(call.protocol, exchange.upstream)
+        request = self._request_record(call)
         stored = await self._store.replies.begin(
             known.session_id,
             parent_id=parent,
             user=None,
             model=call.model,
-            endpoint=name or exchange.upstream,
-            request=RequestRecord(
-                endpoint=name or exchange.upstream,
-                protocol=call.protocol,
-                method=exchange.method,
-                url=exchange.url,
-                sha256=sha256(call.body).hexdigest(),
-                recipe=recorded_recipe(TAG, call.recorded, exchange.header("user-agent")[:200]),
-                body=call.body,
-            ),
+            endpoint=request.endpoint,
+            request=request,
         )
         await self._link_sides(placed.conversation, known.session_id)
-        known.chains[exchange.number] = chains
+        known.chains[call.exchange.number] = chains
         while len(known.chains) > _MOST_CHAINS:
             known.chains.pop(next(iter(known.chains)))
         message = stored.reply.message
         return StoredCall(known.session_id, message.id, message.timestamp, parent)
+
+    def _request_record(self, call: Call) -> RequestRecord:
+        exchange = call.exchange
+        name = self._endpoint_name(call.protocol, exchange.upstream)
+        return RequestRecord(
+            endpoint=name or exchange.upstream,
+            protocol=call.protocol,
+            method=exchange.method,
+            url=exchange.url,
+            sha256=sha256(call.body).hexdigest(),
+            recipe=recorded_recipe(TAG, call.recorded, exchange.header("user-agent")[:200]),
+            body=call.body,
+        )
+
+    async def replace_request(self, stored: StoredCall, call: Call) -> None:
+        """Store the edited request that was sent in place of one that was held."""
+        with suppress(StoreError):
+            await self._store.requests.replace(stored.entry_id, self._request_record(call))
 
     def _parent_id(self, conversation: RecordedConversation) -> str:
         """Return the id of the session that a conversation's session belongs to."""

@@ -1,0 +1,220 @@
+"""A request that a tap holds, decided about in the app."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import shlex
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.plugins.tap.conftest import Recording, recording
+from tests.plugins.tap.test_pause import Waiting, texts_by_hand
+from tests.plugins.tap.wire import PATIENCE
+from tests.ui.app_under_test import make_app, opened, until
+from tests.ui.areas.inspector.requests import rows_shown
+from tests.ui.test_inspector_in_app import told_in
+from tests.vendors import serve
+from tui_chat.offline import HttpRequest
+from tui_chat.plugins.tap.calls_view import CallsView
+from tui_chat.plugins.tap.held_table import decide, share, waiting_requests
+from tui_chat.store import Store
+from tui_chat.ui.app import TuiChat
+from tui_chat.ui.areas.inspector.inspector import Inspector
+from tui_chat.ui.dialogs.base import TextAreaPrompt
+from tui_chat.ui.dialogs.choices import ChoiceDialog
+
+BODY: dict[str, Any] = {"model": "echo", "messages": [{"role": "user", "content": "Hi"}]}
+WIDE = (160, 45)
+EDITOR = """
+import pathlib, sys
+folder, path = pathlib.Path({folder!r}), pathlib.Path(sys.argv[1])
+count = len(list(folder.glob("given-*")))
+(folder / f"given-{{count}}").write_text(path.read_text())
+path.write_text({texts!r}[count])
+"""
+"""Keeps what it is given, and writes one text after the other."""
+
+
+@dataclass
+class HeldCall:
+    """A program that waits for its reply, and the tap that holds its request."""
+
+    tap: Recording
+    waiting: Waiting
+    received: list[HttpRequest]
+    reply: asyncio.Task[httpx.Response]
+
+    async def text(self) -> str:
+        return (await asyncio.wait_for(self.reply, PATIENCE)).json()["choices"][0]["message"][
+            "content"
+        ]
+
+
+@asynccontextmanager
+async def held_call(folder: Path, first_id: int = 1 << 20) -> AsyncIterator[HeldCall]:
+    """Send a request through a tap that holds it and shares it with apps."""
+    waiting, received = Waiting("echo"), list[HttpRequest]()
+
+    async def on_held(exchange: Any, stored: Any) -> None:
+        held = waiting.pauses.requests[exchange.number]
+        await share(tap.store.replies.database, held, stored.entry_id, stored.session_id)
+
+    async with (
+        serve(on_request=received.append) as server,
+        recording(
+            folder, server.base_url, pauses=waiting.pauses, first_id=first_id, on_held=on_held
+        ) as tap,
+        httpx.AsyncClient(base_url=tap.base_url) as client,
+    ):
+        headers = {"user-agent": "my-agent/1", "x-stainless-timeout": "600"}
+        url = "/v1/chat/completions"
+        reply = asyncio.create_task(client.post(url, json=BODY, headers=headers))
+        database = tap.store.replies.database
+        async with asyncio.timeout(PATIENCE):
+            while not await waiting_requests(database):  # noqa: ASYNC110 - a row of a database
+                await asyncio.sleep(0)
+        try:
+            yield HeldCall(tap, waiting, received, reply)
+        finally:
+            waiting.pauses.stop()
+            await asyncio.wait({reply}, timeout=PATIENCE)
+
+
+async def has_table(store: Store) -> bool:
+    rows = await store.replies.database.rows("SELECT 1 FROM sqlite_master WHERE name = 'tap_held'")
+    return bool(rows)
+
+
+async def choose(pilot: Any, words: str) -> None:
+    await until(pilot, lambda: isinstance(pilot.app.screen, ChoiceDialog))
+    await pilot.press(*words, "enter")
+
+
+async def show_calls(pilot: Any, held: HeldCall) -> Inspector:
+    app = await opened(pilot)
+    workspace = app.workspace
+    assert workspace is not None
+    await workspace.external_changes.check()
+    (session,) = await held.tap.sessions()
+    await workspace.sessions.open(session.session_id)
+    inspector = app.query_one(Inspector)
+    await until(pilot, lambda: inspector.composed is not None)
+    inspector.focus()
+    await pilot.press("C")
+    await until(pilot, lambda: "Enter decides" in " ".join(rows_shown(inspector.views.current)))
+    return inspector
+
+
+async def test_a_held_request_is_sent_from_the_list_of_calls(tmp_path: Path):
+    app = make_app(tmp_path)
+    async with app.run_test(size=WIDE) as pilot:
+        await opened(pilot)
+        async with held_call(tmp_path) as held:
+            inspector = await show_calls(pilot, held)
+            view = inspector.views.current
+            assert isinstance(view, CallsView)
+            rows = " ".join(" ".join(rows_shown(view)).split())
+            assert "my-agent · echo" in rows
+            assert "given up by its program after 600 s" in rows
+            number = next(n for n, row in enumerate(rows_shown(view)) if "my-agent · echo" in row)
+            await pilot.press("home", *["down"] * number, "enter")
+            await choose(pilot, "Send it on")
+            assert await held.text() == "Hi"
+            (call,) = await held.tap.recorded(1)
+            assert call.exchange.hold is not None
+            assert call.exchange.hold.end == "sent"
+            assert not await has_table(held.tap.store)
+
+
+async def test_a_held_request_is_edited_in_the_app(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    texts = ['{"model": "echo"', json.dumps(BODY).replace("Hi", "Hi, edited")]
+    script = tmp_path / "editor.py"
+    script.write_text(EDITOR.format(folder=str(tmp_path), texts=texts))
+    monkeypatch.delenv("VISUAL", raising=False)
+    monkeypatch.setenv("EDITOR", shlex.join([sys.executable, str(script)]))
+    monkeypatch.setattr(TuiChat, "suspend", lambda _: nullcontext())
+    app = make_app(tmp_path)
+    async with app.run_test(size=WIDE) as pilot:
+        app = await opened(pilot)
+        workspace = app.workspace
+        assert workspace is not None
+        async with held_call(tmp_path) as held:
+            inspector = await show_calls(pilot, held)
+            await app.run_action("plugins.held")
+            await choose(pilot, "Edit it in")
+            await choose(pilot, "Edit it again")
+            assert await held.text() == "Hi, edited"
+            assert json.loads((tmp_path / "given-0").read_text()) == BODY
+            assert (tmp_path / "given-1").read_text() == texts[0]
+            await held.tap.recorded(1)
+            (sent,) = held.received
+            (entry,) = [e for e in workspace.state.entries if e.message.role == "assistant"]
+            assert await workspace.viewed_requests.view_sent(entry.message.id)
+            await until(pilot, lambda: inspector.composed is not None)
+            viewed = workspace.state.request.viewed
+            assert viewed is not None
+            assert viewed.composed.payload.body == sent.body
+            assert "edited by hand" in viewed.description
+            assert "exact bytes" in viewed.description
+            assert list(texts_by_hand(viewed.composed.encoded.tree)) == [", edited"]
+
+
+async def test_a_held_request_is_answered_and_dropped_in_the_app(tmp_path: Path):
+    app = make_app(tmp_path)
+    async with app.run_test(size=WIDE) as pilot:
+        await opened(pilot)
+        async with held_call(tmp_path) as held:
+            await app.run_action("plugins.held")
+            await choose(pilot, "Answer it")
+            await until(pilot, lambda: isinstance(pilot.app.screen, TextAreaPrompt))
+            await pilot.press(*"Yes", "enter")
+            assert await held.text() == "Yes"
+        async with held_call(tmp_path, 2 << 20) as held:
+            await app.run_action("plugins.held")
+            await choose(pilot, "Drop it")
+            assert (await held.reply).status_code == 403
+        await app.run_action("plugins.held")
+        await until(pilot, lambda: "No request of another program" in told_in(pilot.app))
+
+
+async def test_the_limit_begins_again_while_the_user_edits(tmp_path: Path):
+    async with held_call(tmp_path) as held:
+        (request,) = held.waiting.pauses.requests.values()
+        request.until -= 30
+        database = held.tap.store.replies.database
+        (row,) = await waiting_requests(database)
+        assert await decide(database, row.message_id, "editing")
+        async with asyncio.timeout(10):
+            while request.remaining < 40:  # noqa: ASYNC110 - another task changes it
+                await asyncio.sleep(0)
+            while (await waiting_requests(database))[0].until < row.until:  # noqa: ASYNC110
+                await asyncio.sleep(0)
+
+
+async def test_a_fault_of_an_edited_request_comes_back(tmp_path: Path):
+    async with held_call(tmp_path) as held:
+        database = held.tap.store.replies.database
+        (row,) = await waiting_requests(database)
+        assert await decide(database, row.message_id, "edited", '{"model": 3}')
+        async with asyncio.timeout(10):
+            while not (rows := await waiting_requests(database)) or not rows[0].fault:  # noqa: ASYNC110
+                await asyncio.sleep(0)
+        assert "messages" in rows[0].fault
+
+
+async def test_what_a_killed_tap_left_behind_is_not_shown(tmp_path: Path):
+    async with held_call(tmp_path) as held:
+        database = held.tap.store.replies.database
+        (row,) = await waiting_requests(database)
+        await database.write(lambda tx: tx.run("UPDATE messages SET status = 'interrupted'"))
+        assert await waiting_requests(database) == ()
+        assert not await decide(database, row.message_id, "dropped")
+        await database.write(lambda tx: tx.run("UPDATE messages SET status = 'streaming'"))

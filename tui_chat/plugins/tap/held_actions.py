@@ -1,0 +1,125 @@
+"""`/held`: decides in the app about a request of another program that a tap holds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tui_chat.errors import InputError, TuiChatError
+from tui_chat.models.sanitize import one_line
+from tui_chat.plugins.tap.held_request import editable_text, read_edited
+from tui_chat.plugins.tap.held_table import (
+    SharedDecision,
+    WaitingRequest,
+    decide,
+    limit_words,
+    waiting_requests,
+)
+from tui_chat.ui.notifications import show_error
+from tui_chat.ui.questions import ask, ask_text
+from tui_chat.ui.terminal.external_programs import edit_in_editor
+
+if TYPE_CHECKING:
+    from tui_chat.store import Store
+    from tui_chat.ui.app import TuiChat
+
+_CHOICES = (
+    ("sent", "Send it on", "as it came"),
+    ("edited", "Edit it in $EDITOR", "then send it on"),
+    ("answered", "Answer it by hand…", "nothing is sent to the provider"),
+    ("dropped", "Drop it", "its program gets an error"),
+    ("show", "Show the request", "it waits meanwhile"),
+)
+_DONE = {
+    "sent": "The request was sent on as it came.",
+    "edited": "The edited request was sent on.",
+    "answered": "The request was answered by hand.",
+    "dropped": "The request was dropped.",
+}
+_GONE = "The request is not held any more; nothing was changed."
+
+
+async def decide_held(app: TuiChat, message_id: str) -> None:
+    """Ask what to do with a held request, by the id of the reply that it will have; without an id,
+    ask first for which one if there are several.
+    """
+    workspace = await app.main.opened_workspace()
+    try:
+        waiting = await waiting_requests(workspace.store.replies.database)
+        held = await _chosen(app, waiting, message_id)
+        if held is None:
+            return
+        title = f"{words_of(held)} · {limit_words(held)}"
+        choice = await ask(app, title, _CHOICES)
+        match choice:
+            case "sent" | "dropped":
+                await _decide(app, workspace.store, held, choice)
+            case "edited":
+                await _edit(app, workspace.store, held)
+            case "answered":
+                await _answer(app, workspace.store, held)
+            case "show":
+                action = f"inspector.show_reply({held.session_id!r}, {held.message_id!r})"
+                await app.run_action(action)
+            case _:
+                pass
+    except TuiChatError as error:
+        show_error(app, error)
+
+
+def words_of(held: WaitingRequest) -> str:
+    """Return program and model of a held request."""
+    return one_line(f"{held.program or 'Unknown program'} · {held.model or 'unknown model'}", 80)
+
+
+async def _chosen(
+    app: TuiChat, waiting: tuple[WaitingRequest, ...], message_id: str
+) -> WaitingRequest | None:
+    by_id = {held.message_id: held for held in waiting}
+    if message_id:
+        if message_id not in by_id:
+            app.notify(_GONE)
+        return by_id.get(message_id)
+    if not waiting:
+        app.notify("No request of another program is held. `tui-chat tap --pause` holds them.")
+        return None
+    if len(waiting) == 1:
+        return waiting[0]
+    choices = [(held.message_id, words_of(held), limit_words(held)) for held in waiting]
+    return by_id.get(await ask(app, "Held requests", choices) or "")
+
+
+async def _decide(
+    app: TuiChat, store: Store, held: WaitingRequest, decision: SharedDecision, content: str = ""
+) -> None:
+    done = await decide(store.replies.database, held.message_id, decision, content)
+    app.notify(_DONE[decision] if done else _GONE)
+
+
+async def _edit(app: TuiChat, store: Store, held: WaitingRequest) -> None:
+    """Let the user edit the body until it is a request, or until they leave it."""
+    record = await store.requests.get(held.message_id)
+    if record is None or record.body is None:
+        raise InputError("The body of this request is not kept, so it cannot be edited.")
+    text = editable_text(record.body)
+    while True:
+        await decide(store.replies.database, held.message_id, "editing")
+        text = await edit_in_editor(app, text, "request.json")
+        try:
+            edited = read_edited(text, record.body, record.protocol)
+        except InputError as error:
+            again = ("again", "Edit it again", ""), ("leave", "Leave it as it was", "it waits")
+            if await ask(app, one_line(str(error), 200), again) != "again":
+                return
+            continue
+        if edited is None:
+            app.notify("Nothing was changed; the request still waits.")
+        else:
+            await _decide(app, store, held, "edited", text)
+        return
+
+
+async def _answer(app: TuiChat, store: Store, held: WaitingRequest) -> None:
+    await decide(store.replies.database, held.message_id, "editing")
+    text = await ask_text(app, "Answer in the model's place", enter="Enter sends it")
+    if text is not None and text.strip():
+        await _decide(app, store, held, "answered", text)

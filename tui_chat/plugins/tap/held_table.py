@@ -1,0 +1,191 @@
+"""Held requests in the database, so that a running app can decide about them.
+
+1. The table is there only while something is held: the tap creates it with the first request and
+   drops it with the last one. So no database needs a migration for it, and none keeps a trace.
+2. The tap writes a row, and reads its decision four times a second. The app writes decisions.
+3. A row whose reply does not stream any more is what a killed tap left behind: nobody shows it, and
+   the next held request removes it.
+4. Bodies are in the table of requests, credentials masked. An edited one comes as the text that the
+   user wrote; the tap puts the credentials back, and says what is wrong with it in the row.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from contextlib import suppress
+from datetime import datetime
+from typing import Literal
+
+from tui_chat.errors import InputError, StoreError
+from tui_chat.lazy_dataclass import dataclass
+from tui_chat.plugins.tap.exchange import HoldEnd
+from tui_chat.plugins.tap.held_request import edited_body
+from tui_chat.plugins.tap.pause import HeldRequest, HoldDecision
+from tui_chat.store.database import Database, Transaction
+
+_POLL_SECONDS = 0.25
+_CREATE = """
+    CREATE TABLE IF NOT EXISTS tap_held (
+        message_id TEXT NOT NULL PRIMARY KEY,
+        session_id TEXT NOT NULL,
+        program TEXT NOT NULL,
+        model TEXT NOT NULL,
+        since REAL NOT NULL,
+        until REAL NOT NULL,
+        patience REAL,
+        decision TEXT NOT NULL DEFAULT '',
+        content TEXT NOT NULL DEFAULT '',
+        fault TEXT NOT NULL DEFAULT ''
+    ) STRICT
+"""
+_STREAMING = "message_id IN (SELECT message_id FROM messages WHERE status = 'streaming')"
+_COLUMNS = "message_id, session_id, program, model, since, until, patience, fault"
+# ruff: noqa: S608 - only our own column names and constants are put into SQL
+
+SharedDecision = Literal["sent", "edited", "answered", "dropped", "editing"]
+"""What an app decides. `editing`: nothing yet, and the time limit starts again."""
+
+
+@dataclass(frozen=True, slots=True)
+class WaitingRequest:
+    """A held request, as an app sees it."""
+
+    message_id: str
+    """The id of the reply that it will have."""
+    session_id: str
+    program: str
+    """Empty if unknown."""
+    model: str
+    since: float
+    """In seconds since the epoch, UTC, as `until`."""
+    until: float
+    """The time at which it is sent as it came."""
+    patience: float | None = None
+    """The seconds after which its program gives up, if it says so."""
+    fault: str = ""
+    """The reason why the last decision could not be followed."""
+
+
+def limit_words(held: WaitingRequest) -> str:
+    """Return until when a held request waits, and how long its program does."""
+    since, until = (
+        f"{datetime.fromtimestamp(seconds).astimezone():%H:%M:%S}"
+        for seconds in (held.since, held.until)
+    )
+    words = f"held since {since}, sent on at {until}"
+    if held.patience is not None:
+        words += f", given up by its program after {held.patience:,.0f} s"
+    return words
+
+
+async def waiting_requests(database: Database) -> tuple[WaitingRequest, ...]:
+    """Return the held requests, oldest first. Raises StoreError."""
+
+    async def read(tx: Transaction) -> tuple[WaitingRequest, ...]:
+        if not await _exists(tx):
+            return ()
+        rows = await tx.rows(
+            f"SELECT {_COLUMNS} FROM tap_held WHERE decision IN ('', 'editing') AND {_STREAMING} "
+            "ORDER BY since"
+        )
+        return tuple(WaitingRequest(*row) for row in rows)
+
+    return await database.read(read)
+
+
+async def decide(
+    database: Database, message_id: str, decision: SharedDecision, content: str = ""
+) -> bool:
+    """Decide about a held request; return False if it is not held any more. `content` is the edited
+    body or the answer. Raises StoreError.
+    """
+
+    async def write(tx: Transaction) -> bool:
+        if not await _exists(tx):
+            return False
+        row = await tx.row(
+            "UPDATE tap_held SET decision = ?, content = ?, fault = '' WHERE message_id = ? "
+            f"AND decision IN ('', 'editing') AND {_STREAMING} RETURNING 1",
+            *(decision, content, message_id),
+        )
+        return row is not None
+
+    return await database.write(write)
+
+
+async def share(database: Database, held: HeldRequest, message_id: str, session_id: str) -> None:
+    """Let apps decide about a held request until it is not held any more. A database that cannot
+    be used takes the request no other way.
+    """
+    with suppress(StoreError):
+        try:
+            await _add(database, held, message_id, session_id)
+            while not held.decided.done():
+                await asyncio.wait({held.decided}, timeout=_POLL_SECONDS)
+                await _follow(database, held, message_id)
+        finally:
+            await _remove(database, message_id)
+
+
+async def _exists(tx: Transaction) -> bool:
+    return bool(await tx.rows("SELECT 1 FROM sqlite_master WHERE name = 'tap_held'"))
+
+
+async def _add(database: Database, held: HeldRequest, message_id: str, session_id: str) -> None:
+    now = time.time()
+
+    async def write(tx: Transaction) -> None:
+        await tx.run(_CREATE)
+        await tx.run(f"DELETE FROM tap_held WHERE NOT {_STREAMING}")
+        await tx.run(
+            "INSERT OR REPLACE INTO tap_held (message_id, session_id, program, model, since, "
+            "until, patience) VALUES (?, ?, ?, ?, ?, ?, ?)",
+            *(message_id, session_id, held.call.program.name, held.call.model),
+            *(now - held.waiting, now + held.remaining, held.client_patience),
+        )
+
+    await database.write(write)
+
+
+async def _follow(database: Database, held: HeldRequest, message_id: str) -> None:
+    """Follow the decision in the row, if there is one."""
+    sql = "SELECT decision, content FROM tap_held WHERE message_id = ? AND decision <> ''"
+    row = await database.row(sql, message_id)
+    if row is None or held.decided.done():
+        return
+    decision, content = row
+    fault = ""
+    match decision:
+        case "editing":
+            held.extend()
+        case "edited":
+            try:
+                body = await asyncio.to_thread(edited_body, held.call, content)
+                held.decide(HoldDecision("sent" if body is None else "edited", body or b""))
+            except InputError as error:
+                fault = str(error)
+        case _:
+            ends: dict[str, HoldEnd] = {"answered": "answered", "dropped": "dropped"}
+            held.decide(HoldDecision(ends.get(decision, "sent"), content.encode()))
+    if decision == "editing" or fault:
+        until = time.time() + held.remaining
+
+        async def write(tx: Transaction) -> None:
+            await tx.run(
+                "UPDATE tap_held SET decision = '', content = '', fault = ?, until = ? "
+                "WHERE message_id = ?",
+                *(fault, until, message_id),
+            )
+
+        await database.write(write)
+
+
+async def _remove(database: Database, message_id: str) -> None:
+    async def write(tx: Transaction) -> None:
+        if await _exists(tx):
+            await tx.run("DELETE FROM tap_held WHERE message_id = ?", message_id)
+            if not await tx.rows("SELECT 1 FROM tap_held LIMIT 1"):
+                await tx.run("DROP TABLE tap_held")
+
+    await database.write(write)
