@@ -94,6 +94,18 @@ async def test_an_edit_of_one_request_holds_for_it_and_its_versions(make_workspa
     assert json.loads(here.received[-1].body) == sent
 
 
+async def test_what_was_sent_is_not_undone(make_workspace: MakeWorkspace):
+    here = await chat(make_workspace)
+    here.type("one")
+    await here.edits.add_value(("seed",), 1, kept=False)
+    await here.edits.add_value(("top_p",), 0.5, kept=False)
+    assert here.edits.can_undo
+    await here.send("one")
+    assert not here.edits.can_undo
+    await here.edits.undo()
+    assert not {"seed", "top_p"} & here.shown.keys()
+
+
 async def test_kept_edits_hold_until_they_are_removed(
     make_workspace: MakeWorkspace,
 ):

@@ -42,8 +42,8 @@ class RequestEdits:
 
     def __init__(self, core: WorkspaceCore) -> None:
         self.core = core
-        self._undo: list[tuple[str, Edits]] = []
-        """The edits before each change, with the session's id, oldest first."""
+        self._undo: list[tuple[str, Edits, Edits]] = []
+        """The edits before and after each change, with the session's id, oldest first."""
 
     def require_editable(self) -> Composed:
         """Return the request that is shown. Raises InputError if it cannot be edited."""
@@ -132,17 +132,26 @@ class RequestEdits:
     @reported(None)
     async def undo(self) -> None:
         """Take the last change back."""
-        session_id = self.core.state.session_id
-        mine = [index for index, (of, _) in enumerate(self._undo) if of == session_id]
-        if not mine:
+        if (index := self._last_change) is None:
             raise InputError("There is no edit by hand to undo.")
-        _, edits = self._undo.pop(mine[-1])
-        await self._store(edits, undoable=False)
+        _, before, _ = self._undo.pop(index)
+        await self._store(before, undoable=False)
 
     @property
     def can_undo(self) -> bool:
         """True if a change of the active session can be undone."""
-        return any(of == self.core.state.session_id for of, _ in self._undo)
+        return self._last_change is not None
+
+    @property
+    def _last_change(self) -> int | None:
+        """The index of the active session's last change; None if it has none, or if its edits are
+        others since: a request that left took some of them.
+        """
+        state = self.core.state
+        own = [
+            n for n, (session_id, _, _) in enumerate(self._undo) if session_id == state.session_id
+        ]
+        return own[-1] if own and self._undo[own[-1]][2] == state.edits else None
 
     # --- changing ------------------------------------------------------------------------
 
@@ -179,7 +188,8 @@ class RequestEdits:
     async def _store(self, edits: Edits, *, undoable: bool = True) -> None:
         core = self.core
         if undoable:
-            self._undo = [*self._undo[1 - MOST_UNDO :], (core.state.session_id, core.state.edits)]
+            change = core.state.session_id, core.state.edits, edits
+            self._undo = [*self._undo[1 - MOST_UNDO :], change]
         core.update(edits=edits)
         if core.state.session is None:
             await core.remember(NEW_CHAT_EDITS, pack(edits) if edits else "")

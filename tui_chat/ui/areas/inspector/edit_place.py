@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Literal
 
 from tui_chat.errors import InputError
@@ -13,6 +14,10 @@ from tui_chat.ui.areas.inspector.drawn_row import BodyRow, Part
 
 LONGEST_TEXT = 200_000
 """Characters that are edited in a dialog."""
+
+
+_OTHER_BREAKS = re.compile("[\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
+"""What `str.splitlines` takes as the end of a line, other than a line feed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,16 +38,19 @@ class EditPlace:
 
     @property
     def is_text(self) -> bool:
-        """True if it is edited as a text, False if as JSON."""
-        return isinstance(self.value, Str)
+        """True if it is edited as a text, False if as JSON: what a text field would take as a line
+        break and write as another one needs escapes.
+        """
+        return isinstance(self.value, Str) and not _OTHER_BREAKS.search(self.value.text.plain)
 
     @property
     def written(self) -> str:
         """The value as it is edited. Raises InputError if it is too long for that."""
-        if isinstance(self.value, Str):
+        if isinstance(self.value, Str) and self.is_text:
             text = self.value.text.plain
         else:
             text = json.dumps(plain(self.value), indent=2, ensure_ascii=False)
+            text = _OTHER_BREAKS.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
         if len(text) > LONGEST_TEXT:
             raise InputError(
                 f"This value has {len(text):,} characters, too many to be edited here.",
