@@ -1,4 +1,4 @@
-r"""A markdown-it plugin that leaves LaTeX formulas as they were written.
+r"""A markdown-it plugin that recognizes LaTeX formulas; `formula_text` makes them readable.
 
 In Markdown, `$a_1 * b_1$` is half emphasis and `\(` a bracket. These rules make a formula a token
 of its own, whose text no other rule reads. They are apart from `markdown` because they need

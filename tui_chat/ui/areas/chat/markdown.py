@@ -7,7 +7,7 @@ it grows, or is not trusted:
 2. Reference links (`[a]: url`) are text: a late definition would change what is on the screen.
 3. A newline in a paragraph stays a newline: models and people mean it.
 4. A link shows its address, and bare addresses are links.
-5. Formulas are left as they were written (see `formulas`).
+5. Formulas are drawn as text where all of a formula is known (`formula_text`), else as written.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
 
 from tui_chat.ui.areas.chat.code_blocks import code_lines
+from tui_chat.ui.areas.chat.formula_text import readable
 from tui_chat.ui.areas.chat.sources import MARK_START, split_marks
 from tui_chat.ui.areas.chat.text_lines import (
     BLANK,
@@ -185,7 +186,8 @@ class _BlockLayout:
                 code = node.content.removesuffix("\n")
                 return code_lines(code, node.info, width, number=self._code_blocks - 1)
             case "maths_block":
-                return plain_lines(node.content, width, (*styles, "maths"), links=False)
+                text = readable(node.content) or node.content
+                return plain_lines(text, width, (*styles, "maths"), links=False)
             case "hr":
                 return [TextLine((TextRun("─" * width, ("rule",)),))]
             case "table":
@@ -313,7 +315,8 @@ def _inline_runs(
             case "hardbreak":
                 yield None
             case "maths":
-                pieces = child.content.split("\n")
+                text = readable(child.content)
+                pieces = child.content.split("\n") if text is None else [text.replace("\n", "; ")]
                 for index, piece in enumerate(pieces):
                     if index:
                         yield None
