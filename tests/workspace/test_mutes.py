@@ -250,6 +250,10 @@ async def test_a_muted_reply_can_be_continued(make_workspace):
     await settled(workspace, heard)
     body = json.loads(received[-1].body)
     assert [m["content"] for m in body["messages"] if m["role"] == "assistant"][-1] == "one"
+    assert done(heard).endswith("It stays muted; the longer version is not.")
+    assert workspace.state.entries[-1].message.muted == NOT_MUTED
+    await workspace.branches.show(reply)
+    assert workspace.state.entries[-1].message.muted == Muted(whole=True)
 
 
 async def test_a_title_is_of_what_is_sent(make_workspace):

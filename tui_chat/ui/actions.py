@@ -95,21 +95,12 @@ _KEEPING_FOCUS = frozenset(
 
 _ALIASES: dict[str, tuple[str, ...]] = {
     "mute-part": (
-        *(
-            "hide reasoning",
-            "exclude",
-            "hide",
-            "leave out",
-            "omit",
-            "skip",
-            "mute picture",
-            "range",
-        ),
-        *("exclude file", "mute thinking", "mute all before", "hide messages"),
+        *("hide reasoning", "exclude file", "leave out file", "mute picture", "mute thinking"),
+        *("mute range", "mute all before", "hide messages", "exclude messages"),
     ),
     "mute-tool-results": (
-        *("hide tool results", "exclude tool results", "leave out tool results", "hide", "exclude"),
-        *("leave out", "omit", "skip", "free context", "prune", "clear tool results"),
+        *("hide tool results", "exclude tool results", "leave out tool results", "free context"),
+        *("omit tool results", "prune", "clear tool results"),
     ),
     "unmute-all": ("unhide", "include all", "show all", "send all messages", "restore context"),
     "help": ("keys", "shortcuts", "keybindings", "hotkeys", "manual", "documentation", "?"),

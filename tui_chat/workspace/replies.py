@@ -178,7 +178,9 @@ class Replies:
             text = continued_text(composed.inputs)
             parent_id = entries[index].parent_id
             if await self._exchange(composed, parent_id, None, "", begin_with=text):
-                self.core.publish(Done(continuation_in_words(composed)))
+                muted = " It stays muted; the longer version is not."
+                is_muted = entries[index].message.muted.whole
+                self.core.publish(Done(continuation_in_words(composed) + muted * is_muted))
                 return True
             return False
 
