@@ -82,6 +82,7 @@ COMMANDS = (
     _of("system", "TEXT"),
     _of("branches", aliases=("branch",)),
     _of("contents", aliases=("toc", "outline")),
+    _of("probabilities", aliases=("logprobs", "confidence")),
     _of("import", "PATH"),
     _of("export", "PATH"),
     _of("regenerate", aliases=("again", "retry", "redo"), kind="regenerate"),

@@ -34,6 +34,10 @@ SOURCED = MessageSemantics(references=References(sources=(Source("http://a.b"),)
         ((Entry(Message("user", "", parts=(Part("image"),))),), {"file", "link", "mutable"}),
         ((CALL,), {"code", "mutable"}),
         ((Entry(Message("assistant", "words", semantics=THOUGHTFUL)),), {"mutable"}),
+        (
+            (Entry(Message("assistant", "words", semantics=MessageSemantics(tokens="[]"))),),
+            {"tokens"},
+        ),
         ((replace(entry(0, "words"), siblings=2), entry(1, "more")), {"version"}),
     ],
 )

@@ -32,6 +32,8 @@ def contents_of(entries: Sequence[Entry]) -> frozenset[KeyUse]:
             kinds |= {"file", "link", "mutable"}
         if message.semantics.reasoning:
             kinds.add("mutable")
+        if message.semantics.tokens:
+            kinds.add("tokens")
         if message.tool_calls:
             kinds |= {"code", "mutable"}  # arguments and results are drawn like code
         if message.semantics.references.sources:

@@ -167,7 +167,7 @@ class Transcript(BlockView[TextLine]):
         self._layouts.set_entries(entries)
         kept = frozenset[KeyUse]() if change.is_other_session else self._contents
         self._contents = kept | contents_of(entries[change.same :])
-        for use in ("code", "link", "file", "mutable", "version"):
+        for use in ("code", "link", "file", "mutable", "tokens", "version"):
             self.offer_keys(use, is_used=use in self._contents)
         self.offer_keys("call", is_used=has_open_call(entries))
         self._search.entries_changed()

@@ -70,6 +70,7 @@ TRANSCRIPT_KEYS = (
     _key("p", "conversation.pin", "pin", "Pin message (always included)"),
     _key("m", "conversation.mute", "mute", "Mute message (not sent), or unmute it"),
     _key("M", "conversation.mute_part", "mute", "Mute reasoning, a file, or several messages"),
+    _key("l", "conversation.probabilities", "tokens", "Show token probabilities"),
     _key("i", "conversation.inspect", "request", "Show the request that made the reply"),
     _key("w", "conversation.reveal", "request", "Show where this message is in the request"),
     _key("a", "conversation.answer", "tool call", "Enter a tool call's result by hand"),
@@ -77,7 +78,7 @@ TRANSCRIPT_KEYS = (
 )
 
 KeyUse = Literal[
-    "code", "link", "file", "mutable", "version", "call", "subagent", "hit", "deletion"
+    "code", "link", "file", "mutable", "tokens", "version", "call", "subagent", "hit", "deletion"
 ]
 
 KEYS_WITH_USE: Mapping[KeyUse, tuple[str, ...]] = {
@@ -85,6 +86,7 @@ KEYS_WITH_USE: Mapping[KeyUse, tuple[str, ...]] = {
     "link": ("o",),
     "file": ("v", "s"),
     "mutable": ("M",),
+    "tokens": ("l",),
     "version": ("b",),
     "call": ("a", "x"),
     "subagent": ("S",),
