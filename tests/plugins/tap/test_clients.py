@@ -18,6 +18,7 @@ import shutil
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -28,6 +29,9 @@ import pytest
 from tests.ui.app_under_test import make_app, opened, until
 from tui_chat.offline import HttpRequest, serve
 from tui_chat.offline.script import read_script
+from tui_chat.plugins.tap.held_request import editable_text
+from tui_chat.plugins.tap.held_table import decide, waiting_requests
+from tui_chat.store import Store
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.inspector.inspector import Inspector
 from tui_chat.ui.areas.inspector.views.rows_view import RowsView
@@ -103,18 +107,24 @@ def check_received(calls: list[dict[str, Any]], received: list[HttpRequest], bas
     posts = [each for each in received if each.method == "POST"]
     assert len(calls) == len(posts)
     for call in calls:
-        request = call["request"]
+        sent = sent_of(call)
         same = next(
             each
             for each in posts
-            if each.body == request["body"].encode()
-            and fields(each.headers) == fields(request["headers"])
+            if each.body == sent["body"].encode()
+            and fields(each.headers) == fields(sent["headers"])
         )
         posts.remove(same)
-        assert request["url"] == base + same.target
-        assert request["bytes"] == len(same.body)
+        assert call["request"]["url"] == base + same.target
+        assert sent["bytes"] == len(same.body)
         tokens = call["explained"]["tokens"]["total"]
         assert len(same.body) < 10_000 or tokens >= len(same.body) / 8, "not all is counted"
+
+
+def sent_of(call: dict[str, Any]) -> dict[str, Any]:
+    """Return what the provider received of a call: the request, or what it was edited to."""
+    request: dict[str, Any] = call["request"]
+    return request["sent"] or request
 
 
 def shown(app: TuiChat) -> str:
@@ -133,7 +143,7 @@ async def check_shown(folder: Path, calls: list[dict[str, Any]]) -> None:
         assert workspace is not None
         by_session = {call["conversation"]["session_id"]: call for call in calls}
         for session_id, call in by_session.items():
-            request = call["request"]
+            request = {**call["request"], **sent_of(call)}
             listed = [c for c in await workspace.store.requests.calls(session_id) if not c.is_side]
             await workspace.sessions.open_at(session_id, listed[-1].message_id)
             assert await workspace.viewed_requests.view_sent(listed[-1].message_id)
@@ -160,14 +170,22 @@ def tapped(tmp_path: Path) -> Iterator[Tapped]:
     (home / "work").mkdir(parents=True)
     lines = tmp_path / "calls.jsonl"
 
-    def call(script: Any, *command: str, listen: int = 0, code: int = 0, **environ: str) -> Result:
+    def call(
+        script: Any,
+        *command: str,
+        listen: int = 0,
+        code: int = 0,
+        flags: tuple[str, ...] = (),
+        **environ: str,
+    ) -> Result:
         received: list[HttpRequest] = []
         lines.unlink(missing_ok=True)
         tap = [sys.executable, "-m", "tui_chat", "--data-dir", str(tmp_path / "data"), "tap"]
         address = ["--listen", str(listen)] if listen else []
+        output = ["--output", str(lines)]
         with upstream(script, received) as base:
             done = subprocess.run(
-                [*tap, *address, "--upstream", base, "--output", str(lines), "--", *command],
+                [*tap, *address, *flags, "--upstream", base, *output, "--", *command],
                 env={"PATH": os.environ["PATH"], "HOME": str(home), **environ},
                 cwd=home / "work",
                 stdin=subprocess.DEVNULL,
@@ -223,6 +241,74 @@ def check_forecast(call: dict[str, Any], cached: int) -> None:
     assert cache["kind"] == "grown"
     assert cached > 1024
     assert 0.6 * cached < cache["served"] < 1.7 * cached
+
+
+@contextmanager
+def edited_in_an_app(data: Path, old: str, new: str) -> Iterator[None]:
+    """Meanwhile replace a text in each held request, as a running app does."""
+    stop = threading.Event()
+
+    async def edit() -> None:
+        async with await Store.open(data / "chat.db", now=time.time, new_id=str) as store:
+            while not stop.is_set():
+                for held in await waiting_requests(store.replies.database):
+                    record = await store.requests.get(held.message_id)
+                    assert record is not None
+                    text = editable_text(record.body or b"").replace(old, new)
+                    await decide(store.replies.database, held.message_id, "edited", text)
+                await asyncio.sleep(0.05)
+
+    thread = threading.Thread(target=asyncio.run, args=(edit(),))
+    thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        thread.join(20)
+
+
+def check_edited(calls: list[dict[str, Any]], old: str, new: str) -> None:
+    """Calls with a text were held and sent with another one."""
+    edited = [call for call in calls if old in call["request"]["body"]]
+    assert edited
+    for call in edited:
+        assert call["held"]["decision"] == "edited"
+        sent = call["request"]["sent"]["body"]
+        assert new in sent
+        assert old not in sent
+        assert call["response"]["outcome"] == "complete"
+
+
+SDK = """
+import openai
+with openai.OpenAI() as client:
+    stream = client.chat.completions.create(
+        model="gpt-x", messages=[{"role": "user", "content": "The ferry"}], stream=True
+    )
+    print("".join(chunk.choices[0].delta.content or "" for chunk in stream if chunk.choices))
+"""
+
+
+@pytest.mark.slow
+def test_a_held_request_of_an_sdk_is_edited_and_sent_on(tapped: Tapped, tmp_path: Path):
+    flags = ("--pause", "body:ferry")
+    with edited_in_an_app(tmp_path / "data", "ferry", "night train"):
+        command = (sys.executable, "-c", SDK)
+        done, calls = tapped(["It leaves."], *command, flags=flags, OPENAI_API_KEY=KEY)
+    assert done.stdout.strip() == "It leaves."
+    check_edited(calls, "ferry", "night train")
+
+
+def test_a_held_request_of_claude_code_is_edited_and_sent_on(
+    clients: Path, tapped: Tapped, tmp_path: Path
+):
+    package = clients / "node_modules/@anthropic-ai/claude-code-linux-x64/claude"
+    command = (str(package), "-p", "When does the ferry leave?")
+    flags = ("--pause", "body:the ferry leave")
+    with edited_in_an_app(tmp_path / "data", "the ferry leave", "the night train leave"):
+        done, calls = tapped(["At dawn."], *command, flags=flags, ANTHROPIC_API_KEY=KEY)
+    assert done.stdout.strip() == "At dawn."
+    check_edited(main_calls(calls), "the ferry leave", "the night train leave")
 
 
 def test_codex_with_a_tool(clients: Path, tapped: Tapped):

@@ -150,6 +150,8 @@ def _lines(
     who = " · ".join(part for part in (row.program, row.model) if part)
     who = cut(one_line(who, 200), width - _TIME)
     yield line(time, (who, plain), action=action, hint=hint)
+    if not any(row.figures) and not row.cost:
+        return
     indent = max(width - sum(len(text) for text, _ in figures), 0)
     yield line((" " * indent, ""), *figures, action=action, hint=hint)
 

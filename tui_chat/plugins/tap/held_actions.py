@@ -12,6 +12,7 @@ from tui_chat.plugins.tap.held_table import (
     WaitingRequest,
     decide,
     limit_words,
+    until_words,
     waiting_requests,
 )
 from tui_chat.ui.notifications import show_error
@@ -22,13 +23,6 @@ if TYPE_CHECKING:
     from tui_chat.store import Store
     from tui_chat.ui.app import TuiChat
 
-_CHOICES = (
-    ("sent", "Send it on", "as it came"),
-    ("edited", "Edit it in $EDITOR", "then send it on"),
-    ("answered", "Answer it by hand…", "nothing is sent to the provider"),
-    ("dropped", "Drop it", "its program gets an error"),
-    ("show", "Show the request", "it waits meanwhile"),
-)
 _DONE = {
     "sent": "The request was sent on as it came.",
     "edited": "The edited request was sent on.",
@@ -48,8 +42,7 @@ async def decide_held(app: TuiChat, message_id: str) -> None:
         held = await _chosen(app, waiting, message_id)
         if held is None:
             return
-        title = f"{words_of(held)} · {limit_words(held)}"
-        choice = await ask(app, title, _CHOICES)
+        choice = await ask(app, f"Held: {words_of(held)}", _choices(held))
         match choice:
             case "sent" | "dropped":
                 await _decide(app, workspace.store, held, choice)
@@ -64,6 +57,16 @@ async def decide_held(app: TuiChat, message_id: str) -> None:
                 pass
     except TuiChatError as error:
         show_error(app, error)
+
+
+def _choices(held: WaitingRequest) -> tuple[tuple[str, str, str], ...]:
+    return (
+        ("sent", "Send it on", f"as it came; so it is {until_words(held)}"),
+        ("edited", "Edit it in $EDITOR", "then send it on"),
+        ("answered", "Answer it by hand…", "nothing is sent to the provider"),
+        ("dropped", "Drop it", "its program gets an error"),
+        ("show", "Show the request", "it waits meanwhile"),
+    )
 
 
 def words_of(held: WaitingRequest) -> str:

@@ -25,7 +25,7 @@ from tui_chat.plugins.tap.pause import HeldRequest, HoldDecision
 from tui_chat.store.database import Database, Transaction
 
 _POLL_SECONDS = 0.25
-_CREATE = """
+CREATE = """
     CREATE TABLE IF NOT EXISTS tap_held (
         message_id TEXT NOT NULL PRIMARY KEY,
         session_id TEXT NOT NULL,
@@ -67,13 +67,15 @@ class WaitingRequest:
     """The reason why the last decision could not be followed."""
 
 
+def until_words(held: WaitingRequest) -> str:
+    """Return when a held request is sent as it came, such as “at 12:02:00”."""
+    return f"at {datetime.fromtimestamp(held.until).astimezone():%H:%M:%S}"
+
+
 def limit_words(held: WaitingRequest) -> str:
-    """Return until when a held request waits, and how long its program does."""
-    since, until = (
-        f"{datetime.fromtimestamp(seconds).astimezone():%H:%M:%S}"
-        for seconds in (held.since, held.until)
-    )
-    words = f"held since {since}, sent on at {until}"
+    """Return how long a held request waits, and how long its program does."""
+    since = datetime.fromtimestamp(held.since).astimezone()
+    words = f"held since {since:%H:%M:%S}, sent on {until_words(held)}"
     if held.patience is not None:
         words += f", given up by its program after {held.patience:,.0f} s"
     return words
@@ -136,7 +138,7 @@ async def _add(database: Database, held: HeldRequest, message_id: str, session_i
     now = time.time()
 
     async def write(tx: Transaction) -> None:
-        await tx.run(_CREATE)
+        await tx.run(CREATE)
         await tx.run(f"DELETE FROM tap_held WHERE NOT {_STREAMING}")
         await tx.run(
             "INSERT OR REPLACE INTO tap_held (message_id, session_id, program, model, since, "

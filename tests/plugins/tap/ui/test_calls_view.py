@@ -21,7 +21,9 @@ BODY = b'{"model":"claude-opus-5-5","max_tokens":9,"messages":[{"role":"user","c
 LOSS = CacheLoss(6191, "Setting “tools” has changed.", Decimal("0.0235"))
 
 
-async def add_call(store: Store, session_id: str, usage: Usage, loss: CacheLoss | None) -> str:
+async def add_call(
+    store: Store, session_id: str, usage: Usage, loss: CacheLoss | None, *, is_held: bool = False
+) -> str:
     request = RequestRecord(
         "tap",
         Protocol.ANTHROPIC,
@@ -40,6 +42,8 @@ async def add_call(store: Store, session_id: str, usage: Usage, loss: CacheLoss 
         request=request,
     )
     reply = begun.reply.message.id
+    if is_held:
+        return reply
     await store.replies.finish(
         reply,
         message=Message("assistant", f"Reply of {session_id}"),

@@ -17,15 +17,18 @@ import pytest
 
 from tests.plugins.tap.conftest import Recording, recording
 from tests.plugins.tap.test_pause import Waiting, texts_by_hand
+from tests.plugins.tap.ui.test_calls_view import add_call, recorded
 from tests.plugins.tap.wire import PATIENCE
-from tests.ui.app_under_test import make_app, opened, until
+from tests.ui.app_under_test import make_app, opened, settle, until
 from tests.ui.areas.inspector.requests import rows_shown
 from tests.ui.test_inspector_in_app import told_in
 from tests.vendors import serve
+from tui_chat.models.usage import Usage
 from tui_chat.offline import HttpRequest
 from tui_chat.plugins.tap.calls_view import CallsView
-from tui_chat.plugins.tap.held_table import decide, share, waiting_requests
+from tui_chat.plugins.tap.held_table import CREATE, decide, share, waiting_requests
 from tui_chat.store import Store
+from tui_chat.store.database import Transaction
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.inspector.inspector import Inspector
 from tui_chat.ui.dialogs.base import TextAreaPrompt
@@ -218,3 +221,48 @@ async def test_what_a_killed_tap_left_behind_is_not_shown(tmp_path: Path):
         assert await waiting_requests(database) == ()
         assert not await decide(database, row.message_id, "dropped")
         await database.write(lambda tx: tx.run("UPDATE messages SET status = 'streaming'"))
+
+
+async def held_shown(pilot: Any) -> None:
+    """Show a list of calls of which one is held."""
+    app = await opened(pilot)
+    workspace = app.workspace
+    assert workspace is not None
+    *_, two = await recorded(workspace.store)
+    held = await add_call(workspace.store, "main", Usage(), None, is_held=True)
+    noon = workspace.core.now().timestamp()
+
+    async def add(tx: Transaction) -> None:
+        await tx.run(CREATE)
+        await tx.run(
+            "INSERT INTO tap_held (message_id, session_id, program, model, since, until, patience) "
+            "VALUES (?, 'main', 'Claude Code', 'claude-opus-5-5', ?, ?, 600)",
+            *(held, noon, noon + 120),
+        )
+
+    await workspace.store.replies.database.write(add)
+    await workspace.sessions.open_at("main", two)
+    await settle(pilot)
+    inspector = app.query_one(Inspector)
+    if not inspector.is_on_screen:
+        await pilot.press("f4")
+    await until(pilot, lambda: inspector.composed is not None)
+    inspector.focus()
+    await pilot.press("C")
+    await until(pilot, lambda: "4 calls" in " ".join(rows_shown(inspector.views.current)))
+    await pilot.press("end")
+    await until(pilot, lambda: "Enter decides" in " ".join(rows_shown(inspector.views.current)))
+    await settle(pilot)
+
+
+async def dialog_shown(pilot: Any) -> None:
+    """Ask what to do with the held call."""
+    await held_shown(pilot)
+    await pilot.app.run_action("plugins.held")
+    await until(pilot, lambda: isinstance(pilot.app.screen, ChoiceDialog))
+
+
+@pytest.mark.parametrize("size", [WIDE, (80, 24)], ids=["160x45", "80x24"])
+@pytest.mark.parametrize("shown", [held_shown, dialog_shown], ids=["calls", "decision"])
+def test_pictures(size: tuple[int, int], shown: Any, tmp_path: Path, snap_compare: Any):
+    assert snap_compare(make_app(tmp_path), terminal_size=size, run_before=shown)
