@@ -21,6 +21,7 @@ from tui_chat.ui.areas.inspector.views.rows_view import (
     ViewRows,
     line,
     text_part,
+    text_rows,
 )
 
 if TYPE_CHECKING:
@@ -97,7 +98,8 @@ class CallsView(RowsView):
             yield from _lines(_row(call), width, action=action, hint=hint)
             if waiting is not None:
                 words = f"Enter decides: {limit_words(waiting)}."
-                yield text_part(words, width, " " * _TIME, "warning")
+                for row in text_rows(words, width, " " * _TIME, "warning"):
+                    yield line(*row.pieces, action=action, hint=hint)
                 if waiting.fault:
                     yield text_part(one_line(waiting.fault, 300), width, " " * _TIME, "error")
             if call.loss is not None:

@@ -61,7 +61,7 @@ async def decide_held(app: TuiChat, message_id: str) -> None:
 
 def _choices(held: WaitingRequest) -> tuple[tuple[str, str, str], ...]:
     return (
-        ("sent", "Send it on", f"as it came; so it is {until_words(held)}"),
+        ("sent", "Send it on", f"as it came; {until_words(held)} that happens by itself"),
         ("edited", "Edit it in $EDITOR", "then send it on"),
         ("answered", "Answer it by hand…", "nothing is sent to the provider"),
         ("dropped", "Drop it", "its program gets an error"),

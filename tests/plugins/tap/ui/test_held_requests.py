@@ -127,6 +127,10 @@ async def test_a_held_request_is_sent_from_the_list_of_calls(tmp_path: Path):
             rows = " ".join(" ".join(rows_shown(view)).split())
             assert "my-agent · echo" in rows
             assert "given up by its program after 600 s" in rows
+            await pilot.press("end", "enter")
+            await until(pilot, lambda: isinstance(pilot.app.screen, ChoiceDialog))
+            await pilot.press("escape")
+            await until(pilot, lambda: not isinstance(pilot.app.screen, ChoiceDialog))
             number = next(n for n, row in enumerate(rows_shown(view)) if "my-agent · echo" in row)
             await pilot.press("home", *["down"] * number, "enter")
             await choose(pilot, "Send it on")
