@@ -16,7 +16,7 @@ from tui_chat.analysis.diff import Difference, DiffRow, diff_payloads
 from tui_chat.analysis.history_parts import HistoryPart
 from tui_chat.analysis.prompt import CacheBreakpoint, Prompt, prompt_of
 from tui_chat.analysis.token_shares import (
-    Exchange,
+    ExchangeTokens,
     Share,
     ShareCalculator,
     Shares,
@@ -29,7 +29,7 @@ __all__ = [
     "CapturedRequest",
     "DiffRow",
     "Difference",
-    "Exchange",
+    "ExchangeTokens",
     "Forecast",
     "Forecaster",
     "HistoryPart",

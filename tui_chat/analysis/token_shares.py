@@ -56,7 +56,7 @@ def _sum(items: Iterable[ShareItem]) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Exchange:
+class ExchangeTokens:
     """A user message of the conversation and what follows it, up to the next one."""
 
     first: int
@@ -81,7 +81,7 @@ class Shares:
     next_out: Turn | None
     """The oldest message of the history that is sent and not pinned: it falls out first. None in a
     captured request, of which nothing is left out here."""
-    exchanges: tuple[Exchange, ...] = ()
+    exchanges: tuple[ExchangeTokens, ...] = ()
     """The growth of the conversation, oldest first."""
 
     @property
@@ -108,7 +108,7 @@ class ShareCalculator:
         """Tokens and turns of each kind, part and name."""
         self._calls = Counter[str]()
         """The calls of each tool."""
-        self._exchanges: list[Exchange] = []
+        self._exchanges: list[ExchangeTokens] = []
 
     def __call__(self, envelope: ChatEnvelope, pinned: Collection[str] = ()) -> Shares:
         """Account for an envelope. A turn belongs to the kind of its origin as a whole. `pinned`
@@ -200,11 +200,11 @@ class ShareCalculator:
                 continue
             if turn.role == "user":
                 if first >= 0:
-                    exchanges.append(Exchange(first, tokens))
+                    exchanges.append(ExchangeTokens(first, tokens))
                 first, tokens = index, 0
             tokens += self._tokens[index]
         if first >= 0:
-            exchanges.append(Exchange(first, tokens))
+            exchanges.append(ExchangeTokens(first, tokens))
 
 
 def _tokens_of(envelope: ChatEnvelope) -> tuple[int, ...]:

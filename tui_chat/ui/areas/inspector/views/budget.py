@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from tui_chat.analysis import (
-    Exchange,
+    ExchangeTokens,
     HistoryPart,
     Share,
     ShareCalculator,
@@ -160,7 +160,7 @@ def _name(share: Share, shares: Shares) -> str:
     return share.part.value
 
 
-def _growth(exchanges: tuple[Exchange, ...], width: int) -> Iterator[Part]:
+def _growth(exchanges: tuple[ExchangeTokens, ...], width: int) -> Iterator[Part]:
     """Yield the tokens that the newest exchanges brought, as a row of bars."""
     if len(exchanges) < _LEAST_EXCHANGES:
         return
