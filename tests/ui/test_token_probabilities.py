@@ -48,6 +48,7 @@ def test_the_words_of_a_token():
     assert "90.48%" in words
     assert "0.00%" in words
     assert not {"\x1b", "\u202e"} & set(words)
+    assert "“.↵↵”" in described(TokenProbability(".\n\n", 0.0), "").plain
     assert "/set logprobs" in described(TokenProbability("a", 0.0), "").plain
     tokens = (TokenProbability("a", -1.0), TokenProbability("b", 0.0))
     assert summary(tokens, "ab") == "2 tokens · 1 below 50% · perplexity 1.65"

@@ -27,6 +27,7 @@ UNSURE = 0.5
 """The probability below which a token is one that the model was not sure of."""
 _LEVELS = ((0.9, "sure"), (UNSURE, "likely"), (0.2, "unsure"), (0.0, "unlikely"))
 """The least probability of each style."""
+_SIGNS = {ord("\n"): "↵", ord("\t"): "⇥"}
 
 
 class TokenLine(NamedTuple):
@@ -101,7 +102,7 @@ class TokenView(LineView):
     def __init__(self, tokens: Sequence[TokenProbability]) -> None:
         super().__init__("tokens")
         self._tokens = tokens
-        self._texts = [sanitize(token.text, "exact") for token in tokens]
+        self._texts = [visible(token.text) for token in tokens]
         self._levels = [level_of(probability(token.logprob)) for token in tokens]
         self._lines: list[TokenLine] = []
         self._width = 0
@@ -188,6 +189,11 @@ class TokenView(LineView):
             self.move_to(self._token_at(number, event.get_content_offset_capture(self).x))
 
 
+def visible(text: str) -> str:
+    """Return the text of a token with signs for line breaks and tabs, and nothing hidden."""
+    return sanitize(text.translate(_SIGNS), "exact")
+
+
 def level_of(chance: float) -> str:
     """Return the style of a token with this probability."""
     return next(name for least, name in _LEVELS if chance >= least)
@@ -198,7 +204,7 @@ class TokenProbabilities(Dialog[None]):
 
     DEFAULT_CSS = """
     TokenProbabilities > Vertical { width: 140; }
-    TokenProbabilities Horizontal { height: 30; max-height: 60vh; margin-top: 1; }
+    TokenProbabilities Horizontal { height: 30; max-height: 42vh; margin-top: 1; }
     TokenProbabilities VerticalScroll {
         width: 34;
         height: 100%;
@@ -270,8 +276,7 @@ def described(token: TokenProbability, place: str) -> Text:
     lines.append(f"{place}\n", style="dim")
     for number, (text, logprob) in enumerate(rows):
         style = "bold" if number == 0 or text == token.text else ""
-        shown = sanitize(text, "exact")
-        lines.append(f"{percentage(logprob)}  “{shown}”\n", style=style)
+        lines.append(f"{percentage(logprob)}  “{visible(text)}”\n", style=style)
         if number == 0:
             lines.append("\nAlternatives\n" if token.alternatives else "", style="dim")
     if not token.alternatives:
