@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+import pytest
 from textual.pilot import Pilot
 from textual.widgets import Static, TextArea
+from textual.worker import Worker
 
 from tests.ui.app_under_test import asked, make_app, opened, say, settle, until
 from tui_chat.models.model_facts import ModelFacts
@@ -118,6 +121,32 @@ async def test_esc_stops_writing(tmp_path: Path) -> None:
         requests = await app.workspace.store.side_requests.list(session_id)
         assert [each.status for each in requests] == ["stopped"]
         assert summaries(app) == []
+
+
+async def test_a_summary_that_was_stopped_before_it_began_can_be_asked_for_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with make_app(tmp_path, model="echo").run_test(size=(160, 45)) as pilot:
+        app = await talked(pilot)
+        compaction = app.chat.compaction
+        run_worker = app.chat.run_worker
+
+        def run_and_stop(*args: Any, **options: Any) -> Worker[Any]:
+            worker = run_worker(*args, **options)
+            if options.get("description") == "compact":
+                worker.cancel()
+                app.call_later(compaction.stop)
+            return worker
+
+        monkeypatch.setattr(app.chat, "run_worker", run_and_stop)
+        await pilot.press(*"/compact", "enter")
+        await asked(pilot)
+        await pilot.press("y")
+        await settle(pilot)
+        assert not compaction.is_writing
+        assert not summaries(app)
+        monkeypatch.undo()
+        await compacted(pilot, app)
 
 
 async def test_the_chat_says_what_no_longer_fits(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ commands and files, answers with suggestions.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Literal
 
 from rich.cells import cell_len
@@ -83,8 +83,10 @@ class SuggestionList(OptionList, can_focus=False):
     }
     """
 
-    def __init__(self) -> None:
+    def __init__(self, toggled: Callable[[], None]) -> None:
+        """`toggled` is called when the list is shown or hidden."""
         super().__init__()
+        self._toggled = toggled
         self._suggestions: Sequence[Suggestion] = ()
         self.completion: CompletionQuery | None = None
         """The query that the suggestions answer."""
@@ -145,7 +147,9 @@ class SuggestionList(OptionList, can_focus=False):
             self.clear_options()
             self.add_options([_option(suggestion, width) for suggestion in suggestions])
             self.highlighted = 0
-            self.display = True
+            if not self.display:
+                self.display = True
+                self._toggled()
 
     def close(self) -> None:
         """Hide the list."""
@@ -153,6 +157,7 @@ class SuggestionList(OptionList, can_focus=False):
             self.display = False
             self._suggestions = ()
             self.clear_options()
+            self._toggled()
 
     def move(self, by: int) -> None:
         """Move the mark to the next (1) or previous (-1) suggestion."""

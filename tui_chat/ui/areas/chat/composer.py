@@ -6,6 +6,7 @@ An edit that touches the inside of the chip of a large paste touches all of it: 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar, cast
 
@@ -165,7 +166,7 @@ class Composer(SafeTextArea, inherit_bindings=False):
         """The text that the arrow keys brought last; once edited, it is the draft."""
         self._facts: Callable[[int], Content] | None = None
         """Returns the words on the lower border that fit a width."""
-        self.suggestions = SuggestionList()
+        self.suggestions = SuggestionList(self._name_enter)
         """Mounted by the pane, above the composer."""
         super().__init__(
             id=id,
@@ -451,6 +452,14 @@ class Composer(SafeTextArea, inherit_bindings=False):
 
     def on_blur(self) -> None:
         self.suggestions.close()
+
+    def _name_enter(self) -> None:
+        """Name what Enter does in the footer: it chooses a suggestion while there are some."""
+        word = "Choose" if self.suggestions.is_open else "Send"
+        bound = self._bindings.key_to_bindings
+        if "enter" in bound:
+            bound["enter"] = [replace(binding, description=word) for binding in bound["enter"]]
+            self.refresh_bindings()
 
     def _suggestion_key(self, key: str) -> bool:
         """Do what a key means for the suggestions. Return False if it means nothing there."""

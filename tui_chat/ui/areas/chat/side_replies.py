@@ -28,38 +28,63 @@ if TYPE_CHECKING:
     from tui_chat.workspace.workspace import Workspace
 
 
-class HistoryCompaction:
-    """A summary that is being generated or awaits review."""
+class SideWriter:
+    """Has a model write one text at a time, until it ends or Esc stops it."""
 
     def __init__(self, area: Area, pane: ChatPane, show_budget: Callable[[], None]) -> None:
         """`show_budget` ends the status that was shown meanwhile."""
         self._area, self._pane, self._show_budget = area, pane, show_budget
         self._writing: Worker[None] | None = None
-        self._ready: tuple[CompactionPlan, str] | None = None
-        """A summary that waits to be read and accepted."""
+        self._has_begun = False
 
     @property
     def is_writing(self) -> bool:
-        """True while a model writes a summary."""
+        """True while a model writes a text."""
         return self._writing is not None
 
     def stop(self) -> None:
-        """Stop writing."""
+        """Stop what is being written; what has arrived stays."""
         if self._writing is not None:
             self._writing.cancel()
+            if not self._has_begun:  # and never will, so that it cannot end
+                self._end()
+
+    def run(self, write: Callable[[], Coroutine[object, object, None]], description: str) -> None:
+        """Run what writes a text until it ends, or Esc stops it."""
+
+        async def run() -> None:
+            self._has_begun = True
+            try:
+                await write()
+            finally:
+                self._end()
+
+        self._has_begun = False
+        self._writing = self._area.run_worker(run, group="side", description=description)
+
+    def _end(self) -> None:
+        self._writing = None
+        self._show_budget()
+
+
+class HistoryCompaction(SideWriter):
+    """A summary that is being generated or awaits review."""
+
+    def __init__(self, area: Area, pane: ChatPane, show_budget: Callable[[], None]) -> None:
+        super().__init__(area, pane, show_budget)
+        self._ready: tuple[CompactionPlan, str] | None = None
+        """A summary that waits to be read and accepted."""
 
     async def begin(self, workspace: Workspace) -> None:
         """Ask whether a model shall sum up older messages; show a summary that is ready."""
-        if self._writing is not None:
+        if self.is_writing:
             return
         if self._ready is not None:
             await self._read(workspace, *self._ready)
             return
         plan = await workspace.compaction.plan()
         if plan is not None and await self._confirm(plan):
-            self._writing = self._area.run_worker(
-                partial(self._write, workspace, plan), group="compact", description="compact"
-            )
+            self.run(partial(self._write, workspace, plan), "compact")
 
     async def _confirm(self, plan: CompactionPlan) -> bool:
         """Ask whether to have older messages summed up, with what that sends and costs."""
@@ -88,12 +113,8 @@ class HistoryCompaction:
             about = f"Summing up {plan.messages:,} messages · {len(text):,} characters"
             self._pane.activity.show_status(f"{about} · Esc stops")
 
-        try:
-            show("")
-            text = await workspace.compaction.write(plan, show)
-        finally:
-            self._writing = None
-            self._show_budget()
+        show("")
+        text = await workspace.compaction.write(plan, show)
         if text:
             self._ready = plan, text
             if self._pane.composer.text or len(area.tui.screen_stack) > 1:
@@ -127,37 +148,10 @@ def offer(envelope: ChatEnvelope) -> str:
     return words if count else ""
 
 
-class SideReplies:
+class SideReplies(SideWriter):
     """Has texts written that are no messages of the conversation: the rest of the user's message,
     and those of the kinds that plugins add.
     """
-
-    def __init__(self, area: Area, pane: ChatPane, show_budget: Callable[[], None]) -> None:
-        """`show_budget` ends the status that was shown meanwhile."""
-        self._area, self._pane, self._show_budget = area, pane, show_budget
-        self._writing: Worker[None] | None = None
-
-    @property
-    def is_writing(self) -> bool:
-        """True while a model writes for the user."""
-        return self._writing is not None
-
-    def stop(self) -> None:
-        """Stop what is being written; what has arrived stays."""
-        if self._writing is not None:
-            self._writing.cancel()
-
-    def run(self, write: Callable[[], Coroutine[object, object, None]], description: str) -> None:
-        """Run what writes a text until it ends, or Esc stops it."""
-
-        async def run() -> None:
-            try:
-                await write()
-            finally:
-                self._writing = None
-                self._show_budget()
-
-        self._writing = self._area.run_worker(run, group="side", description=description)
 
     async def continue_message(self, workspace: Workspace, entry_id: str) -> None:
         """Have the model continue the user's last message."""
