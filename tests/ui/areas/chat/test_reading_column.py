@@ -72,8 +72,10 @@ async def test_text_grounds_and_composer_stand_in_one_column(width: int) -> None
         composer = app.chat.composer.region
         assert (composer.x, composer.width) == (left, min(width, COLUMN_WIDTH))
         assert app.chat.title_line.region.width == width
-        last = app.transcript.region.bottom
-        assert app.chat.activity.region.y == last + 1  # a blank row
+        activity = app.chat.activity  # the one blank row, while there is nothing to say
+        assert app.transcript.region.bottom == activity.region.y
+        assert app.chat.composer.region.y == activity.region.bottom == activity.region.y + 1
+        assert not activity.render().plain
 
 
 @pytest.mark.parametrize("width", WIDTHS)

@@ -87,7 +87,6 @@ class ChatPane(Vertical, OnePassWidget):
     ChatPane > .-conversation {
         width: 100%;  /* `1fr` would leave the margin of the suggestions beside it free */
         height: 1fr;
-        padding-bottom: 1;
         layout: horizontal;
         & > Transcript { width: 1fr; }
     }
