@@ -40,6 +40,7 @@ BUILT_IN: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "card_files": ("character cards",),
         "lore_forms": ("uid", "keysecondary", "selectiveLogic"),
     },
+    "redact": {"commands": ("redact",), "actions": ("redact",)},
     "salvage": {"commands": ("db salvage",), "rescues": ("damaged databases",)},
     "tap": {
         "commands": ("tap",),

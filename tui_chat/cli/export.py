@@ -33,7 +33,8 @@ if TYPE_CHECKING:
     from tui_chat.store import Store
 
 
-def _format_names() -> tuple[str, ...]:
+def export_names() -> tuple[str, ...]:
+    """Return the formats that can be chosen by name."""
     return tuple(name for name in export_formats() if name != "shared")
 
 
@@ -42,7 +43,7 @@ def _format_names() -> tuple[str, ...]:
 @click.option(
     "--format",
     "kind",
-    type=PluginChoice("exports", _format_names),
+    type=PluginChoice("exports", export_names),
     default="json",
     show_default=True,
     help="json is complete and can be imported again; jsonl has the messages; markdown and html "
@@ -85,7 +86,7 @@ async def export_command(
     if everything and name is not None:
         raise InputError("Name one session, or use --all.")
     into_folder = everything and kind not in MULTI_SESSION_FORMATS
-    _require_target(output, kind, into_folder=into_folder, force=force)
+    require_target(output, kind, into_folder=into_folder, force=force)
     library = library_in(common.config_folder)
     async with open_store(common) as store:
         if everything:
@@ -99,7 +100,7 @@ async def export_command(
             await _write_each(store, library, sessions, kind, output, force)
             return
         ids = [session.session_id for session in sessions]
-        texts = exported_texts(store, ids, kind, _local_zone(), library)
+        texts = exported_texts(store, ids, kind, local_zone(), library)
         if output is not None:
             await write_file(texts, output)
             return
@@ -108,7 +109,7 @@ async def export_command(
         finish()
 
 
-def _require_target(output: Path | None, kind: str, *, into_folder: bool, force: bool) -> None:
+def require_target(output: Path | None, kind: str, *, into_folder: bool, force: bool) -> None:
     """Raise InputError if the sessions cannot be written there."""
     if into_folder and output is None:
         raise InputError(
@@ -151,10 +152,11 @@ async def _write_each(
         if target.exists() and not force:
             raise InputError(f"{target} exists already.", advice="Overwrite it with --force.")
         ids = [session.session_id]
-        await write_file(exported_texts(store, ids, kind, _local_zone(), library), target)
+        await write_file(exported_texts(store, ids, kind, local_zone(), library), target)
 
 
-def _local_zone() -> tzinfo:
+def local_zone() -> tzinfo:
+    """Return the time zone of the times in an export."""
     zone = datetime.now().astimezone().tzinfo
     assert zone is not None  # astimezone sets it
     return zone

@@ -19,6 +19,7 @@ from tui_chat.workspace.settings import SessionSetup
 
 if TYPE_CHECKING:
     from tui_chat.models.session import Entry
+    from tui_chat.models.transcript import SessionTranscript
     from tui_chat.workspace.chat_participants import AskParticipant
     from tui_chat.workspace.import_report import Report
 
@@ -92,7 +93,6 @@ class ImportExport:
         False if that is not possible, which is reported.
         """
         from tui_chat.models.transcript import SessionTranscript
-        from tui_chat.workspace.exporter import transcript_texts
 
         session = self.core.state.session
         if session is None or not entries:
@@ -104,9 +104,18 @@ class ImportExport:
             character=names.character,
             user=names.user,
         )
+        return await self.export_transcript(part, kind, path, overwrite=overwrite)
+
+    async def export_transcript(
+        self, transcript: SessionTranscript, kind: str, path: Path, *, overwrite: bool = False
+    ) -> bool:
+        """Write a conversation that need not be stored to a file. Return False if that is not
+        possible, which is reported.
+        """
+        from tui_chat.workspace.exporter import transcript_texts
 
         async def texts() -> AsyncIterator[str]:
-            for text in transcript_texts(part, kind, self._zone):
+            for text in transcript_texts(transcript, kind, self._zone):
                 yield text
 
         return await self._write(texts(), path, overwrite=overwrite)

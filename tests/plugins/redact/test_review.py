@@ -1,0 +1,303 @@
+"""Whole sessions: nothing that was found is left, and the structure stays."""
+
+from __future__ import annotations
+
+import json
+import re
+from base64 import b64decode, b64encode
+from dataclasses import replace
+from datetime import UTC
+from hashlib import sha256
+from typing import Any
+from urllib.parse import quote, unquote
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.interop.transcripts import transcripts
+from tui_chat.interop.own_json import read_session
+from tui_chat.models.citations import Citation, References, Source
+from tui_chat.models.endpoint import Protocol
+from tui_chat.models.message import Message, Part, ToolCall
+from tui_chat.models.request import RequestRecord, StoredRequest
+from tui_chat.models.role import Role
+from tui_chat.models.semantics import Layout, LayoutPiece, MessageSemantics, ReasoningBlock
+from tui_chat.models.session import Entry, Session
+from tui_chat.models.token_probabilities import TokenProbability, pack_tokens
+from tui_chat.models.transcript import SessionTranscript
+from tui_chat.plugins.redact.review import Review, findings
+from tui_chat.workspace.exporter import export_formats, transcript_texts
+
+SECRETS = {
+    "sk-ant-api03-aB3dE6gH9jK2mN5pQ8sT1vW4yZ7": "key",
+    "jane.doe@example.com": "email",
+    "203.0.113.77": "ip",
+    "+49 151 2345678": "phone",
+    "Kim Lee": "word",
+    "zerlina": "user",
+    "Öjvind": "name",
+}
+PICTURE = b64encode(b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 2).decode()
+
+
+def in_base64(text: str) -> str:
+    return b64encode(f"a longer text with {text} in it".encode()).decode()
+
+
+FORMS = (
+    str,
+    lambda text: json.dumps(text),
+    lambda text: json.dumps({"note": json.dumps({"inner": [text]})}),
+    lambda text: json.dumps(text).replace("@", "\\u0040"),
+    lambda text: f"https://host.invalid/?q={quote(text, safe='')}",
+    in_base64,
+    lambda text: f"wrote “{text}”, and\n{text}.",
+)
+planted = st.lists(
+    st.tuples(st.sampled_from([*SECRETS]), st.sampled_from(FORMS)), min_size=1, max_size=5
+).map(lambda pairs: " and ".join(form(secret) for secret, form in pairs))
+
+
+@st.composite
+def sessions(draw: st.DrawFn) -> SessionTranscript:
+    def text() -> str:
+        return draw(planted)
+
+    body = json.dumps({"messages": [{"role": "user", "content": text()}]}).encode()
+    profile = json.dumps({"name": "Öjvind", "content": text()})
+    return SessionTranscript(
+        Session("s", text(), role_id="r", tags=(text(),), head_id="3"),
+        (
+            Entry(Message("user", f"in /home/zerlina/x.py: {text()}", "1")),
+            Entry(
+                Message(
+                    "assistant",
+                    text(),
+                    "2",
+                    tool_calls=(ToolCall("c", "bash", json.dumps({"command": text()})),),
+                    semantics=MessageSemantics(
+                        reasoning=(ReasoningBlock(Protocol.ANTHROPIC, text(), "c2ln"),)
+                    ),
+                ),
+                "1",
+                error=text(),
+            ),
+            Entry(
+                Message(
+                    "tool",
+                    json.dumps({"stdout": text()}),
+                    "3",
+                    tool_call_id="c",
+                    parts=(
+                        Part("file", "text/plain", data=in_base64(text())),
+                        Part("file", text=text(), name=text()),
+                        Part("image", "image/png", data=PICTURE),
+                    ),
+                ),
+                "2",
+            ),
+        ),
+        role=Role("r", "R", system_prompt=text()),
+        variables=(("v", text()),),
+        requests=(
+            StoredRequest(
+                "2",
+                RequestRecord(
+                    "here",
+                    Protocol.ANTHROPIC,
+                    "POST",
+                    "https://203.0.113.77/v1/messages",
+                    sha256(body).hexdigest(),
+                    {"profile": sha256(profile.encode()).hexdigest(), "variables": {"v": text()}},
+                    body,
+                ),
+            ),
+        ),
+        revisions=(("profile", profile),),
+        draft=text(),
+    )
+
+
+def exported(transcript: SessionTranscript, kind: str = "json") -> str:
+    return "".join(transcript_texts(transcript, kind, UTC))
+
+
+def plain_forms(text: str) -> list[str]:
+    """Return the text as it is, without its encodings, and what its base64 holds."""
+    forms = [text, unquote(text)]
+    for _ in range(5):
+        forms.append(re.sub(r"\\(?:u([0-9a-f]{4})|(.))", _unescaped, forms[-1]))
+    for run in re.findall(
+        r"(?:[A-Za-z0-9+/]{4}){5,}(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?", text
+    ):
+        forms.append(b64decode(run).decode("utf-8", "replace"))
+    return forms
+
+
+def _unescaped(match: re.Match[str]) -> str:
+    return chr(int(match[1], 16)) if match[1] else match[2]
+
+
+def skeleton(value: Any) -> Any:
+    """Return JSON with only the lengths of lists and the keys of objects."""
+    if isinstance(value, dict):
+        return {key: skeleton(item) for key, item in value.items()}
+    return [skeleton(item) for item in value] if isinstance(value, list) else type(value)
+
+
+@given(sessions())
+def test_nothing_is_left_and_the_export_reads_back(transcript: SessionTranscript) -> None:
+    review = Review(transcript, {"Kim Lee": "word"})
+    redacted = review.redacted()
+    for kind in export_formats():
+        for form in plain_forms(exported(redacted, kind)):
+            for secret in SECRETS:
+                assert secret not in form, (kind, secret)
+            assert PICTURE not in form
+    before, after = json.loads(exported(transcript)), json.loads(exported(redacted))
+    messages = after["sessions"][0]["messages"]
+    for one, other in zip(before["sessions"][0]["messages"], messages, strict=True):
+        assert {**skeleton(one), "parts": 0} == {**skeleton(other), "parts": 0}
+    read = read_session(after["sessions"][0])
+    assert [entry.message.id for entry in read.entries] == ["1", "2", "3"]
+    request = read.requests[0].request
+    assert request.body is not None
+    assert json.loads(request.body)["messages"][0]["role"] == "user"
+    assert request.recipe["profile"] == sha256(read.revisions[0][1].encode()).hexdigest()
+    assert json.loads(read.entries[1].message.tool_calls[0].arguments).keys() == {"command"}
+    assert findings(redacted, {"Kim Lee": "word"}) == ()
+
+
+@given(transcripts())
+def test_any_session_can_be_reviewed_and_one_without_findings_is_the_same(
+    transcript: SessionTranscript,
+) -> None:
+    review = Review(transcript)
+    redacted = review.redacted()
+    read_session(json.loads(exported(redacted))["sessions"][0])
+    if not review.findings:
+        assert replace(redacted, requests=()) == replace(transcript, requests=())
+        assert exported(redacted) == exported(transcript)
+
+
+def one(content: str, **fields: Any) -> SessionTranscript:
+    return SessionTranscript(Session("s", "T"), (Entry(Message("user", content, "1", **fields)),))
+
+
+def content(transcript: SessionTranscript) -> str:
+    return transcript.entries[0].message.content
+
+
+def test_the_same_text_has_the_same_placeholder_everywhere() -> None:
+    review = Review(one("a@b.example, c@d.example, A@b.example; /home/anna/x.py of Anna"))
+    assert content(review.redacted()) == (
+        "REDACTED_EMAIL_1, REDACTED_EMAIL_2, REDACTED_EMAIL_1; "
+        "/home/REDACTED_USER_1/x.py of REDACTED_USER_1"
+    )
+    assert [(one.text, one.count) for one in review.findings] == [
+        ("a@b.example", 2),
+        ("c@d.example", 1),
+        ("anna", 2),
+    ]
+
+
+def test_what_is_known_by_its_place_is_found_elsewhere() -> None:
+    review = Review(one("password: hunter2! Then hunter2 and xhunter2x"))
+    assert content(review.redacted()) == (
+        "password: REDACTED_PASSWORD_1! Then REDACTED_PASSWORD_1 and xhunter2x"
+    )
+
+
+def test_a_finding_is_kept_as_a_whole() -> None:
+    review = Review(one("anna@b.example in /home/anna/x"))
+    kept = frozenset({"REDACTED_EMAIL_1"})
+    assert content(review.redacted(kept)) == "anna@b.example in /home/REDACTED_USER_1/x"
+
+
+def test_numbers_of_an_earlier_redaction_are_not_used_again() -> None:
+    review = Review(one("REDACTED_EMAIL_1 wrote to a@b.example"))
+    assert content(review.redacted()) == "REDACTED_EMAIL_1 wrote to REDACTED_EMAIL_2"
+
+
+def test_a_key_that_a_title_cuts_is_found() -> None:
+    key = "sk-ant-api03-aB3dE6gH9jK2mN5pQ8sT1vW4yZ7"
+    transcript = one(f"my key is {key}")
+    cut = replace(transcript, session=Session("s", f"my key is {key[:15]}…"))
+    assert Review(cut).redacted().session.title == "my key is REDACTED_KEY_1…"
+
+
+def test_names_in_json_are_replaced_in_values_and_not_in_keys_of_protocols() -> None:
+    text = json.dumps({"max_tokens": 1, "by": "Max", "max": 2})
+    review = Review(replace(one(text), user="Max"))
+    assert json.loads(content(review.redacted())) == {
+        "max_tokens": 1,
+        "by": "REDACTED_NAME_1",
+        "REDACTED_NAME_1": 2,
+    }
+
+
+def test_citations_and_pieces_keep_their_places() -> None:
+    text = "Write to a@b.example today. It rains."
+    start = text.index("It")
+    semantics = MessageSemantics(
+        layout=Layout(
+            Protocol.ANTHROPIC,
+            (LayoutPiece("text", start), LayoutPiece("text", len(text) - start)),
+        ),
+        references=References(
+            (Source("Rain", "https://203.0.113.9/x"), Source(url="https://a@b.example/")),
+            (Citation(0, start, len(text)),),
+            length=len(text),
+        ),
+    )
+    message = Review(one(text, semantics=semantics)).redacted().entries[0].message
+    layout, references = message.semantics.layout, message.semantics.references
+    assert layout is not None
+    assert layout.fits(message.content, (), ())
+    assert message.content[layout.pieces[0].length :] == "It rains."
+    assert references.fits(message.content)
+    citation = references.citations[0]
+    assert message.content[citation.start : citation.end] == "It rains."
+    assert references.sources[0].url == "https://REDACTED_IP_1/x"
+    redacted = Review(one(text, semantics=semantics)).redacted()
+    read_session(json.loads(exported(redacted))["sessions"][0])
+
+
+@pytest.mark.parametrize(
+    ("text", "is_kept"), [("mail a@b.example", False), ("mail somebody", True)]
+)
+def test_probabilities_of_tokens_go_with_what_was_found(text: str, is_kept: bool) -> None:
+    packed = pack_tokens(
+        [TokenProbability(text[start : start + 3], -0.5) for start in range(0, 16, 3)]
+    )
+    for content in (text, "edited since"):
+        transcript = one(content, semantics=MessageSemantics(tokens=packed))
+        tokens = Review(transcript).redacted().entries[0].message.semantics.tokens
+        assert tokens == (packed if is_kept else "")
+
+
+@pytest.mark.parametrize("name", ["x-api-key", "password", "OPENAI_API_KEY"])
+def test_a_key_of_json_names_its_value(name: str) -> None:
+    value = "9f8e7d6c5b4a39281706f5e4d3c2b1a0"
+    for text in (json.dumps({name: value}), json.dumps([[name, value]])):
+        review = Review(one(text))
+        assert value not in content(review.redacted())
+        assert json.loads(content(review.redacted()))
+
+
+def test_places_name_message_field_and_offset() -> None:
+    call = ToolCall("c", "mail", json.dumps({"to": "a@b.example"}))
+    transcript = SessionTranscript(
+        Session("s", "T"),
+        (Entry(Message("user", "Hello,\nit is a@b.example. Bye.", "1", tool_calls=(call,))),),
+    )
+    (finding,) = findings(transcript)
+    first, second = finding.excerpts
+    assert (first.place.where, first.place.field, first.place.offset) == (
+        "message 1 (user)",
+        "content",
+        13,
+    )
+    assert (first.before, first.text, first.after) == ("Hello, it is ", "a@b.example", ". Bye.")
+    assert second.place.field == "message.tool_calls[0].arguments · to"

@@ -1,0 +1,171 @@
+"""What must not be shared of a session, and the session without it.
+
+1. The first pass looks at patterns only. What a pattern knows by its surroundings (a password, the
+   user of a home folder) is searched for everywhere in the second pass.
+2. A text has the same placeholder wherever it stands. Placeholders of an earlier redaction stay,
+   and their numbers are not used again.
+3. A text that is kept is left alone as a whole, also where it contains another.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import field
+
+from tui_chat.lazy_dataclass import dataclass
+from tui_chat.models.json_text import as_object, as_string, decode_lenient
+from tui_chat.models.media import detect_mime_of_base64, format_size
+from tui_chat.models.transcript import SessionTranscript
+from tui_chat.plugins.redact.patterns import KINDS, MARK, Match
+from tui_chat.plugins.redact.scanner import Scanner
+from tui_chat.plugins.redact.text_walk import Place, TextWalk
+from tui_chat.plugins.redact.words import name_words
+
+MOST_EXCERPTS = 100
+"""Excerpts of a finding; all its places are counted."""
+_AROUND = 60
+"""Characters of an excerpt on either side of what was found."""
+_CASELESS = ("email", "user", "name", "word")
+_SHORTEST_USER = 3
+"""Characters of a user name that is searched for outside of paths."""
+_WHITE = re.compile(r"\s+")
+_PLACEHOLDER = re.compile(rf"{MARK}[A-Z_]+_\d{{1,6}}")
+
+
+@dataclass(frozen=True, slots=True)
+class Excerpt:
+    """A place of a finding with the text around it."""
+
+    place: Place
+    before: str
+    """The text before it, blanks and line breaks as one blank."""
+    text: str
+    """What stands there, which may be encoded."""
+    after: str
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A text that must not be shared, with the places where it stands."""
+
+    kind: str
+    """One of `patterns.KINDS`."""
+    text: str
+    placeholder: str
+    count: int
+    excerpts: tuple[Excerpt, ...]
+    """The first `MOST_EXCERPTS` of its places."""
+
+    @property
+    def title(self) -> str:
+        """The text itself; of a file, its type and size."""
+        if self.kind != "file":
+            return self.text
+        size = format_size(len(self.text) * 3 // 4)
+        return f"{detect_mime_of_base64(self.text) or 'file'}, {size}"
+
+
+@dataclass(eq=False)
+class _Collected:
+    """A finding while its places are collected."""
+
+    kind: str
+    text: str
+    count: int = 0
+    excerpts: list[Excerpt] = field(default_factory=list[Excerpt])
+
+
+class Review:
+    """The findings in a transcript, and the transcript without them."""
+
+    def __init__(
+        self, transcript: SessionTranscript, words: Mapping[str, str] | None = None
+    ) -> None:
+        """`words` are the user's words with their kinds; the names of profiles are added."""
+        self._transcript = transcript
+        self._scanner = Scanner()
+        self._collected: dict[str, _Collected] = {}
+        self._texts: dict[str, str] = {}
+        self._learned: dict[str, str] = {}
+        self._users: dict[str, str] = {}
+        TextWalk(self._scanner, self._learn).transcript(transcript)
+        names = dict.fromkeys(_profile_names(transcript), "name")
+        self._scanner.search_for(
+            {**self._users, **names, **(words or {})}, self._texts, self._learned
+        )
+        TextWalk(self._scanner, self._collect).transcript(transcript)
+        self.findings = tuple(self._findings())
+
+    def redacted(self, kept: frozenset[str] = frozenset()) -> SessionTranscript:
+        """Return the transcript with placeholders in place of what was found, except for the
+        findings with the placeholders `kept`.
+        """
+        replacements = {
+            _key(finding.kind, finding.text): finding.placeholder
+            for finding in self.findings
+            if finding.placeholder not in kept
+        }
+
+        def replace(match: Match, _: str, __: Place) -> str | None:
+            return replacements.get(_key(match.kind, match.text))
+
+        return TextWalk(self._scanner, replace).transcript(self._transcript)
+
+    def _learn(self, match: Match, text: str, _: Place) -> None:
+        if text.endswith("…") and match.end >= len(text) - 1:
+            return  # it may be cut: `Scanner` finds the whole text that it begins
+        self._learned.setdefault(match.text, match.kind)
+        if match.is_known_by_place:
+            if match.kind != "user":
+                self._texts[match.text] = match.kind
+            elif len(match.text) >= _SHORTEST_USER:
+                self._users[match.text.replace("*", "?")] = "user"
+
+    def _collect(self, match: Match, text: str, place: Place) -> None:
+        key = _key(match.kind, match.text)
+        collected = self._collected.setdefault(key, _Collected(match.kind, match.text))
+        collected.count += 1
+        if len(collected.excerpts) < MOST_EXCERPTS:
+            before = _WHITE.sub(" ", text[max(match.start - _AROUND, 0) : match.start])
+            after = _WHITE.sub(" ", text[match.end : match.end + _AROUND])
+            there = match.text[:_AROUND] if match.kind == "file" else text[match.start : match.end]
+            collected.excerpts.append(Excerpt(place, before, there, after))
+
+    def _findings(self) -> Iterator[Finding]:
+        used = _placeholders(self._transcript)
+        numbers: dict[str, int] = defaultdict(int)
+        order = list(KINDS)
+        for one in sorted(self._collected.values(), key=lambda one: order.index(one.kind)):
+            name = MARK + one.kind.upper().replace("-", "_")
+            placeholder = ""
+            while not placeholder or placeholder in used:
+                numbers[name] += 1
+                placeholder = f"{name}_{numbers[name]}"
+            yield Finding(one.kind, one.text, placeholder, one.count, tuple(one.excerpts))
+
+
+def findings(
+    transcript: SessionTranscript, words: Mapping[str, str] | None = None
+) -> tuple[Finding, ...]:
+    """Return what must not be shared of a transcript, by kind and in the order of the places."""
+    return Review(transcript, words).findings
+
+
+def _key(kind: str, text: str) -> str:
+    return text.casefold() if kind in _CASELESS else text
+
+
+def _profile_names(transcript: SessionTranscript) -> Iterator[str]:
+    """Yield the names of the user, as words that are searched for."""
+    yield from name_words(transcript.user)
+    for kind, text in transcript.revisions:
+        if kind == "profile":
+            yield from name_words(as_string(as_object(decode_lenient(text)).get("name")))
+
+
+def _placeholders(transcript: SessionTranscript) -> frozenset[str]:
+    """Return the placeholders of an earlier redaction."""
+    texts = [entry.message.content for entry in transcript.entries]
+    return frozenset(found for text in texts for found in _PLACEHOLDER.findall(text))

@@ -1,0 +1,111 @@
+"""Searches one text by patterns, words and texts that are known from elsewhere."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+
+from tui_chat.plugins.redact.encodings import plain_forms
+from tui_chat.plugins.redact.patterns import Match, matches
+from tui_chat.plugins.redact.words import WordSearch
+
+_SHORT = 12
+"""Characters below which a known text is searched for as a whole word."""
+_DEEPEST = 4
+"""Times that a text may have been escaped."""
+_SHORTEST_CUT, _LONGEST_CUT = 4, 100
+"""Characters of a text that are searched for where it was cut."""
+_IDENTIFIER = re.compile(r"[a-z]+(?:[_-][a-z]+)+")
+
+
+class Scanner:
+    """Searches texts. Equal texts, such as the history in each request, are searched once."""
+
+    def __init__(self) -> None:
+        self._words = WordSearch({})
+        self._literals: Mapping[str, str] = {}
+        self._whole: Mapping[str, str] = {}
+        self._by_pattern: dict[tuple[str, str], tuple[Match, ...]] = {}
+        self._all: dict[tuple[str, str, bool], tuple[Match, ...]] = {}
+
+    def search_for(
+        self, words: Mapping[str, str], texts: Mapping[str, str], whole: Mapping[str, str]
+    ) -> None:
+        """Search from now on also for words, for texts that only their surroundings gave away, and
+        for the beginnings of `whole` texts where a title was cut; all with their kinds.
+        """
+        self._whole = whole
+        short = {text: kind for text, kind in texts.items() if len(text) < _SHORT}
+        plain = {text.replace("*", "?"): kind for text, kind in short.items()}
+        self._words = WordSearch({**plain, **words})
+        self._literals = {text: kind for text, kind in texts.items() if text not in short}
+        self._all.clear()
+
+    def matches(self, text: str, label: str, *, is_key: bool) -> tuple[Match, ...]:
+        """Return what is found in a text, in order and without overlaps. Words are not searched
+        for in a key of JSON that is an identifier, such as `max_tokens`.
+        """
+        key = (text, label, is_key)
+        if (merged := self._all.get(key)) is None:
+            by_pattern = self._by_pattern.get((text, label))
+            if by_pattern is None:
+                by_pattern = tuple(_everywhere(text, lambda plain: matches(plain, label)))
+                self._by_pattern[text, label] = by_pattern
+            found = [*_everywhere(text, self._known), *by_pattern]
+            if is_key and _IDENTIFIER.fullmatch(text):
+                found = [*by_pattern]
+            merged = self._all[key] = tuple(_merged(text, found))
+        return merged
+
+    def _known(self, text: str) -> Iterator[Match]:
+        """Yield words and known texts."""
+        if text.endswith("…"):
+            yield from self._cut(text[:-1])
+        yield from self._words.matches(text)
+        for literal, kind in self._literals.items():
+            start = text.find(literal)
+            while start >= 0:
+                yield Match(start, start + len(literal), kind, literal)
+                start = text.find(literal, start + len(literal))
+
+    def _cut(self, text: str) -> Iterator[Match]:
+        """Yield the longest beginning of a whole text at the end of a cut one. A short one counts
+        in a path only.
+        """
+        for start in range(max(len(text) - _LONGEST_CUT, 0), len(text)):
+            if len(text) - start < _SHORTEST_CUT and text[start - 1 : start] not in ("/", "\\"):
+                continue
+            for whole, kind in self._whole.items():
+                if whole.startswith(text[start:]):
+                    yield Match(start, len(text), kind, whole)
+                    return
+
+
+def _everywhere(
+    text: str, search: Callable[[str], Iterable[Match]], depth: int = 0
+) -> Iterator[Match]:
+    """Yield what is found in a text, and in it without escapes and URL encoding, also of a text
+    that was escaped more than once.
+    """
+    yield from search(text)
+    for form in plain_forms(text) if depth < _DEEPEST else ():
+        for match in _everywhere(form.text, search, depth + 1):
+            start, end = form.place(match.start), form.place(match.end)
+            if text[start:end] != form.text[match.start : match.end]:
+                yield match._replace(start=start, end=end)
+
+
+def _merged(text: str, found: list[Match]) -> Iterator[Match]:
+    """Yield matches in order; of those within another only the other, and of two that overlap one
+    that covers both.
+    """
+    last: Match | None = None
+    for match in sorted(found, key=lambda match: (match.start, -match.end)):
+        if last is None or match.start >= last.end:
+            if last is not None:
+                yield last
+            last = match
+        elif match.end > last.end:
+            last = Match(last.start, match.end, last.kind, text[last.start : match.end])
+    if last is not None:
+        yield last

@@ -1,0 +1,374 @@
+"""Goes through all texts of a transcript, and puts others in their place.
+
+1. Every field of every value is visited, so a new field is searched from the moment it exists;
+   `_STRUCTURE` names the few that are no texts.
+2. A text that is JSON stays JSON: its strings are visited one by one, so also JSON within JSON. In
+   base64 of a text, the text is visited, and what is put in its place is base64 again.
+3. What depends on a text follows it: the offsets of citations and of the pieces of a message, the
+   digests of bodies, and the names that recipes have for revisions. The probabilities of a reply's
+   tokens go if one of its tokens does.
+"""
+
+from __future__ import annotations
+
+import re
+from base64 import b64encode, urlsafe_b64encode
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields, is_dataclass, replace
+from hashlib import sha256
+from itertools import accumulate, pairwise
+from typing import Any, NamedTuple, TypeVar, cast
+
+from tui_chat.models.citations import References, Source, web_address
+from tui_chat.models.media import detect_mime_of_base64
+from tui_chat.models.message import Message, Part
+from tui_chat.models.request import RequestRecord
+from tui_chat.models.semantics import Layout
+from tui_chat.models.token_probabilities import unpack_tokens
+from tui_chat.models.transcript import SessionTranscript
+from tui_chat.plugins.redact.encodings import base64_runs, json_escaped, json_strings
+from tui_chat.plugins.redact.patterns import Match
+from tui_chat.plugins.redact.scanner import Scanner
+
+T = TypeVar("T")
+_STRUCTURE = frozenset(
+    (
+        "id",
+        "session_id",
+        "role_id",
+        "parent_id",
+        "head_id",
+        "message_id",
+        "tool_call_id",
+        "file_id",
+        "sha256",
+        "digest",
+        "signature",
+        "encrypted",
+        "tokens",
+        "fingerprint",
+        "answered",
+        "kind",
+        "status",
+        "protocol",
+        "mime",
+        "method",
+        "operation",
+        "shape",
+        "role",
+    )
+)
+"""Fields whose texts are ids, words of protocols, or opaque to everyone but a provider."""
+_DEEPEST = 4
+"""Levels of JSON or base64 within each other that are visited."""
+
+
+class Place(NamedTuple):
+    """A place in a transcript where something was found."""
+
+    where: str
+    """The part of the session, such as “message 3 (user)”."""
+    field: str
+    """The field, and the key of the value in its JSON."""
+    offset: int
+    """Characters of the text in front of it."""
+
+
+Visit = Callable[[Match, str, Place], str | None]
+"""Called with what was found, the text that it was found in, and the place; returns what to put
+there, None to leave it.
+"""
+
+
+class Edit(NamedTuple):
+    """A stretch of a text that was replaced."""
+
+    start: int
+    end: int
+    length: int
+    """Characters of what is there now."""
+
+
+class TextWalk:
+    """Visits what a scanner finds in a transcript."""
+
+    def __init__(self, scanner: Scanner, visit: Visit) -> None:
+        self._scanner, self._visit = scanner, visit
+        self._where = "session"
+        self._revisions: dict[str, str] = {}
+        """The new names of revisions by their old ones."""
+
+    def transcript(self, transcript: SessionTranscript) -> SessionTranscript:
+        """Return the transcript as the visits leave it."""
+        session = self._value(transcript.session, "session", "")
+        entries: list[Any] = []
+        for number, entry in enumerate(transcript.entries, 1):
+            self._where = f"message {number} ({entry.message.role})"
+            entries.append(self._value(entry, "", ""))
+        others = {
+            name: self._value(getattr(transcript, name), "", name)
+            for name in ("role", "variables", "draft", "character", "user")
+            if self._enter(name)
+        }
+        revisions = tuple(map(self._revision, transcript.revisions))
+        requests: list[Any] = []
+        for number, request in enumerate(transcript.requests, 1):
+            self._where = f"request {number}"
+            requests.append(replace(request, request=self._record(request.request)))
+        return replace(
+            transcript,
+            session=session,
+            entries=tuple(entries),
+            revisions=revisions,
+            requests=tuple(requests),
+            **others,
+        )
+
+    def _enter(self, where: str) -> bool:
+        self._where = where
+        return True
+
+    # Values
+
+    def _value(self, value: T, path: str, name: str, label: str = "") -> T:
+        """Return a value with its texts visited; `path` is the way to it, `name` its field."""
+        return cast("T", self._visited(value, path, name, label))
+
+    def _visited(self, value: Any, path: str, name: str, label: str) -> Any:
+        if isinstance(value, str):
+            if not value or name in _STRUCTURE:
+                return value
+            return self._text(value, path, label or name)[0]
+        if isinstance(value, Message):
+            return self._message(value, path)
+        if isinstance(value, Part):
+            return self._part(value, path)
+        if isinstance(value, Source):
+            return self._source(value, path)
+        if is_dataclass(value) and not isinstance(value, type):
+            return self._fields(value, path)
+        if isinstance(value, Mapping):
+            return {
+                self._text(str(key), path, "", is_key=True)[0]: self._visited(
+                    item, f"{path}.{key}", "", str(key)
+                )
+                for key, item in cast("Mapping[Any, Any]", value).items()
+            }
+        if isinstance(value, (tuple, list)):
+            items = cast("Sequence[Any]", value)
+            is_pair = len(items) == 2 and all(isinstance(item, str) for item in items)
+            labels = ("", items[0]) if is_pair else (label,) * len(items)
+            visited = [
+                self._visited(item, f"{path}[{index}]", name, labels[index])
+                for index, item in enumerate(items)
+            ]
+            return visited if isinstance(value, list) else tuple(visited)
+        if isinstance(value, frozenset):
+            return frozenset(self._visited(item, path, name, "") for item in cast("Any", value))
+        return value
+
+    def _fields(self, value: Any, path: str, *except_names: str) -> Any:
+        """Return a value of a data class with its fields visited, and the same one without
+        changes.
+        """
+        changes: dict[str, Any] = {}
+        for field in fields(value):
+            if field.name not in except_names:
+                before = getattr(value, field.name)
+                after = self._visited(before, f"{path}.{field.name}".lstrip("."), field.name, "")
+                if after != before:
+                    changes[field.name] = after
+        return replace(value, **changes) if changes else value
+
+    def _message(self, message: Message, path: str) -> Message:
+        content, edits = self._text(message.content, "content", "content")
+        visited: Message = self._fields(message, path, "content")
+        if self._are_tokens_changed(message, edits):
+            visited = replace(visited, semantics=replace(visited.semantics, tokens=""))
+        if not edits:
+            return visited
+        semantics, before = visited.semantics, message.content
+        if (layout := semantics.layout) and sum(map(_length, layout.pieces)) == len(before):
+            semantics = replace(semantics, layout=_moved_layout(layout, edits))
+        if semantics.references.fits(before):
+            references = _moved_references(semantics.references, edits, len(content))
+            semantics = replace(semantics, references=references)
+        return replace(visited, content=content, semantics=semantics)
+
+    def _are_tokens_changed(self, message: Message, edits: Sequence[Edit]) -> bool:
+        """True if what was found is among the tokens of a reply, which have its text in pieces:
+        they cannot be kept then. They are those of the content, unless that was edited since.
+        """
+        if not message.semantics.tokens:
+            return False
+        text = "".join(token.text for token in unpack_tokens(message.semantics.tokens))
+        if text == message.content:
+            return bool(edits)
+        return not text or bool(self._text(text, "semantics.tokens", "")[1])
+
+    def _part(self, part: Part, path: str) -> Part:
+        visited: Part = self._fields(part, path, "data")
+        if not part.data:
+            return visited
+        data, edits = self._text(part.data, f"{path}.data", "", is_file=True)
+        if edits and edits[0] == Edit(0, len(part.data), len(data)) and not _holds_text(part.data):
+            return replace(visited, kind="file", mime="text/plain", data="", text=data)
+        return replace(visited, data=data)
+
+    def _source(self, source: Source, path: str) -> Source:
+        visited: Source = self._fields(source, path)
+        if visited.url == source.url or web_address(visited.url) == visited.url:
+            return visited
+        return replace(visited, url="", file=visited.file or visited.url)
+
+    def _revision(self, revision: tuple[str, str]) -> tuple[str, str]:
+        kind, text = revision
+        self._where = f"{kind} of the requests"
+        visited, _ = self._text(text, "json", "")
+        self._revisions[_digest(text)] = _digest(visited)
+        return kind, visited
+
+    def _record(self, record: RequestRecord) -> RequestRecord:
+        visited: RequestRecord = self._fields(record, "", "body", "recipe")
+        recipe = _renamed(record.recipe, self._revisions)
+        visited = replace(visited, recipe=self._value(recipe, "recipe", ""))
+        if record.body is None:
+            return visited
+        try:
+            text = record.body.decode()
+        except UnicodeDecodeError:  # it cannot be searched
+            data = b64encode(record.body).decode()
+            found = Match(0, len(data), "file", data)
+            is_kept = self._visit(found, data, Place(self._where, "body", 0)) is None
+            return visited if is_kept else replace(visited, body=None)
+        body = self._text(text, "body", "")[0].encode()
+        return replace(visited, body=body, sha256=sha256(body).hexdigest())
+
+    # Texts
+
+    def _text(
+        self,
+        text: str,
+        path: str,
+        label: str,
+        *,
+        is_key: bool = False,
+        is_file: bool = False,
+        depth: int = 0,
+    ) -> tuple[str, list[Edit]]:
+        """Return a text as the visits leave it, and where it was changed."""
+        stretches: list[tuple[int, int, str]] = []
+        strings = json_strings(text) if depth < _DEEPEST else None
+        if strings is not None:
+            for string in strings:
+                key = string.label if string.label and not string.is_key else ""
+                inner = f"{path} · {key}" if key else path
+                after, _ = self._text(
+                    string.text, inner, string.label, is_key=string.is_key, depth=depth + 1
+                )
+                if after != string.text:
+                    stretches.append((string.start, string.end, json_escaped(after)))
+            return _replaced(text, stretches)
+        matches = self._scanner.matches(text, label, is_key=is_key)
+        for match in matches:
+            place = Place(self._where, path, match.start)
+            if (after := self._visit(match, text, place)) is not None:
+                stretches.append((match.start, match.end, after))
+        if depth < _DEEPEST:
+            stretches += self._in_base64(text, path, label, matches, is_file=is_file, depth=depth)
+        return _replaced(text, sorted(stretches))
+
+    def _in_base64(
+        self,
+        text: str,
+        path: str,
+        label: str,
+        matches: Sequence[Match],
+        *,
+        is_file: bool,
+        depth: int,
+    ) -> list[tuple[int, int, str]]:
+        stretches: list[tuple[int, int, str]] = []
+        for run in base64_runs(text):
+            if any(match.start < run.end and run.start < match.end for match in matches):
+                continue
+            if run.text:
+                after, _ = self._text(run.text, path, label, depth=depth + 1)
+                if after != run.text:
+                    data = text[run.start : run.end]
+                    encode = urlsafe_b64encode if re.search("[-_]", data) else b64encode
+                    coded = encode(after.encode("utf-8", "replace")).decode()
+                    padded = data.endswith("=") or len(data) % 4 == 0
+                    stretches.append((run.start, run.end, coded if padded else coded.rstrip("=")))
+            elif is_file or detect_mime_of_base64(text[run.start : run.start + 64]):
+                data = text[run.start : run.end]
+                match = Match(run.start, run.end, "file", data)
+                after = self._visit(match, text, Place(self._where, path, run.start))
+                if after is not None:
+                    stretches.append((run.start, run.end, after))
+        return stretches
+
+
+def _replaced(text: str, stretches: Sequence[tuple[int, int, str]]) -> tuple[str, list[Edit]]:
+    """Return a text with other stretches, and where they were."""
+    pieces: list[str] = []
+    end = 0
+    for start, stop, after in stretches:
+        pieces += (text[end:start], after)
+        end = stop
+    edits = [Edit(start, stop, len(after)) for start, stop, after in stretches]
+    return "".join((*pieces, text[end:])) if stretches else text, edits
+
+
+def moved(offset: int, edits: Sequence[Edit]) -> int:
+    """Return where an offset in a text is after it was changed; one within a stretch is behind it
+    now.
+    """
+    shift = 0
+    for edit in edits:
+        if offset <= edit.start:
+            break
+        if offset < edit.end:
+            return edit.start + shift + edit.length
+        shift += edit.length - (edit.end - edit.start)
+    return offset + shift
+
+
+def _length(piece: Any) -> int:
+    return piece.length
+
+
+def _moved_layout(layout: Layout, edits: Sequence[Edit]) -> Layout:
+    ends = [0, *accumulate(map(_length, layout.pieces))]
+    lengths = [moved(end, edits) - moved(start, edits) for start, end in pairwise(ends)]
+    pieces = zip(layout.pieces, lengths, strict=True)
+    return replace(layout, pieces=tuple(replace(piece, length=size) for piece, size in pieces))
+
+
+def _moved_references(references: References, edits: Sequence[Edit], length: int) -> References:
+    citations = tuple(
+        replace(citation, start=moved(citation.start, edits), end=moved(citation.end, edits))
+        for citation in references.citations
+    )
+    return replace(references, citations=citations, length=length)
+
+
+def _holds_text(data: str) -> bool:
+    return any(run.text for run in base64_runs(data))
+
+
+def _renamed(recipe: Mapping[str, Any], names: Mapping[str, str]) -> Mapping[str, Any]:
+    """Return a recipe with the new names of its revisions."""
+
+    def name(value: Any) -> Any:
+        if isinstance(value, str):
+            return names.get(value, value)
+        if isinstance(value, list):
+            return [name(item) for item in cast("list[Any]", value)]
+        return value
+
+    return {key: name(value) for key, value in recipe.items()}
+
+
+def _digest(text: str) -> str:
+    return sha256(text.encode("utf-8", "replace")).hexdigest()
