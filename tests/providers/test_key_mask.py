@@ -224,6 +224,22 @@ async def test_a_whole_reply_that_repeats_the_key(provider: Provider, closing: C
     assert b"0123" not in received.body
 
 
+async def test_the_tokens_of_a_whole_reply_that_spell_the_key(
+    provider: Provider, closing: Closing
+) -> None:
+    pieces = ["It is ", *split(KEY, [4, 9]), "."]
+    content = [{"token": piece, "logprob": -0.5} for piece in pieces]
+    choice = {"message": {"content": "no"}, "logprobs": {"content": content}}
+    body = {"choices": [{**choice, "finish_reason": "stop"}]}
+    replies, recorder, error = await replies_of(provider, closing, httpx.Response(200, json=body))
+    assert error is None
+    tokens = unpack_tokens(str(replies[-1].tokens))
+    assert [token.text for token in tokens] == ["It is ", MASK, "."]
+    received = recorder.received()
+    assert received is not None
+    assert b"sk-p" not in received.body
+
+
 async def test_an_error_inside_the_stream(provider: Provider, closing: Closing) -> None:
     event = b"data: " + json.dumps({"error": {"message": f"bad key {KEY}"}}).encode() + b"\n\n"
     answer = httpx.Response(200, headers=EVENTS, stream=Pieces([event]))

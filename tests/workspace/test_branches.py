@@ -7,6 +7,7 @@ from pathlib import Path
 
 from tests.e2e.conftest import settled
 from tui_chat.config import OFFLINE
+from tui_chat.models.token_probabilities import unpack_tokens
 from tui_chat.offline import HttpRequest
 from tui_chat.workspace.events import Done, Failed
 
@@ -72,6 +73,17 @@ async def test_an_edited_reply_is_in_the_next_request(make_workspace):
     assert contents(workspace) == ["one", "Something else."]
     assert workspace.state.entries[1].siblings == 2
     assert b"Something else." in workspace.requests.compose("more").payload.body
+
+
+async def test_an_edited_reply_loses_the_tokens_of_the_old_one_which_are_never_sent(make_workspace):
+    workspace, heard = await make_workspace(model="echo")
+    assert await workspace.settings.set_parameter("logprobs", "2")
+    await send(workspace, heard, "one")
+    reply = workspace.state.entries[1].message
+    assert [token.text for token in unpack_tokens(reply.semantics.tokens)] == ["one"]
+    assert b"-0." not in workspace.requests.compose("more").payload.body
+    assert await workspace.branches.edit(reply.id, "two")
+    assert workspace.state.entries[1].message.semantics.tokens == ""
 
 
 async def test_an_edited_reply_keeps_its_citations_where_its_words_stay(make_workspace):
