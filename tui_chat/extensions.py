@@ -47,6 +47,7 @@ BUILT_IN: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "recordings": ("HAR files",),
         "views": ("calls",),
         "actions": ("held",),
+        "tables": ("tap_held",),
     },
     "transcripts": {
         "commands": ("view",),
@@ -279,6 +280,8 @@ class Plugin:
     """Each a function like `tui_chat.plugins.salvage.salvage.rescue`: it puts what can be read of a
     damaged database in its place; what it returns is printed.
     """
+    tables: tuple[str, ...] = ()
+    """Tables that it creates in the database while it needs them, and drops itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -397,6 +400,13 @@ def missing_plugins(point: str) -> Iterator[tuple[str, tuple[str, ...]]]:
     for plugin, added in BUILT_IN.items():
         if plugin not in here and point in added:
             yield plugin, added[point]
+
+
+def plugin_tables() -> tuple[str, ...]:
+    """Return the tables that a database may have besides those of its version."""
+    missing = (names for _, names in missing_plugins("tables"))
+    here = (plugin.tables for plugin in plugins())
+    return tuple(name for names in (*here, *missing) for name in names)
 
 
 def preset_keys() -> tuple[str, ...]:

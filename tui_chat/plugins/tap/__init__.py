@@ -58,4 +58,5 @@ PLUGIN = Plugin(
             title="List the calls of this session",
         ),
     ),
+    tables=("tap_held",),
 )

@@ -19,7 +19,6 @@ from typing import Literal
 
 from tui_chat.errors import InputError, StoreError
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.plugins.tap.exchange import HoldEnd
 from tui_chat.plugins.tap.held_request import edited_body
 from tui_chat.plugins.tap.pause import HeldRequest, HoldDecision
 from tui_chat.store.database import Database, Transaction
@@ -123,9 +122,13 @@ async def share(database: Database, held: HeldRequest, message_id: str, session_
     with suppress(StoreError):
         try:
             await _add(database, held, message_id, session_id)
+            until = held.until
             while not held.decided.done():
                 await asyncio.wait({held.decided}, timeout=_POLL_SECONDS)
-                await _follow(database, held, message_id)
+                fault = await _follow(database, held, message_id)
+                if fault is not None or held.until != until:
+                    until = held.until
+                    await _answer(database, held, message_id, fault or "")
         finally:
             await _remove(database, message_id)
 
@@ -150,37 +153,44 @@ async def _add(database: Database, held: HeldRequest, message_id: str, session_i
     await database.write(write)
 
 
-async def _follow(database: Database, held: HeldRequest, message_id: str) -> None:
-    """Follow the decision in the row, if there is one."""
+async def _follow(database: Database, held: HeldRequest, message_id: str) -> str | None:
+    """Follow the decision in the row. Return why it cannot be followed, empty for one that leaves
+    the request waiting; None if there is none, or if the request waits no longer.
+    """
     sql = "SELECT decision, content FROM tap_held WHERE message_id = ? AND decision <> ''"
     row = await database.row(sql, message_id)
     if row is None or held.decided.done():
-        return
+        return None
     decision, content = row
-    fault = ""
     match decision:
         case "editing":
             held.extend()
+            return ""
         case "edited":
             try:
                 body = await asyncio.to_thread(edited_body, held.call, content)
-                held.decide(HoldDecision("sent" if body is None else "edited", body or b""))
             except InputError as error:
-                fault = str(error)
+                return str(error)
+            held.decide(HoldDecision("sent" if body is None else "edited", body or b""))
+        case "answered" | "dropped":
+            held.decide(HoldDecision(decision, content.encode()))
         case _:
-            ends: dict[str, HoldEnd] = {"answered": "answered", "dropped": "dropped"}
-            held.decide(HoldDecision(ends.get(decision, "sent"), content.encode()))
-    if decision == "editing" or fault:
-        until = time.time() + held.remaining
+            held.decide(HoldDecision("sent"))
+    return None
 
-        async def write(tx: Transaction) -> None:
-            await tx.run(
-                "UPDATE tap_held SET decision = '', content = '', fault = ?, until = ? "
-                "WHERE message_id = ?",
-                *(fault, until, message_id),
-            )
 
-        await database.write(write)
+async def _answer(database: Database, held: HeldRequest, message_id: str, fault: str) -> None:
+    """Tell apps that the request still waits, until when, and what was wrong."""
+    until = time.time() + held.remaining
+
+    async def write(tx: Transaction) -> None:
+        await tx.run(
+            "UPDATE tap_held SET decision = '', content = '', fault = ?, until = ? "
+            "WHERE message_id = ?",
+            *(fault, until, message_id),
+        )
+
+    await database.write(write)
 
 
 async def _remove(database: Database, message_id: str) -> None:

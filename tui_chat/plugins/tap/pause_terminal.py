@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import signal
 import sys
 import tempfile
 import threading
@@ -100,15 +101,17 @@ class PauseTerminal:
         self._mode = termios.tcgetattr(descriptor)
         self._take_keys()
         loop.add_reader(descriptor, self._read_keys, loop, descriptor)
+        loop.add_signal_handler(signal.SIGCONT, self._take_keys)  # the shell has changed the mode
         try:
             yield
         finally:
+            loop.remove_signal_handler(signal.SIGCONT)
             loop.remove_reader(descriptor)
             self._give_keys_back()
 
     def _take_keys(self) -> None:
         """Have the terminal pass keys on at once, without showing them."""
-        if self._mode is not None:
+        if self._mode is not None and not self.is_editing:
             import tty
 
             tty.setcbreak(sys.stdin.fileno())
@@ -224,8 +227,8 @@ class PauseTerminal:
                 await self._run_editor(path)
                 return await asyncio.to_thread(path.read_text, "utf-8", "replace")
         finally:
-            self._take_keys()
             self.is_editing = False
+            self._take_keys()
             postponed, self._postponed = self._postponed, []
             for print_it in postponed:
                 print_it()

@@ -13,6 +13,7 @@ from contextlib import closing
 from pathlib import Path
 from zlib import crc32
 
+from tui_chat.extensions import plugin_tables
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.store import schema
 from tui_chat.store.errors import DECODE_ERRORS, describe_damage, store_errors
@@ -85,7 +86,8 @@ def _shape(connection: sqlite3.Connection) -> Iterator[str]:
         expected, actual = _objects(fresh), _objects(connection)
     for name in expected.keys() - actual.keys():
         yield f"{name} is missing."
-    for name in actual.keys() - expected.keys():
+    of_plugins = {f"table {name}" for name in plugin_tables()}
+    for name in actual.keys() - expected.keys() - of_plugins:
         yield f"{name} is unexpected."
     for name in expected.keys() & actual.keys():
         if expected[name] != actual[name]:

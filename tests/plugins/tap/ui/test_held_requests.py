@@ -15,6 +15,7 @@ from typing import Any
 import httpx
 import pytest
 
+from tests.cli.conftest import Run
 from tests.plugins.tap.conftest import Recording, recording
 from tests.plugins.tap.test_pause import Waiting, texts_by_hand
 from tests.plugins.tap.ui.test_calls_view import add_call, recorded
@@ -215,6 +216,12 @@ async def test_a_fault_of_an_edited_request_comes_back(tmp_path: Path):
             while not (rows := await waiting_requests(database)) or not rows[0].fault:  # noqa: ASYNC110
                 await asyncio.sleep(0)
         assert "messages" in rows[0].fault
+
+
+async def test_the_table_is_no_fault_of_the_database(tmp_path: Path, run: Run):
+    async with held_call(tmp_path):
+        done = await asyncio.to_thread(run, "--data-dir", tmp_path, "db", "check")
+        assert done.code == 0, done.out
 
 
 async def test_what_a_killed_tap_left_behind_is_not_shown(tmp_path: Path):
