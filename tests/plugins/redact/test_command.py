@@ -102,6 +102,7 @@ def test_findings_as_json_export_nothing(redact: Redact, tmp_path: Path) -> None
         ("email", "jane@example.com", False),
         ("user", "zerlina", True),
     ]
+    assert found[0]["places"][0]["field"] == "title"
     assert {place["where"] for place in found[2]["places"]} >= {"message 1 (user)"}
     assert redact("--json", "--output", tmp_path / "x").code != 0
     assert not (tmp_path / "x").exists()

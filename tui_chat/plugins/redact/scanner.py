@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from tui_chat.plugins.redact.encodings import plain_forms
+from tui_chat.plugins.redact.encodings import Base64Run, base64_runs, plain_forms
 from tui_chat.plugins.redact.patterns import Match, matches
 from tui_chat.plugins.redact.words import WordSearch
 
@@ -25,6 +25,7 @@ class Scanner:
         self._words = WordSearch({})
         self._literals: Mapping[str, str] = {}
         self._whole: Mapping[str, str] = {}
+        self._base64: dict[str, tuple[Base64Run, ...]] = {}
         self._by_pattern: dict[tuple[str, str], tuple[Match, ...]] = {}
         self._all: dict[tuple[str, str, bool], tuple[Match, ...]] = {}
 
@@ -56,6 +57,12 @@ class Scanner:
                 found = [*by_pattern]
             merged = self._all[key] = tuple(_merged(text, found))
         return merged
+
+    def base64_runs(self, text: str) -> tuple[Base64Run, ...]:
+        """Return the stretches of base64 in a text; see `encodings.base64_runs`."""
+        if (runs := self._base64.get(text)) is None:
+            runs = self._base64[text] = tuple(base64_runs(text))
+        return runs
 
     def _known(self, text: str) -> Iterator[Match]:
         """Yield words and known texts."""

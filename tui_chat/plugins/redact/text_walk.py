@@ -100,7 +100,7 @@ class TextWalk:
 
     def transcript(self, transcript: SessionTranscript) -> SessionTranscript:
         """Return the transcript as the visits leave it."""
-        session = self._value(transcript.session, "session", "")
+        session = self._value(transcript.session, "", "")
         entries: list[Any] = []
         for number, entry in enumerate(transcript.entries, 1):
             self._where = f"message {number} ({entry.message.role})"
@@ -289,7 +289,7 @@ class TextWalk:
         depth: int,
     ) -> list[tuple[int, int, str]]:
         stretches: list[tuple[int, int, str]] = []
-        for run in base64_runs(text):
+        for run in self._scanner.base64_runs(text):
             if any(match.start < run.end and run.start < match.end for match in matches):
                 continue
             if run.text:
