@@ -22,10 +22,8 @@ from textual.geometry import Region
 from textual.message import Message
 from textual.strip import Strip
 from textual.widgets import TextArea
-from textual.widgets.text_area import Selection
 
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.common_prefix import common_prefix
 from tui_chat.models.text import clean
 from tui_chat.paths import dropped_path
 from tui_chat.ui.actions import UNDO_KEYS
@@ -35,7 +33,7 @@ from tui_chat.ui.areas.chat.completion import (
     SuggestionList,
     completion_query_at,
 )
-from tui_chat.ui.areas.chat.editing_mode import EditedText, EditingMode
+from tui_chat.ui.areas.chat.editing_mode import ModalEditing
 from tui_chat.ui.areas.chat.large_pastes import LargePastes
 from tui_chat.ui.areas.chat.prompt_history import PromptHistory
 from tui_chat.ui.areas.chat.snippet_blanks import PlacedBlank, SnippetBlanks
@@ -159,9 +157,7 @@ class Composer(SafeTextArea, inherit_bindings=False):
         self.prompt_history = PromptHistory()
         self.has_attachments = False
         """True if the draft has attachments: then its text may be empty."""
-        self._editing: EditingMode | None = None
-        self._edited_selection: tuple[Selection, int] | None = None
-        """The selection that the editing mode made, and the index of its cursor."""
+        self.modal_editing = ModalEditing(self, self.blanks, self.recall)
         self._recalled = ""
         """The text that the arrow keys brought last; once edited, it is the draft."""
         self._facts: Callable[[int], Content] | None = None
@@ -199,14 +195,12 @@ class Composer(SafeTextArea, inherit_bindings=False):
         self._pastes.clear()
         self.blanks.clear()
         self.load_text(self._pastes.hold(_normalized(value)))
-        self._begin_editing()
+        self.modal_editing.reset()
         self.move_cursor(self.document.end)
 
     def insert_text(self, text: str) -> None:
         """Replace the selection by a text, as a paste does."""
-        if self._editing is not None:
-            self._editing.insert()
-            self._show_editing()
+        self.modal_editing.insert()
         held = self._pastes.hold(_normalized(text))
         # TextArea's own way to insert what was typed: it keeps read-only and the undo history.
         if result := self._replace_via_keyboard(held, *self.selection):
@@ -244,7 +238,7 @@ class Composer(SafeTextArea, inherit_bindings=False):
         self._pastes.clear()
         self.blanks.clear()
         self.load_text("")
-        self._begin_editing()
+        self.modal_editing.reset()
 
     # Keys
 
@@ -257,63 +251,13 @@ class Composer(SafeTextArea, inherit_bindings=False):
         is_taken = (
             self._suggestion_key(event.key)
             or self.blanks.press(event.key)
-            or self._press_in_mode(event)
+            or self.modal_editing.press(event)
         )
         if is_taken or await self._edit_now(event.key):
             event.stop()
             event.prevent_default()
         elif event.key == "enter":
             event.prevent_default()  # TextArea would start a new line; here Enter is bound
-
-    # The editing mode
-
-    def set_editing_mode(self, mode: EditingMode | None) -> None:
-        """Edit the text with a mode's keys; None for the ordinary ones."""
-        self._editing = mode
-        self._begin_editing()
-
-    def _begin_editing(self) -> None:
-        if self._editing is not None:
-            self._editing.reset(self.document.text)
-        self._edited_selection = None
-        self._show_editing()
-
-    def _show_editing(self) -> None:
-        self.border_title = "" if self._editing is None else self._editing.label
-
-    def _press_in_mode(self, event: events.Key) -> bool:
-        """Let the editing mode have a key. Return False if it has no use for it."""
-        mode, document = self._editing, self.document
-        if mode is None or event.key == "enter":
-            return False
-        cursor = self.blanks.index(self.cursor_location)
-        if self._edited_selection is not None and self._edited_selection[0] == self.selection:
-            cursor = self._edited_selection[1]
-        edited = mode.press(event.key, event.character, document.text, cursor)
-        if edited is None:
-            return False
-        if edited.recall:
-            self._recall(edited.recall)
-        else:
-            self._show_edited(edited)
-        self._show_editing()
-        return True
-
-    def _show_edited(self, edited: EditedText) -> None:
-        old, new, place = self.document.text, edited.text, self.blanks.location
-        if new != old:
-            start = common_prefix(old, new)
-            tail = min(common_prefix(old[::-1], new[::-1]), len(old) - start, len(new) - start)
-            end = len(old) - tail
-            self.replace(new[start : len(new) - tail], place(start), place(end))
-        first, cursor = edited.selected_from, edited.cursor
-        if first is None:
-            self.move_cursor(place(cursor))
-        elif first <= cursor:  # the character under the cursor is selected, too
-            self.selection = Selection(place(first), place(min(cursor + 1, len(new))))
-        else:
-            self.selection = Selection(place(min(first + 1, len(new))), place(cursor))
-        self._edited_selection = self.selection, cursor
 
     def release_keys(self, keys: Iterable[str]) -> None:
         """Leave these keys to the app, because the user bound them to its actions."""
@@ -364,7 +308,7 @@ class Composer(SafeTextArea, inherit_bindings=False):
     def action_up(self) -> None:
         """Move up; from the first line, bring back an earlier text."""
         if self.navigator.is_first_wrapped_line(self.cursor_location):
-            self._recall(-1)
+            self.recall(-1)
         else:
             self.action_cursor_up()
 
@@ -374,7 +318,7 @@ class Composer(SafeTextArea, inherit_bindings=False):
             self.navigator.is_last_wrapped_line(self.cursor_location)
             and self.prompt_history.is_browsing
         ):
-            self._recall(1)
+            self.recall(1)
         else:
             self.action_cursor_down()
 
@@ -392,7 +336,8 @@ class Composer(SafeTextArea, inherit_bindings=False):
         else:
             await self.run_action("conversation.latest_message")
 
-    def _recall(self, step: int) -> None:
+    def recall(self, step: int) -> None:
+        """Bring back an earlier prompt (-1) or a later one (1)."""
         text = self.prompt_history.step(step, self.text)
         if text is None:
             return

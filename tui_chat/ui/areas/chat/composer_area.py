@@ -161,7 +161,7 @@ class ComposerArea(Area):
         except InputError as error:
             self.show_error(error)
         else:
-            self._pane.composer.set_editing_mode(mode)
+            self._pane.composer.modal_editing.choose(mode)
 
     @on(Composer.Changed)
     def _draft_changed(self) -> None:

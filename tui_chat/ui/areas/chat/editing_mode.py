@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Protocol
 
+from textual import events
+from textual.widgets import TextArea
+from textual.widgets.text_area import Selection
+
 from tui_chat.lazy_dataclass import dataclass
+from tui_chat.models.common_prefix import common_prefix
+from tui_chat.ui.areas.chat.snippet_blanks import SnippetBlanks
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,3 +45,74 @@ class EditingMode(Protocol):
     def press(self, key: str, character: str | None, text: str, cursor: int) -> EditedText | None:
         """Return what a key makes of a text; None for the composer's own meaning of the key."""
         ...
+
+
+class ModalEditing:
+    """Gives an editing mode the composer's keys, and the composer what the mode makes of them."""
+
+    def __init__(
+        self, editor: TextArea, places: SnippetBlanks, recall: Callable[[int], None]
+    ) -> None:
+        """`places` knows the places of characters, `recall` brings back another prompt."""
+        self._editor = editor
+        self._places = places
+        self._recall = recall
+        self._mode: EditingMode | None = None
+        self._selected: tuple[Selection, int] | None = None
+        """The selection that the mode made, and the index of its cursor."""
+
+    def choose(self, mode: EditingMode | None) -> None:
+        """Edit with a mode's keys from now on; None for the ordinary ones."""
+        self._mode = mode
+        self.reset()
+
+    def reset(self) -> None:
+        """Begin with the text that the composer has now."""
+        if self._mode is not None:
+            self._mode.reset(self._editor.document.text)
+        self._selected = None
+        self._show_label()
+
+    def insert(self) -> None:
+        """Let what follows be typed as text."""
+        if self._mode is not None:
+            self._mode.insert()
+            self._show_label()
+
+    def press(self, event: events.Key) -> bool:
+        """Let the mode have a key. Return False if it has no use for it."""
+        editor, mode = self._editor, self._mode
+        if mode is None or event.key == "enter":
+            return False
+        cursor = self._places.index(editor.cursor_location)
+        if self._selected is not None and self._selected[0] == editor.selection:
+            cursor = self._selected[1]
+        edited = mode.press(event.key, event.character, editor.document.text, cursor)
+        if edited is None:
+            return False
+        if edited.recall:
+            self._recall(edited.recall)
+        else:
+            self._show(edited)
+        self._show_label()
+        return True
+
+    def _show_label(self) -> None:
+        self._editor.border_title = "" if self._mode is None else self._mode.label
+
+    def _show(self, edited: EditedText) -> None:
+        editor, place = self._editor, self._places.location
+        old, new = editor.document.text, edited.text
+        if new != old:
+            start = common_prefix(old, new)
+            tail = min(common_prefix(old[::-1], new[::-1]), len(old) - start, len(new) - start)
+            end = len(old) - tail
+            editor.replace(new[start : len(new) - tail], place(start), place(end))
+        first, cursor = edited.selected_from, edited.cursor
+        if first is None:
+            editor.move_cursor(place(cursor))
+        elif first <= cursor:  # the character under the cursor is selected, too
+            editor.selection = Selection(place(first), place(min(cursor + 1, len(new))))
+        else:
+            editor.selection = Selection(place(min(first + 1, len(new))), place(cursor))
+        self._selected = editor.selection, cursor
