@@ -111,7 +111,7 @@ async def test_only_what_can_be_done_is_done(tmp_path: Path, monkeypatch: pytest
         app.chat.pane.transcript.show((user, replace(reply, status="streaming")), session_id="s")
         said.clear()
         for use in KEYS_WITH_USE:  # as if another message had what they act on
-            app.chat.pane.transcript.offer_keys(use, is_used=True)
+            app.chat.pane.transcript.offer_keys_of(use, is_used=True)
         keys = ("r", "C", "e", "f", "d", "i", "w", "E", "a", "x", "left", "right", "o", "v")
         for count, key in enumerate(keys, 1):
             await pilot.press(key)

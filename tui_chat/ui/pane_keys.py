@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import cast
 
-from rich.cells import cell_len
 from textual.content import Content
 from textual.geometry import Size
 from textual.screen import Screen
@@ -25,7 +24,7 @@ _GAP = 2
 
 
 class PaneKeys(OnePassWidget):
-    """Shows the letters that act, with a word for each; hidden while letters are text."""
+    """Shows the letters that act, each with a word or in it; hidden while letters are text."""
 
     ALLOW_SELECT = False
     DEFAULT_CSS = """
@@ -72,28 +71,32 @@ class PaneKeys(OnePassWidget):
         del container, viewport
         return len(self._rows(width))
 
-    def _rows(self, width: int) -> list[list[tuple[str, str]]]:
+    def _rows(self, width: int) -> list[list[Content]]:
         """Return the entries of each row: an entry is in the first row that has room for it."""
-        rows: list[list[tuple[str, str]]] = []
+        rows: list[list[Content]] = []
         rooms: list[int] = []
         for keys, word in self.entries:
-            used = cell_len(keys) + 1 + cell_len(word)
+            entry = entry_content(keys, word)
+            used = entry.cell_length
             row = next((row for row, room in enumerate(rooms) if used <= room), len(rows))
             if row == len(rows):
                 rows.append([])
                 rooms.append(width)
-            rows[row].append((keys, word))
+            rows[row].append(entry)
             rooms[row] -= used + _GAP
         return rows
 
     def render(self) -> Content:
-        lines: list[Content] = []
-        for row in self._rows(self.content_size.width):
-            pieces: list[tuple[str, str] | str] = []
-            for keys, word in row:
-                pieces += [(keys, "bold $text-accent"), f" {word}{' ' * _GAP}"]
-            lines.append(Content.assemble(*pieces).rstrip())
-        return Content("\n").join(lines)
+        gap = Content(" " * _GAP)
+        return Content("\n").join(gap.join(row) for row in self._rows(self.content_size.width))
+
+
+def entry_content(keys: str, word: str) -> Content:
+    """Return an entry: keys in front of their word, or the word with its letter underlined."""
+    before, letter, after = word.partition(keys)
+    if len(keys) == 1 and letter:
+        return Content.assemble(before, (letter, "bold underline $text-accent"), after)
+    return Content.assemble((keys, "bold $text-accent"), f" {word}")
 
 
 def letter_entries(screen: Screen[object]) -> Iterator[tuple[str, str]]:

@@ -32,12 +32,12 @@ class RowList(LineView):
     EMPTY_INDENT: ClassVar[str] = "  "
     """The indent of each line of `empty_text`."""
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("up,k", "move(-1)", "cursor", show=False, tooltip="Up"),
-        Binding("down,j", "move(1)", "cursor", show=False, tooltip="Down"),
-        Binding("pageup", "page(-1)", "cursor", show=False, tooltip="Page up"),
-        Binding("pagedown", "page(1)", "cursor", show=False, tooltip="Page down"),
-        Binding("home", "first", "cursor", show=False, tooltip="Top"),
-        Binding("end", "last", "cursor", show=False, tooltip="End"),
+        Binding("up,k", "move(-1)", "↑↓", show=False, tooltip="Up"),
+        Binding("down,j", "move(1)", "↑↓", show=False, tooltip="Down"),
+        Binding("pageup", "page(-1)", "↑↓", show=False, tooltip="Page up"),
+        Binding("pagedown", "page(1)", "↑↓", show=False, tooltip="Page down"),
+        Binding("home", "first", "↑↓", show=False, tooltip="Top"),
+        Binding("end", "last", "↑↓", show=False, tooltip="End"),
     ]
 
     def __init__(self, prefix: str, *, id: str | None = None, classes: str | None = None) -> None:

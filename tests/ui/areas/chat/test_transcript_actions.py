@@ -61,7 +61,7 @@ async def test_keys_act_on_the_message_under_the_cursor(key: str, action: str) -
     async with Stage().run_test(size=(60, 24)) as pilot:
         app = await shown(pilot, branch(6))
         for use in KEYS_WITH_USE:
-            app.transcript.offer_keys(use, is_used=True)
+            app.transcript.offer_keys_of(use, is_used=True)
         await pilot.press("k", "k", key)
         assert app.actions.run == [(action, "m3")]
 

@@ -104,10 +104,8 @@ class Transcript(BlockView[TextLine]):
         self._has_unseen_text = False
         self._contents: frozenset[KeyUse] = frozenset()
         """The kinds of content that the session has had since it is shown."""
-        self._all_keys = dict(self._bindings.key_to_bindings)
-        """The bindings of all its keys, in use or not."""
         for use in KEYS_WITH_USE:
-            self.offer_keys(use, is_used=False)
+            self.offer_keys_of(use, is_used=False)
         self._welcome: Welcome | None = None
         self._empty_lines: list[TextLine] = []
         self._items = MessageItems(self._all_lines)
@@ -168,8 +166,8 @@ class Transcript(BlockView[TextLine]):
         kept = frozenset[KeyUse]() if change.is_other_session else self._contents
         self._contents = kept | contents_of(entries[change.same :])
         for use in ("code", "link", "file", "mutable", "tokens", "version"):
-            self.offer_keys(use, is_used=use in self._contents)
-        self.offer_keys("call", is_used=has_open_call(entries))
+            self.offer_keys_of(use, is_used=use in self._contents)
+        self.offer_keys_of("call", is_used=has_open_call(entries))
         self._search.entries_changed()
         self._viewport.load(self._layouts.heights(), keep=keep)
         if change.is_other_session and entries and entries[-1].message.role == "assistant":
@@ -295,17 +293,9 @@ class Transcript(BlockView[TextLine]):
     def _refuse(self, why: str) -> None:
         self.notify(why, markup=False)
 
-    def offer_keys(self, use: KeyUse, *, is_used: bool) -> None:
+    def offer_keys_of(self, use: KeyUse, *, is_used: bool) -> None:
         """Bind the letters of a use, or leave them to be typed as text."""
-        bound = self._bindings.key_to_bindings
-        if is_used is (KEYS_WITH_USE[use][0] in bound):
-            return
-        for key in KEYS_WITH_USE[use]:
-            if is_used:
-                bound[key] = self._all_keys[key]
-            else:
-                bound.pop(key)
-        self.refresh_bindings()
+        self.offer_keys(*KEYS_WITH_USE[use], is_used=is_used)
 
     # Moving
 
@@ -534,7 +524,7 @@ class Transcript(BlockView[TextLine]):
     def post_find_status(self) -> None:
         """Post how many hits there are, and which is shown."""
         search = self._search
-        self.offer_keys("hit", is_used=search.is_on)
+        self.offer_keys_of("hit", is_used=search.is_on)
         self.post_message(self.FindStatus(search.number, search.count, search.is_on))
 
     # Copying and links

@@ -91,25 +91,25 @@ class Inspector(OnePassWidget):
             Binding(
                 str(number),
                 f"protocol('{protocol}')",
-                "protocol",
+                "tabs",
                 show=False,
                 tooltip=protocol.label,
             )
             for number, protocol in enumerate(Protocol, 1)
         ),
         *(
-            Binding(view.key, f"view('{view.name}')", "view", show=False, tooltip=view.label)
+            Binding(view.key, f"view('{view.name}')", "tabs", show=False, tooltip=view.label)
             for view in views().values()
         ),
         Binding(
-            "left_square_bracket", "step_view(-1)", "view", show=False, tooltip="Previous view"
+            "left_square_bracket", "step_view(-1)", "tabs", show=False, tooltip="Previous view"
         ),
-        Binding("right_square_bracket", "step_view(1)", "view", show=False, tooltip="Next view"),
+        Binding("right_square_bracket", "step_view(1)", "tabs", show=False, tooltip="Next view"),
         Binding("o", "notes", "notes", show=False, tooltip="Notes"),
         Binding(
             "i", "details", "details", show=False, tooltip="Details: figures, forecast, legend"
         ),
-        Binding("w", "source", "origin", show=False, tooltip="To where it came from"),
+        Binding("w", "source", "where", show=False, tooltip="To where it came from"),
         Binding("a", "inspector.compare", "compare", show=False, tooltip="Compare with"),
         Binding(
             "s",
@@ -118,7 +118,7 @@ class Inspector(OnePassWidget):
             show=False,
             tooltip="Request of another action",
         ),
-        Binding("m", "inspector.toggle_cache_mark", "cache", show=False, tooltip="Cache mark"),
+        Binding("m", "inspector.toggle_cache_mark", "mark", show=False, tooltip="Cache mark"),
         Binding("Y", "copy('http')", "copy", show=False, tooltip="Copy as HTTP"),
         Binding("escape", "live", "live", show=False, tooltip="Back to live"),
     ]

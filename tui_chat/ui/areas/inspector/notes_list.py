@@ -261,10 +261,10 @@ class NoteRows(RowList):
         "notes--hover",
     }
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("up,k", "move(-1)", "cursor", show=False, tooltip="Up"),
-        Binding("down,j", "move(1)", "cursor", show=False, tooltip="Down"),
-        Binding("home,g", "first", "cursor", show=False, tooltip="First"),
-        Binding("end,G", "last", "cursor", show=False, tooltip="Last"),
+        Binding("up,k", "move(-1)", "↑↓", show=False, tooltip="Up"),
+        Binding("down,j", "move(1)", "↑↓", show=False, tooltip="Down"),
+        Binding("home,g", "first", "↑↓", show=False, tooltip="First"),
+        Binding("end,G", "last", "↑↓", show=False, tooltip="Last"),
         Binding("enter", "choose", "Show place, or unfold", tooltip="Show place, or unfold"),
     ]
     DEFAULT_CSS = """

@@ -50,28 +50,28 @@ class PayloadView(LineView):
     has_places = finds = True
     ALLOW_SELECT = False
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("up,k", "move(-1)", "cursor", show=False, tooltip="Up"),
-        Binding("down,j", "move(1)", "cursor", show=False, tooltip="Down"),
-        Binding("pageup", "page(-1)", "cursor", show=False, tooltip="Page up"),
-        Binding("pagedown", "page(1)", "cursor", show=False, tooltip="Page down"),
-        Binding("home,g", "top", "cursor", show=False, tooltip="Top"),
-        Binding("end,G", "bottom", "cursor", show=False, tooltip="End"),
-        Binding("left,h", "piece(-1)", "cursor", show=False, tooltip="Piece left"),
-        Binding("right,l", "piece(1)", "cursor", show=False, tooltip="Piece right"),
-        Binding("K", "item(-1)", "cursor", show=False, tooltip="Message above"),
-        Binding("J", "item(1)", "cursor", show=False, tooltip="Message below"),
+        Binding("up,k", "move(-1)", "↑↓", show=False, tooltip="Up"),
+        Binding("down,j", "move(1)", "↑↓", show=False, tooltip="Down"),
+        Binding("pageup", "page(-1)", "↑↓", show=False, tooltip="Page up"),
+        Binding("pagedown", "page(1)", "↑↓", show=False, tooltip="Page down"),
+        Binding("home,g", "top", "↑↓", show=False, tooltip="Top"),
+        Binding("end,G", "bottom", "↑↓", show=False, tooltip="End"),
+        Binding("left,h", "piece(-1)", "↑↓", show=False, tooltip="Piece left"),
+        Binding("right,l", "piece(1)", "↑↓", show=False, tooltip="Piece right"),
+        Binding("K", "item(-1)", "↑↓", show=False, tooltip="Message above"),
+        Binding("J", "item(1)", "↑↓", show=False, tooltip="Message below"),
         Binding("space,z", "fold", "fold", show=False, tooltip="Fold"),
         Binding("Z", "fold_all", "fold", show=False, tooltip="Fold all messages"),
         Binding("slash", "find", "find", show=False, tooltip="Find in the request"),
         Binding("n", "hit(1)", "find", show=False, tooltip="Next hit or place"),
         Binding("N", "hit(-1)", "find", show=False, tooltip="Previous hit or place"),
-        Binding("f", "follow", "Draft", tooltip="To the draft"),
+        Binding("f", "follow", "Follow", tooltip="To the draft"),
         Binding("enter", "enter", "Open origin", tooltip="Open origin"),
         Binding("y,ctrl+c", "copy", "Copy", tooltip="Copy body"),
         Binding("E", "request_edits.edit", "edit", show=False, tooltip="Edit by hand"),
-        Binding("A", "request_edits.add", "add", show=False, tooltip="Add by hand"),
-        Binding("D,delete", "request_edits.remove", "remove", show=False, tooltip="Leave out"),
-        Binding("u", "request_edits.undo", "undo edit", show=False, tooltip="Undo edit by hand"),
+        Binding("A", "request_edits.add", "edit", show=False, tooltip="Add by hand"),
+        Binding("D,delete", "request_edits.remove", "edit", show=False, tooltip="Leave out"),
+        Binding("u", "request_edits.undo", "edit", show=False, tooltip="Undo edit by hand"),
     ]
     COMPONENT_CLASSES: ClassVar[set[str]] = {
         *(f"payload--{kind}" for kind in OriginKind),
@@ -121,6 +121,7 @@ class PayloadView(LineView):
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__("payload", id=id, classes=classes)
+        self.offer_keys("n", "N", is_used=False)
         self.payload: Payload | None = None
         self.layout_now: PayloadLayout | None = None
         """The layout of the payload; None until there is a width."""
@@ -408,21 +409,25 @@ class PayloadView(LineView):
     def highlight(self, origin: Origin | None) -> None:
         """Highlight all text of an origin; None for nothing."""
         if origin != self.highlights.origin:
-            self.highlights = Highlights(origin, self.highlights.words)
-            self.refresh_changed()
+            self._mark(Highlights(origin, self.highlights.words))
             if origin is None and not self.highlights.words:
                 self.post_message(self.Marked(0, 0))
 
     def find(self, words: str) -> int:
         """Highlight words, and go to the next place; return the number of places."""
-        self.highlights = Highlights(words=words)
-        self.refresh_changed()
+        self._mark(Highlights(words=words))
         if not words:
             self.post_message(self.Marked(0, 0))
             return 0
         rows = self._highlighted_rows()
         self._step_to(rows, 0)
         return len(rows)
+
+    def _mark(self, highlights: Highlights) -> None:
+        self.highlights = highlights
+        has_places = highlights.origin is not None or bool(highlights.words)
+        self.offer_keys("n", "N", is_used=has_places)
+        self.refresh_changed()
 
     def _highlighted_rows(self) -> list[int]:
         return [] if self.layout_now is None else self.highlights.rows(self.layout_now)

@@ -151,6 +151,7 @@ class PresetPane(Vertical):
             return
         before = self.edits.preset if self.edits and not other else None
         self.shown_name, self._ours, self.edits = name, ours, edits
+        self._offer_undo()
         if edits is None:
             self.action_close_form()
             empty = fault or "This preset cannot be read.\nE opens its file."
@@ -197,8 +198,14 @@ class PresetPane(Vertical):
     def show_step(self, edits: EditHistory, at: int) -> None:
         """Show the preset after an edit, the cursor on the message with list index `at`."""
         self.edits = edits
+        self._offer_undo()
         self._draw(edits, at)
         self._update_title()
+
+    def _offer_undo(self) -> None:
+        edits = self.edits
+        can_undo = edits is not None and bool(edits.past or edits.future)
+        self.rows.offer_keys("u", "U", is_used=can_undo)
 
     def _draw(self, edits: EditHistory, at: int) -> None:
         outline = outline_preset(edits.preset, self._facts.notes, len(self._facts.history))

@@ -89,8 +89,8 @@ class PresetRows(RowList):
         *(
             Binding(keys, action, word, show=False, tooltip=title)
             for keys, action, word, title in (
-                ("g", "first", "cursor", ""),
-                ("G", "last", "cursor", ""),
+                ("g", "first", "↑↓", ""),
+                ("G", "last", "↑↓", ""),
                 ("d", "preset_editor.edit('duplicate')", "duplicate", "Duplicate the message"),
                 ("delete,x", "preset_editor.edit('delete')", "delete", "Delete the message"),
                 ("alt+up,K", "preset_editor.edit('up')", "move", "Move the message up"),
@@ -119,7 +119,7 @@ class PresetRows(RowList):
                 ("U", "preset_editor.redo", "undo", "Redo"),
                 ("e", "presets.edit_content", "$EDITOR", "Edit the content in $EDITOR"),
                 ("E", "presets.edit_file", "$EDITOR", "Edit the whole preset in $EDITOR"),
-                ("w", "presets.show_places", "request", "Where it is in the request"),
+                ("w", "presets.show_places", "where", "Where it is in the request"),
                 ("slash", "preset_editor.filter", "filter", "Show what contains …"),
                 ("p", "preset_editor.settings", "preset", "Name, variables, system messages"),
                 ("n", "presets.new", "new", "New preset"),

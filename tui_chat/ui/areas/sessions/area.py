@@ -65,8 +65,10 @@ class SessionsArea(Area):
 
     def handle(self, event: WorkspaceEvent) -> None:
         """Show the sessions when they, or the active one, changed."""
-        from tui_chat.workspace.events import BranchChanged, FilesProgress, SessionsChanged
+        from tui_chat.workspace.events import BranchChanged, Done, FilesProgress, SessionsChanged
 
+        if isinstance(event, Done):
+            self.pane.rows.offer_keys("u", is_used=self.workspace.core.can_undo)
         if isinstance(event, FilesProgress):
             self.host.panes.show_status(event.sentence)
         if not isinstance(event, SessionsChanged | BranchChanged):

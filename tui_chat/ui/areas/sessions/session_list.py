@@ -129,7 +129,6 @@ class SessionList(Vertical, OnePassWidget):
             "r", "sessions.mark('unread')", "Unread", show=False, tooltip="Mark as read or unread"
         ),
         Binding("d,delete", "sessions.delete", "Delete", tooltip="Delete"),
-        Binding("u", "sessions.undo", "Undo", show=False, tooltip="Undo delete or archive"),
         Binding("g", "group", "Group", show=False, tooltip="Group by time, folder or tag"),
         Binding("escape", "clear_selection", "Clear selection", show=False),
     ]

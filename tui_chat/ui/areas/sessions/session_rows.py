@@ -65,6 +65,7 @@ class SessionRows(RowList):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "open", "Open", tooltip="Open"),
         Binding("space", "choose", "Choose", show=False, tooltip="Choose several"),
+        Binding("u", "sessions.undo", "Undo", show=False, tooltip="Undo delete or archive"),
         Binding("shift+up", "choose_to(-1)", "Choose up", show=False, tooltip="Choose, and go on"),
         Binding("shift+down", "choose_to(1)", "Choose down", show=False),
         Binding("ctrl+a", "choose_all", "Choose all", show=False, tooltip="Choose all"),
@@ -85,6 +86,7 @@ class SessionRows(RowList):
 
     def __init__(self) -> None:
         super().__init__("session-rows", classes="-raised")
+        self.offer_keys("u", is_used=False)
         self.layout_now = GroupLayout()
         self.chosen: set[str] = set()
         """Ids of the selected sessions."""

@@ -172,8 +172,8 @@ class RowsView(RowList):
         "rows--focused",
     }
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("g", "first", "cursor", show=False, tooltip="Top"),
-        Binding("G", "last", "cursor", show=False, tooltip="End"),
+        Binding("g", "first", "↑↓", show=False, tooltip="Top"),
+        Binding("G", "last", "↑↓", show=False, tooltip="End"),
         Binding("enter,space", "choose", "open", show=False, tooltip="Open"),
     ]
     DEFAULT_CSS = (
