@@ -14,7 +14,7 @@ from tests.ui.app_under_test import make_app, opened, say, settle, until
 from tests.ui.test_key_queue import burst
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.presets.pane import PresetPane
-from tui_chat.ui.pane_keys import PaneKeys
+from tui_chat.ui.pane_keys import PaneKeys, entry_content
 
 SIZES = [(160, 45), (120, 35), (80, 24)]
 
@@ -126,15 +126,51 @@ async def test_a_letter_acts_only_if_the_pane_shows_it_and_is_text_otherwise(
             await focus_pane(pilot, app, pane)
 
 
+MOST_ROWS = {
+    "transcript": (2, 2, 2),
+    "sessions": (4, 4, 3),
+    "preset editor": (2, 3, 2),
+    "inspector": (4, 3, 2),
+}
+"""The most rows of keys at each size; the list of sessions has 28 columns at the first two."""
+
+
 @pytest.mark.parametrize("size", SIZES, ids=str)
-async def test_the_keys_of_a_conversation_take_two_rows(
-    tmp_path: Path, size: tuple[int, int]
+@pytest.mark.parametrize("pane", PANES)
+async def test_the_keys_of_a_pane_take_few_rows(
+    tmp_path: Path, pane: str, size: tuple[int, int]
 ) -> None:
     async with make_app(tmp_path, model="echo").run_test(size=size) as pilot:
         app = await with_a_conversation(pilot)
-        await focus_pane(pilot, app, "transcript")
+        await focus_pane(pilot, app, pane)
         (row,) = [row for row in app.query(PaneKeys) if row.display]
-        assert row.size.height == 2
+        assert row.size.height <= MOST_ROWS[pane][SIZES.index(size)]
+
+
+def test_a_letter_stands_in_its_word_or_in_front() -> None:
+    entries = [("n", "new"), ("x", "delete"), ("E", "export"), ("y Y", "copy"), ("e", "rename")]
+    texts = [entry_content(*entry) for entry in entries]
+    assert [text.plain for text in texts] == ["new", "x delete", "E export", "y Y copy", "rename"]
+    marked = [text.plain[span.start : span.end] for text in texts for span in text.spans]
+    assert marked == [keys for keys, _ in entries]
+
+
+async def test_undo_is_a_key_of_the_sessions_and_of_a_preset_after_an_edit(tmp_path: Path) -> None:
+    async with make_app(tmp_path, model="echo").run_test(size=(160, 45)) as pilot:
+        app = await with_a_conversation(pilot)
+        await focus_pane(pilot, app, "sessions")
+        assert "u" not in shown_letters(app)
+        await pilot.press("d")
+        await until(pilot, lambda: "u" in shown_letters(app))
+        await pilot.press("u")
+        await until(pilot, lambda: "u" not in shown_letters(app))
+        await focus_pane(pilot, app, "preset editor")
+        assert shown_letters(app).isdisjoint("uU")
+        await pilot.press("space")
+        await until(pilot, lambda: {"u", "U"} <= shown_letters(app))
+        await pilot.press("u")
+        await settle(pilot)
+        assert {"u", "U"} <= shown_letters(app), "to redo it"
 
 
 async def test_a_letter_without_use_in_the_session_is_text_and_a_key_once_it_has_one(

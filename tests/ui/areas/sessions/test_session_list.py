@@ -6,10 +6,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.ui.app_under_test import until
 from tests.ui.areas.sessions.sidebar_app import DAY, NOW, Stage, press, shown, summary
 from tui_chat.models.session import SessionSummary
 from tui_chat.ui.ago import ago
 from tui_chat.ui.areas.sessions import SessionList
+from tui_chat.ui.areas.sessions.session_list import NewSessionRow
 from tui_chat.ui.areas.sessions.session_rows import SessionRows
 
 SIZE = (60, 20)
@@ -147,6 +149,7 @@ async def test_keys_run_actions_on_the_session_under_the_cursor(
 ) -> None:
     async with Stage().run_test(size=SIZE) as pilot:
         app = await shown(pilot, (summary(0), summary(1, unread=True), summary(2)))
+        app.list.rows.offer_keys("u", is_used=True)
         await press(pilot, "down", key)
         assert app.actions.run == [run]
 
@@ -226,6 +229,30 @@ async def test_the_filter_narrows_while_typing() -> None:
         assert "Nothing matches." in "".join(app.lines())
         await press(pilot, "escape")  # from the rows, too
         assert app.list.filter.value == ""
+
+
+async def test_the_filter_takes_a_row_only_while_it_is_used() -> None:
+    async with Stage().run_test(size=SIZE) as pilot:
+        app = await shown(pilot, tuple(map(summary, range(3))))
+        field, top = app.list.filter, app.query_one(NewSessionRow)
+        assert not field.display
+        column = top.render().plain.index("/ filter")
+        await pilot.click(NewSessionRow, offset=(1 + column, 0))
+        await until(pilot, lambda: field.has_focus)
+        assert field.display
+        assert app.actions.run == []
+        await press(pilot, "down")
+        assert app.query_one(SessionRows).has_focus
+        assert not field.display
+        await press(pilot, "slash", "1", "down")
+        assert app.query_one(SessionRows).has_focus
+        assert field.display
+        await press(pilot, "escape")
+        assert not field.display
+        for offset in (2, 1 + top.render().plain.index("3")):
+            app.actions.run.clear()
+            await pilot.click(NewSessionRow, offset=(offset, 0))
+            assert app.actions.run == [("new",)]
 
 
 async def test_letters_typed_into_the_filter_are_not_keys() -> None:

@@ -28,13 +28,17 @@ from tui_chat.ui.areas.sessions.session_groups import (
 from tui_chat.ui.areas.sessions.session_rows import SessionRows
 from tui_chat.ui.key_names import DEFAULT_KEYS, insert_keys
 from tui_chat.ui.widgets.one_pass import OnePassWidget
+from tui_chat.ui.widgets.typed_app import app_of
 
 if TYPE_CHECKING:
     from tui_chat.models.session import SessionSummary
 
 
+_NEW, _FILTER = "+ New session", "  / filter"
+
+
 class NewSessionRow(OnePassWidget):
-    """The row above the list that starts a session."""
+    """The row above the list that starts a session, or filters them."""
 
     DEFAULT_CSS = """
     NewSessionRow {
@@ -46,6 +50,9 @@ class NewSessionRow(OnePassWidget):
         &:hover { background: $primary 30%; }
     }
     """
+
+    class FilterRequested(Message):
+        """The list is to be filtered."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -59,21 +66,38 @@ class NewSessionRow(OnePassWidget):
 
     def render(self) -> Content:
         width = self.content_size.width
-        words = "+ New session"
-        gap = width - len(words) - cell_len(self._count_text)
+        gap = width - len(_NEW) - cell_len(self._count_text)
         if gap < 1:
-            return Content.styled(words[: max(width, 1)], "bold")
-        return Content.assemble((words, "bold"), " " * gap, (self._count_text, "$foreground 72%"))
+            return Content.styled(_NEW[: max(width, 1)], "bold")
+        filter_words = _FILTER if self._shows_filter else ""
+        return Content.assemble(
+            (_NEW, "bold"),
+            (filter_words, "$foreground 72%"),
+            " " * (gap - len(filter_words)),
+            (self._count_text, "$foreground 72%"),
+        )
 
-    async def on_click(self) -> None:
-        await self.run_action("sessions.new")
+    @property
+    def _shows_filter(self) -> bool:
+        """True if there is room for the words that open the filter."""
+        used = len(_NEW) + len(_FILTER) + cell_len(self._count_text)
+        return bool(self._count_text) and used < self.content_size.width
+
+    async def on_click(self, event: events.Click) -> None:
+        offset = event.get_content_offset(self)
+        column = -1 if offset is None else offset.x - len(_NEW)
+        if self._shows_filter and 0 < column < len(_FILTER):
+            self.post_message(self.FilterRequested())
+        else:
+            await self.run_action("sessions.new")
 
 
 class SessionFilterInput(Input):
-    """Filters the sessions; Esc clears it and returns to the rows."""
+    """Filters the sessions, and is shown while it does; Esc clears it and returns to the rows."""
 
     DEFAULT_CSS = """
     SessionFilterInput {
+        display: none;
         height: 1;
         border: none;
         padding: 0 1;
@@ -91,6 +115,11 @@ class SessionFilterInput(Input):
 
     class SessionFilterClosed(Message):
         """The rows get the focus."""
+
+    def on_blur(self) -> None:
+        """Hide without words; not while the terminal loses the focus, which comes back here."""
+        if app_of(self).app_focus:
+            self.display = bool(self.value)
 
     def action_leave(self) -> None:
         self.value = ""
@@ -136,7 +165,7 @@ class SessionList(Vertical, OnePassWidget):
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
         self.new_session = NewSessionRow()
-        self.filter = SessionFilterInput(placeholder="/ filter", select_on_focus=False)
+        self.filter = SessionFilterInput(placeholder="words, #tag", select_on_focus=False)
         self.rows = SessionRows()
         self._summaries: Sequence[SessionSummary] = ()
         self._find = SessionFilter()
@@ -223,6 +252,7 @@ class SessionList(Vertical, OnePassWidget):
     @on(Input.Changed)
     def _filter_changed(self, event: Input.Changed) -> None:
         event.stop()
+        self.filter.display = bool(event.value) or self.filter.has_focus
         self._show_rows()
         if event.value:
             self.rows.set_cursor(0)
@@ -260,8 +290,10 @@ class SessionList(Vertical, OnePassWidget):
 
     # Keys
 
+    @on(NewSessionRow.FilterRequested)
     def action_filter(self) -> None:
-        """Focus the filter, and prepare the texts that its first letter searches."""
+        """Show and focus the filter, and prepare the texts that its first letter searches."""
+        self.filter.display = True
         self.filter.focus()
         self.call_after_refresh(self._find.prepare)
 
