@@ -91,7 +91,7 @@ class Panes(Horizontal, OnePassWidget):
         background: $primary 15%;
     }
     TitleLine.-temporary.-lit { background: $warning 20%; }
-    Panes ChatPane > PaneKeys { dock: none; }
+    Panes ChatPane > PaneKeys { dock: none; padding: 0 2; }
     Panes #right.-beside #inspector { border-left: solid $foreground 20%; }
     Panes #right.-both #presets { border-bottom: solid $foreground 20%; height: 1.3fr; }
     """
