@@ -34,6 +34,7 @@ from tui_chat.ui.areas.chat.code_blocks import CodeView
 from tui_chat.ui.areas.chat.message_items import MessageItems
 from tui_chat.ui.areas.chat.reply_redraw import ReplyRedraw
 from tui_chat.ui.areas.chat.text_lines import ClickAction, TextLine
+from tui_chat.ui.areas.chat.transcript_copies import TranscriptCopies
 from tui_chat.ui.areas.chat.transcript_keys import KEYS_WITH_USE, TRANSCRIPT_KEYS, KeyUse
 from tui_chat.ui.areas.chat.transcript_search import TranscriptSearch
 from tui_chat.ui.areas.chat.welcome import Welcome, welcome_lines
@@ -109,6 +110,7 @@ class Transcript(BlockView[TextLine]):
         self._welcome: Welcome | None = None
         self._empty_lines: list[TextLine] = []
         self._items = MessageItems(self._all_lines)
+        self._copies = TranscriptCopies(self, self._layouts, self._items, self._show_line)
         self._redraw = ReplyRedraw(self, self._draw_grown)
         self._clock: Timer | None = None
         self._layouts.set_focused(False)
@@ -532,36 +534,13 @@ class Transcript(BlockView[TextLine]):
     def action_copy(self) -> None:
         """Copy the selection, else the message."""
         selected = self.screen.get_selected_text() if self.text_selection else None
-        current = self.current_index
-        if selected:
-            self._copy(selected, "selection")
-        elif current is not None:
-            self._copy(self._layouts.source(current), "message")
-        else:
-            self._refuse("There is nothing to copy yet.")
-
-    def _copy(self, text: str, what: str) -> None:
-        app_of(self).copy_to_clipboard(text)
-        count = len(text)
-        self.notify(f"Copied the {what}: {count:,} character{'s' * (count != 1)}.", markup=False)
+        self._copies.copy(self.current_index, selected)
 
     def action_copy_code(self) -> None:
-        current = self.current_index
-        if current is None or not (blocks := self._layouts(current).code_blocks):
-            self._refuse("There is no code block in this message.")
-            return
-        message_id = self.entries[current].message.id
-        self._copy_code(current, self._items.next_index("code", message_id, len(blocks)))
+        self._copies.copy_next_code(self.current_index)
 
     def action_copy_all(self) -> None:
-        if self.entries:
-            from tui_chat.ui.areas.chat.header_footer import speaker_of
-
-            names = self._layouts.options.speakers
-            texts = [f"{speaker_of(e, names)}:\n\n{e.message.content}" for e in self.entries]
-            self._copy("\n\n".join(texts), "conversation")
-        else:
-            self._refuse("There is nothing to copy yet.")
+        self._copies.copy_all()
 
     def next_link(self) -> str:
         """Return the address of the next link of the current message; empty if it has none."""
@@ -573,14 +552,6 @@ class Transcript(BlockView[TextLine]):
         message; None if it has none.
         """
         return None if self.current is None else self._items.next_part(self.current)
-
-    def _copy_code(self, message: int, index: int) -> None:
-        blocks = self._layouts(message).code_blocks
-        block = blocks[index]
-        self._items.take("code", self.entries[message].message.id, index)
-        what = f"code block {index + 1} of {len(blocks)}" if len(blocks) > 1 else "code block"
-        self._show_line(LinePosition(message, block.part, 0))
-        self._copy(block.source, what)
 
     # Folding
 
@@ -657,9 +628,7 @@ class Transcript(BlockView[TextLine]):
                 self._layouts.unfolded ^= {action.key}
                 self._refold(position.block)
             case "code":
-                for index, block in enumerate(self._layouts(position.block).code_blocks):
-                    if (block.part, str(block.number)) == (position.part, action.key):
-                        self._copy_code(position.block, index)
+                self._copies.copy_code_at(position, action.key)
             case "run":
                 await app_of(self).run_action(action.key)
             case "model":
