@@ -82,6 +82,8 @@ class Recipe:
     keeps_role_prompt: bool = False
     chat: ChatSettings = field(default_factory=lambda: NO_CHAT_SETTINGS)
     edits: tuple[RequestEdit, ...] = ()
+    is_edited: bool = False
+    """True if an edit changed the body: one whose place is gone changes nothing."""
     format: int = 0
     """0 if missing."""
 
@@ -107,7 +109,7 @@ def revisions_of(inputs: Inputs) -> dict[str, tuple[str, str]]:
     return {_hash(text): (kind, text) for kind, text in found}
 
 
-def recipe_of(inputs: Inputs, *, prefill: bool = False) -> Recipe:
+def recipe_of(inputs: Inputs, *, prefill: bool = False, is_edited: bool = False) -> Recipe:
     """Return the recipe of a request with these inputs."""
     history = inputs.history
     return Recipe(
@@ -138,6 +140,7 @@ def recipe_of(inputs: Inputs, *, prefill: bool = False) -> Recipe:
         keeps_role_prompt=inputs.keeps_role_prompt,
         chat=inputs.chat,
         edits=inputs.edits,
+        is_edited=is_edited,
         format=FORMAT,
     )
 

@@ -21,9 +21,17 @@ def screen_text(app: TuiChat, x: int, y: int, width: int) -> str:
     return app.screen._compositor.render_strips()[y].crop(x, x + width).text
 
 
-FACTS = ChatFacts("gpt-5-mini", "openai", "Assistant", "~1,234 of 400k tokens", "$0.0123", True)
+FACTS = ChatFacts("gpt-5-mini", "openai", "Assistant", "~1,234 of 400k tokens", "$0.0123", 2, True)
 IN_ORDER = (
-    *("temporary", "gpt-5-mini", "openai", "Assistant", "~1,234 of 400k tokens", "$0.0123"),
+    *(
+        "temporary",
+        "gpt-5-mini",
+        "openai",
+        "Assistant",
+        "2 edits by hand",
+        "~1,234 of 400k tokens",
+        "$0.0123",
+    ),
 )
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from textual.pilot import Pilot
 from textual.widgets import Checkbox, Input, OptionList, Static, TextArea
 
-from tests.ui.app_under_test import make_app, opened, say, settle, until
+from tests.ui.app_under_test import composer_facts, make_app, opened, say, settle, until
 from tests.ui.test_commands import shown_toasts
 from tui_chat.models.envelope import Level
 from tui_chat.models.request_edit import EDITED
@@ -25,6 +25,7 @@ from tui_chat.ui.dialogs.request_edits import EditListDialog, RequestEditForm
 from tui_chat.ui.pane_keys import letter_entries
 
 WIDE = (160, 45)
+TALL = (160, 150)
 
 
 class Desk:
@@ -41,7 +42,8 @@ class Desk:
 
     @property
     def keys(self) -> set[str]:
-        return {word for _, word in letter_entries(self.app.screen)}
+        entries = letter_entries(self.app.screen)
+        return {letter for letters, _ in entries for letter in letters.split()}
 
     async def type(self, text: str) -> None:
         self.app.query_one(Composer).text = text
@@ -83,15 +85,15 @@ async def test_a_text_is_edited_and_sent(tmp_path: Path) -> None:
     async with app.run_test(size=WIDE) as pilot:
         here = await desk(pilot, received)
         await here.type("Hello there")
-        assert {"edit", "add", "remove"} <= here.keys
-        assert "undo edit" not in here.keys
+        assert {"E", "A", "D"} <= here.keys
+        assert "u" not in here.keys
         last = len(here.body["messages"]) - 1
         await here.go_to(f"/messages/{last}/content")
         await here.press("E")
         assert here.app.screen.query_one(TextArea).text == "Hello there"
         await here.write("Hello\nyou")
         await until(pilot, lambda: here.body["messages"][last]["content"] == "Hello\nyou")
-        assert "undo edit" in here.keys
+        assert "u" in here.keys
         note = here.view.note_here
         assert note is not None
         assert (note.level, note.code) == (Level.INFO, EDITED)
@@ -127,7 +129,7 @@ async def test_keys_and_turns_are_added_removed_and_brought_back(tmp_path: Path)
         await until(pilot, lambda: here.body == {**before, "seed": 7})
         await here.press("u")
         await until(pilot, lambda: here.body == before)
-        assert "undo edit" not in here.keys
+        assert "u" not in here.keys
 
 
 async def test_the_list_of_edits(tmp_path: Path) -> None:
@@ -175,7 +177,7 @@ async def test_what_cannot_be_edited_says_why(tmp_path: Path) -> None:
         await here.press("E")
         await until(pilot, lambda: _said(here.app, "This is the request as a whole."))
         await here.press("4")  # another protocol
-        assert not {"edit", "add", "remove"} & here.keys
+        assert not {"E", "A", "D"} & here.keys
         await here.app.run_action("request_edits.begin")
         await until(pilot, lambda: _said(here.app, "This is a preview in"))
         await here.app.run_action("request_edits.list")
@@ -206,3 +208,36 @@ async def test_the_origin_of_an_edited_text_is_where_it_was_from(tmp_path: Path)
         entry = here.app.chat.pane.transcript.current
         assert entry is not None
         assert entry.message.content == "one"
+
+
+async def test_the_chat_says_that_requests_are_edited(tmp_path: Path) -> None:
+    app = make_app(tmp_path)
+    async with app.run_test(size=TALL) as pilot:
+        here = await desk(pilot, [])
+        await say(pilot, "one")
+        assert "by hand" not in composer_facts(here.app)
+        await here.type("two")
+        await here.go_to("/model")
+        await here.press("A")
+        await here.write("0.5", key="top_p", kept=True)
+        await until(pilot, lambda: "1 edit by hand" in composer_facts(here.app))
+        here.app.query_one(Composer).focus()
+        await say(pilot, "two")
+        await until(pilot, lambda: "request edited by hand" in _rows(here.app))
+        assert _rows(here.app).count("request edited by hand") == 1
+        border = here.app.query_one(Composer)
+        bottom = border.region.bottom - 1
+        row = here.app.screen._compositor.render_strips()[bottom].text
+        await pilot.click(offset=(row.index("edit by hand"), bottom))
+        await until(pilot, lambda: isinstance(here.app.screen, EditListDialog))
+        await here.press("delete")
+        await until(pilot, lambda: "by hand" not in composer_facts(here.app))
+        assert _rows(here.app).count("request edited by hand") == 1, "it was sent so"
+    async with make_app(tmp_path).run_test(size=TALL) as pilot:
+        again = await opened(pilot)
+        await until(pilot, lambda: _rows(again).count("request edited by hand") == 1)
+
+
+def _rows(app: TuiChat) -> str:
+    transcript = app.chat.pane.transcript
+    return "\n".join(transcript.draw_row(y).text for y in range(transcript.size.height))

@@ -338,7 +338,9 @@ class Replies:
 
         assert composed.inputs is not None  # every request that is sent has its inputs
         recipe = await self._history.recipe(
-            composed.inputs, prefill=bool(begin_with) and uses_prefill(composed.inputs)
+            composed.inputs,
+            prefill=bool(begin_with) and uses_prefill(composed.inputs),
+            is_edited=bool(sent_edits),
         )
         self._requests.reseed()
         prices = await self._usage.prices()

@@ -131,7 +131,9 @@ class RequestHistory:
         self._stored: WeakKeyDictionary[Store, dict[str, str]] = WeakKeyDictionary()
         """Revisions that a store has: the hash in recipes, and the store's hash of each."""
 
-    async def recipe(self, inputs: Inputs, *, prefill: bool = False) -> Recipe:
+    async def recipe(
+        self, inputs: Inputs, *, prefill: bool = False, is_edited: bool = False
+    ) -> Recipe:
         """Return the recipe of a request that is about to be sent, having stored the revisions
         that it refers to. Raises StoreError.
         """
@@ -140,7 +142,7 @@ class RequestHistory:
         for name, (kind, text) in revisions_of(inputs).items():
             if name not in stored:
                 stored[name] = await store.revisions.save(kind, text)
-        return recipe_of(inputs, prefill=prefill)
+        return recipe_of(inputs, prefill=prefill, is_edited=is_edited)
 
     # --- use cases -----------------------------------------------------------------------
 
@@ -165,6 +167,12 @@ class RequestHistory:
             return ForeignReply(reply.message.id, is_kept) if is_foreign else None
         is_own = bool(session.endpoint) or any(entry.endpoint for entry in entries)
         return None if is_own else ForeignReply(reply.message.id, False)
+
+    async def edited_replies(self, session_id: str) -> frozenset[str]:
+        """Return the ids of a session's replies whose requests were edited by hand. Raises
+        StoreError.
+        """
+        return await self.core.store_of(session_id).requests.edited_replies(session_id)
 
     @reported(())
     async def of_session(self) -> tuple[StoredRequest, ...]:

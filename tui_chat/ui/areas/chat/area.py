@@ -123,6 +123,7 @@ class ChatArea(Area):
             case events.ReplyEnded(session_id, _, error):
                 if session_id == self.workspace.state.session_id:
                     self._show_cost()
+                    self._mark_edited_requests()
                     if isinstance(error, Refused) and error.retry_after is not None:
                         key = self.context.key_labels["regenerate"]
                         self.pane.activity.show_retry(key, error.retry_after)
@@ -145,6 +146,7 @@ class ChatArea(Area):
         if workspace.state.session_id != self._cost_of:
             self.pane.activity.end_retry()
             self._show_cost()
+            self._mark_edited_requests()
         if (partial := workspace.state.partial) is not None:
             self.pane.stream(partial.entry_id, partial.reply, partial.timing)
         self.drafts.compose_soon()
@@ -210,7 +212,7 @@ class ChatArea(Area):
         muted = muted_messages(entries)
         self.pane.transcript.set_muted(muted.ids, muted.calls)
 
-    def _show_facts(self, **changes: str | bool) -> None:
+    def _show_facts(self, **changes: str | int) -> None:
         """Show facts on the composer's border besides those that are there."""
         facts = replace(self._facts, **changes)
         if facts != self._facts:
@@ -239,6 +241,16 @@ class ChatArea(Area):
             if total.unknown < total.replies and session_id == workspace.state.session_id:
                 self._show_facts(cost=total.dollars + (" +" if total.unknown else ""))
 
+    @work(group="edited-requests", exclusive=True)
+    async def _mark_edited_requests(self) -> None:
+        """Mark the replies of the active session whose requests were edited by hand."""
+        workspace = self.workspace
+        session_id = workspace.state.session_id
+        with suppress(TuiChatError):  # the database reports its own faults
+            replies = await workspace.request_history.edited_replies(session_id)
+            if session_id == workspace.state.session_id:
+                self.pane.transcript.set_edited(replies)
+
     def show_budget(self) -> None:
         """Show how many tokens Enter would send, and offer to compact them if they are many."""
         request = self.workspace.state.request
@@ -246,13 +258,17 @@ class ChatArea(Area):
         budget = live.envelope.budget if live is not None else None
         if live is None or budget is None:
             return
-        sent = budget
+        sent, edited = budget, live.edited
         if request.command != "normal" and request.kind == request.command:
             shown = request.shown if not request.kind_fault else None
             sent = (shown.envelope.budget if shown is not None else None) or budget
+            edited = shown.edited if shown is not None else edited
         about = "" if sent.exact else "~"
         limit = "" if sent.limit is None else f" of {short_number(sent.limit)}"
-        self._show_facts(tokens=f"{about}{sent.total:,}{limit} tokens")
+        self._show_facts(
+            tokens=f"{about}{sent.total:,}{limit} tokens",
+            edits=len(edited.applied) if edited is not None else 0,
+        )
         if not (self.compaction.is_writing or self.side_replies.is_writing):
             self.pane.activity.show_status(offer_compaction(live.envelope), "warning")
 

@@ -120,6 +120,12 @@ class BranchLayout:
         for _, layout in self._layouts.values():
             layout.assemble()
 
+    def set_edited(self, replies: frozenset[str]) -> None:
+        """Mark replies whose requests were edited by hand; heights stay."""
+        self.options.edited = replies
+        for _, layout in self._layouts.values():
+            layout.assemble()
+
     def heights(self) -> list[int]:
         """Return every message's height, an estimate unless its layout is cached."""
         new = self.entries[len(self._estimates) :]

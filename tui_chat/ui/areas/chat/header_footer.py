@@ -91,11 +91,13 @@ def header_lines(
     speakers: SpeakerNames = NO_SPEAKERS,
     *,
     is_muted: bool = False,
+    is_edited: bool = False,
 ) -> list[TextLine]:
     """Lay out what is above a message.
 
     `day` is given where a new day begins, `progress` for a streaming reply, `timing` for a
-    finished one. A message is muted, too, if it goes with one that is.
+    finished one. A message is muted, too, if it goes with one that is. `is_edited` says
+    that the request of a reply was edited by hand.
     """
     lines = [TextLine(bare=True)]
     if day:
@@ -111,6 +113,8 @@ def header_lines(
         left.append(TextRun("  ◆ pinned", ("pinned",)))
     if is_muted:
         left.append(TextRun(f"  ◇ {_muted_words(entry)}", ("muted-mark",)))
+    if is_edited:
+        left.append(TextRun("  ◇ request edited by hand", ("meta",)))
     if (summary := entry.message.semantics.summary) is not None:
         state = "sent instead of them" if summary.enabled else "off"
         left.append(TextRun(f"  ◆ {state}", ("pinned" if summary.enabled else "meta",)))

@@ -45,6 +45,8 @@ class LayoutOptions:
     """Ids of the messages that are not sent because they are muted, or go with what is."""
     muted_calls: frozenset[tuple[str, str]] = frozenset()
     """Calls whose results are muted, of messages that are sent: ids of message and call."""
+    edited: frozenset[str] = frozenset()
+    """Ids of the replies whose requests were edited by hand."""
 
 
 @dataclass(frozen=True, slots=True)

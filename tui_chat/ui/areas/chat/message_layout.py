@@ -300,9 +300,11 @@ class MessageLayout:
     def _header(self) -> LayoutPart:
         day, progress = self._neighbors.day, self._progress
         speakers = self._options.speakers
-        is_muted = self.entry.message.id in self._options.muted
+        message_id = self.entry.message.id
         lines = header_lines(
-            *(self.entry, self._width, day, progress, self._timing, speakers), is_muted=is_muted
+            *(self.entry, self._width, day, progress, self._timing, speakers),
+            is_muted=message_id in self._options.muted,
+            is_edited=message_id in self._options.edited,
         )
         return finished_part(lines)
 

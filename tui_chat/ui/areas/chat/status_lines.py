@@ -44,10 +44,15 @@ _NOW = 2.0
 _SPINNER = "◐◓◑◒"
 _REMOVE = "✕"
 _QUIET = "$foreground 67%"
-_FACT_STYLES = {"temporary": "$text-warning", "model": "$foreground 87%"}
+_FACT_STYLES = {
+    "temporary": "$text-warning",
+    "model": "$foreground 87%",
+    "edits": "$text-warning",
+}
 _FACT_ACTIONS = {
     "model": "sessions.choose_model",
     "role": "sessions.choose_role",
+    "edits": "request_edits.list",
     "tokens": "panes.toggle_area('inspector')",
     "cost": "main.usage",
 }
@@ -67,6 +72,8 @@ class ChatFacts:
     """The size of the request that Enter sends."""
     cost: str = ""
     """The cost of the session; empty if it is not known."""
+    edits: int = 0
+    """Edits by hand that change the request that Enter sends."""
     is_temporary: bool = False
 
     def line(self, width: int) -> Content:
@@ -78,18 +85,24 @@ class ChatFacts:
                 ("model", self.model or "no model"),
                 ("endpoint", self.endpoint),
                 ("role", self.role),
+                ("edits", self._edits_in_words),
                 ("tokens", self.tokens),
                 ("cost", self.cost),
             )
             if text
         }
-        for name in ("endpoint", "role", "cost", "tokens", "temporary"):
+        for name in ("endpoint", "role", "cost", "tokens", "edits", "temporary"):
             if cell_len(" · ".join(facts.values())) <= width:
                 break
             facts.pop(name, None)
         separator = Content.styled(" · ", _QUIET)
         line = separator.join(self._styled(name, text) for name, text in facts.items())
         return line.truncate(max(width, 1), ellipsis=True)
+
+    @property
+    def _edits_in_words(self) -> str:
+        count = self.edits
+        return f"{count:,} edit{'s' * (count != 1)} by hand" if count else ""
 
     @staticmethod
     def _styled(name: str, text: str) -> Content:

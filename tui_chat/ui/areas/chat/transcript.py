@@ -286,6 +286,12 @@ class Transcript(BlockView[TextLine]):
             self._layouts.set_muted(ids, calls)
             self.lay_out()
 
+    def set_edited(self, replies: frozenset[str]) -> None:
+        """Set the replies whose requests were edited by hand."""
+        if replies != self._layouts.options.edited:
+            self._layouts.set_edited(replies)
+            self.lay_out()
+
     def set_speakers(self, speakers: SpeakerNames) -> None:
         """Set the names of who speaks."""
         if speakers != self._layouts.options.speakers:
