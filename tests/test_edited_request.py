@@ -270,6 +270,18 @@ def test_a_body_that_is_no_request_is_an_error(protocol: Protocol):
     assert edit(before, path_of(before, "one"), "x").errors == ()
 
 
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_the_error_names_the_place_in_the_body_that_is_sent(protocol: Protocol):
+    before = compose(inputs_for(protocol))
+    key, index, *_ = path_of(before, "three")
+    assert isinstance(index, int)
+    assert index > 1
+    after = edit(before, (key, index, "role"), "assistantzz")
+    [note] = after.errors
+    assert note.code == INVALID
+    assert f"{key}[{index}]" in note.sentence
+
+
 def test_an_edit_without_its_place_is_a_warning():
     before = compose(inputs_for(Protocol.ANTHROPIC))
     after = edit(before, path_of(before, "one"), "x")

@@ -4,7 +4,8 @@
 2. What decides the URL or how the reply is read follows the edited body: `model` and `stream`. A
    protocol that has them in the URL refuses edits of them.
 3. The edited body is decoded. If its protocol cannot read it, an error note says so before it is
-   sent. Only what edits touch is decoded, so that a long conversation costs nothing.
+   sent. Only what edits touch is decoded, so that a long conversation costs nothing; all of it if
+   that is faulty, because the note names a place of the body.
 4. The budget changes by the difference of the tokens that are decoded with and without the edits.
 """
 
@@ -58,6 +59,9 @@ def edit_request(
     if body.tree is not encoded.tree:
         before, after = _touched_parts(encoded.tree, body.tree)
         decoded = _decoded(protocol, body_of(after))
+        if isinstance(decoded, str):
+            before, after = encoded.tree, body.tree
+            decoded = _decoded(protocol, body_of(after))
         notes += _faults(protocol, decoded, body)
         if isinstance(decoded, ChatEnvelope):
             was = _decoded(protocol, body_of(before))
