@@ -9,6 +9,7 @@ import pytest
 from tests.ui.app_under_test import make_app, opened, settle, until
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.chat.composer import Composer
+from tui_chat.ui.areas.presets.pane import PresetPane
 from tui_chat.ui.pane_layout import PaneLayout, read_layout, write_layout
 from tui_chat.ui.panes import MIN_CHAT
 from tui_chat.ui.widgets.pane_divider import PaneDivider
@@ -140,6 +141,8 @@ async def test_open_panes_are_remembered(tmp_path: Path):
         app = await opened(pilot)
         assert not app.sessions.display
         assert app.presets.display
+        await until(pilot, lambda: bool(app.query(PresetPane)))
+        assert app.query_one(PresetPane).region.height > 10
         assert app.inspector.display
         assert app.chat.pane.composer.has_focus
 

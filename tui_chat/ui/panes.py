@@ -188,6 +188,8 @@ class Panes(Horizontal, OnePassWidget):
         visible = self._visible(width)
         self.sessions.display = "sessions" in visible
         self.presets.display = "presets" in visible
+        if self.presets.display:
+            self.presets.fill()
         self.inspector.display = "inspector" in visible
         self._right.display = bool(visible & {"presets", "inspector"})
         both, covers = {"presets", "inspector"} <= visible, self._covers_chat_with_editor(width)

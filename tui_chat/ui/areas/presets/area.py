@@ -79,6 +79,16 @@ class PresetsArea(Area):
         await self._open_pane()
         self.host.panes.toggle_area(self)
 
+    def fill(self) -> None:
+        """Create the pane of an area that is shown, such as one that was open at the last end."""
+        if self.pane is None:
+            self._fill()
+
+    @work(group="fill", exclusive=True, description="open the preset editor")
+    async def _fill(self) -> None:
+        await self.host.opened_workspace()
+        await self._open_pane()
+
     async def _open_pane(self) -> PresetPane:
         """Return the pane, created and filled if it is not there yet."""
         if self.pane is None:
