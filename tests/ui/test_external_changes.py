@@ -84,7 +84,7 @@ async def test_external_changes_to_sessions_do_not_scroll_the_list() -> None:
         assert line
         app.list.show((summary(1), *many), None, app.list._now)
         assert app.lines() == before
-        assert rows.scroll_y == line + 2
+        assert rows.scroll_y == line + 1
         app.list.show(many[1:], None, app.list._now)
         assert app.lines() == before
         rows.scroll_to(y=0, animate=False, immediate=True)

@@ -13,7 +13,8 @@ import tui_chat
 PACKAGE = Path(tui_chat.__file__).parent
 DRAWN = {
     "←↑→↓": "names of keys",
-    "·•…—×−≈⋯": "separators, lists, cuts, dates and figures",
+    "↵⇥": "line breaks and tabs in tokens",
+    "·•…—×−≈≥⋯": "separators, lists, cuts, dates and figures",
     "“”’": "quotes around names",
     "─━│┃┆┊┌└├╌": "rules, trees and bars",
     "█▉▊▋▌▍▎▏▁▂▃▄▅▆▇░▒": "bars and shares",
@@ -41,6 +42,7 @@ WITHOUT_SCREEN = (
     "plugins/sillytavern/context/scripts.py",
     "models/text.py",
     "models/json_text.py",
+    "ui/areas/chat/formula_text.py",  # characters of formulas, which another's text asks for
     "workspace/titles.py",  # quotes around a title that are taken off
 )
 """Modules whose characters are compared with text and not drawn."""

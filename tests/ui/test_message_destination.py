@@ -112,7 +112,7 @@ def is_at_rest(app: TuiChat) -> bool:
 
 
 async def places_of(app: TuiChat, words: Iterable[str]) -> dict[str, list[str]]:
-    """Return for each word the sessions that hold it, as a message or in the draft."""
+    """Return for each word the sessions that hold it, as a message, queued or in the draft."""
     workspace = app.workspace
     assert workspace is not None
     store = workspace.store
@@ -121,6 +121,7 @@ async def places_of(app: TuiChat, words: Iterable[str]) -> dict[str, list[str]]:
         nodes = await store.branches.tree(session.session_id)
         texts = [f"{node.words} " for node in nodes if node.message_role == "user"]
         texts.append(await store.drafts.get(session.session_id))
+        texts += [queued.text for queued in workspace.state.queues.get(session.session_id, ())]
         for word, places in found.items():
             places.extend(session.session_id for text in texts if word in f" {text}")
 

@@ -159,7 +159,6 @@ _ALIASES: dict[str, tuple[str, ...]] = {
     "model": (
         "model",
         "change model",
-        "endpoint",
         "provider",
         "ask another model",
         "configure model",
@@ -221,7 +220,7 @@ _ALIASES: dict[str, tuple[str, ...]] = {
     "usage": ("cost", "price", "money", "spending", "bill", "dollars", "statistics", "stats"),
     "cache": ("cache miss", "cached tokens", "cache break", "why expensive", "prompt caching"),
     "notifications": ("messages", "log", "errors", "toasts", "history of notifications"),
-    "edit": ("vim", "external editor"),
+    "edit": ("external editor", "nano", "emacs"),
     "attach": ("upload", "image", "picture", "document"),
     "view-part": ("image", "preview", "open attachment", "picture"),
     "detach": ("detach", "files"),

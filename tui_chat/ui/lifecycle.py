@@ -146,6 +146,8 @@ class Lifecycle:
             return
         await main.panes.chat.start()
         main.workspace_opened.set()
+        if main.panes.presets.display:
+            main.panes.presets.fill()
         app.set_timer(CHECK_AFTER, self._check_soon)
         await main.panes.chat.recall_prompts(workspace)
         if self._captured:

@@ -188,7 +188,7 @@ class Panes(Horizontal, OnePassWidget):
         visible = self._visible(width)
         self.sessions.display = "sessions" in visible
         self.presets.display = "presets" in visible
-        if self.presets.display:
+        if self.presets.display and self.presets.is_attached:
             self.presets.fill()
         self.inspector.display = "inspector" in visible
         self._right.display = bool(visible & {"presets", "inspector"})

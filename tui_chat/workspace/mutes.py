@@ -194,7 +194,9 @@ class Mutes:
         old, new = before.envelope.budget, now.envelope.budget
         if old is None or new is None:
             return ""
-        saved = old.total - new.total
+        # A reply that arrives meanwhile is in the later request, and in the earlier one in part.
+        grows = self.core.state.is_streaming
+        saved = new.muted - old.muted if grows else old.total - new.total
         facts: list[str] = []
         if saved:
             about = "" if new.exact else "about "
@@ -202,7 +204,7 @@ class Mutes:
             facts.append(f"{about}{tokens} {'less' if saved > 0 else 'more'} per request")
         earlier, forecast = self._forecasts.forecast(before), self._forecasts.forecast(now)
         lost = 0
-        if earlier is not None and forecast is not None:
+        if earlier is not None and forecast is not None and not grows:
             # What is muted is not read anew.
             lost = forecast.lost - earlier.lost - max(saved, 0)
         if lost > 0:

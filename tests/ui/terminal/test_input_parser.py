@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from itertools import pairwise
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from textual import events
+from textual.constants import ESCAPE_DELAY
 from textual.message import Message
 
 from tui_chat.ui.terminal.input_parser import PASTE_END, PASTE_START, TerminalParser
@@ -104,6 +106,14 @@ def test_key_sequences_are_parsed(sent: str, keys: list[str]):
 )
 def test_a_burst_with_lines_is_a_paste(pieces: list[str], events: list[str]):
     assert fed(*pieces) == events
+
+
+def test_a_letter_with_alt_is_no_text():
+    parser = TerminalParser()
+    pressed = [*parser.feed("\x1br")]
+    time.sleep(ESCAPE_DELAY * 1.5)  # the parser waits for the rest of a sequence
+    pressed += parser.tick()
+    assert [(key.key, key.character) for key in pressed] == [("alt+r", None)]
 
 
 def test_a_burst_ends_with_a_pause():

@@ -28,7 +28,7 @@ PLUGIN = Plugin(
             "tui_chat.plugins.tap.held_actions:decide_held",
             "Held request",
             "Decide about a held request of another program…",
-            aliases=("pause", "breakpoint", "intercept", "send on", "edit request", "tap"),
+            aliases=("pause", "breakpoint", "intercept", "send on", "tap"),
             writes=True,
         ),
     ),

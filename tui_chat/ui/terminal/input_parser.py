@@ -114,7 +114,9 @@ class TerminalParser(XTermParser):
             return [events.Key("alt+enter", None)]
         if match := _OTHER_KEY.fullmatch(sequence):
             return self._other_key(int(match[1]), int(match[2]))
-        return super()._sequence_to_key_events(sequence, alt)
+        keys = super()._sequence_to_key_events(sequence, alt)
+        # Textual gives Alt+R the character “r”, which a field would insert.
+        return [events.Key(key.key, None) for key in keys] if alt else keys
 
     def _other_key(self, modifiers: int, code: int) -> Iterable[events.Key]:
         character = chr(code) if code < 0x110000 else ""

@@ -19,11 +19,11 @@ _DEPTH = 30
 _DELIMITERS = (("\\(", "\\)"), ("\\[", "\\]"), ("$$", "$$"), ("$", "$"))
 
 _SUPERSCRIPTS = str.maketrans(
-    "0123456789+-−=()abcdefghijklmnoprstuvwxyzABDEGHIJKLMNOPRTUVWβγδθφχ′∗",
-    "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁼⁽⁾ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿᵒᵖʳˢᵗᵘᵛʷˣʸᶻᴬᴮᴰᴱᴳᴴᴵᴶᴷᴸᴹᴺᴼᴾᴿᵀᵁⱽᵂᵝᵞᵟᶿᵠᵡ′*",
+    "0123456789+-−=()abcdefghijklmnoprstuvwxyzABDEGHIJKLMNOPRTUVWθ′∗",
+    "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁼⁽⁾ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿᵒᵖʳˢᵗᵘᵛʷˣʸᶻᴬᴮᴰᴱᴳᴴᴵᴶᴷᴸᴹᴺᴼᴾᴿᵀᵁⱽᵂᶿ′*",
 )
 _SUBSCRIPTS = str.maketrans(
-    "0123456789+-−=()aehijklmnoprstuvxβγρφχ", "₀₁₂₃₄₅₆₇₈₉₊₋₋₌₍₎ₐₑₕᵢⱼₖₗₘₙₒₚᵣₛₜᵤᵥₓᵦᵧᵨᵩᵪ"
+    "0123456789+-−=()aehijklmnoprstuvx", "₀₁₂₃₄₅₆₇₈₉₊₋₋₌₍₎ₐₑₕᵢⱼₖₗₘₙₒₚᵣₛₜᵤᵥₓ"
 )
 
 
@@ -33,7 +33,7 @@ def _table(pairs: str) -> dict[str, str]:
 
 _SYMBOLS = _table(
     "implies=⇒ iff=⇔ Longrightarrow=⇒ longrightarrow=→ gets=← land=∧ lor=∨ neg=¬ lnot=¬ ne=≠ neq=≠ "
-    "notin=∉ colon=: vert=| Vert=‖ mid=∣ parallel=∥ setminus=∖ cdots=⋯ dots=… dotsc=… dotsb=⋯ "
+    "notin=∉ colon=: vert=| Vert=‖ mid=∣ parallel=‖ setminus=∖ cdots=⋯ dots=… dotsc=… dotsb=⋯ "
     "lbrace={ rbrace=} {={ }=} %=% $=$ _=_ #=# |=‖ lvert=| rvert=| lVert=‖ rVert=‖ degree=° top=⊤ "
     "leqslant=≤ geqslant=≥ varnothing=∅ emptyset=∅ therefore=∴ because=∵ coloneqq=:= models=⊨ "
     "vdash=⊢ Re=Re Im=Im det=det arg=arg bmod=mod mod=mod Pr=Pr"
