@@ -93,6 +93,8 @@ def test_keys_edit_as_in_vim(before: str, keys: str, after: str):
         ("|one two", "^xu", "one two"),
         ("|one", "Xyz^u", "one"),
         ("|one two", "^dwiabc^uu", "one two"),
+        ("|one two", "^ciwXX^u", "one two"),
+        ("|one", "^onew^u", "one"),
     ],
 )
 def test_u_undoes_and_typing_is_one_step(before: str, keys: str, after: str):

@@ -62,6 +62,8 @@ class VimEditing:
         self._app.timeoutlen = self._app.ttimeoutlen = cast("float", None)
         self._last = ""
         """The last key of an operator that waits for its motion."""
+        self._is_change_open = False
+        """True while what is typed belongs to a change that has begun, as after `cw`: one undo."""
 
     @property
     def label(self) -> str:
@@ -136,17 +138,21 @@ class VimEditing:
     def _take(self, text: str, cursor: int) -> None:
         """Take over what the composer did to the text meanwhile, as one step of undo."""
         if text != self._buffer.text:
-            self._buffer.save_to_undo_stack()
+            if not self._is_change_open:
+                self._buffer.save_to_undo_stack()
             self._buffer.set_document(Document(text, min(cursor, len(text))), bypass_readonly=True)
         elif cursor != self._buffer.cursor_position:
             self._buffer.cursor_position = cursor
 
     def _feed(self, pressed: Keys | str) -> None:
+        before = self._buffer.text
         with set_app(self._app):
             self._app.key_processor.feed(KeyPress(pressed))
             self._app.key_processor.process_keys()
         is_waiting = self._app.vi_state.operator_func or self._app.key_processor.key_buffer
         self._last = pressed if is_waiting else ""
+        is_inserting = self._app.vi_state.input_mode == InputMode.INSERT
+        self._is_change_open = is_inserting and self._buffer.text != before
 
     def _is_without_use(self, pressed: str) -> bool:
         """True if a key would start something that a draft does not have; not if it is the object
