@@ -109,7 +109,7 @@ async def test_the_forecast_shows_the_size_of_the_common_prefix(
         calibration, "LOOPBACK_URL", "http://other.invalid"
     )  # a provider that teaches
     app = make_app(tmp_path)
-    async with app.run_test(size=WIDE) as pilot:
+    async with app.run_test(size=(200, 50)) as pilot:
         app = await opened(pilot)
         await say(pilot, "First")
         app.query_one(Composer).text = "Second"

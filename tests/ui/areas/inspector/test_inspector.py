@@ -1,3 +1,4 @@
+import re
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -18,6 +19,7 @@ from tests.ui.areas.inspector.requests import (
     rows_shown,
     said,
 )
+from tui_chat.analysis.cache_forecast import CacheBreak, Forecast
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import Level, Note
 from tui_chat.models.text import Origin, OriginKind, Text
@@ -525,6 +527,22 @@ async def test_no_notes_and_many_notes() -> None:
         rows = app.query_one(NoteRows)
         assert rows.virtual_size.height == 200
         assert rows.render_line(0).text.startswith(r"▲ Note 0 \u202e[b]")
+
+
+async def test_the_line_of_notes_keeps_a_gap_before_the_forecast_and_the_key() -> None:
+    app = InspectorApp(composed(notes=()))
+    async with app.run_test(size=(80, 45)) as pilot:
+        header = app.query_one(NotesHeader)
+        header.forecast = Forecast(639, 334, 334, 305, CacheBreak("grown", None, "It grew."))
+        for width in range(24, 80):
+            header.styles.width = width + 2  # and its padding
+            await pilot.pause()
+            text = header.render().plain
+            assert re.fullmatch(r"✓ [a-z ]+?(  +Cache: .+?)?  +i( more)?", text), (width, text)
+            assert len(text) == width
+            if width >= 43:
+                assert text.endswith("  i more"), (width, text)
+                assert "reusable" in text
 
 
 async def test_equal_notes_are_one_row_that_unfolds_to_their_places() -> None:

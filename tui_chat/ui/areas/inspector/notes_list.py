@@ -151,6 +151,11 @@ def _sentence(note: Note) -> str:
     return note.sentence if called in note.sentence else f"{note.sentence} ({about.label})"
 
 
+def _width(parts: Sequence[tuple[str, str]]) -> int:
+    """Return the cells of texts with styles."""
+    return sum(cell_len(text) for text, _ in parts)
+
+
 _DETAILS = "i"
 """The key that shows the details of the inspector."""
 
@@ -191,13 +196,13 @@ class NotesHeader(OnePassWidget):
     def render(self) -> Content:
         width = self.size.width
         notes = self._counts()
-        left = sum(cell_len(text) for text, _ in notes)
+        left = _width(notes)
         forecast, key = self._right(width - left)
-        right = sum(len(text) for text, _ in (*forecast, *key))
+        right = _width(forecast) + _width(key)
         room = width - left - right - 1
         if self.notes and not self.expanded and room >= LEAST:
             notes.append((cut(_sentence(self.notes[0]), room), "$foreground 72%"))
-            left = sum(cell_len(text) for text, _ in notes)
+            left = _width(notes)
         gap = [(" " * (width - left - right), "")] if right and width > left + right else []
         return Content.assemble(*notes, *gap, *forecast, *key)
 
@@ -206,7 +211,7 @@ class NotesHeader(OnePassWidget):
         if not self.notes:
             text = "✓ nothing changed or left out"
             text = text if self.is_exact and self.size.width >= len(text) else "✓ no notes"
-            if self.forecast is not None and self.size.width < len(text) + 32:
+            if self.forecast is not None and self.size.width < len(text) + 33:
                 text = "✓ no notes"
             return [(text, "$foreground 72%")]
         numbers = Counter(note.level for note in self.notes)
@@ -223,29 +228,32 @@ class NotesHeader(OnePassWidget):
         return parts
 
     def _right(self, room: int) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
-        """Return the forecast and the key for details, as far as they fit beside the notes."""
-        forecast, key = self.forecast, list[tuple[str, str]]()
-        parts: list[tuple[str, str]] = []
-        if not self.are_details_open and forecast is not None and compares(forecast):
-            text = forecast_figures(forecast, room - 1)
-            parts = [(text, forecast_style(forecast))] if text else []
-            room -= len(text)
+        """Return the forecast and the key for details, as far as they fit beside the notes.
+
+        The words beside the key give way to a forecast that fits only without them; the key does
+        not.
+        """
         words = " less" if self.are_details_open else " more"
-        words = words if room >= len(words) + 3 else ""
-        if room >= len(words) + 3:
-            key = [("  ", ""), (_DETAILS, "$text-accent"), (words, "$foreground 72%")]
-        return parts, key
+        gap, letter = ("  ", ""), (_DETAILS, "$text-accent")
+        keys = [[gap, letter, (words, "$foreground 72%")], [gap, letter]]
+        keys = [key for key in keys if _width(key) <= room]
+        if not self.are_details_open and self.forecast and compares(self.forecast):
+            for key in keys:
+                figures = forecast_figures(self.forecast, room - _width(key) - len(gap[0]))
+                if figures:
+                    return [gap, (figures, forecast_style(self.forecast))], key
+        return [], keys[0] if keys else []
 
     def on_click(self, event: events.Click) -> None:
         offset = event.get_content_offset(self)
         width = self.size.width
-        left = sum(cell_len(text) for text, _ in self._counts())
+        left = _width(self._counts())
         forecast, key = self._right(width - left)
         from_right = width - offset.x if offset is not None else width
-        key_width = sum(len(text) for text, _ in key)
+        key_width = _width(key)
         if from_right <= key_width:
             self.post_message(self.DetailsClicked())
-        elif from_right <= key_width + sum(len(text) for text, _ in forecast):
+        elif from_right <= key_width + _width(forecast):
             self.post_message(self.ForecastClicked())
         else:
             self.post_message(self.HeaderClicked())
