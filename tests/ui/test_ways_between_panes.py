@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
 from textual.events import Key
 from textual.pilot import Pilot
 from textual.widgets import Input
@@ -135,3 +136,26 @@ async def test_keys_typed_ahead_close_the_line_to_find_words_before_it_has_the_f
             app.post_message(Key("slash" if key == "/" else key, key))
         await settle(pilot)
         assert app.query_one(Inspector).has_focus_within
+
+
+@pytest.mark.parametrize("key", ["f2", "f4"])
+@pytest.mark.parametrize("size", [(160, 45), (80, 24)], ids=str)
+async def test_escape_leaves_a_pane_before_it_stops_the_reply(
+    tmp_path: Path, size: tuple[int, int], key: str
+) -> None:
+    async with make_app(tmp_path, model="flaky-stall").run_test(size=size) as pilot:
+        app = await opened(pilot)
+        composer, workspace = app.chat.pane.composer, app.workspace
+        assert workspace is not None
+        composer.text = "hello"
+        await pilot.press("enter")
+        await until(pilot, lambda: workspace.state.is_streaming)
+        area = app.sessions if key == "f2" else app.inspector
+        await pilot.press(key)
+        await until(pilot, lambda: area.has_focus_within)
+        await pilot.press("escape")
+        await until(pilot, lambda: composer.has_focus)
+        await settle(pilot)
+        assert workspace.state.is_streaming
+        await pilot.press("escape")
+        await until(pilot, lambda: not workspace.state.is_streaming)

@@ -319,19 +319,22 @@ class ChatArea(Area):
     async def action_back(self) -> None:
         """Restore the panes if one is zoomed, else close the area that covers the conversation,
         else stop the reply that is arriving, else return the inspector to the live request. In a
-        zoomed conversation a reply is stopped first.
+        zoomed conversation a reply is stopped first. From a pane beside the chat, it leads back to
+        the composer and stops nothing.
         """
         workspace, zoomed = self.host.workspace, self.host.panes.zoomed
         is_arriving = workspace is not None and workspace.state.is_streaming
         if zoomed is not None and not (zoomed is self and is_arriving):
             self.host.panes.zoom(None)
             return
+        stops = self.has_focus_within or self.screen.focused is None
         if not self.host.panes.close_overlay() and workspace is not None:
-            self.compaction.stop()
-            self.side_replies.stop()
             state, request = workspace.state, workspace.state.request
+            if stops:
+                self.compaction.stop()
+                self.side_replies.stop()
             if state.is_streaming or any(call.is_running for call in state.pending_calls):
-                if not workspace.tools.stop():
+                if stops and not workspace.tools.stop():
                     await workspace.replies.stop()
             elif request.viewed is not None or request.what_if is not None or request.chosen_kind:
                 workspace.live_request.return_to_live()
