@@ -392,6 +392,10 @@ WALKS: dict[str, Walk] = {
     "sessions archive": lambda _: [("s1",), ("s1", "--undo"), (BAD,)],
     "sessions delete": lambda _: [("s1",), ("s1", "--undo"), (BAD,), (BAD, "--undo")],
     "sessions cache": lambda _: [("s1",), ("s1", "--json"), (BAD,)],
+    "redact": lambda _: [
+        *(("s1", "--json"), ("s1", "--yes"), ("s1", "--format", "markdown", "--yes")),
+        *(("s1", "--keep", BAD, "--yes"), ("s1",), (BAD,)),
+    ],
     "sessions mute": lambda _: [("s1", "1"), ("s1", "--undo"), ("s1", BAD), (BAD, "1")],
     "sessions fork": lambda _: [("s1",), ("s1", "--title", BAD), ("s1", "--at", BAD), (BAD,)],
     "sessions list": lambda _: [(), ("--json",), ("--role", BAD), ("--limit", BAD)],
