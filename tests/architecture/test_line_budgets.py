@@ -49,7 +49,7 @@ BUDGETS: dict[str, tuple[int, str]] = {
     "providers": (2_200, "HTTP out: retries, keys, discovery, recording of replies"),
     "store": (6_450, "one writer, crash safety, search in texts and files, migrations, backup"),
     "tokens": (550, "exact counts, estimates, calibration"),
-    "ui": (34_300, "the screen: two virtual views, six areas, dialogs, the configuration, keys"),
+    "ui": (34_400, "the screen: two virtual views, six areas, dialogs, the configuration, keys"),
     "workspace": (9_200, "the use cases of the app without a screen"),
     ".": (2_600, "compose, send, extensions, edited requests, files, paths, errors"),
 }

@@ -10,11 +10,12 @@ from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
-from textual.widgets import Button, Checkbox, Input, Static, TextArea
+from textual.widgets import Button, Input, Static, TextArea
 
 from tui_chat.errors import ChangedElsewhere, InputError
 from tui_chat.models.sanitize import sanitize
 from tui_chat.ui.dialogs.base import Dialog, T, set_title
+from tui_chat.ui.widgets.check_field import CheckField
 from tui_chat.ui.widgets.choice_field import ChoiceField
 from tui_chat.ui.widgets.safe_text import SafeTextArea
 
@@ -38,7 +39,7 @@ class Form(Dialog[T]):
             height: 1fr; min-height: 4; border: none; padding: 0 1; background: $panel;
         }
         Input:focus, TextArea:focus { background: $primary 20%; }
-        Checkbox { border: none; padding: 0; background: $surface; margin-top: 1; }
+        CheckField { margin-top: 1; }
         .pair, .parts { height: auto; }
         .parts Button { margin-right: 2; }
         .pair Vertical { height: auto; width: 1fr; margin-right: 1; }
@@ -92,7 +93,7 @@ class FieldsForm(Form[bool | None]):
         .pair { margin-top: 1; }
         .pair.-first { margin-top: 0; }
         .pair .label { margin-top: 0; }
-        .pair Checkbox { margin-top: 0; }
+        .pair CheckField { margin-top: 0; }
         TextArea, TextArea:focus { height: 4; }
         TextArea.-text, TextArea.-text:focus { height: 9; }
         #fault { max-height: 3; }
@@ -145,7 +146,7 @@ class FieldsForm(Form[bool | None]):
     def _field(self, field: Field) -> ComposeResult:
         value = self._shown[field.name]
         if isinstance(value, bool):
-            yield Checkbox(field.label, value, id=field.name)
+            yield CheckField(field.label, value, id=field.name)
             return
         yield Static(field.label, classes="label", markup=False)
         match field.kind:
@@ -166,7 +167,7 @@ class FieldsForm(Form[bool | None]):
 
     def _value(self, field: Field) -> str | bool:
         match self.query_one(f"#{field.name}"):
-            case Checkbox(value=value) | ChoiceField(value=value):
+            case CheckField(value=value) | ChoiceField(value=value):
                 return value
             case TextArea(text=text):
                 return text

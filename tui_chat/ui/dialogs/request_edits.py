@@ -10,7 +10,7 @@ from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
-from textual.widgets import Checkbox, Input, OptionList, Static, TextArea
+from textual.widgets import Input, OptionList, Static, TextArea
 from textual.widgets.option_list import Option
 
 from tui_chat.models.edited_body import EditResult
@@ -20,6 +20,7 @@ from tui_chat.models.sanitize import one_line, sanitize
 from tui_chat.ui.areas.inspector.edit_place import EditPlace
 from tui_chat.ui.dialogs.base import Dialog, set_title
 from tui_chat.ui.dialogs.forms import Form
+from tui_chat.ui.widgets.check_field import CheckField
 from tui_chat.ui.widgets.safe_text import SafeTextArea
 
 LONGEST_SIDE = 20_000
@@ -46,7 +47,6 @@ class RequestEditForm(Form[EditAnswer | None]):
         & > Vertical { width: 110; height: auto; }
         #fields { height: auto; }
         TextArea, TextArea:focus { height: auto; min-height: 4; max-height: 40vh; }
-        Checkbox { margin-top: 1; }
     }
     """
     AUTO_FOCUS = "Input, TextArea"
@@ -75,7 +75,7 @@ class RequestEditForm(Form[EditAnswer | None]):
                 yield Static(kind, classes="label" if self._has_key else "label -first")
                 yield SafeTextArea(self._text, id="value", tab_behavior="focus")
                 label = "In every request of this session, until it is removed"
-                yield Checkbox(label, self._is_kept, id="kept")
+                yield CheckField(label, self._is_kept, id="kept")
                 yield Static(_ABOUT, classes="label")
             yield from self.buttons()
 
@@ -97,7 +97,7 @@ class RequestEditForm(Form[EditAnswer | None]):
             except JsonError as error:
                 self.show_fault(f"{error.place}: this {error.sentence}.", "value")
                 return
-        self.dismiss(EditAnswer(key, value, self.query_one(Checkbox).value))
+        self.dismiss(EditAnswer(key, value, self.query_one(CheckField).value))
 
 
 class ListAnswer(NamedTuple):
