@@ -210,6 +210,26 @@ async def test_the_origin_of_an_edited_text_is_where_it_was_from(tmp_path: Path)
         assert entry.message.content == "one"
 
 
+async def test_what_is_added_is_typed_at_once(tmp_path: Path) -> None:
+    app = make_app(tmp_path)
+    async with app.run_test(size=WIDE) as pilot:
+        here = await desk(pilot, [])
+        await here.type("one")
+        before = here.body
+        await here.go_to("/model")
+        await here.press("A")
+        screen = here.app.screen._compositor.render_strips()
+        assert "Such as 0.5" in "\n".join(row.text for row in screen)
+        await here.press(*"top_p", "ctrl+s")
+        assert here.fault == "A value is missing."
+        await here.press(*"0.5", "ctrl+s")
+        await until(pilot, lambda: here.body == {**before, "top_p": 0.5})
+        await here.go_to("/messages/0")
+        await here.press("A")
+        await here.press(*"added", "ctrl+s")
+        await until(pilot, lambda: here.body["messages"][1]["content"] == "added")
+
+
 async def test_the_chat_says_that_requests_are_edited(tmp_path: Path) -> None:
     app = make_app(tmp_path)
     async with app.run_test(size=TALL) as pilot:

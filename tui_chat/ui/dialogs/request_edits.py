@@ -28,6 +28,8 @@ LONGEST_SIDE = 20_000
 
 _ABOUT = "This changes the request and not the preset. Enter on the text leads to where it is from."
 
+_JSON_HINT = 'Such as 0.5, true or "text"'
+
 
 class EditAnswer(NamedTuple):
     """A value that was written by hand."""
@@ -73,7 +75,8 @@ class RequestEditForm(Form[EditAnswer | None]):
                     yield Input(id="key")
                 kind = "Text" if self._is_text else "Value, as JSON: a text in double quotes"
                 yield Static(kind, classes="label" if self._has_key else "label -first")
-                yield SafeTextArea(self._text, id="value", tab_behavior="focus")
+                hint = "" if self._is_text else _JSON_HINT
+                yield SafeTextArea(self._text, id="value", tab_behavior="focus", placeholder=hint)
                 label = "In every request of this session, until it is removed"
                 yield CheckField(label, self._is_kept, id="kept")
                 yield Static(_ABOUT, classes="label")
@@ -81,7 +84,12 @@ class RequestEditForm(Form[EditAnswer | None]):
 
     def on_mount(self) -> None:
         editor = self.query_one(TextArea)
-        editor.move_cursor(editor.document.end)
+        blank = self._text.find('""') if self._adds else -1
+        if blank >= 0:  # between the quotes of the text that is still to be written
+            lines = self._text[: blank + 1].split("\n")
+            editor.move_cursor((len(lines) - 1, len(lines[-1])))
+        else:
+            editor.move_cursor(editor.document.end)
 
     def action_save(self) -> None:
         """Answer with the value, unless it is not JSON where JSON is wanted."""
@@ -89,6 +97,9 @@ class RequestEditForm(Form[EditAnswer | None]):
         key = self.query_one("#key", Input).value.strip() if self._has_key else ""
         if self._has_key and not key:
             self.show_fault("A key is missing.", "key")
+            return
+        if not (self._is_text or text.strip()):
+            self.show_fault("A value is missing.", "value")
             return
         value: object = text
         if not self._is_text:

@@ -65,14 +65,16 @@ def test_more_is_added_behind_or_inside(pointer: str, closes: bool, path: BodyPa
     assert place(pointer, closes=closes).new_path == path
 
 
-@pytest.mark.parametrize("key", ["messages", "input", "contents", "stop"])
+def test_what_is_no_message_begins_empty():
+    assert place("/stop", {"stop": [1]}, closes=True).new_value() == ""
+
+
+@pytest.mark.parametrize("key", ["messages", "input", "contents"])
 def test_a_new_message_has_its_form(key: str):
     value = json.loads(place(f"/{key}", {key: [1]}, closes=True).new_value())
     assert value == (
         {"role": "user", "parts": [{"text": ""}]}
         if key == "contents"
-        else ""
-        if key == "stop"
         else {"role": "user", "content": ""}
     )
 

@@ -70,14 +70,16 @@ class EditPlace:
         return self.path if self.holder == "list" else (*self.path[:-1], "")
 
     def new_value(self) -> str:
-        """Return the JSON of a new element here to begin with: an empty message among messages."""
+        """Return the JSON of a new element here to begin with: an empty message among messages,
+        else nothing.
+        """
         match self.new_path:
             case ("contents", _):
                 message = {"role": "user", "parts": [{"text": ""}]}
             case ("messages" | "input", _):
                 message = {"role": "user", "content": ""}
             case _:
-                return '""'
+                return ""
         return json.dumps(message, indent=2)
 
 
