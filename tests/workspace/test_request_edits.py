@@ -309,3 +309,21 @@ async def test_a_reply_knows_that_its_request_was_edited(make_workspace: MakeWor
     await here.send("two")
     edited = await workspace.request_history.edited_replies(workspace.state.session_id)
     assert edited == {workspace.state.entries[-1].message.id}, "not that of another protocol"
+
+
+async def test_an_edit_of_an_earlier_run_is_undone(make_workspace: MakeWorkspace):
+    here = await chat(make_workspace)
+    await here.send("one")
+    here.type("two")
+    before = here.shown
+    assert await here.edits.add_value(("seed",), 1, kept=False)
+    here.type("two")
+    assert await here.edits.add_value(("top_p",), 0.5, kept=True)
+    here.type("two")
+    here.edits._undo.clear()  # of this run only
+    assert here.edits.can_undo
+    await here.edits.undo()
+    assert here.shown == {**before, "seed": 1}
+    await here.edits.undo()
+    assert here.shown == before
+    assert not here.edits.can_undo

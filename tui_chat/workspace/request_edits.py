@@ -131,16 +131,34 @@ class RequestEdits:
 
     @reported(None)
     async def undo(self) -> None:
-        """Take the last change back."""
-        if (index := self._last_change) is None:
+        """Take the last change back; without one, as after a restart, the last edit."""
+        if (index := self._last_change) is not None:
+            _, before, _ = self._undo.pop(index)
+            await self._store(before, undoable=False)
+            return
+        if (last := self._last_edit) is None:
             raise InputError("There is no edit by hand to undo.")
-        _, before, _ = self._undo.pop(index)
-        await self._store(before, undoable=False)
+        left = tuple(edit for edit in self.core.state.edits if edit != last)
+        await self._store(left, undoable=False)
+        self.core.publish(Done(f"Removed the edit by hand of {last.pointer}."))
 
     @property
     def can_undo(self) -> bool:
-        """True if a change of the active session can be undone."""
-        return self._last_change is not None
+        """True if a change of the active session, or an edit made before, can be undone."""
+        return self._last_change is not None or self._last_edit is not None
+
+    @property
+    def _last_edit(self) -> RequestEdit | None:
+        """The last edit of the request that is shown; None if it has none or cannot be edited."""
+        if not self.core.state.edits:
+            return None
+        with suppress(InputError):
+            composed = self.require_editable()
+            assert composed.inputs is not None
+            for edit in reversed(composed.inputs.edits):
+                if edit.protocol is composed.protocol and edit in self.core.state.edits:
+                    return edit
+        return None
 
     @property
     def _last_change(self) -> int | None:
