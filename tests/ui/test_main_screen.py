@@ -16,7 +16,7 @@ from tui_chat.ui.areas.chat.composer import Composer
 from tui_chat.ui.areas.chat.transcript import Transcript
 from tui_chat.ui.areas.inspector.inspector import Inspector
 from tui_chat.ui.areas.sessions import SessionList
-from tui_chat.ui.areas.sessions.session_list import SessionFilterInput
+from tui_chat.ui.key_bar import KeyBar
 from tui_chat.ui.widgets.find_bar import FindBar
 
 WIDE, MEDIUM, NARROW = (160, 45), (110, 30), (80, 24)
@@ -57,12 +57,16 @@ async def test_nothing_covers_the_focused_widget(tmp_path: Path):
         await goes(pilot, "f2", "escape", NARROW)
         assert composer.has_focus
         assert not sessions.region.area
-        await goes(pilot, "f2", "tab")
+        assert "F4 Inspector" in app.query_one(KeyBar).render().plain
+        await goes(pilot, "f2")
+        assert app.panes.sessions.styles.border_right[0] == "solid", "it lies over the chat"
+        await goes(pilot, "tab")
         assert not sessions.region.area, "a pane goes when the focus does"
         await goes(pilot, MEDIUM)
         assert sessions.region.area, "and comes back where there is room"
+        assert not app.panes.sessions.styles.border_right[0]
         await goes(pilot, "f2", "slash", WIDE, "f4")
-        app.query_one(SessionFilterInput).focus()
+        sessions.rows.focus()
         await goes(pilot, NARROW)
         assert sessions.has_focus_within, "the one that is used stays, not the one last asked for"
         await goes(pilot, "f4", "tab")

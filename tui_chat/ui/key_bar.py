@@ -16,6 +16,8 @@ from tui_chat.ui.key_names import key_name
 from tui_chat.ui.notifications import NotificationLine
 from tui_chat.ui.pane_keys import is_letter
 
+GAP = 2
+"""Cells between two entries."""
 MOST = 7
 """Entries at most: with more, none is seen."""
 KEPT = ("help", "palette")
@@ -41,7 +43,7 @@ class KeyEntry(NamedTuple):
     @property
     def width(self) -> int:
         """Its cells, with the gap behind it."""
-        return cell_len(self.key) + cell_len(self.word) + 4
+        return cell_len(self.key) + cell_len(self.word) + 2 + GAP
 
 
 class KeyBar(NotificationLine):
@@ -68,7 +70,7 @@ class KeyBar(NotificationLine):
                 # An area's action and the one of its pane with the same name are one.
                 shown.setdefault(binding.action.rpartition(".")[2], entry)
         entries = sorted(shown.values(), key=lambda entry: entry.rank)
-        room = self.size.width - self._indent
+        room = self.size.width - self._indent + GAP  # there is none behind the last one
         fitting: set[str] = set()
         for entry in sorted(entries, key=lambda entry: entry.binding.id not in KEPT):
             if entry.width <= room and len(fitting) < MOST:
@@ -91,9 +93,11 @@ class KeyBar(NotificationLine):
             pieces += [self._notice_content(self.size.width), "   "]
             if self._indent > self.size.width:
                 return Content.assemble(*pieces[:1])
+        gap = ""
         for entry in self._entries():
             key_style, word_style = _STYLES[entry.rank > 0]
-            pieces += [(f" {entry.key} ", key_style), (f"{entry.word}  ", word_style)]
+            pieces += [gap, (f" {entry.key} ", key_style), (entry.word, word_style)]
+            gap = " " * GAP
         return Content.assemble(*pieces)
 
     def on_click(self, event: events.Click) -> None:

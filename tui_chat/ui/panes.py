@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 MEDIUM, WIDE = 96, 132
 """Columns from which two, and three, panes are side by side."""
 
-MIN_LINES_BELOW = 6
+MIN_LINES_BELOW = 3
 """Lines at least below the inspector where it lies over the chat."""
 
 TALL = 28
@@ -79,7 +79,7 @@ class Panes(Horizontal, OnePassWidget):
     Panes {
         height: 1fr;
         layers: base above;
-        #sessions { max-width: 100%; }
+        #sessions { max-width: 100%; border-right: solid $foreground 20%; }
         #chat { width: 1fr; min-width: 40; layer: base; }
         #right { background: $background; }
         PaneDivider { layer: base; }
@@ -200,6 +200,8 @@ class Panes(Horizontal, OnePassWidget):
         styles.height = "100%" if is_single else "1fr"  # of all there is, less its margin
         styles.layout = "horizontal" if covers else "vertical"
         self._set_widths(width, visible)
+        lies_over = is_single and self.zoomed is None
+        left.border_right = None if lies_over else ("none", "transparent")  # None: as in the CSS
         self._right.set_class(both and not covers, "-both")
         self._right.set_class(both and covers, "-beside")
         covers_all = self._is_editing or self.zoomed is not None
