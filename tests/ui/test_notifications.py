@@ -10,7 +10,7 @@ from textual.pilot import Pilot
 from textual.widgets import Input
 
 from tests.ui.album import Album
-from tests.ui.app_under_test import make_app, opened, settle, until
+from tests.ui.app_under_test import make_app, opened, say, settle, until
 from tui_chat.errors import InputError
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.chat.composer import Composer
@@ -152,3 +152,23 @@ async def test_pictures(album: Album, tmp_path: Path) -> None:
         await album.take(pilot, "an error")
         await opened_log(pilot)
         await album.take(pilot, "the log")
+
+
+@pytest.mark.parametrize("leaves", [True, False], ids=["another session", "another message"])
+async def test_what_is_said_of_messages_ends_with_their_session_or_their_change(
+    tmp_path: Path, *, leaves: bool
+) -> None:
+    async with make_app(tmp_path, model="echo").run_test(size=(120, 35)) as pilot:
+        app = await opened(pilot)
+        await say(pilot, "hello")
+        app.chat.pane.transcript.focus()
+        await pilot.press("m")
+        await until(pilot, lambda: line(app).startswith("Muted"))
+        await settle(pilot)
+        assert line(app).startswith("Muted")
+        if leaves:
+            await pilot.press("ctrl+n")
+        else:
+            await say(pilot, "and again")
+        await settle(pilot)
+        assert not line(app).startswith("Muted")

@@ -6,7 +6,8 @@
    gives way. The log has the whole text of each.
 3. A key that is pressed after the time that it takes to read it ends it: the user has gone on. What
    was wrong with a command ends at once when the command is changed or another one is run.
-4. The footer of the main screen shows it; on a dialog, a line at the bottom of the screen.
+4. One about messages of a session ends when the session is left, and when its messages change.
+5. The footer of the main screen shows it; on a dialog, a line at the bottom of the screen.
 """
 
 from __future__ import annotations
@@ -142,6 +143,8 @@ class Notifications:
         """The time at which the current one was shown, in seconds since the epoch."""
         self._waiting: tuple[Notice, ...] = ()
         """Replaced before their time, to be shown again; the next one last."""
+        self._about_messages: Notice | None = None
+        """The last one about messages of the active session."""
         self._timer: Timer | None = None
         self._line: NotificationLine | None = None
         """The line that shows the current one."""
@@ -167,6 +170,10 @@ class Notifications:
             case events.Done():
                 undo = f" {undo_key} brings it back." if event.undoable else ""
                 app.notify(f"{event.sentence}{undo}", markup=False)
+                self._about_messages = self._current if event.session_id else None
+            case events.BranchChanged():
+                if self._current is not None and self._current is self._about_messages:
+                    self.end_current()
             case events.Failed(error):
                 show_error(app, error)
             case _:

@@ -149,7 +149,8 @@ class WorkspaceCore:
         """
         step = what, restore, message_id, store
         self._undo_steps = [*self._undo_steps[1 - MAX_UNDO_STEPS :], step]
-        self.publish(Done(f"{done} {what}{effect}.", undoable=True))
+        session_id = self.state.session_id if store is not None else ""
+        self.publish(Done(f"{done} {what}{effect}.", undoable=True, session_id=session_id))
 
     def forget_messages(self, store: Store) -> None:
         """Forget how to restore messages of a store that is closed."""

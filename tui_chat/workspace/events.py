@@ -145,6 +145,8 @@ class Done:
     """True if `Workspace.undo` reverts it."""
     message_id: str = ""
     """The id of the message that was restored; empty if none was."""
+    session_id: str = ""
+    """The session whose messages it is about; empty if it is about something else."""
 
 
 WorkspaceEvent: TypeAlias = (
