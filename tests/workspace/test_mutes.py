@@ -181,6 +181,8 @@ async def test_old_tool_results_and_ranges_are_muted_at_once(make_workspace):
     assert await mutes.mute(ids(workspace)[:2])
     assert left_out(workspace) == ["begin", "begin"]
     assert not await mutes.mute(ids(workspace)[:2])
+    assert "All of it is muted already" in str(heard.of(Failed)[-1].error)
+    assert not await mutes.mute(())
     assert "nothing to mute" in str(heard.of(Failed)[-1].error)
     assert await mutes.unmute(ids(workspace)[:1])
     assert left_out(workspace) == ["begin"]

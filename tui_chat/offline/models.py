@@ -140,16 +140,20 @@ def _echo(prompt: PromptRequest) -> Iterator[Piece]:
     yield TextPiece("(There is no user text to repeat.)")
 
 
+def _words(count: int) -> str:
+    return "word" if count == 1 else "words"
+
+
 def _thinker(prompt: PromptRequest) -> Iterator[Piece]:
     last = _last_text(prompt)
-    words = len(last.split())
+    count = len(last.split())
     yield ReasoningPiece(
-        f"**Reading the request**\n\nThe user wrote {words} words after {len(prompt.turns) - 1} "
-        "earlier turns. "
+        f"**Reading the request**\n\nThe user wrote {count} {_words(count)} after "
+        f"{len(prompt.turns) - 1} earlier turns. "
     )
     yield ReasoningPiece("I am a small program, so I should count, not guess.\n\n")
     yield ReasoningPiece("**Deciding**\n\nCounting is done. I will report it and stop.")
-    yield TextPiece(f"I thought about it. Your message has **{words}** words ")
+    yield TextPiece(f"I thought about it. Your message has **{count}** {_words(count)} ")
     yield TextPiece(f"and {len(last)} characters.")
 
 
@@ -161,7 +165,8 @@ def _researcher(prompt: PromptRequest) -> Iterator[Piece]:
     yield SourcePiece(
         "RFC 2606: Reserved Top Level DNS Names", "https://www.rfc-editor.org/rfc/rfc2606"
     )
-    yield TextPiece(f"\n\nYour message has {len(last.split())} words. That needs no source.")
+    count = len(last.split())
+    yield TextPiece(f"\n\nYour message has {count} {_words(count)}. That needs no source.")
 
 
 def _picture(prompt: PromptRequest) -> Iterator[Piece]:
@@ -207,8 +212,8 @@ def _toolsmith(prompt: PromptRequest, name: str = "") -> Iterator[Piece]:
         yield TextPiece("\n\n".join(_report(prompt, result) for result in results))
     elif not prompt.tools:
         yield TextPiece(
-            "The request declares no tools, so there is nothing to call. In the app, add a "
-            "`[tools.NAME]` table to config.toml."
+            "The request declares no tools, so there is nothing to call. In the app, `/tools` "
+            "adds one."
         )
     elif prompt.choice.mode == "none":
         yield TextPiece("Tools were declared, but the request forbids calls.")

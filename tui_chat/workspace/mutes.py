@@ -124,16 +124,23 @@ class Mutes:
     async def mute(self, entry_ids: Iterable[str]) -> bool:
         """Mute several messages. Return False, which is reported, if there is nothing to mute."""
         wanted = set(entry_ids)
-        changes = {
-            entry.message.id: replace(entry.message.muted, whole=True)
+        can_be_muted = {
+            entry.message.id: entry.message.muted
             for entry in self.core.state.entries
             if entry.message.id in wanted
-            and not entry.message.muted.whole
             and summary_of(entry.message) is None
             and entry.status != "streaming"
         }
+        changes = {
+            entry_id: replace(muted, whole=True)
+            for entry_id, muted in can_be_muted.items()
+            if not muted.whole
+        }
         if not changes:
-            raise InputError("There is nothing to mute, or all of it is muted.")
+            sentence = (
+                "All of it is muted already." if can_be_muted else "There is nothing to mute."
+            )
+            raise InputError(sentence)
         await self._change(changes, "Muted", _counted(len(changes)))
         return True
 

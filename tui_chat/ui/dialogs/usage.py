@@ -63,19 +63,26 @@ class UsageDialog(ScrollDialog[None]):
         table.add_row("")
         _add(table, months)
         unknown = sum(each.unknown for each in report.months.values())
-        note = (
-            f"{unknown:,} replies have no known price and are not in the sums. " if unknown else ""
-        )
+        note = _missing_costs(unknown)
         with DialogBox() as box:
             box.border_title = "Usage and cost"
             with VerticalScroll(can_focus=False):
                 yield Static(table)
             yield Static(
-                f"{note}The cost of a provider's own tools is not included. "
+                f"{note}Replies without reported tokens, such as most that were stopped, are not "
+                "counted. The cost of a provider's own tools is not included. "
                 "For more: `tui-chat usage`, `tui-chat prices`. Esc closes",
                 classes="hint",
                 markup=False,
             )
+
+
+def _missing_costs(count: int) -> str:
+    """Return how many replies have tokens but no known cost, as a sentence."""
+    if not count:
+        return ""
+    have = "1 reply has" if count == 1 else f"{count:,} replies have"
+    return f"{have} no known price: the tokens are counted, the cost is not. "
 
 
 def _add(table: Table, sums: Iterable[tuple[str, UsageSum]], style: str = "") -> None:

@@ -158,7 +158,7 @@ async def test_notes_appear_under_their_messages_while_typing(tmp_path: Path) ->
         await press(pilot, *["backspace"] * 9)
         assert "▲" not in lines(pane)[at + 1]
         await press(pilot, *["backspace"] * 9)
-        assert "i is empty and is not sent" in lines(pane)[at]
+        assert "● is empty and is not sent" in lines(pane)[at]
 
 
 async def test_the_presets_own_form(tmp_path: Path) -> None:
@@ -527,7 +527,7 @@ async def test_a_narrow_row_with_a_note_shows_its_text_and_the_note_is_whole(
         pane = await edited(pilot)
         shown = lines(pane)[line_of(pane, "sys message")]
         assert "Be brief." in shown
-        assert "  i " in shown
+        assert "  ● " in shown
         status = pane.query_one("#preset-status", Static)
         shown = " ".join(status.render_line(y).text for y in range(status.size.height))
         assert "p, “System messages: in place”, keeps it here." in " ".join(shown.split())

@@ -231,7 +231,12 @@ class ComposerArea(Area):
             (str(index), f"{index + 1}", one_line(message.text, 300))
             for index, message in enumerate(queue)
         ]
-        chosen = await ask(self.tui, "Queued messages: Enter edits one", choices, "0")
+        chosen = await ask(
+            self.tui,
+            "Queued messages: Enter edits one, × above the composer removes one",
+            choices,
+            "0",
+        )
         if chosen is not None and workspace.state.queue == queue:
             await self.action_edit_queued(int(chosen))
 

@@ -271,8 +271,15 @@ class MessageArea(Area):
             advice = "For example: /mute-tool-results 3"
             self.show_error(InputError(f"“{turns[:40]}” is no number of turns.", advice=advice))
             return
-        mutes = self.workspace.mutes
-        await mutes.mute(mutes.tool_results_before(int(count[:9])))
+        mutes, number = self.workspace.mutes, int(count[:9])
+        results = mutes.tool_results_before(number)
+        if results:
+            await mutes.mute(results)
+        elif number:
+            last = "last turn" if number == 1 else f"last {number:,} turns"
+            self.show_error(InputError(f"No tool result is older than the {last}."))
+        else:
+            self.show_error(InputError("The conversation has no tool results."))
 
     @work(group="branch")
     async def action_unmute_all(self) -> None:

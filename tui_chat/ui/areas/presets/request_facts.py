@@ -208,6 +208,8 @@ class RequestFacts:
     """False if a stored message takes the draft's place."""
     lore: dict[str, int] = field(default_factory=dict[str, int])
     """Number of lore entries at each anchor, by its id."""
+    muted: int = 0
+    """History messages that are muted, and those that go with them."""
     shown: int = 2
     """History messages that have a row of their own."""
     count: Callable[[PresetMessage], int] | None = None
@@ -287,6 +289,7 @@ def facts_of(composed: Composed) -> RequestFacts:
         draft,
         is_typed,
         lore,
+        muted=len(envelope.muted),
         joined=tuple(ids for ids in joined if len(ids) > 1),
         fillings=Fillings.of(composed, lore_in, frozenset(sent)),
         count=_count_for(composed),

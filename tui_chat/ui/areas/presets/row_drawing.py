@@ -31,7 +31,7 @@ _ANCHOR_NAMES = {
     "placeholder": "Placeholder",
     "example_dialogues": "Example dialogues",
 }
-_SYMBOLS = {Level.ERROR: "✗", Level.WARNING: "▲", Level.INFO: "i"}
+_SYMBOLS = {Level.ERROR: "✗", Level.WARNING: "▲", Level.INFO: "●"}
 
 
 def display_name(message: PresetMessage) -> str:
@@ -197,7 +197,8 @@ def _history_words(facts: RequestFacts) -> str:
         return (
             f"none of {facts.dropped:,} messages fits" if facts.dropped > 1 else "1 left out to fit"
         )
-    summary = f"{count:,} message{'s' * (count != 1)}" if count else "no messages yet"
+    none = f"none sent, {facts.muted:,} muted" if facts.muted else "no messages yet"
+    summary = f"{count:,} message{'s' * (count != 1)}" if count else none
     return f"{summary}, {facts.dropped:,} left out to fit" if facts.dropped else summary
 
 
