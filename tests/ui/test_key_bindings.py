@@ -197,6 +197,7 @@ async def test_the_footer_has_the_keys_of_the_pane_first_and_each_can_be_clicked
             assert bool(own) == (pane != "transcript"), (pane, own)
             line, pressed = bar.render().plain, list[str]()
             assert len(line) <= size[0], pane
+            line += " "  # no gap stands behind the last key
             with monkeypatch.context() as patch:
                 patch.setattr(app, "simulate_key", pressed.append)
                 for entry in entries:
