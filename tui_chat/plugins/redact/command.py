@@ -27,7 +27,7 @@ from tui_chat.cli.output import (
 from tui_chat.errors import InputError
 from tui_chat.models.sanitize import one_line
 from tui_chat.plugins.redact.patterns import KINDS
-from tui_chat.plugins.redact.review import Excerpt, Finding
+from tui_chat.plugins.redact.review import Excerpt, SensitiveText
 from tui_chat.plugins.redact.session_review import review_session
 from tui_chat.workspace.exporter import transcript_texts, write_file
 
@@ -115,7 +115,7 @@ async def redact_command(
     finish()
 
 
-def _kept(findings: Sequence[Finding], keep: Sequence[str]) -> frozenset[str]:
+def _kept(findings: Sequence[SensitiveText], keep: Sequence[str]) -> frozenset[str]:
     """Return the placeholders of the findings that are left as they are. Raises InputError for a
     word that is no kind and was not found.
     """
@@ -135,7 +135,7 @@ def _kept(findings: Sequence[Finding], keep: Sequence[str]) -> frozenset[str]:
     return frozenset(kept)
 
 
-def _show(findings: Sequence[Finding], kept: frozenset[str]) -> None:
+def _show(findings: Sequence[SensitiveText], kept: frozenset[str]) -> None:
     """Print the findings on the error stream."""
     for kind, group in groupby(findings, lambda finding: finding.kind):
         write_line(Styled(KINDS[kind][0].upper() + KINDS[kind][1:], bold=True), err=True)
@@ -171,7 +171,7 @@ def _ask(output: Path | None) -> None:
     click.confirm(f"Write the session with these placeholders to {target}?", abort=True, err=True)
 
 
-def _finding_json(finding: Finding, kept: frozenset[str]) -> dict[str, Any]:
+def _finding_json(finding: SensitiveText, kept: frozenset[str]) -> dict[str, Any]:
     return {
         "kind": finding.kind,
         "text": finding.title,

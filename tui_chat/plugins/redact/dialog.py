@@ -18,7 +18,7 @@ from textual.widgets.option_list import Option
 from tui_chat.errors import InputError
 from tui_chat.models.sanitize import one_line, sanitize
 from tui_chat.plugins.redact.patterns import KINDS
-from tui_chat.plugins.redact.review import Finding
+from tui_chat.plugins.redact.review import SensitiveText
 from tui_chat.plugins.redact.session_review import review_session, without_requests
 from tui_chat.ui.dialogs.base import Dialog, set_title
 from tui_chat.ui.dialogs.export import ask_export_file, ask_format
@@ -83,7 +83,7 @@ class FindingsDialog(Dialog[frozenset[str] | None]):
         Binding("enter", "go_on", show=False, priority=True),
     ]
 
-    def __init__(self, findings: Sequence[Finding]) -> None:
+    def __init__(self, findings: Sequence[SensitiveText]) -> None:
         super().__init__()
         self._findings = {finding.placeholder: finding for finding in findings}
         self._kept: set[str] = set()
@@ -118,7 +118,7 @@ class FindingsDialog(Dialog[frozenset[str] | None]):
         title = KINDS[kind]
         return Text(title[0].upper() + title[1:], style="bold")
 
-    def _line(self, finding: Finding) -> Text:
+    def _line(self, finding: SensitiveText) -> Text:
         is_kept = finding.placeholder in self._kept
         line = Text("  [ ] " if is_kept else "  [x] ")
         line.append(one_line(finding.title, 60), style="" if is_kept else "bold")

@@ -47,7 +47,7 @@ class Excerpt:
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class SensitiveText:
     """A text that must not be shared, with the places where it stands."""
 
     kind: str
@@ -133,7 +133,7 @@ class Review:
             there = match.text[:_AROUND] if match.kind == "file" else text[match.start : match.end]
             collected.excerpts.append(Excerpt(place, before, there, after))
 
-    def _findings(self) -> Iterator[Finding]:
+    def _findings(self) -> Iterator[SensitiveText]:
         used = _placeholders(self._transcript)
         numbers: dict[str, int] = defaultdict(int)
         order = list(KINDS)
@@ -143,12 +143,12 @@ class Review:
             while not placeholder or placeholder in used:
                 numbers[name] += 1
                 placeholder = f"{name}_{numbers[name]}"
-            yield Finding(one.kind, one.text, placeholder, one.count, tuple(one.excerpts))
+            yield SensitiveText(one.kind, one.text, placeholder, one.count, tuple(one.excerpts))
 
 
 def findings(
     transcript: SessionTranscript, words: Mapping[str, str] | None = None
-) -> tuple[Finding, ...]:
+) -> tuple[SensitiveText, ...]:
     """Return what must not be shared of a transcript, by kind and in the order of the places."""
     return Review(transcript, words).findings
 

@@ -26,7 +26,9 @@ from tui_chat.ui.widgets.safe_text import SafeTextArea
 LONGEST_SIDE = 20_000
 """Characters of a value that are shown in the list."""
 
-_ABOUT = "This changes the request and not the preset. Enter on the text leads to where it is from."
+_ABOUT = (
+    "This changes the request, not the preset. In the request, Enter on the text opens its origin."
+)
 
 _JSON_HINT = 'Such as 0.5, true or "text"'
 

@@ -96,7 +96,7 @@ class TokenView(LineView):
         Binding("N", "next_unsure(-1)", show=False),
     ]
 
-    class CursorMoved(Message):
+    class TokenHighlighted(Message):
         """The cursor is on another token."""
 
     def __init__(self, tokens: Sequence[TokenProbability]) -> None:
@@ -149,7 +149,7 @@ class TokenView(LineView):
         self.cursor = min(max(token, 0), len(self._tokens) - 1)
         self.bring_into_sight(self._line_of(self.cursor))
         self.refresh_changed()
-        self.post_message(self.CursorMoved())
+        self.post_message(self.TokenHighlighted())
 
     def action_move(self, step: int) -> None:
         self.move_to(self.cursor + step)
@@ -245,7 +245,7 @@ class TokenProbabilities(Dialog[None]):
         self.query_one("#legend", Static).update(legend)
         self._show_alternatives()
 
-    @on(TokenView.CursorMoved)
+    @on(TokenView.TokenHighlighted)
     def _show_alternatives(self) -> None:
         index = self.query_one(TokenView).cursor
         place = f"Token {index + 1:,} of {len(self._tokens):,}"
