@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 
@@ -220,3 +221,181 @@ def test_the_case_in_the_help_is_valid(run: Run):
     assert all(
         f'"{key}"' in said for key in ("preset", "history", "draft", "at", "seed", "expected")
     )
+
+
+# --- checks of parts of the request ----------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "check",
+    [
+        {"id": "s"},
+        {"id": "s", "at": 0},
+        {"id": "s", "at": "system"},
+        {"id": "r", "at": -2},
+        {"id": "r", "at": "depth"},
+        {"id": "r", "at": "depth 1"},
+        {"id": "r", "at": "depth -1"},
+        {"id": "r", "after": "history", "before": "draft"},
+        {"id": "history:1", "at": 3},
+        {"id": "profile", "before": "r"},
+        {"id": "off", "sent": False},
+        {"lore": "Pool", "active": False},
+        {"lore": "greeting"},
+        {"maxTokens": 200},
+        {"max_tokens": 200},
+        {"noNotes": "error"},
+    ],
+)
+def test_a_check_passes(check: dict[str, Any], run: Run, tmp_path: Path):
+    write(tmp_path, checked(check))
+    done = run("presets", "test", tmp_path)
+    assert done.code == 0, done.out
+
+
+def checked(*checks: Any, **changes: Any) -> dict[str, Any]:
+    messages = [*PRESET["presetMessages"], {"id": "off", "content": "Off.", "enabled": False}]
+    lore = {
+        "name": "book",
+        "entries": [
+            {"id": "greeting", "keys": ["U1"], "content": "Hello.", "anchorTarget": "world"},
+            {"id": "p1", "name": "Pool", "keys": ["pool"], "content": "Water."},
+        ],
+    }
+    whole = case(preset={"presetMessages": messages}, lorebooks=[lore], checks=[*checks], **changes)
+    del whole["expected"]
+    return whole
+
+
+@pytest.mark.parametrize(
+    ("check", "words"),
+    [
+        ({"id": "r", "at": 0}, "“r” is in turn 4 (depth 1), not turn 0."),
+        ({"id": "r", "at": "depth -3"}, "“r” is in turn 4 (depth 1), not depth -3."),
+        ({"id": "r", "before": "history"}, "“r” is in turn 4 (depth 1), not before “history”."),
+        ({"id": "s", "after": "draft"}, "“s” is in turn 0 (system), not after “draft”."),
+        ({"id": "s", "before": "off"}, "“off” is not sent: disabled."),
+        ({"id": "off"}, "“off” is not sent: disabled."),
+        ({"id": "r", "sent": False}, "“r” is sent, in turn 4 (depth 1)."),
+        ({"id": "ss", "sent": False}, "The preset has no message “ss”."),
+        ({"id": "worl"}, "The preset has no message “worl”. Did you mean “world”?"),
+        ({"lore": "Pool"}, "“Pool” is not active: None of its keys occurs in"),
+        ({"lore": "greeting", "active": False}, "“greeting” is active: "),
+        ({"lore": "Poool"}, "No lorebook has an entry “Poool”. Did you mean “Pool”?"),
+        ({"maxTokens": 3}, " too many."),
+        ({"body": {"messages": []}}, 'The body has {"role": "system",'),
+        ({"body": {"messages": []}}, " at $.messages[0], not nothing."),
+    ],
+)
+def test_a_failing_check_names_place_and_fault(
+    check: dict[str, Any], words: str, run: Run, tmp_path: Path
+):
+    write(tmp_path, checked({"id": "s"}, check))
+    done = run("presets", "test", tmp_path)
+    assert done.code == 1
+    assert f"    $.checks[1]: {words}" in done.out or words in done.out
+    assert "$.checks[0]" not in done.out
+
+
+@pytest.mark.parametrize(
+    ("checks", "words"),
+    [
+        ([{"idd": "s"}], "$.checks[0] (line"),
+        ([{"id": "s", "att": 0}], "did you mean “at”"),
+        ([{"id": "s", "tokens": 3}], "it is kept, but has no effect"),
+        ([{"maxTokens": 0}], "$.checks[0].maxTokens"),
+        ([{"noNotes": "none"}], "$.checks[0].noNotes"),
+        ([3], "must be a check: an object with one of “id”, “lore”"),
+        ({"id": "s"}, "must be a list of checks"),
+    ],
+)
+def test_a_broken_check_fails_with_a_sentence(checks: Any, words: str, run: Run, tmp_path: Path):
+    write(tmp_path, {**checked(), "checks": checks})
+    done = run("presets", "test", tmp_path)
+    assert done.code == 1
+    assert words in done.out
+
+
+def test_a_whole_body_is_compared_in_the_cases_protocol(run: Run, tmp_path: Path):
+    preset = [{"content": "Be brief."}, {"type": "chat_history"}]
+    given = {"preset": preset, "draft": "D", "model": "claude-x", "protocol": "anthropic"}
+    body = {
+        "model": "claude-x",
+        "max_tokens": 128000,
+        "system": [{"type": "text", "text": "Be brief."}],
+        "messages": [{"role": "user", "content": "D"}],
+        "stream": True,
+    }
+    path = write(tmp_path, {**given, "checks": [{"body": body}]})
+    done = run("presets", "test", tmp_path)
+    assert done.code == 0, done.out
+    write(tmp_path, {**given, "checks": [{"body": {**body, "stream": 1}}]}, path.name)
+    assert (
+        "$.checks[0]: The body has true at $.stream, not 1." in run("presets", "test", tmp_path).out
+    )
+
+
+def test_notes_fail_a_check(run: Run, tmp_path: Path):
+    preset = [
+        {"id": "a", "role": "user", "content": "A", "anchorTarget": "nowhere"},
+        {"type": "chat_history"},
+    ]
+    write(tmp_path, {"preset": preset, "draft": "D", "checks": [{"noNotes": "warning"}]})
+    done = run("presets", "test", tmp_path)
+    assert done.code == 1
+    assert "$.checks[0]: warning: " in done.out
+    assert "nowhere" in done.out
+
+
+def test_update_writes_turns_and_leaves_failing_checks(run: Run, tmp_path: Path):
+    path = write(tmp_path, checked({"id": "r", "at": 0}, expected=[]))
+    value = json.loads(path.read_text())
+    write(tmp_path, {**value, "expected": []})
+    done = run("presets", "test", tmp_path, "--update")
+    assert done.code == 1
+    assert json.loads(path.read_text())["checks"] == value["checks"]
+    assert len(json.loads(path.read_text())["expected"]) == 6
+
+
+def test_results_as_json(run: Run, tmp_path: Path):
+    good = write(tmp_path, case(name="fine"), "a.json")
+    bad = write(tmp_path, checked({"id": "r", "at": 0}), "b.json")
+    broken = write(tmp_path, case(seed="x"), "c.json")
+    done = run("presets", "test", tmp_path, "--json")
+    assert done.code == 1
+    passed, failed, unread = json.loads(done.out)
+    assert passed == {
+        "path": str(good),
+        "name": "fine",
+        "result": "passed",
+        "error": None,
+        "faults": [],
+        "difference": [],
+    }
+    assert failed["path"] == str(bad)
+    assert [fault["place"] for fault in failed["faults"]] == ["$.checks[0]"]
+    assert unread["path"] == str(broken)
+    assert "$.seed" in unread["error"]
+
+
+def test_results_as_junit(run: Run, tmp_path: Path):
+    write(tmp_path, case(name="fine <&>"), "a.json")
+    write(tmp_path, case(expected=TURNS[:-1], name="bell \x07"), "b.json")
+    write(tmp_path, case(seed="x"), "c.json")
+    report = tmp_path / "report.xml"
+    assert run("presets", "test", tmp_path, "--junit", report).code == 1
+    (suite,) = ElementTree.fromstring(report.read_text()).iter("testsuite")
+    assert [suite.get(key) for key in ("tests", "failures", "errors")] == ["3", "1", "1"]
+    passed, failed, unread = suite
+    assert str(passed.get("name")).endswith("a.json: fine <&>")
+    assert len(passed) == 0
+    assert failed[0].tag == "failure"
+    assert "+    D" in str(failed[0].text)
+    assert unread[0].tag == "error"
+    assert "$.seed" in str(unread[0].get("message"))
+
+
+def test_check_fails_for_warnings_when_strict(run: Run, tmp_path: Path):
+    path = write(tmp_path, {"presetMessages": [{"content": "A", "insertionpiont": 1}]})
+    assert run("presets", "check", path).code == 0
+    assert run("presets", "check", path, "--strict").code == 1

@@ -4,8 +4,9 @@
 2. An expected turn has `role` and `content`, and as much of `origin` and `placement` as matters:
    `"preset"` or `"preset:reminder"`, `"depth"` or `"depth 3"`.
 3. A case is a test, so an unknown key is an error.
-4. A JSON file is a case if it has `expected`, or `preset` and one of `draft` and `history`. Other
-   files of a folder (presets, roles, lorebooks, conversations) are ignored.
+4. A JSON file is a case if it has `expected` or `checks`, or `preset` and one of `draft` and
+   `history`. Other files of a folder (presets, roles, lorebooks, conversations) are ignored.
+5. `expected` is the whole request; `checks` are about parts of it (`analysis.request_checks`).
 """
 
 from __future__ import annotations
@@ -16,6 +17,12 @@ from dataclasses import field, fields
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
+from tui_chat.analysis.request_checks import (
+    CHECKS,
+    RequestCheck,
+    origin_words,
+    placement_words,
+)
 from tui_chat.cli.build import parse_time
 from tui_chat.context import Inputs, SessionSettings
 from tui_chat.context.inputs import EPOCH
@@ -30,12 +37,11 @@ from tui_chat.library.lorebooks import parse_lorebook
 from tui_chat.library.presets import parse_preset
 from tui_chat.library.roles_and_profiles import parse_profile, parse_role
 from tui_chat.models.endpoint import Endpoint, Protocol
-from tui_chat.models.envelope import Turn
-from tui_chat.models.field_types import Range
+from tui_chat.models.envelope import Level, Turn
+from tui_chat.models.field_types import Range, camel_case
 from tui_chat.models.json_text import as_array, as_object, object_or_none
 from tui_chat.models.message import Message, MessageRole
 from tui_chat.models.role import Profile
-from tui_chat.models.text import OriginKind
 from tui_chat.turn_file import is_turn
 
 T = TypeVar("T")
@@ -58,25 +64,12 @@ class ExpectedTurn:
         return (
             self.role == turn.role
             and self.content == turn.text.plain
-            and (self.origin is None or self.origin in _forms(origin_words(turn), ":"))
-            and (self.placement is None or self.placement in _forms(placement_words(turn), " "))
+            and (self.origin is None or self.origin in _forms(origin_words(turn.origin), ":"))
+            and (
+                self.placement is None
+                or self.placement in _forms(placement_words(turn.placement), " ")
+            )
         )
-
-
-def origin_words(turn: Turn) -> str:
-    """Return a turn's origin as a case writes it: `preset:reminder`, `history:3`, `draft`."""
-    origin = turn.origin
-    if origin.kind is OriginKind.DRAFT or not origin.id:
-        return origin.kind.value
-    return f"{origin.kind.value}:{origin.id}"
-
-
-def placement_words(turn: Turn) -> str:
-    """Return a turn's placement as a case writes it: `system`, `depth 3`, `before world`."""
-    placement = turn.placement
-    if placement.depth is not None:
-        return f"{placement.kind} {placement.depth}"
-    return f"{placement.kind} {placement.anchor}".strip()
 
 
 def _forms(words: str, separator: str) -> tuple[str, str]:
@@ -96,9 +89,11 @@ class _CaseFile:
     at: str | None = None
     seed: int = 0
     model: str = ""
+    protocol: Protocol = Protocol.OPENAI_CHAT
     limit: Annotated[int, Range(1)] | None = None
     reserve: Annotated[int, Range(0)] | None = None
     expected: tuple[ExpectedTurn, ...] | None = None
+    checks: Any = None
 
 
 _CASE_KEYS = KnownKeys(
@@ -110,6 +105,9 @@ _CASE_KEYS = KnownKeys(
     },
 )
 _TURN_KEYS = KnownKeys(field.name for field in fields(ExpectedTurn))
+_CHECK_KEYS = {
+    subject: KnownKeys(field.name for field in fields(kind)) for subject, kind in CHECKS.items()
+}
 _DOUBTFUL = ("misspelled-key", "unknown-key", "doubled-key")
 
 
@@ -122,7 +120,9 @@ class Case:
     text: str
     inputs: Inputs
     expected: tuple[ExpectedTurn, ...] | None
-    """None if the case has no expectation yet."""
+    """The whole request; None if the case has no such expectation."""
+    checks: tuple[tuple[str, RequestCheck], ...] = ()
+    """Each with its place in the file."""
 
 
 def find_cases(folder: Path) -> Iterator[Path]:
@@ -136,7 +136,9 @@ def find_cases(folder: Path) -> Iterator[Path]:
             yield path
             continue
         value = object_or_none(file.value) or {}
-        is_case = "expected" in value or ("preset" in value and _CONTENT & set(value))
+        is_case = bool({"expected", "checks"} & set(value)) or (
+            "preset" in value and _CONTENT & set(value)
+        )
         if file.failed or is_case or is_turn(value):
             yield path
 
@@ -157,6 +159,7 @@ def load_case(path: Path) -> Case:
         at = file.path_of((), "expected")
         case["expected"] = file.sort_each(case["expected"], at, _TURN_KEYS)[0]
     content = file.read(_CaseFile, case)
+    checks = tuple(_checks(file, case.get("checks")))
     file.raise_errors(str(path))
     assert content is not None  # no error, so there is one
     for finding in file.findings():
@@ -164,7 +167,28 @@ def load_case(path: Path) -> Case:
             place = f"{finding.path} (line {finding.line}, column {finding.column})"
             raise InputError(f"{path}: {place}: {finding.sentence}")
     inputs = _inputs(_Parts(path, file), content)
-    return Case(path, content.name, file.text, inputs, content.expected)
+    return Case(path, content.name, file.text, inputs, content.expected, checks)
+
+
+def _checks(file: JsonFile, values: object) -> Iterator[tuple[str, RequestCheck]]:
+    """Yield the checks of a list with their places; faults become findings."""
+    where = file.path_of((), "checks")
+    checks = as_array(values)
+    if values is not None and values != checks:
+        file.report(Level.ERROR, "bad-value", "must be a list of checks", where)
+    for index, value in enumerate(checks):
+        place = (*where, index)
+        keys = object_or_none(value) or {}
+        subject = next((name for name in CHECKS if {name, camel_case(name)} & set(keys)), "")
+        if not subject:
+            known = ", ".join(f"“{camel_case(name)}”" for name in CHECKS)
+            sentence = f"must be a check: an object with one of {known}"
+            file.report(Level.ERROR, "bad-value", sentence, place)
+            continue
+        sorted_keys = file.sort_keys(keys, place, _CHECK_KEYS[subject])
+        check = file.read(CHECKS[subject], sorted_keys.fields, place)
+        if check is not None:
+            yield format_path(place), check
 
 
 def _inputs(parts: _Parts, content: _CaseFile) -> Inputs:
@@ -172,7 +196,7 @@ def _inputs(parts: _Parts, content: _CaseFile) -> Inputs:
     if preset is None:
         raise InputError(f"{parts.path}: $.preset is missing")
     return Inputs(
-        Endpoint("case", Protocol.OPENAI_CHAT, "https://case.invalid/v1", models=(MODEL,)),
+        Endpoint("case", content.protocol, "https://case.invalid/v1", models=(MODEL,)),
         preset,
         history=parts.one("history", _history) or (),
         draft=content.draft,

@@ -5,34 +5,55 @@ from __future__ import annotations
 import json
 import re
 import sys
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from difflib import unified_diff
 from pathlib import Path
+from typing import Literal
 
 import click
 
-from tui_chat.cli.output import Styled, counted, write_line
-from tui_chat.cli.preset_cases import (
-    Case,
-    ExpectedTurn,
-    find_cases,
-    load_case,
-    origin_words,
-    placement_words,
-)
+from tui_chat.analysis.request_checks import origin_words, placement_words
+from tui_chat.cli.junit import TestResult, junit_xml
+from tui_chat.cli.options import FILE, json_option
+from tui_chat.cli.output import Styled, counted, write_json, write_line
+from tui_chat.cli.preset_cases import Case, ExpectedTurn, find_cases, load_case
 from tui_chat.compose import compose
-from tui_chat.context import build
 from tui_chat.errors import InputError
 from tui_chat.files import read_text, write_text
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.library.json_locations import locate
 from tui_chat.models.envelope import Turn
 from tui_chat.models.json_values import plain
-from tui_chat.tokens import counter_for
 from tui_chat.turn_file import TurnFile, is_turn, read_turn
 
-_PASSED = Styled("passed", "green")
-_UPDATED = Styled("updated", "yellow")
-_FAILED = Styled("FAILED", "red")
+_WORDS = {
+    "passed": Styled("passed", "green"),
+    "updated": Styled("updated", "yellow"),
+    "failed": Styled("FAILED", "red"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class CaseResult:
+    """The result of a case."""
+
+    path: Path
+    result: Literal["passed", "updated", "failed"]
+    name: str = ""
+    remark: str = ""
+    """What follows its name."""
+    faults: tuple[tuple[str, str], ...] = ()
+    """The place of each check that failed, and what is wrong."""
+    difference: tuple[str, ...] = ()
+    """Lines of a unified diff from the expected request to that which would be sent."""
+    is_unreadable: bool = False
+    """True if it could not be run; `remark` has the fault."""
+
+    @property
+    def title(self) -> str:
+        """The case's path and name."""
+        return f"{self.path}: {self.name}" if self.name else str(self.path)
 
 
 @click.command("test")
@@ -42,7 +63,9 @@ _FAILED = Styled("FAILED", "red")
 @click.option(
     "--update", is_flag=True, help="Show what changed, and write it as the new expectation."
 )
-def run_tests(folders: tuple[Path, ...], update: bool) -> None:
+@json_option()
+@click.option("--junit", type=FILE, help="Write the results to a JUnit file too.")
+def run_tests(folders: tuple[Path, ...], update: bool, as_json: bool, junit: Path | None) -> None:
     """Run test cases of presets.
 
     Folders are searched with their subfolders. Exits with 1 if a case fails.
@@ -61,17 +84,19 @@ def run_tests(folders: tuple[Path, ...], update: bool) -> None:
       "lorebooks": ["../lorebooks/town.json"],
       "variables": {"tone": "dry"},
       "at": "2025-06-30T18:05",  "seed": 7,
-      "model": "gpt-4o",  "limit": 4096,  "reserve": 512,
+      "model": "gpt-4o",  "protocol": "openai_chat",  "limit": 4096,  "reserve": 512,
       "expected": [
         {"role": "system", "content": "You are Ada."},
         {"role": "user", "content": "Hi", "origin": "history:1"},
         ...
-      ]
+      ],
+      "checks": [{"id": "reminder", "at": "depth -1"}, {"maxTokens": 900}]
     }
 
-    Only "preset" and "expected" are needed. "limit" and "reserve" are tokens. An expected turn
-    has "role" and "content"; "origin" ("preset", or "preset:reminder") and "placement"
-    ("depth", or "depth 3") are compared if present. See docs/presets.md.
+    Only "preset" and one of "expected" and "checks" are needed. "limit" and "reserve" are tokens.
+    An expected turn has "role" and "content"; "origin" ("preset", or "preset:reminder") and
+    "placement" ("depth", or "depth 3") are compared if present. "expected" is the whole request,
+    "checks" are about parts of it. See docs/presets.md.
 
     \b
     Example:
@@ -85,46 +110,81 @@ def run_tests(folders: tuple[Path, ...], update: bool) -> None:
             f"{', '.join(map(str, folders))}: no cases found.",
             advice="A case is a JSON file with “preset” and “expected”; see preset test --help.",
         )
-    failed = updated = 0
+    results: list[CaseResult] = []
     for path in paths:
-        match _run(path, update):
-            case "failed":
-                failed += 1
-            case "updated":
-                updated += 1
-            case _:
-                pass
-    passed = len(paths) - failed - updated
-    words = [f"{passed} passed", *([f"{updated} updated"] if updated else [])]
-    words += [f"{failed} failed"] if failed else []
-    write_line(f"{counted(len(paths), 'case')}: {', '.join(words)}.")
-    if failed:
+        results.append(_run(path, update))
+        if not as_json:
+            _print(results[-1])
+    if as_json:
+        write_json([_json(result) for result in results])
+    else:
+        _summarize(results)
+    if junit is not None:
+        write_text(junit_xml({"presets": map(_test_result, results)}), junit, "shared")
+    if any(result.result == "failed" for result in results):
         sys.exit(1)
 
 
-def _run(path: Path, update: bool) -> str:
+def _print(result: CaseResult) -> None:
+    what = result.remark if result.is_unreadable else f"{result.title}{result.remark}"
+    write_line(_WORDS[result.result], f" {what}")
+    for place, sentence in result.faults:
+        write_line("    ", Styled(f"{place}: {sentence}", "red"))
+    for line in result.difference:
+        write_line("    ", _colored(line))
+
+
+def _summarize(results: Sequence[CaseResult]) -> None:
+    counts = Counter(result.result for result in results)
+    words = [f"{counts['passed']} passed"]
+    words += [f"{counts[kind]} {kind}" for kind in ("updated", "failed") if counts[kind]]
+    write_line(f"{counted(len(results), 'case')}: {', '.join(words)}.")
+
+
+def _json(result: CaseResult) -> dict[str, object]:
+    return {
+        "path": str(result.path),
+        "name": result.name,
+        "result": result.result,
+        "error": result.remark if result.is_unreadable else None,
+        "faults": [{"place": place, "sentence": sentence} for place, sentence in result.faults],
+        "difference": list(result.difference),
+    }
+
+
+def _test_result(result: CaseResult) -> TestResult:
+    if result.result != "failed":
+        return TestResult(result.title)
+    if result.is_unreadable:
+        return TestResult(result.title, "error", result.remark)
+    lines = [f"{place}: {sentence}" for place, sentence in result.faults]
+    sentence = lines[0] if lines else f"The request is not the expected one.{result.remark}"
+    return TestResult(result.title, "failure", sentence, "\n".join((*lines, *result.difference)))
+
+
+def _run(path: Path, update: bool) -> CaseResult:
     try:
         if (turn := _turn(path)) is not None:
             return _run_turn(path, turn)
         case = load_case(path)
     except InputError as error:
-        write_line(_FAILED, f" {error}")
-        return "failed"
-    turns = build(case.inputs, counter_for).turns
-    if case.expected is not None and _all_match(case.expected, turns):
-        write_line(_PASSED, f" {_case_title(case)}")
-        return "passed"
+        return CaseResult(path, "failed", remark=str(error), is_unreadable=True)
+    composed = compose(case.inputs)
+    turns = composed.envelope.turns
+    checked = [(place, check.fault(composed)) for place, check in case.checks]
+    faults = tuple((place, fault) for place, fault in checked if fault)
+    expected = case.expected
+    is_expected = _all_match(expected, turns) if expected is not None else bool(case.checks)
+    if is_expected:
+        return CaseResult(path, "failed" if faults else "passed", case.name, faults=faults)
+    lines = tuple(difference(expected or (), turns))
     if update:
-        write_line(_UPDATED, f" {_case_title(case)}")
-    else:
-        missing = " (no “expected” yet; --update writes it)"
-        write_line(_FAILED, f" {_case_title(case)}{missing if case.expected is None else ''}")
-    for line in difference(case.expected or (), turns):
-        write_line("    ", _colored(line))
-    if not update:
-        return "failed"
-    write_text(_updated(case, turns), path, "shared")
-    return "updated"
+        write_text(_updated(case, turns), path, "shared")
+        return CaseResult(
+            path, "failed" if faults else "updated", case.name, faults=faults, difference=lines
+        )
+    remark = " (no “expected” yet; --update writes it)" if expected is None else ""
+    return CaseResult(path, "failed", case.name, remark, faults, lines)
 
 
 def _turn(path: Path) -> TurnFile | None:
@@ -137,24 +197,18 @@ def _turn(path: Path) -> TurnFile | None:
     return read_turn(text, str(path)) if is_turn(value) else None
 
 
-def _run_turn(path: Path, turn: TurnFile) -> str:
+def _run_turn(path: Path, turn: TurnFile) -> CaseResult:
     """Compose a turn's request again, and compare it with the one that was sent."""
     composed = compose(turn.inputs)
     if composed.payload.sha256 == turn.request.sha256:
-        write_line(_PASSED, f" {path}")
-        return "passed"
-    write_line(_FAILED, f" {path} (sent by tui-chat {turn.app})")
+        return CaseResult(path, "passed")
     before, after = (
         json.dumps(json.loads(body), indent=2, ensure_ascii=False).split("\n")
         for body in (turn.request.body, composed.payload.body)
     )
-    for line in unified_diff(before, after, "sent", "would be sent", lineterm="", n=2):
-        write_line("    ", _colored(line))
-    return "failed"
-
-
-def _case_title(case: Case) -> str:
-    return f"{case.path}: {case.name}" if case.name else str(case.path)
+    lines = unified_diff(before, after, "sent", "would be sent", lineterm="", n=2)
+    remark = f" (sent by tui-chat {turn.app})"
+    return CaseResult(path, "failed", remark=remark, difference=tuple(lines))
 
 
 def _all_match(expected: Sequence[ExpectedTurn], turns: Sequence[Turn]) -> bool:
@@ -188,8 +242,8 @@ def _as_expected(turn: Turn, expected: Sequence[ExpectedTurn]) -> ExpectedTurn:
     return ExpectedTurn(
         role=turn.role,
         content=turn.text.plain,
-        origin=origin_words(turn) if any(t.origin for t in expected) else None,
-        placement=placement_words(turn) if any(t.placement for t in expected) else None,
+        origin=origin_words(turn.origin) if any(t.origin for t in expected) else None,
+        placement=placement_words(turn.placement) if any(t.placement for t in expected) else None,
     )
 
 

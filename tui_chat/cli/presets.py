@@ -234,9 +234,10 @@ def export_preset(common: CommonOptions, preset: str, output: Path | None, kind:
     metavar="NAME|FILE...",
     shell_complete=completion.complete_preset_or_file,
 )
+@click.option("--strict", is_flag=True, help="Exit with 1 for warnings too.")
 @json_option()
 @click.pass_obj
-def check(common: CommonOptions, names: tuple[str, ...], as_json: bool) -> None:
+def check(common: CommonOptions, names: tuple[str, ...], strict: bool, as_json: bool) -> None:
     """Check presets and lorebooks.
 
     Prints errors and warnings with path and line. For a folder, check the JSON files directly in
@@ -272,7 +273,8 @@ def check(common: CommonOptions, names: tuple[str, ...], as_json: bool) -> None:
         _summarize(Counter(finding.level for _, finding in findings), len(files))
     if any(finding.code == _UNREADABLE for _, finding in findings):
         sys.exit(2)
-    if any(finding.level is Level.ERROR for _, finding in findings):
+    failing = (Level.ERROR, Level.WARNING) if strict else (Level.ERROR,)
+    if any(finding.level in failing for _, finding in findings):
         sys.exit(1)
 
 
