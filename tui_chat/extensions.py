@@ -40,6 +40,9 @@ BUILT_IN: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "card_files": ("character cards",),
         "lore_forms": ("uid", "keysecondary", "selectiveLogic"),
     },
+    "prompt_lab": {
+        "tables": ("lab_version", "lab_values", "lab_runs", "lab_cells", "lab_preferences"),
+    },
     "redact": {"commands": ("redact",), "actions": ("redact",)},
     "salvage": {"commands": ("db salvage",), "rescues": ("damaged databases",)},
     "tap": {
@@ -281,7 +284,8 @@ class Plugin:
     damaged database in its place; what it returns is printed.
     """
     tables: tuple[str, ...] = ()
-    """Tables that it creates in the database while it needs them, and drops itself."""
+    """Tables of its own in the database, which it creates when it needs them. They refer to no
+    other table, so that the database is whole without the plugin."""
 
 
 @dataclass(frozen=True, slots=True)

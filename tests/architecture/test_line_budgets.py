@@ -38,6 +38,10 @@ BUDGETS: dict[str, tuple[int, str]] = {
         "the values, described once; model facts, prices, settings, bodies edited by hand",
     ),
     "offline": (4_250, "the built-in models, and one writer for each of five protocols"),
+    "plugins/prompt_lab": (
+        900,
+        "suites, variants, checks, the runner with its budget, its results, the command",
+    ),
     "plugins/redact": (1_750, "what must not be shared, in all texts of a session, and its review"),
     "plugins/salvage": (1_050, "reads pages of SQLite files that SQLite refuses"),
     "plugins/sillytavern": (7_300, "SillyTavern's files, its builder, macro dialect and actions"),

@@ -1,0 +1,363 @@
+"""The store of runs: plans, replies, verdicts and preferences.
+
+1. A plan is stored before its first request leaves. A cell is `streaming` before its own leaves,
+   and has its result when it has ended: two transactions a cell, whatever the size of the run.
+2. Cases and variants are stored whole, once for all runs that have them.
+3. A run that is `running` has a lock of its program, as streaming replies have. Without one its
+   program was killed: opening the store makes the run and its streaming cells `interrupted`.
+4. The newest runs of a suite are kept, and every accepted one.
+"""
+# ruff: noqa: S608 - only our own column names and constants are put into SQL
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from hashlib import sha256
+from typing import Any, TypeVar
+
+from tui_chat.errors import InputError, RecordGone
+from tui_chat.models.json_values import pack, plain, unpack
+from tui_chat.plugins.prompt_lab.tables import prepare_tables
+from tui_chat.plugins.prompt_lab.values import (
+    Case,
+    Cell,
+    CellReply,
+    Plan,
+    Preference,
+    Run,
+    RunStatus,
+    Variant,
+    Verdict,
+)
+from tui_chat.store import Store
+from tui_chat.store.database import Database, Row, Transaction
+from tui_chat.store.process_lock import ProcessLock, is_running
+
+T = TypeVar("T")
+
+KEPT_RUNS = 20
+"""The newest runs of a suite that are kept."""
+_PAGE = 200
+"""Cells that are read at once."""
+_RUN = "seq, run_id, suite, source, started, finished, status, accepted, plan_sha, judge"
+_CELL = (
+    "position, case_key, variant, attempt, body_sha, input_tokens, shared_tokens, output_limit, "
+    "notes, status, reply, verdicts, score"
+)
+_COUNTS = "SELECT status, count(*), total(cost) FROM lab_cells WHERE run = ? GROUP BY status"
+
+
+class LabStore:
+    """The runs in a database."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._database: Database = store.database
+
+    @classmethod
+    async def open(cls, store: Store) -> LabStore:
+        """Return the runs in a database; its tables are made if they are missing. Raises
+        StoreError.
+        """
+        await prepare_tables(store.database)
+        lab = cls(store)
+        running = await lab._database.rows("SELECT 1 FROM lab_runs WHERE status = 'running'")
+        if running and not lab._database.is_in_memory:
+            await lab._database.write(lab._interrupt_killed)
+        return lab
+
+    async def _interrupt_killed(self, tx: Transaction) -> None:
+        for seq, run_id in await tx.rows(
+            "SELECT seq, run_id FROM lab_runs WHERE status = 'running'"
+        ):
+            if not self._is_sent_elsewhere(run_id):
+                await _interrupt(tx, seq)
+
+    def _is_sent_elsewhere(self, run_id: str) -> bool:
+        """Return True if another program, or another store of this one, sends a run. Called in a
+        write transaction.
+        """
+        return not self._database.is_in_memory and is_running(self._store.path, run_id)
+
+    # --- runs ------------------------------------------------------------------------------
+
+    async def add(self, plan: Plan, run_id: str, now: float) -> Run:
+        """Store a plan as a new run. Raises StoreError."""
+        suite = plan.suite
+
+        async def write(tx: Transaction) -> int:
+            case_ids = await _value_ids(tx, {case.key: case for case in suite.cases})
+            variant_ids = await _value_ids(tx, {each.name: _stored(each) for each in plan.variants})
+            row = await tx.row(
+                "INSERT INTO lab_runs (run_id, suite, source, started, status, plan_sha, judge) "
+                "VALUES (?, ?, ?, ?, 'interrupted', ?, ?) RETURNING seq",
+                *(run_id, suite.name, suite.source, now, plan.sha256, suite.judge),
+            )
+            assert row is not None
+            await tx.insert(
+                f"INSERT INTO lab_cells (run, case_id, variant_id, {_CELL})",
+                (
+                    (row[0], case_ids[cell.case], variant_ids[cell.variant], *_cell_values(cell))
+                    for cell in plan.cells
+                ),
+            )
+            return row[0]
+
+        seq = await self._database.write(write)
+        return await self.run(str(seq))
+
+    async def runs(self, source: str | None = None) -> tuple[Run, ...]:
+        """Return the runs, of all suites or of the one with a source, newest first."""
+        where, values = ("", ()) if source is None else ("WHERE source = ? ", (source,))
+
+        async def read(tx: Transaction) -> tuple[Run, ...]:
+            rows = await tx.rows(f"SELECT {_RUN} FROM lab_runs {where}ORDER BY seq DESC", *values)
+            return tuple([await _run_of(tx, row) for row in rows])
+
+        return await self._database.read(read)
+
+    async def run(self, name: str = "") -> Run:
+        """Return the run with a number, or an id or the beginning of one; the newest for an empty
+        name. Raises InputError.
+        """
+        runs = await self.runs()
+        matches = [run for run in runs if str(run.seq) == name]
+        matches = matches or [run for run in runs if run.run_id.startswith(name)]
+        if not runs:
+            raise InputError("There are no runs.", advice="`tui-chat eval run PATH` makes one.")
+        if not matches or (name and len(matches) > 1):
+            kind = "several runs" if matches else "no run"
+            raise InputError(
+                f"“{name}” is {kind}.", advice="`tui-chat eval list` has their numbers."
+            )
+        return matches[0]
+
+    async def accepted(self, source: str) -> Run | None:
+        """Return the accepted run of a suite; None without one."""
+        return next((run for run in await self.runs(source) if run.accepted), None)
+
+    async def accept(self, run: Run, accepted: bool = True) -> None:
+        """Make a run the baseline of its suite, in place of another."""
+
+        async def write(tx: Transaction) -> None:
+            await tx.run("UPDATE lab_runs SET accepted = 0 WHERE source = ?", run.source)
+            await tx.run("UPDATE lab_runs SET accepted = ? WHERE seq = ?", int(accepted), run.seq)
+
+        await self._database.write(write)
+
+    async def delete(self, *runs: Run) -> None:
+        """Delete runs, and the cases and variants that no other has."""
+
+        async def write(tx: Transaction) -> None:
+            for run in runs:
+                await tx.run("DELETE FROM lab_runs WHERE seq = ?", run.seq)
+            await tx.run(
+                "DELETE FROM lab_values WHERE id NOT IN "
+                "(SELECT case_id FROM lab_cells UNION SELECT variant_id FROM lab_cells)"
+            )
+
+        await self._database.write(write)
+
+    async def prune(self, source: str) -> None:
+        """Delete the old runs of a suite."""
+        old = (await self.runs(source))[KEPT_RUNS:]
+        if stale := [run for run in old if not run.accepted and run.status != "running"]:
+            await self.delete(*stale)
+
+    @asynccontextmanager
+    async def running(self, run: Run) -> AsyncGenerator[None]:
+        """Hold a run while its cells are sent; afterwards it is interrupted, unless `end` said how
+        it ended. Raises InputError if another program sends it.
+        """
+        path = None if self._database.is_in_memory else self._store.path
+        lock = ProcessLock(path, run.run_id)
+
+        async def begin(tx: Transaction) -> None:
+            if self._is_sent_elsewhere(run.run_id):
+                raise InputError(f"Run {run.seq} is being sent by another program.")
+            lock.claim()
+            await tx.run("UPDATE lab_runs SET status = 'running' WHERE seq = ?", run.seq)
+
+        async def leave(tx: Transaction) -> None:
+            await _interrupt(tx, run.seq)
+
+        await self._database.write(begin)
+        try:
+            yield
+        finally:
+            try:
+                await self._database.write(leave)
+            finally:
+                lock.release()
+
+    async def end(self, run: Run, status: RunStatus, now: float) -> None:
+        """Store how a run ended."""
+        await self._write(
+            "UPDATE lab_runs SET status = ?, finished = ? WHERE seq = ?", status, now, run.seq
+        )
+
+    # --- cells -----------------------------------------------------------------------------
+
+    async def cells(
+        self, run: Run, *statuses: str, with_replies: bool = True
+    ) -> AsyncIterator[Cell]:
+        """Yield the cells of a run, of some statuses or of all, in the order of the plan. Only a
+        page of them is in memory.
+        """
+        columns = _CELL if with_replies else _CELL.replace("reply, verdicts", "'', ''")
+        marks = ", ".join("?" * len(statuses))
+        where = f"AND status IN ({marks}) " if statuses else ""
+        position = -1
+        while rows := await self._database.rows(
+            f"SELECT {columns} FROM lab_cells WHERE run = ? AND position > ? {where}"
+            "ORDER BY position LIMIT ?",
+            *(run.seq, position, *statuses, _PAGE),
+        ):
+            for row in rows:
+                yield _cell_of(row)
+            position = rows[-1][0]
+
+    async def cell(self, run: Run, position: int) -> Cell:
+        """Return one cell. Raises RecordGone."""
+        row = await self._database.row(
+            f"SELECT {_CELL} FROM lab_cells WHERE run = ? AND position = ?", run.seq, position
+        )
+        if row is None:
+            raise RecordGone(f"Run {run.seq} has no cell {position}.")
+        return _cell_of(row)
+
+    async def parts(self, run: Run, cell: Cell) -> tuple[Case, Variant]:
+        """Return the case and the variant of a cell, as they were when the run was made. Raises
+        RecordGone.
+        """
+        row = await self._database.row(
+            "SELECT c.json, v.json FROM lab_cells "
+            "JOIN lab_values AS c ON c.id = case_id JOIN lab_values AS v ON v.id = variant_id "
+            "WHERE run = ? AND position = ?",
+            *(run.seq, cell.position),
+        )
+        if row is None:
+            raise RecordGone(f"Run {run.seq} has no cell {cell.position}.")
+        return unpack(Case, row[0]), unpack(Variant, row[1])
+
+    async def variants(self, run: Run) -> tuple[Variant, ...]:
+        """Return the variants of a run, in the order in which they were planned."""
+        rows = await self._database.rows(
+            "SELECT json FROM lab_values WHERE id IN "
+            "(SELECT variant_id FROM lab_cells WHERE run = ?) ORDER BY id",
+            run.seq,
+        )
+        return tuple(unpack(Variant, text) for (text,) in rows)
+
+    async def start(self, run: Run, cell: Cell, body_sha: str) -> None:
+        """Store that the request of a cell leaves."""
+        await self._write(
+            "UPDATE lab_cells SET status = 'streaming', body_sha = ? WHERE run = ? "
+            "AND position = ?",
+            *(body_sha, run.seq, cell.position),
+        )
+
+    async def finish(self, run: Run, cell: Cell) -> None:
+        """Store the result of a cell: status, reply, verdicts, score."""
+        costs = [verdict.cost for verdict in cell.verdicts]
+        costs += [cell.reply.cost] if cell.reply is not None else []
+        exact = [float(cost) for cost in costs if cost is not None]
+        await self._write(
+            "UPDATE lab_cells SET status = ?, reply = ?, verdicts = ?, score = ?, cost = ? "
+            "WHERE run = ? AND position = ?",
+            *(cell.status, "" if cell.reply is None else pack(cell.reply), pack(cell.verdicts)),
+            *(cell.score, sum(exact) if exact else None, run.seq, cell.position),
+        )
+
+    # --- preferences -----------------------------------------------------------------------
+
+    async def prefer(self, run: Run, preference: Preference) -> None:
+        """Store a preference in place of an earlier one."""
+        await self._write(
+            "INSERT OR REPLACE INTO lab_preferences VALUES (?, ?, ?, ?, ?, ?)",
+            *(run.seq, preference.case, preference.attempt),
+            *(preference.first, preference.second, preference.preferred),
+        )
+
+    async def preferences(self, run: Run) -> tuple[Preference, ...]:
+        """Return the preferences of a run."""
+        rows = await self._database.rows(
+            "SELECT case_key, attempt, first, second, preferred FROM lab_preferences "
+            "WHERE run = ? ORDER BY case_key, attempt, first, second",
+            run.seq,
+        )
+        return tuple(Preference(*row) for row in rows)
+
+    # --- rows ------------------------------------------------------------------------------
+
+    async def _write(self, sql: str, *values: object) -> None:
+        await self._database.write(lambda tx: tx.run(sql, *values))
+
+
+async def _run_of(tx: Transaction, row: Row) -> Run:
+    groups = await tx.rows(_COUNTS, row[0])
+    run = Run(*row)
+    return replace(
+        run,
+        accepted=bool(run.accepted),
+        counts={status: count for status, count, _ in groups},
+        cost=sum(cost for *_, cost in groups),
+    )
+
+
+async def _interrupt(tx: Transaction, seq: int) -> None:
+    """Mark what a run has begun, and not ended, as interrupted."""
+    await tx.run(
+        "UPDATE lab_runs SET status = 'interrupted' WHERE seq = ? AND status = 'running'", seq
+    )
+    await tx.run(
+        "UPDATE lab_cells SET status = 'interrupted' WHERE run = ? AND status = 'streaming'", seq
+    )
+
+
+def _stored(variant: Variant) -> Variant:
+    return replace(
+        variant,
+        endpoint=variant.endpoint.without_secrets(),
+        preset=variant.preset.without_builder_keys(),
+    )
+
+
+async def _value_ids(tx: Transaction, values: Mapping[str, object]) -> dict[str, int]:
+    """Store values where they are missing; return the id of each by its key."""
+    texts = {key: pack(value) for key, value in values.items()}
+    hashes = {key: sha256(text.encode()).hexdigest() for key, text in texts.items()}
+    await tx.insert(
+        "INSERT OR IGNORE INTO lab_values (sha256, json)",
+        ((hashes[key], text) for key, text in texts.items()),
+    )
+    ids: dict[str, int] = {}
+    for key, name in hashes.items():
+        row = await tx.row("SELECT id FROM lab_values WHERE sha256 = ?", name)
+        assert row is not None
+        ids[key] = row[0]
+    return ids
+
+
+def _cell_values(cell: Cell) -> tuple[Any, ...]:
+    return (
+        *(cell.position, cell.case, cell.variant, cell.attempt, cell.body_sha),
+        *(cell.input_tokens, cell.shared_tokens, cell.output_limit),
+        *(json.dumps(plain(cell.notes), ensure_ascii=False), cell.status),
+        *("" if cell.reply is None else pack(cell.reply), pack(cell.verdicts), cell.score),
+    )
+
+
+def _cell_of(row: Row) -> Cell:
+    *head, notes, status, reply, verdicts, score = row
+    return Cell(
+        *head,
+        notes=unpack(tuple[tuple[str, str], ...], notes),
+        status=status,
+        reply=unpack(CellReply, reply) if reply else None,
+        verdicts=unpack(tuple[Verdict, ...], verdicts) if verdicts else (),
+        score=score,
+    )

@@ -1,0 +1,278 @@
+"""The values of the prompt lab: suites, their plans, and what came of them.
+
+A suite has cases; variants are what is tried on them. A plan has a cell for each repeat of a case
+with a variant. A run is a plan that was sent. Cases and variants are whole values: a run needs
+neither the suite's file nor the preset's to show or send a request again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import field
+from decimal import Decimal
+from hashlib import sha256
+from types import MappingProxyType
+from typing import Any, Literal
+
+from tui_chat.context import Inputs
+from tui_chat.lazy_dataclass import dataclass
+from tui_chat.models.endpoint import Endpoint, Protocol
+from tui_chat.models.message import ToolCall
+from tui_chat.models.preset import Preset
+from tui_chat.models.settings import NO_SETTINGS, Settings
+from tui_chat.models.usage import NO_USAGE, Usage
+
+CellStatus = Literal["waiting", "streaming", "passed", "failed", "error", "interrupted"]
+ENDED: tuple[CellStatus, ...] = ("passed", "failed", "error")
+"""What is never sent again by itself."""
+RunStatus = Literal["running", "complete", "interrupted", "over_budget"]
+
+NO_PRESET = Preset("")
+NO_ENDPOINT = Endpoint("case", Protocol.OPENAI_CHAT, "https://case.invalid/v1")
+"""Stand in the inputs of a case for what its variants bring."""
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyCheck:
+    """What is expected of a reply."""
+
+    type: str
+    """A name of `checks.CHECKS`, without `not-`."""
+    value: Any = None
+    """What it compares with, as in the file."""
+    negated: bool = False
+    threshold: float | None = None
+    weight: float = 1.0
+    """Its share of the score."""
+    judge: str = ""
+    """`ENDPOINT/MODEL` of a check that asks a model; empty for the suite's judge."""
+
+    @property
+    def label(self) -> str:
+        """Its type as files write it."""
+        return f"not-{self.type}" if self.negated else self.type
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The result of one check of a reply."""
+
+    type: str
+    """The check's label."""
+    passed: bool
+    reason: str
+    """A sentence for people."""
+    score: float = 0.0
+    """From 0 to 1."""
+    weight: float = 1.0
+    cost: Decimal | None = None
+    """US dollars that its judge cost; None for none or unknown."""
+    failed: bool = False
+    """True if it could not be decided, such as without a judge."""
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A conversation, and what is expected of the reply to it."""
+
+    key: str
+    """Its identity from run to run: its name, or a hash of its inputs."""
+    name: str
+    inputs: Inputs
+    """Its `endpoint` and `preset` are `NO_ENDPOINT` and `NO_PRESET`."""
+    checks: tuple[ReplyCheck, ...] = ()
+    expected: Any = None
+    """Checks of the request, as `presets test` reads them; None without any."""
+    threshold: float | None = None
+    """The score that is enough; None if every check must pass."""
+    pass_rate: float = 1.0
+    """The share of its repeats that must pass."""
+    protocol: Protocol | None = None
+    """The only protocol whose variants it is for; None for all."""
+    preset: str = ""
+    """The preset that its file names, where the suite names none: a path."""
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """What is tried on the cases: a whole preset, a model, settings."""
+
+    name: str
+    """Its name in the plan, such as `edited` or `tutor · gpt-5-mini`."""
+    preset: Preset
+    endpoint: Endpoint
+    """Stored without secrets; it is sent to the configured endpoint of this name."""
+    model: str = ""
+    settings: Settings = NO_SETTINGS
+    """Settings that go before those of the preset."""
+
+    @property
+    def model_name(self) -> str:
+        """The model that is asked."""
+        return self.model or next(iter(self.endpoint.models), "")
+
+
+@dataclass(frozen=True, slots=True)
+class Suite:
+    """Cases, and the variants that its file names."""
+
+    name: str
+    source: str = ""
+    """The path of its file; empty if it has none. Runs of the same source are its history."""
+    cases: tuple[Case, ...] = ()
+    variants: tuple[VariantChoice, ...] = ()
+    judge: str = ""
+    """`ENDPOINT/MODEL` that `llm-rubric` asks."""
+    repeat: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class VariantChoice:
+    """A variant as a file or a flag names it."""
+
+    preset: str = ""
+    """The path of a file or a name of the library; empty for the preset of each case."""
+    model: str = ""
+    """`ENDPOINT/MODEL`; empty for the model of new sessions."""
+    name: str = ""
+    """Empty for one that follows from the others."""
+    off: tuple[str, ...] = ()
+    """Ids of messages that are disabled."""
+    set: Mapping[str, Any] = field(default_factory=lambda: _NOTHING)
+    """Other values of fields of messages: `{"reminder.insertionPoint": -4}`."""
+    settings: Settings = NO_SETTINGS
+    ablation: bool = False
+    """True for a further variant without each enabled message."""
+
+
+@dataclass(frozen=True, slots=True)
+class CellReply:
+    """A reply as it was received, and what it took."""
+
+    text: str = ""
+    reasoning: str = ""
+    refusal: str = ""
+    calls: tuple[ToolCall, ...] = ()
+    """Tool calls; none is run."""
+    finish: str = ""
+    """The provider's name for the reason of its end."""
+    reason: str = ""
+    """The same as `FinishReason`; empty if it did not end."""
+    model: str = ""
+    """The model that answered, as the reply names it."""
+    usage: Usage = NO_USAGE
+    cost: Decimal | None = None
+    """US dollars; None if unknown."""
+    priced: str = ""
+    """Whose prices these are."""
+    first: float | None = None
+    """Seconds until the first text."""
+    seconds: float = 0.0
+    """Seconds until its end, without waits between attempts."""
+    error: str = ""
+    """The error that ended it; empty for none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One request of a plan and, once it has ended, what came of it."""
+
+    position: int
+    """Its place in the plan, from 0: the order in which cells are sent."""
+    case: str
+    """The key of its case."""
+    variant: str
+    """The name of its variant."""
+    attempt: int
+    """From 1: its repeat."""
+    body_sha: str
+    """The SHA-256 of the exact body."""
+    input_tokens: int
+    shared_tokens: int = 0
+    """Input at the beginning that the cell before it has, too: a prompt cache may serve it."""
+    output_limit: int | None = None
+    """The most tokens of output that it allows; None for no limit."""
+    notes: tuple[tuple[str, str], ...] = ()
+    """Level and sentence of each warning and error about the request."""
+    status: CellStatus = "waiting"
+    reply: CellReply | None = None
+    verdicts: tuple[Verdict, ...] = ()
+    score: float | None = None
+    """The weighted mean of the scores; None before its end."""
+
+    @property
+    def is_ended(self) -> bool:
+        """True if it has a result."""
+        return self.status in ENDED
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The requests of a run, in the order in which they are sent."""
+
+    suite: Suite
+    variants: tuple[Variant, ...]
+    cells: tuple[Cell, ...]
+
+    @property
+    def sha256(self) -> str:
+        """The identity of what is sent: cases, variants and bodies."""
+        return plan_sha(self.cells)
+
+    def case(self, key: str) -> Case:
+        """Return the case with a key."""
+        return next(case for case in self.suite.cases if case.key == key)
+
+    def variant(self, name: str) -> Variant:
+        """Return the variant with a name."""
+        return next(variant for variant in self.variants if variant.name == name)
+
+
+def plan_sha(cells: Iterable[Cell]) -> str:
+    """Return the identity of what cells send, in whatever order."""
+    lines = sorted((cell.case, cell.variant, cell.attempt, cell.body_sha) for cell in cells)
+    return sha256(repr(lines).encode()).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A plan that was stored, and how far it has come."""
+
+    seq: int
+    """Its number, from 1."""
+    run_id: str
+    suite: str
+    """The suite's name."""
+    source: str
+    """The suite's file."""
+    started: float
+    """Seconds since the epoch, UTC."""
+    finished: float | None = None
+    status: RunStatus = "running"
+    accepted: bool = False
+    """True for the baseline that later runs are compared with."""
+    plan_sha: str = ""
+    judge: str = ""
+    counts: Mapping[str, int] = field(default_factory=lambda: _NOTHING)
+    """The number of cells by status."""
+    cost: float = 0.0
+    """US dollars of the cells whose cost is known, judges included."""
+
+    @property
+    def total(self) -> int:
+        """The number of cells."""
+        return sum(self.counts.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Preference:
+    """A person's choice between the replies of two variants to the same case."""
+
+    case: str
+    attempt: int
+    first: str
+    """A variant's name; `first` is before `second` in the alphabet."""
+    second: str
+    preferred: str
+    """One of both; empty for neither."""
