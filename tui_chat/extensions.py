@@ -279,6 +279,8 @@ class Plugin:
     macros: tuple[MacroPath, ...] = ()
     actions: tuple[ActionPath, ...] = ()
     editing_modes: tuple[EditingModePath, ...] = ()
+    tool_sources: tuple[str, ...] = ()
+    """Each a `workspace.tool_sources.OpenSources`: the sources of tools that it has configured."""
     rescues: tuple[str, ...] = ()
     """Each a function like `tui_chat.plugins.salvage.salvage.rescue`: it puts what can be read of a
     damaged database in its place; what it returns is printed.

@@ -26,7 +26,7 @@ from tui_chat.models.envelope import ToolDefinition
 from tui_chat.models.field_types import Hidden, Range, key_of, limit_of, split
 from tui_chat.models.model_facts import ModelFacts
 from tui_chat.models.prices import Prices, PriceTier
-from tui_chat.models.tool import Tool
+from tui_chat.models.tool import CommandTool
 
 FILE = Path(__file__).parents[1] / "configuration.md"
 BEGIN, END = "<!-- keys -->\n", "<!-- end of keys -->\n"
@@ -39,7 +39,7 @@ TABLES: tuple[tuple[str, tuple[tuple[types.ModuleType, type], ...]], ...] = (
     ('`[models."MODEL"]` and `[endpoints.NAME.facts."MODEL"]`', ((model_facts, ModelFacts),)),
     ('`[models."MODEL".prices]`', ((prices, Prices),)),
     ('`[[models."MODEL".prices.tiers]]`', ((prices, PriceTier),)),
-    ("`[tools.NAME]`", ((envelope, ToolDefinition), (tool, Tool))),
+    ("`[tools.NAME]`", ((envelope, ToolDefinition), (tool, CommandTool))),
     ("`[plugins]`", ((schema, PluginsTable),)),
 )
 """The heading of each table, and the values whose fields are its keys."""

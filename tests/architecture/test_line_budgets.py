@@ -57,7 +57,7 @@ BUDGETS: dict[str, tuple[int, str]] = {
     "store": (6_450, "one writer, crash safety, search in texts and files, migrations, backup"),
     "tokens": (550, "exact counts, estimates, calibration"),
     "ui": (34_400, "the screen: two virtual views, six areas, dialogs, the configuration, keys"),
-    "workspace": (9_200, "the use cases of the app without a screen"),
+    "workspace": (9_600, "the use cases of the app without a screen; tools of several sources"),
     ".": (2_600, "compose, send, extensions, edited requests, files, paths, errors"),
 }
 

@@ -19,7 +19,7 @@ from tui_chat.models.envelope import ToolDefinition
 from tui_chat.models.model_facts import ModelFacts, known_facts
 from tui_chat.models.prices import Prices, PriceTier
 from tui_chat.models.settings import Settings, WebSearch
-from tui_chat.models.tool import Tool
+from tui_chat.models.tool import CommandTool
 
 SECRET = "sk-proj-0123456789abcdef"
 
@@ -411,7 +411,7 @@ def test_every_setting_of_a_tool(tmp_path: Path):
         """,
     )
     schema = {"type": "object", "properties": {"city": {"type": "string"}}}
-    weather = Tool(
+    weather = CommandTool(
         ToolDefinition("weather", "The weather.", schema),
         command=("weather", "--json"),
         consent="always",

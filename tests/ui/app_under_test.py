@@ -23,7 +23,7 @@ from tui_chat.config.file import read_config_file
 from tui_chat.models.endpoint import Retries
 from tui_chat.models.model_facts import ModelFacts
 from tui_chat.models.prices import Prices
-from tui_chat.models.tool import Tool
+from tui_chat.models.tool import CommandTool
 from tui_chat.offline import HttpRequest, OfflineDependencies
 from tui_chat.offline.script import Script
 from tui_chat.providers import HttpClient
@@ -56,7 +56,7 @@ def make_app(
     endpoint: str = "loopback",
     theme: str = "tui-chat-dark",
     retries: int = 2,
-    tools: tuple[Tool, ...] = (),
+    tools: tuple[CommandTool, ...] = (),
     keys: tuple[tuple[str, str], ...] = (),
     on_request: Callable[[HttpRequest], None] | None = None,
     captured: str = "",

@@ -22,7 +22,7 @@ from tests.ui.app_under_test import (
     until,
 )
 from tui_chat.models.envelope import ToolDefinition
-from tui_chat.models.tool import Tool
+from tui_chat.models.tool import CommandTool
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.chat.composer import Composer
 from tui_chat.ui.areas.chat.transcript import Transcript
@@ -258,7 +258,7 @@ async def called(pilot: Pilot[None], answered: str) -> TuiChat:
 
 
 async def test_a_tool_call_is_answered_by_hand_and_the_reply_continues(tmp_path: Path):
-    tool = Tool(ToolDefinition("ask_me", "A person answers.", SCHEMA))
+    tool = CommandTool(ToolDefinition("ask_me", "A person answers.", SCHEMA))
     async with make_app(tmp_path, model="toolsmith", tools=(tool,)).run_test() as pilot:
         app = await at_transcript(pilot, "Use the tool.")
         for key in "a", *"It rains.":  # as if they came in one piece

@@ -9,13 +9,13 @@ from textual.pilot import Pilot
 from tests.ui.album import MEDIUM, NARROW, Album
 from tests.ui.app_under_test import make_app, opened, say, settle, until
 from tui_chat.models.envelope import ToolDefinition
-from tui_chat.models.tool import Tool
+from tui_chat.models.tool import CommandTool
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.chat.composer import Composer
 from tui_chat.ui.areas.chat.tool_question import ToolQuestion
 from tui_chat.ui.areas.chat.transcript import Transcript
 
-WEATHER = Tool(
+WEATHER = CommandTool(
     ToolDefinition(
         "get_weather",
         "The weather in a city.",

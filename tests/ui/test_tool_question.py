@@ -15,7 +15,7 @@ from textual.widgets import TextArea
 from tests.ui.app_under_test import make_app, opened, replied, say, settle, until
 from tui_chat.models.envelope import ToolDefinition
 from tui_chat.models.message import Message
-from tui_chat.models.tool import Tool
+from tui_chat.models.tool import CommandTool
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.chat.composer import Composer
 from tui_chat.ui.areas.chat.tool_question import ToolQuestion
@@ -25,7 +25,7 @@ from tui_chat.workspace.tools import DECLINED
 
 SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
 ECHO = "import json, sys; print('in', json.load(sys.stdin)['city'])"
-ECHO_CITY = Tool(
+ECHO_CITY = CommandTool(
     ToolDefinition("echo_city", "A command answers.", SCHEMA),
     command=(sys.executable, "-c", ECHO),
 )
@@ -197,7 +197,7 @@ async def test_always_lets_the_tool_run_in_this_session(tmp_path: Path, clock: C
 
 
 async def test_a_tool_without_a_command_is_answered_by_hand(tmp_path: Path, clock: Clock) -> None:
-    tool = Tool(ToolDefinition("ask_me", "A person answers.", SCHEMA))
+    tool = CommandTool(ToolDefinition("ask_me", "A person answers.", SCHEMA))
     app = make_app(tmp_path, model="toolsmith", tools=(tool,), key_clock=clock)
     async with app.run_test(size=(120, 35)) as pilot:
         app, question = await asked(pilot)

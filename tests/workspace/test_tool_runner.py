@@ -13,12 +13,14 @@ from typing import Any
 import pytest
 
 from tui_chat.models.envelope import ToolDefinition
-from tui_chat.models.tool import Tool
+from tui_chat.models.tool import CommandTool
 from tui_chat.workspace.tool_runner import run
 
 
-def tool(code: str, **settings) -> Tool:
-    return Tool(ToolDefinition("t", "", {}), command=(sys.executable, "-c", code), **settings)
+def tool(code: str, **settings) -> CommandTool:
+    return CommandTool(
+        ToolDefinition("t", "", {}), command=(sys.executable, "-c", code), **settings
+    )
 
 
 async def output_of(code: str, arguments: str = "{}", **settings) -> str:
@@ -74,7 +76,7 @@ async def test_a_tool_need_not_read_its_input():
 
 
 async def test_a_missing_program_is_reported():
-    missing = Tool(ToolDefinition("t", "", {}), command=("/no/such/program",))
+    missing = CommandTool(ToolDefinition("t", "", {}), command=("/no/such/program",))
     ran = await run(missing, "{}")
     assert not ran.ok
     assert "could not be started: No such file" in ran.text

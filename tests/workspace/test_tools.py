@@ -10,18 +10,18 @@ import pytest
 from tests.e2e.conftest import LOOPBACKS, settled
 from tui_chat.errors import StoreError
 from tui_chat.models.envelope import ToolDefinition
-from tui_chat.models.tool import Tool
+from tui_chat.models.tool import CommandTool
 from tui_chat.offline import HttpRequest
 from tui_chat.store.messages import MessageStore
 from tui_chat.workspace.events import BranchChanged, Failed
 from tui_chat.workspace.tools import DECLINED
 
 SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
-BY_HAND = Tool(ToolDefinition("ask_me", "A person answers.", SCHEMA))
+BY_HAND = CommandTool(ToolDefinition("ask_me", "A person answers.", SCHEMA))
 
 
-def command(name: str, code: str, **settings) -> Tool:
-    return Tool(
+def command(name: str, code: str, **settings) -> CommandTool:
+    return CommandTool(
         ToolDefinition(name, "A command answers.", SCHEMA),
         command=(sys.executable, "-c", code),
         **settings,
@@ -189,17 +189,17 @@ async def test_offered_tools_belong_to_the_session(make_workspace):
     extra = replace(ECHO, offered=False)
     workspace, heard = await make_workspace(model="echo", tools=(BY_HAND, extra))
     assert [tool.name for tool in workspace.state.tools] == ["ask_me"]
-    await workspace.settings.set_tools(("echo_city",))
+    await workspace.tool_sources.choose(("echo_city",))
     assert b"echo_city" in workspace.requests.compose("hi").payload.body
     assert b"ask_me" not in workspace.requests.compose("hi").payload.body
     assert await workspace.replies.submit("hi")
     await settled(workspace, heard)
-    await workspace.settings.set_tools(("nope",))
+    await workspace.tool_sources.choose(("nope",))
     assert "no tool “nope”" in str(heard.of(Failed)[-1].error)
     await workspace.close()
     workspace, _ = await make_workspace(model="echo", tools=(BY_HAND, extra))
     assert [tool.name for tool in workspace.state.tools] == ["echo_city"]
-    await workspace.settings.set_tools(())
+    await workspace.tool_sources.choose(())
     assert b"tools" not in workspace.requests.compose("hi").payload.body
     await workspace.sessions.new()
     assert [tool.name for tool in workspace.state.tools] == ["ask_me"]

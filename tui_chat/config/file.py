@@ -80,7 +80,7 @@ from tui_chat.files import (
 from tui_chat.models.endpoint import Endpoint
 from tui_chat.models.envelope import ToolDefinition
 from tui_chat.models.model_facts import spellings
-from tui_chat.models.tool import Tool
+from tui_chat.models.tool import CommandTool
 from tui_chat.models.typed_json import InvalidValue, ValueFault, read
 from tui_chat.protocols.base_url import read_base_url
 
@@ -252,9 +252,9 @@ def _title_model(text: str, file: str, given: str, endpoints: Mapping[str, Endpo
     return given
 
 
-def _tool(name: str, given: dict[str, Any]) -> Tool:
+def _tool(name: str, given: dict[str, Any]) -> CommandTool:
     description, parameters = given.pop("description", ""), given.pop("parameters", {})
-    return Tool(ToolDefinition(name, description, parameters), **given)
+    return CommandTool(ToolDefinition(name, description, parameters), **given)
 
 
 def _where(text: str, steps: Sequence[str]) -> str:

@@ -1,5 +1,5 @@
 """The keys of `config.toml`. What each accepts is in the types of the values that they become:
-`Endpoint`, `ModelFacts`, `Tool`. An error never repeats a value.
+`Endpoint`, `ModelFacts`, `CommandTool`. An error never repeats a value.
 
 Everything is optional, so that an entry can override a built-in endpoint; `file` checks that a new
 endpoint is complete.
@@ -19,7 +19,7 @@ from tui_chat.models.envelope import ToolDefinition
 from tui_chat.models.field_types import FieldsOf, Validator, keys_of
 from tui_chat.models.model_facts import ModelFacts
 from tui_chat.models.prices import Prices
-from tui_chat.models.tool import Tool
+from tui_chat.models.tool import CommandTool
 
 
 def _title_model(given: str) -> str:
@@ -76,7 +76,7 @@ class ConfigFile:
     """Facts about models on all endpoints, by name or by how the name begins: `"gpt-5*"`."""
     tools: Mapping[
         Annotated[str, Validator(_tool_name)],
-        Annotated[dict[str, Any], FieldsOf(ToolDefinition, Tool)],
+        Annotated[dict[str, Any], FieldsOf(ToolDefinition, CommandTool)],
     ] = field(default_factory=dict[str, dict[str, Any]])
     """Tools that models may call, by name."""
     plugins: PluginsTable = PluginsTable()
@@ -87,6 +87,6 @@ def known_keys() -> tuple[str, ...]:
     """Return all known keys, for suggestions on misspelled ones."""
     tables = (
         *(ConfigFile, Endpoint, ModelFacts, Prices, Timeouts, Retries),
-        *(ToolDefinition, Tool, PluginsTable),
+        *(ToolDefinition, CommandTool, PluginsTable),
     )
     return tuple(key for table in tables for key in keys_of(table))

@@ -15,7 +15,7 @@ from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.endpoint import Endpoint
 
 if TYPE_CHECKING:
-    from tui_chat.models.tool import Tool
+    from tui_chat.models.tool import CommandTool
 
 
 OFFLINE_ENDPOINT = "loopback"
@@ -48,8 +48,8 @@ class Config:
     """The announcement of the end of a long reply while another window has the focus."""
     keys: tuple[tuple[str, str], ...] = ()
     """Rebound keys: the id of an action, and its keys as written; empty for none."""
-    tools: tuple[Tool, ...] = ()
-    """The tools that models may call."""
+    tools: tuple[CommandTool, ...] = ()
+    """The commands that models may call."""
     plugins: tuple[str, ...] = ()
     """The plugins of other people that are enabled, by name."""
     data_dir: Path = Path()
@@ -89,6 +89,6 @@ class Config:
             return self.endpoint_named(standard_endpoint(protocol)) if protocol else endpoint
         return endpoint
 
-    def tool_named(self, name: str) -> Tool | None:
+    def tool_named(self, name: str) -> CommandTool | None:
         """Return a tool; None if it does not exist."""
         return next((tool for tool in self.tools if tool.name == name), None)

@@ -197,6 +197,20 @@ def _schema(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 @dataclass(frozen=True, slots=True)
+class ToolOrigin:
+    """The server that defines a tool."""
+
+    server: str
+    """Its name in the configuration."""
+    name: str
+    """The tool's name there, which may not be the one for the model."""
+    version: str = ""
+    """The name and version that the server states."""
+    digest: str = ""
+    """The SHA-256 of the definition there: name, description and schemas."""
+
+
+@dataclass(frozen=True, slots=True)
 class ToolDefinition:
     """A tool the model may call."""
 
@@ -218,6 +232,8 @@ class ToolDefinition:
     extras: Annotated[str, Hidden()] = ""
     """The definition's keys that have no field here, as a compact JSON object, for pass-through
     to the protocol that the envelope was decoded from."""
+    source: Annotated[ToolOrigin | None, Hidden()] = None
+    """None for one of the configuration or of a captured request."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,4 @@
-"""Tools: a configured one, with its definition for the model and the command that runs it; and
-the definitions in a request of any protocol.
-"""
+"""Tools: any source's, configured commands, and the definitions in a request of any protocol."""
 
 from __future__ import annotations
 
@@ -60,6 +58,33 @@ def server_of(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Tool:
+    """A tool of any source: what the model reads of it, and what a call runs."""
+
+    definition: ToolDefinition
+    runs: str = ""
+    """What answers a call: a command line, or that or the URL of a server; empty for a person."""
+    digest: str = ""
+    """The SHA-256 of the definition at its source."""
+    claims: tuple[str, ...] = ()
+    """What the source says about it besides, such as “only reads”; nobody has checked it."""
+    consent: Literal["ask", "always"] = "ask"
+    """`ask` asks the user before each run."""
+    offered: bool = True
+    """True if new sessions offer it to the model."""
+
+    @property
+    def name(self) -> str:
+        """The name for the model."""
+        return self.definition.name
+
+    @property
+    def server(self) -> str:
+        """The server that has it; empty for a local command."""
+        return "" if self.definition.source is None else self.definition.source.server
+
+
+@dataclass(frozen=True, slots=True)
+class CommandTool:
     """One of `[tools.NAME]`."""
 
     definition: Annotated[ToolDefinition, Hidden()]

@@ -1,10 +1,10 @@
-"""Settings of the active session: endpoint, model, parameters, profile, lorebooks, tools.
+"""Settings of the active session: endpoint, model, parameters, profile, lorebooks.
 
 1. A setting holds from the next message on, and stays with the session.
 2. A session whose preset, profile, lorebook or endpoint is gone opens all the same: `Failed` says
    so, and the session goes on without it, or with the default endpoint.
 
-The preset is chosen in `presets`, the role when a new chat begins.
+The preset is chosen in `presets`, tools in `tool_sources`, the role when a new chat begins.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ from tui_chat.models.setting_types import (
     typed_setting_name,
 )
 from tui_chat.models.settings import NO_SETTINGS, Settings
-from tui_chat.models.tool import Tool
 from tui_chat.providers import discover_endpoints, merge_discovered
 from tui_chat.workspace.core import WorkspaceCore, reported
 from tui_chat.workspace.events import BranchChanged, ConfigChanged, Done, Failed, RequestOutdated
 from tui_chat.workspace.presets import Presets
 from tui_chat.workspace.requests import Requests
 from tui_chat.workspace.state import DEFAULT_PRESET
+from tui_chat.workspace.tool_sources import ToolSources
 
 LAST_MODEL = "model"
 """The setting of the store with the endpoint and model that were chosen last, and those that the
@@ -66,8 +66,11 @@ class SessionValues:
 class SessionSetup:
     """Changes the settings of the active session."""
 
-    def __init__(self, core: WorkspaceCore, presets: Presets, requests: Requests) -> None:
+    def __init__(
+        self, core: WorkspaceCore, presets: Presets, requests: Requests, tools: ToolSources
+    ) -> None:
         self.core = core
+        self._tools = tools
         self._presets = presets
         self._requests = requests
         self._is_model_chosen = False
@@ -236,29 +239,6 @@ class SessionSetup:
         self.core.update(RequestOutdated(), lorebooks=self._lorebooks(names))
 
     @reported(None)
-    async def set_tools(self, names: tuple[str, ...]) -> None:
-        """Offer these tools and no others to the model from the next message on."""
-        core = self.core
-        config, session_id = core.state.config, core.state.session_id
-        unknown = [name for name in names if config.tool_named(name) is None]
-        if unknown:
-            raise InputError(f"There is no tool “{unknown[0]}”.")
-        core.update(tools=tuple(filter(None, map(config.tool_named, names))))
-        await core.active_store.settings.set(f"tools/{session_id}", json.dumps(names))
-        core.publish(BranchChanged())
-
-    async def _offered_tools(self, session_id: str) -> tuple[Tool, ...]:
-        """Return the tools chosen for a session, else those offered by default. Raises
-        StoreError.
-        """
-        tools, store = self.core.state.config.tools, self.core.store_of(session_id)
-        text = await store.settings.get(f"tools/{session_id}") if tools else None
-        if not text:
-            return tuple(tool for tool in tools if tool.offered)
-        chosen = json.loads(text)
-        return tuple(tool for tool in tools if tool.name in chosen)
-
-    @reported(None)
     async def discover_models(self) -> None:
         """Look for model servers on this machine, and offer their models."""
         core = self.core
@@ -279,10 +259,8 @@ class SessionSetup:
         else:
             endpoint = self._endpoint(state.endpoint.name)
             model = state.model if endpoint.name == state.endpoint.name else ""
-        tools = await self._offered_tools(state.session.session_id if state.session else "")
-        core.update(
-            *(ConfigChanged(before), BranchChanged()), endpoint=endpoint, model=model, tools=tools
-        )
+        self._tools.follow_config()
+        core.update(*(ConfigChanged(before), BranchChanged()), endpoint=endpoint, model=model)
 
     # --- when a session is opened ----------------------------------------------------------
 
@@ -305,7 +283,7 @@ class SessionSetup:
         )
         store = core.store_of(session.session_id)
         core.update(variables=await store.sessions.variables(session.session_id))
-        core.update(tools=await self._offered_tools(session.session_id))
+        await self._tools.apply(session.session_id)
 
     async def apply_new_chat(self, role: Role | None) -> None:
         """Set everything as new chats with this role have it. Raises StoreError."""
@@ -334,7 +312,7 @@ class SessionSetup:
             model=model,
             **self._files(role.preset if role else "", profile, linked),
         )
-        core.update(tools=await self._offered_tools(""))
+        await self._tools.apply("")
 
     async def _new_chat_edits(self) -> tuple[RequestEdit, ...]:
         """Return the edits by hand of the app's new chat, which it keeps as it keeps its draft."""

@@ -72,13 +72,23 @@ class PendingToolCall:
     """The id of the reply."""
     call: ToolCall
     tool: Tool | None
-    """The configured tool of this name; None if there is none."""
+    """The known tool of this name; None if there is none."""
     is_running: bool
 
     @property
     def can_run(self) -> bool:
-        """True if a command can answer the call."""
-        return self.tool is not None and bool(self.tool.command) and not self.is_running
+        """True if the tool can answer the call by itself."""
+        return self.tool is not None and bool(self.tool.runs) and not self.is_running
+
+
+@dataclass(frozen=True, slots=True)
+class SourceStatus:
+    """The state of a source of tools, such as a server."""
+
+    name: str
+    state: Literal["idle", "starting", "ready", "failed"] = "idle"
+    sentence: str = ""
+    """What there is to say, such as why it failed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -298,7 +308,7 @@ class WorkspaceState:
     variables: Mapping[str, str] = field(default_factory=dict[str, str])
     """The session's macro variables, such as those of an imported chat."""
     tools: tuple[Tool, ...] = ()
-    """The tools that the model may call."""
+    """The tools that the model may call; some of `known_tools`."""
     is_streamed: bool = True
     """False if replies are requested as a whole."""
 
@@ -306,6 +316,10 @@ class WorkspaceState:
     sessions: tuple[SessionSummary, ...] = ()
     roles: tuple[Role, ...] = ()
     """Enabled roles by their last use, then disabled ones."""
+    known_tools: tuple[Tool, ...] = ()
+    """The tools known of all sources, commands first."""
+    tool_sources: tuple[SourceStatus, ...] = ()
+    """The opened sources of tools, except commands."""
     open_presets: Mapping[str, OpenPreset] = field(default_factory=dict[str, OpenPreset])
     """The presets that were opened, with their edits, by name."""
 
@@ -437,6 +451,10 @@ class WorkspaceState:
         """The queued messages of the active session, the next one first."""
         return self.queues.get(self.session_id, ())
 
+    def tool_named(self, name: str) -> Tool | None:
+        """Return a known tool by its name for the model; None if there is none."""
+        return next((tool for tool in self.known_tools if tool.name == name), None)
+
     @property
     def pending_calls(self) -> tuple[PendingToolCall, ...]:
         """The tool calls at the end of the active branch that are not answered yet."""
@@ -448,7 +466,7 @@ class WorkspaceState:
             PendingToolCall(
                 entry_id,
                 call,
-                self.config.tool_named(call.name),
+                self.tool_named(call.name),
                 (entry_id, call.id) in self.running_calls,
             )
             for call in calls

@@ -20,7 +20,8 @@ from collections.abc import Collection, Mapping
 from contextlib import suppress
 
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.tool import Tool
+from tui_chat.models.message import Part
+from tui_chat.models.tool import CommandTool
 
 _CHUNK = 65_536
 _DRAIN_SECONDS = 0.5
@@ -32,16 +33,18 @@ _POLL_SECONDS = 0.05
 
 @dataclass(frozen=True, slots=True)
 class ToolRun:
-    """The result of a run."""
+    """The result of a call."""
 
     text: str
     """The answer to the call."""
     ok: bool
-    """True if the command succeeded."""
+    """True if it succeeded."""
+    parts: tuple[Part, ...] = ()
+    """Pictures and files of the answer."""
 
 
 async def run(
-    tool: Tool,
+    tool: CommandTool,
     arguments: str,
     *,
     environ: Mapping[str, str] | None = None,

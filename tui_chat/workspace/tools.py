@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 
 from tui_chat.errors import InputError, StoreError
 from tui_chat.models.message import Message, ToolCall
@@ -25,7 +26,8 @@ from tui_chat.workspace.core import WorkspaceCore, reported
 from tui_chat.workspace.events import BranchChanged, Done, ReplySettled, WorkspaceEvent
 from tui_chat.workspace.replies import Replies
 from tui_chat.workspace.state import unanswered_calls
-from tui_chat.workspace.tool_runner import ToolRun, run
+from tui_chat.workspace.tool_runner import ToolRun
+from tui_chat.workspace.tool_sources import ToolSources
 
 DECLINED = "The user declined this call."
 """The result of a call that the user declined."""
@@ -37,8 +39,11 @@ MAX_UNATTENDED_ROUNDS = 20
 class Tools:
     """Answers tool calls of the active session."""
 
-    def __init__(self, core: WorkspaceCore, active: ActiveSession, replies: Replies) -> None:
+    def __init__(
+        self, core: WorkspaceCore, active: ActiveSession, replies: Replies, sources: ToolSources
+    ) -> None:
         self.core = core
+        self._sources = sources
         self._active = active
         self._replies = replies
         self._runs: dict[tuple[str, str], asyncio.Task[ToolRun]] = {}
@@ -48,8 +53,9 @@ class Tools:
         the call again stores the answer instead: a command may do what must not be done twice.
         """
 
-        self._permitted: set[tuple[str, str, tuple[str, ...]]] = set()
-        """Session id, name and command of the tools that the user lets run without asking."""
+        self._permitted: set[tuple[str, str, str, str]] = set()
+        """Session id, and what a grant is bound to, of tools that the user lets run without asking.
+        """
         self._unattended: asyncio.Future[None] | None = None
         """The commands that run after the reply which ended last."""
         core.subscribe(self._follow_reply)
@@ -114,8 +120,8 @@ class Tools:
         call = _pending_call(core.state.entries, entry_id, call_id)
         if (entry_id, call_id) in self._runs:
             raise InputError(f"The tool “{call.name}” is running already.")
-        if always and (tool := core.state.config.tool_named(call.name)) is not None:
-            self._permitted.add((session_id, tool.name, tool.command))
+        if always and (tool := core.state.tool_named(call.name)) is not None:
+            self._permitted.add((session_id, tool.name, tool.runs, tool.digest))
         answer = self._unstored.pop((entry_id, call_id), None)
         answer = answer or await self._run(entry_id, call, arguments)
         if answer is None or not await self._store(session_id, [answer]):
@@ -127,7 +133,8 @@ class Tools:
     def _may_run(self, session_id: str, tool: Tool | None) -> bool:
         """Return True if a tool's command needs no consent in a session."""
         return tool is not None and (
-            tool.consent == "always" or (session_id, tool.name, tool.command) in self._permitted
+            tool.consent == "always"
+            or (session_id, tool.name, tool.runs, tool.digest) in self._permitted
         )
 
     def forget_permissions(self) -> None:
@@ -187,20 +194,14 @@ class Tools:
         """Run the command of a call, with `arguments` in place of its own; return its answer, None
         if it was cancelled.
         """
-        config = self.core.state.config
-        tool = config.tool_named(call.name)
-        if tool is None or not tool.command:
+        tool = self.core.state.tool_named(call.name)
+        if tool is None or not tool.runs:
             raise InputError(
                 f"There is no command for the tool “{call.name}”.",
                 advice=f"Answer the call by hand, or set `command` in [tools.{call.name}].",
             )
-        hidden = {
-            endpoint.key.removeprefix("env:")
-            for endpoint in config.endpoints
-            if endpoint.key.startswith("env:")
-        }
         sent_arguments = call.arguments if arguments is None else arguments
-        task = asyncio.ensure_future(run(tool, sent_arguments, hidden=hidden))
+        task = asyncio.ensure_future(self._sources.call(tool, sent_arguments))
         self._runs[(entry_id, call.id)] = task
         self._publish_runs()
         try:
@@ -211,7 +212,8 @@ class Tools:
             text = result.text
             if sent_arguments.strip() != call.arguments.strip():
                 text = f"The user changed the arguments of this call to {sent_arguments}\n\n{text}"
-            return _answer(call, clean(text), failed=None if result.ok else True)
+            answer = _answer(call, clean(text), failed=None if result.ok else True)
+            return replace(answer, parts=result.parts)
         finally:
             task.cancel()
             del self._runs[(entry_id, call.id)]

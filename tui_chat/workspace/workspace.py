@@ -39,6 +39,7 @@ from tui_chat.workspace.side_requests import SideRequests
 from tui_chat.workspace.state import WorkspaceState
 from tui_chat.workspace.temporary import TemporarySession
 from tui_chat.workspace.titles import Titles
+from tui_chat.workspace.tool_sources import ToolSources
 from tui_chat.workspace.tools import Tools
 from tui_chat.workspace.unsaved_writes import UnsavedWrites
 from tui_chat.workspace.usage import UsageReports
@@ -78,7 +79,8 @@ class Workspace:
         # The active session
         self.catalog = catalog = SessionCatalog(core)
         self.presets = Presets(core)
-        self.settings = settings = SessionSetup(core, self.presets, requests)
+        self.tool_sources = tool_sources = ToolSources(core)
+        self.settings = settings = SessionSetup(core, self.presets, requests, tool_sources)
         self.configuration = Configuration(core, settings, read_config)
         self.roles = roles = Roles(core, settings)
         self.active = active = ActiveSession(core, requests, history, roles)
@@ -86,7 +88,7 @@ class Workspace:
             core, requests, history, calibration, active, catalog, usage
         )
         self.cache_losses = CacheLosses(core, history, active, usage)
-        self.tools = tools = Tools(core, active, replies)
+        self.tools = tools = Tools(core, active, replies, tool_sources)
         self.queue = MessageQueue(core, requests, replies)
         self.temporary = temporary = TemporarySession(core, active, catalog, replies)
         self.drafts = Drafts(core, temporary)
@@ -176,6 +178,7 @@ class Workspace:
         """Stop all replies, each kept as far as it came, and close store and network."""
         try:
             await self.tools.stop_all()
+            await self.tool_sources.close()
             await self.replies.stop_all(for_good=True)
             await self.titles.stop()
             await self.cache_losses.finish()

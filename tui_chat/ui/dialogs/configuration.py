@@ -17,7 +17,7 @@ from tui_chat.config import LOOPBACK_URL
 from tui_chat.errors import FieldError
 from tui_chat.library.typed_fields import Field, FieldRows, Values, shown_values
 from tui_chat.models.endpoint import Endpoint, Protocol
-from tui_chat.models.tool import Tool
+from tui_chat.models.tool import CommandTool
 from tui_chat.providers.failures import is_loopback
 from tui_chat.ui.key_bindings import screen_errors
 from tui_chat.ui.questions import ask
@@ -139,7 +139,7 @@ async def edit_tools(app: App[Any], workspace: Workspace, name: str = "") -> Non
         await _edit_tool(app, workspace, tools.get(chosen))
 
 
-async def _edit_tool(app: App[Any], workspace: Workspace, before: Tool | None) -> None:
+async def _edit_tool(app: App[Any], workspace: Workspace, before: CommandTool | None) -> None:
     rows = _without_name(TOOL_FIELDS) if before is not None else TOOL_FIELDS
     shown = _tool_values(before)
     name = before.name if before is not None else ""
@@ -221,7 +221,7 @@ def _words(value: str | bool) -> list[str] | None:
     return [word.strip() for word in str(value).split(",") if word.strip()] or None
 
 
-def _tool_values(tool: Tool | None) -> Values:
+def _tool_values(tool: CommandTool | None) -> Values:
     if tool is None:
         return {
             "name": "",

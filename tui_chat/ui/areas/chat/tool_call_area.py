@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import work
@@ -39,9 +38,8 @@ class ToolCallArea(Area):
         if self.context.read_only:
             waiting = []
         first = next(iter(waiting), None)
-        command = first.tool.command if first is not None and first.tool is not None else ()
         self._pane.tool_question.show(
-            None if first is None else WaitingCall(first.entry_id, first.call, command),
+            None if first is None else WaitingCall(first.entry_id, first.call, first.tool),
             len(calls) - len(waiting) + 1,
             len(calls),
         )
@@ -102,8 +100,8 @@ class ToolCallArea(Area):
         call = self._pending
         if call is None:
             return
-        command = one_line(shlex.join(call.tool.command)) if call.tool is not None else ""
-        about = f"{one_line(call.call.name)} will run: {command}\nwith this input:"
+        runs = one_line(call.tool.runs) if call.tool is not None else ""
+        about = f"{one_line(call.call.name)} will run: {runs}\nwith this input:"
         text, fault = call.call.arguments, ""
         while True:
             written = await ask_text(

@@ -11,7 +11,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
@@ -34,6 +33,7 @@ from tui_chat.ui.widgets.typed_app import app_of
 
 if TYPE_CHECKING:
     from tui_chat.models.message import ToolCall
+    from tui_chat.models.tool import Tool
 
 QUIET = 0.5
 """Seconds without a key before the question takes the focus."""
@@ -49,8 +49,13 @@ class WaitingCall(NamedTuple):
     entry_id: str
     """The id of the reply with the call."""
     call: ToolCall
-    command: tuple[str, ...]
-    """The command that can answer it; empty if there is none."""
+    tool: Tool | None
+    """The tool that is called; None if it is not known."""
+
+    @property
+    def runs(self) -> str:
+        """What can answer it; empty if a person must."""
+        return "" if self.tool is None else self.tool.runs
 
 
 class Option(NamedTuple):
@@ -252,7 +257,7 @@ class ToolQuestion(Vertical, can_focus=True):
 
     def offers(self, action: str) -> bool:
         """Return True if one of the `OPTIONS` answers the call."""
-        return self._call is not None and (bool(self._call.command) or not OPTIONS[action].runs)
+        return self._call is not None and (bool(self._call.runs) or not OPTIONS[action].runs)
 
     def action_leave(self) -> None:
         """Give the focus back."""
@@ -329,9 +334,9 @@ def _identity(call: WaitingCall | None) -> tuple[str, str] | None:
 def _about(call: WaitingCall) -> Text:
     """Return what would run, with all arguments."""
     name = one_line(call.call.name, 60)
-    if call.command:
-        command = one_line(shlex.join(call.command))
-        text = Text.assemble((name, "bold"), " will run: ", (command, "bold"), "\nwith input: ")
+    if call.runs:
+        runs = one_line(call.runs)
+        text = Text.assemble((name, "bold"), " will run: ", (runs, "bold"), "\nwith input: ")
     else:
         text = Text.assemble((name, "bold"), " has no command; the model calls it with: ")
     return text.append(_arguments(call.call.arguments))

@@ -1,0 +1,122 @@
+"""Sources of tools: when they are asked, which tools are offered, and who answers calls."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import ExitStack
+from dataclasses import replace
+
+import pytest
+
+from tests.e2e.conftest import settled
+from tests.tool_servers import SERVERS, ToolServer, tool_servers
+from tui_chat.models.envelope import ToolDefinition
+from tui_chat.models.tool import CommandTool
+from tui_chat.workspace.events import Failed
+
+ECHO = CommandTool(ToolDefinition("echo", "Answers.", {}), command=("cat",))
+
+
+@pytest.fixture
+def serve(tmp_path, monkeypatch):
+    """Return a function that installs a plugin which brings servers."""
+    with ExitStack() as stack:
+        yield lambda *servers: stack.enter_context(tool_servers(tmp_path, monkeypatch, *servers))
+
+
+async def test_a_server_is_asked_when_something_is_typed_and_once(make_workspace, serve):
+    server = ToolServer("time", "now")
+    serve(server)
+    workspace, heard = await make_workspace(model="toolsmith", tools=(ECHO,))
+    assert [tool.name for tool in workspace.state.tools] == ["echo"]
+    assert not server.loads
+    server.may_answer.clear()
+    workspace.live_request.set_draft("h")
+    assert b"time__now" not in workspace.requests.compose("h").payload.body
+    server.may_answer.set()
+    await heard.until(lambda: len(workspace.state.tools) == 2)
+    assert b"time__now" in workspace.requests.compose("h").payload.body
+    workspace.live_request.set_draft("hi")
+    await workspace.tool_sources.loaded()
+    assert server.loads == 1
+    assert [status.state for status in workspace.state.tool_sources] == ["ready"]
+    await workspace.close()
+    assert server.is_closed
+
+
+async def test_a_call_goes_to_its_server_after_consent(make_workspace, serve):
+    server = ToolServer("time", "now")
+    serve(server)
+    workspace, heard = await make_workspace(model="toolsmith")
+    await workspace.tool_sources.loaded()
+    assert await workspace.replies.submit("Use the tool.")
+    await settled(workspace, heard)
+    [waiting] = workspace.state.pending_calls
+    assert waiting.can_run
+    assert not server.calls
+    assert await workspace.tools.run(waiting.entry_id, waiting.call.id)
+    await settled(workspace, heard)
+    assert server.calls == [("now", waiting.call.arguments)]
+    assert workspace.state.entries[2].message.content.startswith("time got {")
+
+
+async def test_a_waiting_call_of_an_opened_session_asks_its_server(make_workspace, serve):
+    server = ToolServer("time", "now")
+    serve(server)
+    workspace, heard = await make_workspace(model="toolsmith")
+    await workspace.tool_sources.loaded()
+    assert await workspace.replies.submit("Use the tool.")
+    await settled(workspace, heard)
+    await workspace.close()
+    workspace, heard = await make_workspace(model="toolsmith")
+    await heard.until(lambda: all(call.can_run for call in workspace.state.pending_calls))
+    assert server.loads == 2
+    assert not server.calls
+
+
+async def test_only_the_servers_of_chosen_tools_are_asked(make_workspace, serve):
+    time, git = ToolServer("time", "now"), ToolServer("git", "log", "diff")
+    serve(time, git)
+    workspace, heard = await make_workspace(model="toolsmith", tools=(ECHO,))
+    await workspace.tool_sources.loaded()
+    await workspace.tool_sources.choose(("git__log",))
+    assert await workspace.replies.submit("Hello")
+    await settled(workspace, heard)
+    await workspace.close()
+    workspace, heard = await make_workspace(model="toolsmith", tools=(ECHO,))
+    await workspace.tool_sources.loaded()
+    assert [tool.name for tool in workspace.state.tools] == ["git__log"]
+    assert (time.loads, git.loads) == (1, 2)
+    await workspace.tool_sources.choose(("nope",))
+    assert str(heard.of(Failed)[-1].error) == "There is no tool “nope”."
+
+
+async def test_of_two_tools_with_one_name_the_first_counts(make_workspace, serve):
+    server = ToolServer("time", "now")
+    serve(server)
+    local = CommandTool(ToolDefinition("time__now", "Mine.", {}), command=("cat",))
+    workspace, _ = await make_workspace(tools=(local,))
+    await workspace.tool_sources.loaded()
+    assert [tool.definition.description for tool in workspace.state.tools] == ["Mine."]
+
+
+async def test_a_changed_configuration_closes_what_it_does_not_have(make_workspace, serve):
+    time, git = ToolServer("time", "now"), ToolServer("git", "log")
+    serve(time, git)
+    workspace, heard = await make_workspace()
+    await workspace.tool_sources.loaded()
+    SERVERS.remove(time)
+    await workspace.settings.apply_config(replace(workspace.state.config, tools=(ECHO,)))
+    await heard.until(lambda: time.is_closed)
+    await workspace.tool_sources.loaded()
+    assert [tool.name for tool in workspace.state.tools] == ["echo", "git__log"]
+    assert git.loads == 1
+
+
+async def test_a_plugin_whose_sources_fail_is_named(make_workspace, serve, monkeypatch):
+    serve()
+    monkeypatch.delattr("tests.tool_servers.open_sources")
+    workspace, heard = await make_workspace(tools=(ECHO,))
+    await asyncio.wait_for(workspace.tool_sources.loaded(), 10)
+    assert "The plugin “servers” cannot be loaded" in str(heard.of(Failed)[-1].error)
+    assert [tool.name for tool in workspace.state.tools] == ["echo"]

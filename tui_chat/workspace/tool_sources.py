@@ -1,0 +1,287 @@
+"""Where tools come from: the commands of `config.toml`, and the sources that plugins add.
+
+1. A source has tools, answers calls of them, and has a state. Commands are one; a plugin has one
+   for each server.
+2. The sources of plugins are opened when something is typed, or a call waits, in a session that may
+   offer their tools: in the background. A request is composed from the tools that are known then.
+3. A session offers the tools that were chosen for it, else those that say so themselves. What is
+   chosen are names, since their sources may be asked later.
+4. Names are unique: of two tools with one name the later source's is left out.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Iterable, Sequence
+from hashlib import sha256
+from itertools import chain
+from shlex import join
+from typing import Protocol
+
+from tui_chat import extensions
+from tui_chat.config import Config
+from tui_chat.errors import InputError
+from tui_chat.lazy_dataclass import dataclass
+from tui_chat.models.envelope import ToolDefinition
+from tui_chat.models.tool import CommandTool, Tool
+from tui_chat.workspace.core import WorkspaceCore, reported
+from tui_chat.workspace.events import BranchChanged
+from tui_chat.workspace.state import SourceStatus, WorkspaceState
+from tui_chat.workspace.tool_runner import ToolRun, run
+
+
+class ToolSource(Protocol):
+    """A source of tools. Nothing raises: what fails is in its status, or the answer of a call."""
+
+    @property
+    def name(self) -> str:
+        """The name of its server, with which the names of its tools begin; empty for commands."""
+        ...
+
+    @property
+    def tools(self) -> Sequence[Tool]:
+        """The tools known so far."""
+        ...
+
+    @property
+    def status(self) -> SourceStatus:
+        """Its state."""
+        ...
+
+    async def load(self) -> None:
+        """Ask for the tools, unless they are known."""
+        ...
+
+    async def call(self, tool: Tool, arguments: str) -> ToolRun:
+        """Answer a call with arguments as JSON. Cancel the task to cancel the call."""
+        ...
+
+    async def close(self) -> None:
+        """End what runs for it."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class SourceContext:
+    """What the sources of a plugin are opened with."""
+
+    config: Config
+    hidden: frozenset[str]
+    """Variables of the environment that hold keys: no process of a source gets them."""
+    changed: Callable[[], None]
+    """To be called on the event loop after a change of a source's tools or status."""
+    before: Sequence[ToolSource] = ()
+    """The plugin's sources under the last configuration. Those that are not returned are closed."""
+
+
+OpenSources = Callable[[SourceContext], Sequence[ToolSource]]
+"""The function of a plugin that returns its sources. It is called in a thread, and starts nothing.
+Raises InputError."""
+
+
+def key_variables(config: Config) -> frozenset[str]:
+    """Return the variables of the environment that hold the keys of endpoints."""
+    keys = (endpoint.key for endpoint in config.endpoints)
+    return frozenset(key.removeprefix("env:") for key in keys if key.startswith("env:"))
+
+
+def definition_digest(definition: ToolDefinition) -> str:
+    """Return the SHA-256 of a definition: its name, description and parameters."""
+    values = (definition.name, definition.description, definition.parameters)
+    return sha256(json.dumps(values, sort_keys=True).encode("utf-8", "replace")).hexdigest()
+
+
+class LocalCommands:
+    """The commands of `[tools.NAME]` as a source."""
+
+    name = ""
+    status = SourceStatus("", "ready")
+
+    def __init__(self, config: Config) -> None:
+        self._config = config
+        self.tools = tuple(map(_command_tool, config.tools))
+
+    async def load(self) -> None:
+        """Do nothing: the configuration has the tools."""
+
+    async def call(self, tool: Tool, arguments: str) -> ToolRun:
+        """Run the command, without the environment variables that hold keys."""
+        command = self._config.tool_named(tool.name)
+        assert command is not None
+        return await run(command, arguments, hidden=key_variables(self._config))
+
+    async def close(self) -> None:
+        """Do nothing: runs are cancelled by their tasks."""
+
+
+def _command_tool(command: CommandTool) -> Tool:
+    return Tool(
+        command.definition,
+        runs=join(command.command),
+        digest=definition_digest(command.definition),
+        consent=command.consent,
+        offered=command.offered,
+    )
+
+
+class ToolSources:
+    """The sources, the tools that are known of them, and those that the active session offers."""
+
+    def __init__(self, core: WorkspaceCore) -> None:
+        self.core = core
+        self._commands = LocalCommands(core.state.config)
+        self._added: dict[str, tuple[ToolSource, ...]] = {}
+        """The sources that plugins added, by plugin."""
+        self._opening: asyncio.Task[None] | None = None
+        self._loads: dict[str, asyncio.Task[None]] = {}
+        """By the name of the source."""
+        self._chosen: frozenset[str] | None = None
+        """The tools chosen for the active session; None for those that say so themselves."""
+        self._closing: set[asyncio.Task[None]] = set()
+        core.watch(self._follow)
+        core.update(known_tools=self._commands.tools)
+
+    @property
+    def _sources(self) -> tuple[ToolSource, ...]:
+        return (self._commands, *(one for added in self._added.values() for one in added))
+
+    # --- which tools are offered ---------------------------------------------------------
+
+    @reported(None)
+    async def choose(self, names: Iterable[str]) -> None:
+        """Offer these tools and no others to the model from the next message on."""
+        core, names = self.core, tuple(names)
+        known = {tool.name for tool in core.state.known_tools}
+        unknown = [name for name in names if name not in known]
+        if unknown:
+            raise InputError(f"There is no tool “{unknown[0]}”.")
+        self._chosen = frozenset(names)
+        core.update(tools=self._offered())
+        key = f"tools/{core.state.session_id}"
+        await core.active_store.settings.set(key, json.dumps(names))
+        core.publish(BranchChanged())
+
+    async def apply(self, session_id: str) -> None:
+        """Offer what was chosen for a session; without an id what new sessions offer. Raises
+        StoreError.
+        """
+        core, text = self.core, None
+        if session_id and (core.state.config.tools or self._has_plugins):
+            text = await core.store_of(session_id).settings.get(f"tools/{session_id}")
+        self._chosen = frozenset(json.loads(text)) if text else None
+        core.update(tools=self._offered())
+
+    def _offered(self) -> tuple[Tool, ...]:
+        tools, chosen = self.core.state.known_tools, self._chosen
+        if chosen is None:
+            return tuple(tool for tool in tools if tool.offered)
+        return tuple(tool for tool in tools if tool.name in chosen)
+
+    def _may_offer(self, source: ToolSource) -> bool:
+        """Return True if the active session may offer tools of a source, or has a call of one."""
+        if self._chosen is None:
+            return True
+        names = (*self._chosen, *(call.call.name for call in self.core.state.pending_calls))
+        return any(name.startswith(f"{source.name}__") for name in names)
+
+    # --- the sources of plugins ----------------------------------------------------------
+
+    @property
+    def _has_plugins(self) -> bool:
+        return any(plugin.tool_sources for plugin in extensions.plugins())
+
+    def _follow(self, before: WorkspaceState, now: WorkspaceState) -> None:
+        """Open and load the sources when they are needed."""
+        is_typed = now.request is not before.request and bool(now.request.draft)
+        if is_typed or (now.entries is not before.entries and now.pending_calls):
+            self.load()
+
+    def follow_config(self) -> None:
+        """Use the configuration of the state, after it was changed."""
+        self._commands = LocalCommands(self.core.state.config)
+        self._changed()
+        if self._opening is not None:
+            self._opening.cancel()
+            self._opening = None
+            self.load()
+
+    def load(self) -> None:
+        """Open the sources of plugins, and ask those that the session may offer for their tools: in
+        the background, and once.
+        """
+        if self._opening is None:
+            self._opening = asyncio.ensure_future(self._open())
+        elif self._opening.done():
+            self._load_offered()
+
+    async def loaded(self) -> None:
+        """Wait until the sources that the session may offer were asked for their tools."""
+        self.load()
+        while self._opening is not None and not self._opening.done():
+            await asyncio.wait((self._opening,))
+        self._load_offered()
+        if loads := tuple(self._loads.values()):
+            await asyncio.wait(loads)
+
+    async def _open(self) -> None:
+        core, config = self.core, self.core.state.config
+        for plugin in extensions.plugins():
+            for path in plugin.tool_sources:
+                before = self._added.get(path, ())
+                context = SourceContext(config, key_variables(config), self._changed, before)
+                with core.reporting():  # a plugin that fails is named, and the others go on
+                    opened = await asyncio.to_thread(_open_sources, plugin, path, context)
+                    self._added[path] = tuple(opened)
+                    for source in before:
+                        if source not in opened:
+                            self._close(source)
+        self._changed()
+        self._load_offered()
+
+    def _load_offered(self) -> None:
+        for source in self._sources:
+            if source.name and source.name not in self._loads and self._may_offer(source):
+                self._loads[source.name] = asyncio.ensure_future(source.load())
+
+    def _close(self, source: ToolSource) -> None:
+        if (load := self._loads.pop(source.name, None)) is not None:
+            load.cancel()
+        task = asyncio.ensure_future(source.close())
+        self._closing.add(task)
+        task.add_done_callback(self._closing.discard)
+
+    def _changed(self) -> None:
+        """Take over what the sources know now."""
+        core, tools = self.core, dict[str, Tool]()
+        for tool in chain.from_iterable(source.tools for source in self._sources):
+            tools.setdefault(tool.name, tool)
+        known = tuple(tools.values())
+        core.update(tool_sources=tuple(one.status for one in self._sources if one.name))
+        if known != core.state.known_tools:
+            core.update(known_tools=known)
+            core.update(BranchChanged(), tools=self._offered())
+
+    # --- calls ---------------------------------------------------------------------------
+
+    async def call(self, tool: Tool, arguments: str) -> ToolRun:
+        """Answer a call of a tool that is known."""
+        source = next(source for source in self._sources if source.name == tool.server)
+        return await source.call(tool, arguments)
+
+    async def close(self) -> None:
+        """End all sources."""
+        tasks = [*self._loads.values(), *([self._opening] if self._opening else ())]
+        for task in tasks:
+            task.cancel()
+        for source in self._sources:
+            self._close(source)
+        if self._closing:
+            await asyncio.wait(tuple(self._closing))
+
+
+def _open_sources(
+    plugin: extensions.Plugin, path: str, context: SourceContext
+) -> Sequence[ToolSource]:
+    open_sources: OpenSources = extensions.load_part(plugin, path)
+    return open_sources(context)
