@@ -24,6 +24,7 @@ MANIFEST = """
 from tui_chat.extensions import CommandPath, ExportPath, Plugin
 PLUGIN = Plugin(
     name="greeter",
+    api=1,
     summary="Greets.",
     commands=(
         CommandPath("greet", "greeter.command:greet", "Print a greeting."),

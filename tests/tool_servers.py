@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Annotated
 
 import pytest
 
 from tui_chat import extensions
 from tui_chat.extensions import Plugin
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.envelope import ToolDefinition, ToolOrigin
+from tui_chat.models.field_types import Range
 from tui_chat.models.tool import Tool
 from tui_chat.workspace.state import SourceStatus
 from tui_chat.workspace.tool_runner import ToolRun
@@ -68,6 +71,16 @@ class ToolServer:
         self.is_closed = True
 
 
+@dataclass(frozen=True, slots=True)
+class ServerSettings:
+    """One of `[servers.NAME]`."""
+
+    command: str
+    timeout: Annotated[float, Range(above=0, high=600)] = 60.0
+
+
+ServerTable = Mapping[str, ServerSettings]
+
 SERVERS: list[ToolServer] = []
 """Those that the plugin brings."""
 
@@ -81,6 +94,8 @@ def open_sources(context: SourceContext) -> Sequence[ToolServer]:
 PLUGIN = Plugin(
     name="servers",
     summary="Brings servers in memory.",
+    api=1,
+    config="tests.tool_servers:ServerTable",
     tool_sources=("tests.tool_servers:open_sources",),
 )
 

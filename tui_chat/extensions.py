@@ -25,6 +25,9 @@ from tui_chat.lazy_dataclass import dataclass
 
 ENTRY_POINTS = "tui_chat.plugins"
 """The entry point group of other people's plugins."""
+API = 1
+"""The number of the interface: the fields of `Plugin`, and what their docstrings say of the parts.
+It grows when a plugin that was written for the number before would fail."""
 
 BUILT_IN: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "sillytavern": {
@@ -257,6 +260,12 @@ class Plugin:
     """The name of its folder, or of its entry point."""
     summary: str
     """The capability that it adds, as a sentence."""
+    api: int = 0
+    """The number of the interface that it was written for; see `API`. Other people's must have it.
+    """
+    config: str = ""
+    """The import path of the type of its table in `config.toml`, which has the plugin's name. The
+    value is in `Config.sections`."""
     commands: tuple[CommandPath, ...] = ()
     builders: tuple[BuilderPath, ...] = ()
     kinds: tuple[RequestKind, ...] = ()
@@ -304,6 +313,7 @@ class PluginFault:
 class _Enabled:
     """The plugins of other people that the configuration enables."""
 
+    names: tuple[str, ...] = ()
     plugins: tuple[Plugin, ...] = ()
     faults: tuple[PluginFault, ...] = ()
 
@@ -320,14 +330,17 @@ def enable(names: Iterable[str]) -> None:
     """Import the manifests of the installed plugins with these names, in place of those enabled
     before. What fails is in `faults()` then.
     """
+    names = tuple(dict.fromkeys(names))
+    if names == _Enabled.names:
+        return
     plugins: list[Plugin] = []
     faults: list[PluginFault] = []
-    for name in dict.fromkeys(names):
+    for name in names:
         try:
             plugins.append(_installed(name))
         except Exception as error:  # other people's code may raise anything
             faults.append(PluginFault(name, _sentence(error)))
-    _Enabled.plugins, _Enabled.faults = tuple(plugins), tuple(faults)
+    _Enabled.names, _Enabled.plugins, _Enabled.faults = names, tuple(plugins), tuple(faults)
 
 
 def _installed(name: str) -> Plugin:
@@ -341,6 +354,9 @@ def _installed(name: str) -> Plugin:
     plugin = entry.load()
     if not isinstance(plugin, Plugin):
         raise InputError(f"{entry.value} is no Plugin.")
+    if plugin.api != API:
+        made_for = f"was made for api {plugin.api}" if plugin.api else "does not say its `api`"
+        raise InputError(f"{entry.value} {made_for}; this version of tui-chat has api {API}.")
     return plugin
 
 

@@ -58,7 +58,7 @@ BUDGETS: dict[str, tuple[int, str]] = {
     "tokens": (550, "exact counts, estimates, calibration"),
     "ui": (34_400, "the screen: two virtual views, six areas, dialogs, the configuration, keys"),
     "workspace": (9_600, "the use cases of the app without a screen; tools of several sources"),
-    ".": (2_600, "compose, send, extensions, edited requests, files, paths, errors"),
+    ".": (2_700, "compose, send, extensions and their api, edited requests, files, paths, errors"),
 }
 
 

@@ -53,6 +53,7 @@
     [plugins]
     enabled = ["word_count"]     # installed plugins of other people; `tui-chat plugins` lists them
 
+The table of a plugin has its name, such as `[mcp.time]`; the plugin says what it accepts.
 Unknown keys are errors, so that a misspelled setting is noticed. Errors name the line of a key,
 which `tomllib` does not say.
 """
@@ -63,11 +64,13 @@ import difflib
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
-from tui_chat.config.schema import ConfigFile, known_keys
+from tui_chat import extensions
+from tui_chat.config.schema import ConfigFile, PluginsTable, known_keys
 from tui_chat.config.values import Config
 from tui_chat.errors import ConfigError, InputError, located
 from tui_chat.files import (
@@ -79,6 +82,7 @@ from tui_chat.files import (
 )
 from tui_chat.models.endpoint import Endpoint
 from tui_chat.models.envelope import ToolDefinition
+from tui_chat.models.field_types import keys_of
 from tui_chat.models.model_facts import spellings
 from tui_chat.models.tool import CommandTool
 from tui_chat.models.typed_json import InvalidValue, ValueFault, read
@@ -203,6 +207,7 @@ def parse_config(text: str, name: str, defaults: Config) -> Config:
     """Return the defaults overridden by a text, which errors call `name`. Raises ConfigError."""
     raw = parse_toml(text, name)
     try:
+        sections = _take_sections(raw)
         found: ConfigFile = read(ConfigFile, raw, is_lax=True)
     except InvalidValue as error:
         faults = error.faults
@@ -238,7 +243,42 @@ def parse_config(text: str, name: str, defaults: Config) -> Config:
         keys=tuple(found.keys.items()),
         tools=tuple(_tool(name, given) for name, given in found.tools.items()),
         plugins=found.plugins.enabled,
+        sections=sections,
     )
+
+
+def _is_section(name: str) -> bool:
+    """Return True if a table is that of a plugin, whose faults say which keys it has."""
+    return any(plugin.name == name for plugin in extensions.plugins() if plugin.config)
+
+
+def _take_sections(raw: dict[str, Any]) -> dict[str, Any]:
+    """Return the tables of plugins, and remove them from the file. That of a plugin that cannot be
+    imported is not read; `extensions.faults()` has the plugin. Raises InvalidValue.
+    """
+    others = raw.keys() - set(keys_of(ConfigFile))
+    if not others:
+        return {}
+    with suppress(InvalidValue):  # which is raised again when the whole file is read
+        extensions.enable(read(PluginsTable, raw.get("plugins", {})).enabled)
+    sections: dict[str, Any] = {}
+    failed = {fault.plugin for fault in extensions.faults()}
+    for plugin in extensions.plugins():
+        if plugin.config and plugin.name in others:
+            table = raw.pop(plugin.name)
+            try:
+                kind = extensions.load_part(plugin, plugin.config)
+            except InputError:
+                continue
+            try:
+                sections[plugin.name] = read(kind, table, is_lax=True)
+            except InvalidValue as error:
+                raise InvalidValue(
+                    [replace(one, path=(plugin.name, *one.path)) for one in error.faults]
+                ) from None
+    for name in failed & others:
+        raw.pop(name)
+    return sections
 
 
 def _title_model(text: str, file: str, given: str, endpoints: Mapping[str, Endpoint]) -> str:
@@ -268,7 +308,9 @@ def _fault(text: str, fault: ValueFault) -> str:
     steps = [str(step) for step in fault.path]
     place = ".".join(step if step.isprintable() else ascii(step) for step in steps)
     sentence = fault.sentence
-    if fault.kind == "unknown":
+    if fault.kind == "unknown" and (plugin := extensions.missing_plugin("config", steps[0])):
+        sentence = f"is a table of the plugin “{plugin}”, which is not here"
+    elif fault.kind == "unknown" and not _is_section(steps[0]):
         keys = known_keys()
         meant = difflib.get_close_matches(steps[-1], keys, 1)
         advice = f"; did you mean “{meant[0]}”?" if meant else ""

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import field
 from typing import Annotated, Any, Literal
 
+from tui_chat import extensions
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.endpoint import Endpoint, Retries, Timeouts
 from tui_chat.models.endpoint_checks import model_pattern
@@ -89,4 +90,5 @@ def known_keys() -> tuple[str, ...]:
         *(ConfigFile, Endpoint, ModelFacts, Prices, Timeouts, Retries),
         *(ToolDefinition, CommandTool, PluginsTable),
     )
-    return tuple(key for table in tables for key in keys_of(table))
+    plugins = (plugin.name for plugin in extensions.plugins() if plugin.config)
+    return (*(key for table in tables for key in keys_of(table)), *plugins)

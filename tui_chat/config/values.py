@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import field
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from tui_chat.config.built_in_endpoints import (
     BUILT_IN_ENDPOINTS,
@@ -52,6 +54,8 @@ class Config:
     """The commands that models may call."""
     plugins: tuple[str, ...] = ()
     """The plugins of other people that are enabled, by name."""
+    sections: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """The tables of plugins, by plugin, as values of their types."""
     data_dir: Path = Path()
     """The folder of the database."""
     config_dir: Path = Path()

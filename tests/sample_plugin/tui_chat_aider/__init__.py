@@ -7,6 +7,7 @@ from tui_chat.extensions import FormatPath, Plugin
 
 PLUGIN = Plugin(
     name="aider",
+    api=1,
     summary="Reads aider's chat histories.",
     formats=(FormatPath("aider's chat histories", "tui_chat_aider.history:FORMATS", "aider"),),
 )

@@ -1,0 +1,104 @@
+"""Tables of plugins in `config.toml`: their values, and the errors about them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tests.tool_servers import PLUGIN, ServerSettings, tool_servers
+from tui_chat import extensions
+from tui_chat.config import Config
+from tui_chat.config.edit import change_config
+from tui_chat.config.file import parse_config
+from tui_chat.errors import ConfigError
+
+ENABLED = '[plugins]\nenabled = ["servers"]\n'
+
+
+@pytest.fixture(autouse=True)
+def installed(tmp_path, monkeypatch):
+    with tool_servers(tmp_path, monkeypatch):
+        extensions.enable(())
+        yield
+
+
+def fault(text: str) -> str:
+    with pytest.raises(ConfigError) as caught:
+        parse_config(text, "config.toml", Config())
+    return str(caught.value)
+
+
+def test_the_table_of_an_enabled_plugin_is_read_by_its_type():
+    table = '[servers.time]\ncommand = "serve"\ntimeout = 5\n'
+    config = parse_config(ENABLED + table, "config.toml", Config())
+    assert config.sections == {"servers": {"time": ServerSettings("serve", 5.0)}}
+    assert parse_config(ENABLED, "config.toml", Config()).sections == {}
+
+
+@pytest.mark.parametrize(
+    ("table", "sentence"),
+    [
+        (
+            "[servers.time]\ncommand = 3\n",
+            "config.toml: servers.time.command must be text (at line 4, column 1)",
+        ),
+        (
+            '[servers.time]\ncommand = "x"\ntimeout = 0\n',
+            "config.toml: servers.time.timeout must be a number above 0, at most 600 "
+            "(at line 5, column 1)",
+        ),
+        (
+            '[servers.time]\ncomand = "x"\n',
+            "config.toml: servers.time.comand is unknown; known are command, timeout "
+            "(at line 4, column 1)",
+        ),
+        (
+            "[servers.time]\n",
+            "config.toml: servers.time.command is missing (at line 3, column 10)",
+        ),
+        (
+            "[server.time]\n",
+            "config.toml: server is not a setting; did you mean “servers”? (at line 3, column 2)",
+        ),
+    ],
+)
+def test_a_fault_names_key_and_place(table: str, sentence: str):
+    assert fault(ENABLED + table) == sentence
+
+
+def test_the_table_of_a_plugin_that_is_not_enabled_is_no_setting():
+    assert fault("[servers.time]\n").startswith("config.toml: servers is not a setting")
+
+
+def test_the_table_of_a_deleted_plugin_names_it(monkeypatch):
+    monkeypatch.setattr(extensions, "BUILT_IN", {"shelf": {"config": ("books",)}})
+    assert fault("[books.one]\n") == (
+        "config.toml: books is a table of the plugin “shelf”, which is not here "
+        "(at line 1, column 2)"
+    )
+
+
+def test_the_table_of_a_plugin_that_fails_is_not_read(monkeypatch):
+    broken = replace(PLUGIN, config="tests.tool_servers:Missing")
+    monkeypatch.setattr("tests.tool_servers.PLUGIN", broken)
+    config = parse_config(ENABLED + "[servers.time]\nx = 1\n", "config.toml", Config())
+    assert config.sections == {}
+    [failed] = extensions.faults()
+    assert "tests.tool_servers:Missing: AttributeError" in failed.error
+    extensions.enable(())
+    monkeypatch.setattr("tests.tool_servers.PLUGIN", replace(PLUGIN, api=2))
+    assert parse_config(ENABLED + "[servers]\n", "config.toml", Config()).sections == {}
+    [failed] = extensions.faults()
+    assert failed.error == (
+        "tests.tool_servers:PLUGIN was made for api 2; this version of tui-chat has api 1."
+    )
+
+
+def test_the_program_changes_a_table(tmp_path):
+    path = tmp_path / "config.toml"
+    path.write_text(ENABLED)
+    change_config(path, {("servers", "time", "command"): "serve"}, Config())
+    assert path.read_text() == ENABLED + '\n[servers.time]\ncommand = "serve"\n'
+    with pytest.raises(ConfigError, match="timeout"):
+        change_config(path, {("servers", "time", "timeout"): 0}, Config())
