@@ -241,6 +241,18 @@ class ActionPath:
     """The kind of request that the `/` command sends; the inspector shows it while it is typed."""
     writes: bool = False
     """True if it changes or sends something: a read-only app does not have it."""
+    place: Literal["", "message", "preset"] = ""
+    """Where its keys work: anywhere, on a message of the conversation, or in the preset editor."""
+
+
+@dataclass(frozen=True, slots=True)
+class ListenerPath:
+    """What a plugin does after an event of the workspace."""
+
+    event: str
+    """The name of a class in `tui_chat.workspace.events`."""
+    path: str
+    """The import path of a coroutine function of the `Workspace` and the event."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -287,6 +299,7 @@ class Plugin:
     """Each a `workspace.library_import.FolderFormat`: a folder of another program's user."""
     macros: tuple[MacroPath, ...] = ()
     actions: tuple[ActionPath, ...] = ()
+    listeners: tuple[ListenerPath, ...] = ()
     editing_modes: tuple[EditingModePath, ...] = ()
     tool_sources: tuple[str, ...] = ()
     """Each a `workspace.tool_sources.OpenSources`: the sources of tools that it has configured."""

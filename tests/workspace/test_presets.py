@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
 
 from tests.e2e.conftest import settled
 from tests.workspace.test_settings import preset_with, put, words
+from tui_chat import extensions
+from tui_chat.errors import InputError
+from tui_chat.extensions import ListenerPath, Plugin
 from tui_chat.library.editing import EditHistory, change_message
-from tui_chat.workspace.events import Failed, PresetChanged
+from tui_chat.workspace.events import Failed, PresetChanged, PresetRenamed, PresetSaved
 from tui_chat.workspace.workspace import Workspace
 
 
@@ -189,3 +193,90 @@ async def test_saving_all_overwrites_no_external_change(
     file.write_text(before)  # written again, and nothing changed by it
     assert workspace.presets.save_all()
     assert contents(file) == ["by me"]
+
+
+def saved_contents(heard) -> list[tuple[str, str, str | None]]:
+    """Return name, content and replaced content of each saved state of a preset."""
+    return [
+        (
+            event.name,
+            event.preset.messages[0].content,
+            event.before.edits.saved.messages[0].content if event.before else None,
+        )
+        for event in heard.of(PresetSaved)
+    ]
+
+
+async def test_every_saved_state_is_told_with_the_one_before(make_workspace, tmp_path: Path):
+    file = put(tmp_path / "presets", "mine", preset_with("first"))
+    workspace, heard = await make_workspace()
+    await workspace.presets.choose("mine")
+    rewrite(workspace, "second")
+    await workspace.presets.save()
+    rewrite(workspace, "third")
+    assert workspace.presets.save_all()
+    put(tmp_path / "presets", "mine", preset_with("by another program"))
+    os.utime(file, ns=(1, 1))
+    assert workspace.presets.check_file() == "reloaded"
+    rewrite(workspace, "copied")
+    await workspace.presets.save("other")
+    assert saved_contents(heard) == [
+        ("mine", "second", "first"),
+        ("mine", "third", "second"),
+        ("mine", "by another program", "third"),
+        ("other", "copied", None),
+    ]
+
+
+async def test_a_rename_is_told(make_workspace, tmp_path: Path):
+    put(tmp_path / "presets", "mine", preset_with("first"))
+    workspace, heard = await make_workspace()
+    await workspace.presets.choose("mine")
+    await workspace.presets.rename("ours")
+    assert heard.of(PresetRenamed) == [PresetRenamed("ours", "mine")]
+
+
+async def test_plugins_hear_events_one_after_the_other(
+    make_workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    put(tmp_path / "presets", "mine", preset_with("first"))
+    path = f"{__name__}:hear_slowly"
+    plugin = Plugin(name="p", summary="Listens.", listeners=(ListenerPath("PresetSaved", path),))
+    monkeypatch.setattr(extensions, "plugins", lambda: (plugin,))
+    workspace, heard = await make_workspace()
+    await workspace.presets.choose("mine")
+    _SLOW.clear()
+    for content in ("second", "third"):
+        rewrite(workspace, content)
+        await workspace.presets.save()
+    await workspace.plugin_listeners.finish()
+    assert _SLOW == ["begin second", "end second", "begin third", "end third"]
+    (failure,) = heard.of(Failed)
+    assert str(failure.error) == "third is too much"
+
+
+_SLOW: list[str] = []
+
+
+async def hear_slowly(workspace: Workspace, event: PresetSaved) -> None:
+    content = event.preset.messages[0].content
+    _SLOW.append(f"begin {content}")
+    await workspace.active_store.sessions.get("none")
+    _SLOW.append(f"end {content}")
+    if content == "third":
+        raise InputError("third is too much")
+
+
+async def test_a_request_is_compared_with_a_state_of_its_preset(make_workspace, tmp_path: Path):
+    put(tmp_path / "presets", "mine", preset_with("first"))
+    workspace, _ = await make_workspace()
+    await workspace.presets.choose("mine")
+    earlier = workspace.state.preset
+    rewrite(workspace, "second")
+    workspace.live_request.set_draft("hi")
+    workspace.live_request.compare_with_preset(earlier, "the state of 12:00")
+    compared = workspace.live_request.comparison()
+    assert compared.name == "the state of 12:00"
+    assert compared.payload is not None
+    assert b"first" in compared.payload.body
+    assert b"hi" in compared.payload.body

@@ -11,7 +11,7 @@ from textual.app import App
 from textual.dom import DOMNode
 from textual.widget import Widget
 
-from tui_chat.ui.actions import ACTIONS
+from tui_chat.ui.actions import ACTIONS, place_aliases
 from tui_chat.ui.key_names import PaneKey, key_names, keys_of
 from tui_chat.ui.slash_commands import COMMANDS
 
@@ -67,6 +67,7 @@ class ActionIndex:
         from tui_chat.ui.dialogs.base import HelpLine
 
         keys = self._key_bindings.by_action
+        pane_aliases = PANE_ALIASES | place_aliases()
         everywhere = [
             HelpLine(key_names(keys[action.id]), action.title, " ".join(action.aliases))
             for action in ACTIONS
@@ -76,7 +77,7 @@ class ActionIndex:
             (
                 title,
                 [
-                    HelpLine(key.keys, key.title, " ".join(PANE_ALIASES.get(key.title, ())))
+                    HelpLine(key.keys, key.title, " ".join(pane_aliases.get(key.title, ())))
                     for key in sorted(
                         self._pane_keys(pane),
                         key=lambda key: key.action.partition("(")[0] in _MOVES,
@@ -128,6 +129,7 @@ class ActionIndex:
         from tui_chat.ui.command_palette import PANE_ALIASES, PaletteEntry
 
         app = self._app
+        pane_aliases = PANE_ALIASES | place_aliases()
         for action in ACTIONS:
             if self._is_possible(action.run) and action.id != "palette":
                 yield PaletteEntry(
@@ -145,7 +147,7 @@ class ActionIndex:
                     lambda pane=pane, key=key: self._run_in_pane(pane, key),
                     key.keys,
                     title,
-                    PANE_ALIASES.get(key.title, ()),
+                    pane_aliases.get(key.title, ()),
                 )
 
     def _titled_panes(self) -> list[tuple[str, Widget]]:

@@ -66,6 +66,19 @@ Textual looks for `action_...` and asks `check_action` there.
 _ADDED = {added.name: added for plugin in extensions.plugins() for added in plugin.actions}
 
 
+def place_bindings(place: str) -> Iterator[Binding]:
+    """Yield the bindings of the actions that plugins add in a place: see `ActionPath.place`."""
+    for added in _ADDED.values():
+        if added.place == place:
+            run = plugin_action(added.name)
+            yield Binding(added.keys, run, added.label, show=False, tooltip=added.title)
+
+
+def place_aliases() -> dict[str, tuple[str, ...]]:
+    """Return other words for the actions that plugins add in places, by their titles."""
+    return {added.title: added.aliases for added in _ADDED.values() if added.place}
+
+
 def plugin_action(name: str) -> str:
     """Return what runs the action of a plugin."""
     return f"plugins.{name.replace('-', '_')}"
@@ -447,6 +460,7 @@ ACTIONS = (
     *(
         Action(added.name, added.keys, plugin_action(added.name), added.label, added.title)
         for added in _ADDED.values()
+        if not added.place
     ),
     *_SUSPEND,
     Action("quit", "ctrl+q", "quit", "Quit", "Quit (the draft is kept)", True),

@@ -7,9 +7,11 @@ from typing import TypeAlias
 from tui_chat.config import Config
 from tui_chat.errors import TuiChatError
 from tui_chat.lazy_dataclass import dataclass
+from tui_chat.models.preset import Preset
 from tui_chat.models.session import Entry
 from tui_chat.providers import RetryPause
 from tui_chat.send import PartialReply
+from tui_chat.workspace.state import OpenPreset
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +46,25 @@ class ConfigChanged:
 @dataclass(frozen=True, slots=True)
 class PresetChanged:
     """The active session's preset was edited, saved or reloaded."""
+
+
+@dataclass(frozen=True, slots=True)
+class PresetSaved:
+    """A preset's file was written, by this program or another one."""
+
+    name: str
+    preset: Preset
+    """Its content now."""
+    before: OpenPreset | None
+    """The preset with the file that was replaced; None for a new file."""
+
+
+@dataclass(frozen=True, slots=True)
+class PresetRenamed:
+    """A preset and its file have another name."""
+
+    name: str
+    before: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +176,8 @@ WorkspaceEvent: TypeAlias = (
     | BranchEndLoaded
     | ConfigChanged
     | PresetChanged
+    | PresetSaved
+    | PresetRenamed
     | RequestOutdated
     | RequestComposed
     | ResponseLoaded

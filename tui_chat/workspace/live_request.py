@@ -25,6 +25,7 @@ from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import Part
 from tui_chat.models.payload import Payload
+from tui_chat.models.preset import Preset
 from tui_chat.models.session import Entry
 from tui_chat.tokens import is_loaded
 from tui_chat.workspace.branches import Branches
@@ -280,6 +281,11 @@ class LiveRequest:
             self._change(diff_base=base)
             core.publish(RequestOutdated())
 
+    def compare_with_preset(self, preset: Preset, description: str) -> None:
+        """Compare with the request that a state of a preset would make of the same draft."""
+        self._change(diff_base=DiffBase("state", description, preset=preset))
+        self.core.publish(RequestOutdated())
+
     def comparison(self) -> Comparison:
         """Return what the request shown is compared with."""
         core, request = self.core, self.core.state.request
@@ -299,13 +305,18 @@ class LiveRequest:
                     return Comparison(f"preset {name}", None, str(error))
                 saved = " as saved" if name == core.state.preset_name else ""
                 return Comparison(f"the same with preset {name}{saved}", was.payload)
+            case "state" if base.preset is not None:
+                was = requests.with_preset(
+                    base.preset, request.draft, request.protocol, request.parts
+                )
+                return Comparison(base.description, was.payload)
             case "branch":
                 was = requests.after(base.history, request.draft, request.protocol, request.parts)
                 return Comparison("the same on another branch", was.payload)
             case "request" if base.composed is not None:
                 return Comparison(base.description, base.composed.payload)
             case _ if request.viewed is not None and request.viewed.before is not None:
-                return Comparison("the request before it", request.viewed.before.payload)
+                return Comparison(request.viewed.before_name, request.viewed.before.payload)
             case _ if request.viewed is not None and request.viewed.is_of_session:
                 label = request.viewed.composed.protocol.label
                 is_recorded = request.viewed.composed.recorded is not None

@@ -22,7 +22,7 @@ from tui_chat.library.library import file_name
 from tui_chat.library.presets import dump_preset, load_preset, parse_preset
 from tui_chat.models.preset import Preset, PresetMessage
 from tui_chat.workspace.core import WorkspaceCore, reported
-from tui_chat.workspace.events import Failed, PresetChanged
+from tui_chat.workspace.events import Failed, PresetChanged, PresetRenamed, PresetSaved
 from tui_chat.workspace.state import DEFAULT_PRESET, FileStamp, OpenPreset
 
 
@@ -130,6 +130,8 @@ class Presets:
         path = core.library.save_preset(opened.edits.preset, name or current, like=current)
         if path.stem != current:
             self._close(current)
+        before = opened if path.stem == current else None
+        core.publish(PresetSaved(path.stem, opened.edits.preset, before))
         saved = OpenPreset(opened.edits.mark_saved(), self._stamp(path.stem))
         self._open(path.stem, saved)
         core.update(preset_name=path.stem)
@@ -150,6 +152,7 @@ class Presets:
                         advice="Save it in the preset editor, which asks first.",
                     )
                 self.core.library.save_preset(opened.edits.preset, name, like=name)
+                self.core.publish(PresetSaved(name, opened.edits.preset, opened))
                 self._open(name, OpenPreset(opened.edits.mark_saved(), self._stamp(name)))
             self.core.publish(PresetChanged())
             return True
@@ -181,7 +184,7 @@ class Presets:
         if (opened := self._opened(current)) is not None:
             self._close(current)
             self._open(name, OpenPreset(opened.edits, self._stamp(name)))
-        core.update(PresetChanged(), preset_name=name)
+        core.update(PresetRenamed(name, current), PresetChanged(), preset_name=name)
         await self._use(name)
 
     @reported(None)
@@ -212,6 +215,8 @@ class Presets:
             core.publish(Failed(error))
             return "same"
         self._broken = None
+        if opened is None or preset != opened.edits.saved:
+            core.publish(PresetSaved(name, preset, opened))
         if opened is None:
             opened = OpenPreset(EditHistory.of(preset), stamp)
         elif preset == opened.edits.saved:

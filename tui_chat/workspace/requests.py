@@ -283,6 +283,21 @@ class Requests:
             self._newest = history, count, history[start:]
         return self._newest[2]
 
+    def with_preset(
+        self,
+        preset: Preset,
+        draft: str,
+        protocol: Protocol | None = None,
+        parts: tuple[Part, ...] = (),
+    ) -> Composed:
+        """Return the request that `draft` would be with another preset."""
+
+        def compose_it() -> Composed:
+            inputs = replace(self.inputs(draft, parts), preset=preset)
+            return self.in_protocol(compose(inputs), protocol)
+
+        return self._remembered("preset", (preset, draft, protocol, parts), compose_it)
+
     def after(
         self,
         history: tuple[Message, ...],

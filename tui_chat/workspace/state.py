@@ -131,7 +131,9 @@ class ViewedRequest:
     source: CapturedRequest | TurnFile | None = None
     """The captured request or exported turn that it was read from."""
     before: Composed | None = None
-    """The session's request before it; None if there is none."""
+    """The session's request before it, or another one to compare it with; None for none."""
+    before_name: str = "the request before it"
+    """What `before` is, in a few words."""
     forecast: Forecast | None = None
     """The part of it that the provider's cache could serve after that one."""
     is_automatic: bool = False
@@ -145,14 +147,16 @@ class DiffBase:
     """The base with which the request shown is compared."""
 
     choice: str = "last"
-    """`last` (the last request to the endpoint), `protocol NAME`, `preset NAME`,
-    `branch MESSAGE_ID` or `request ENTRY_ID`."""
+    """`last` (the last request to the endpoint), `protocol NAME`, `preset NAME`, `state` (a state
+    of a preset), `branch MESSAGE_ID` or `request ENTRY_ID`."""
     description: str = ""
-    """The name of a sent request, for example `the request of 12:30`."""
+    """The name of a sent request or a state, for example `the request of 12:30`."""
     history: tuple[Message, ...] = ()
     """The messages of the branch."""
     composed: Composed | None = None
     """The sent request."""
+    preset: Preset | None = None
+    """The state of a preset."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,7 @@ from tui_chat.workspace.import_export import ImportExport
 from tui_chat.workspace.live_request import LiveRequest
 from tui_chat.workspace.message_queue import MessageQueue
 from tui_chat.workspace.mutes import Mutes
+from tui_chat.workspace.plugin_listeners import PluginListeners
 from tui_chat.workspace.presets import Presets
 from tui_chat.workspace.replies import Replies
 from tui_chat.workspace.request_history import RequestHistory
@@ -117,6 +118,7 @@ class Workspace:
         self.viewed_requests = ViewedRequests(
             core, requests, history, live_request, sessions, usage
         )
+        self.plugin_listeners = PluginListeners(core, self)
 
     @cached_property
     def lorebooks(self) -> Lorebooks:
@@ -187,6 +189,7 @@ class Workspace:
             if self.session_files is not None:
                 await self.session_files.stop()
             await self.unsaved_writes.stop()
+            await self.plugin_listeners.finish()
             await self.client.aclose()
         finally:
             if self.core.temporary_store is not None:

@@ -25,6 +25,7 @@ from textual.widget import Widget
 
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.usage import NO_TIMING, Timing
+from tui_chat.ui.actions import place_bindings
 from tui_chat.ui.areas.chat import line_painter as painting
 from tui_chat.ui.areas.chat import selection as selecting
 from tui_chat.ui.areas.chat.branch_change import branch_change
@@ -61,7 +62,7 @@ class Transcript(BlockView[TextLine]):
     ALLOW_SELECT = False  # Textual selects rows of the screen; `MouseSelection` knows messages
     DEFAULT_CSS = painting.CSS
     COMPONENT_CLASSES = painting.COMPONENT_CLASSES
-    BINDINGS: ClassVar[list[BindingType]] = [*TRANSCRIPT_KEYS]
+    BINDINGS: ClassVar[list[BindingType]] = [*TRANSCRIPT_KEYS, *place_bindings("message")]
 
     @dataclass
     class CursorMoved(Message):

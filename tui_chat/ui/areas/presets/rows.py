@@ -22,6 +22,7 @@ from tui_chat.library.editing import (
     Slot,
 )
 from tui_chat.models.preset import CHAT_HISTORY
+from tui_chat.ui.actions import place_bindings
 from tui_chat.ui.areas.presets.folding import HISTORY, Folding
 from tui_chat.ui.areas.presets.outline_lines import OutlineLines, RowDrag
 from tui_chat.ui.areas.presets.request_facts import NO_FACTS, RequestFacts, costs
@@ -126,6 +127,7 @@ class PresetRows(RowList):
                 ("escape", "back", "back", ""),
             )
         ),
+        *place_bindings("preset"),
     ]
 
     class MessageDropped(Message):
