@@ -399,3 +399,9 @@ def test_check_fails_for_warnings_when_strict(run: Run, tmp_path: Path):
     path = write(tmp_path, {"presetMessages": [{"content": "A", "insertionpiont": 1}]})
     assert run("presets", "check", path).code == 0
     assert run("presets", "check", path, "--strict").code == 1
+
+
+def test_what_is_expected_of_the_reply_is_left_to_the_lab(run: Run, tmp_path: Path):
+    asserted = {"assert": [{"type": "icontains", "value": "ada"}], "threshold": 1, "passRate": 0.5}
+    write(tmp_path, case(**asserted))
+    assert run("preset", "test", tmp_path).code == 0

@@ -7,12 +7,13 @@
 4. A JSON file is a case if it has `expected` or `checks`, or `preset` and one of `draft` and
    `history`. Other files of a folder (presets, roles, lorebooks, conversations) are ignored.
 5. `expected` is the whole request; `checks` are about parts of it (`analysis.request_checks`).
+6. What is expected of the reply (`REPLY_KEYS`) is left to the prompt lab, which sends requests.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import field, fields
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
@@ -39,8 +40,9 @@ from tui_chat.library.roles_and_profiles import parse_profile, parse_role
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.envelope import Level, Turn
 from tui_chat.models.field_types import Range, camel_case
-from tui_chat.models.json_text import as_array, as_object, object_or_none
+from tui_chat.models.json_text import as_array, object_or_none
 from tui_chat.models.message import Message, MessageRole
+from tui_chat.models.preset import Preset
 from tui_chat.models.role import Profile
 from tui_chat.turn_file import is_turn
 
@@ -78,7 +80,7 @@ def _forms(words: str, separator: str) -> tuple[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class _CaseFile:
-    preset: Any
+    preset: Any = None
     name: str = ""
     history: Any = None
     draft: str = ""
@@ -96,8 +98,10 @@ class _CaseFile:
     checks: Any = None
 
 
+REPLY_KEYS = ("assert", "threshold", "pass_rate")
+"""The keys of what is expected of the reply."""
 _CASE_KEYS = KnownKeys(
-    (field.name for field in fields(_CaseFile)),
+    (*(field.name for field in fields(_CaseFile)), *REPLY_KEYS),
     {
         "lorebooks": ("lorebook",),
         "limit": ("contextLimit", "context_limit"),
@@ -123,6 +127,8 @@ class Case:
     """The whole request; None if the case has no such expectation."""
     checks: tuple[tuple[str, RequestCheck], ...] = ()
     """Each with its place in the file."""
+    reply: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """The values of `REPLY_KEYS` that it has, as they are in the file."""
 
 
 def find_cases(folder: Path) -> Iterator[Path]:
@@ -148,31 +154,49 @@ _CONTENT = {"draft", "history"}
 
 def load_case(path: Path) -> Case:
     """Read a case and the files it names. Raises InputError naming file, place and fault."""
-    text = read_text(path, max_bytes=MAX_BYTES)
-    file = JsonFile(text)
-    value = object_or_none(file.value)
+    file = JsonFile(read_text(path, max_bytes=MAX_BYTES))
     file.raise_errors(str(path))
+    value = object_or_none(file.value)
     if value is None:
         raise InputError(f"{path}: a case must be a JSON object")
-    case = file.sort_keys(value, (), _CASE_KEYS).fields
+    if value.get("preset") is None:
+        file.report(Level.ERROR, "missing-key", "“preset” is missing", ())
+    return read_case(file, str(path), path, value)
+
+
+def read_case(
+    file: JsonFile,
+    source: str,
+    path: Path,
+    value: Mapping[str, Any],
+    place: JsonPath = (),
+    moved: Mapping[str, tuple[str, ...]] | None = None,
+) -> Case:
+    """Read the case at a place of a file, and the files it names. Raises InputError naming
+    `source`, place and fault. `moved` has the steps to fields that are not at their own key. A case
+    without a preset has one without messages.
+    """
+    case = file.sort_keys(value, place, _CASE_KEYS).fields
+    for name, steps in (moved or {}).items():
+        file.set_path(place, name, *steps)
+    reply = {name: case.pop(name) for name in REPLY_KEYS if name in case}
     if isinstance(case.get("expected"), list):
-        at = file.path_of((), "expected")
+        at = file.path_of(place, "expected")
         case["expected"] = file.sort_each(case["expected"], at, _TURN_KEYS)[0]
-    content = file.read(_CaseFile, case)
-    checks = tuple(_checks(file, case.get("checks")))
-    file.raise_errors(str(path))
+    content = file.read(_CaseFile, case, place)
+    checks = tuple(_checks(file, case.get("checks"), file.path_of(place, "checks")))
+    file.raise_errors(source)
     assert content is not None  # no error, so there is one
     for finding in file.findings():
         if finding.code in _DOUBTFUL:
-            place = f"{finding.path} (line {finding.line}, column {finding.column})"
-            raise InputError(f"{path}: {place}: {finding.sentence}")
-    inputs = _inputs(_Parts(path, file), content)
-    return Case(path, content.name, file.text, inputs, content.expected, checks)
+            where = f"{finding.path} (line {finding.line}, column {finding.column})"
+            raise InputError(f"{source}: {where}: {finding.sentence}")
+    inputs = _inputs(_Parts(path, source, file, place, case), content)
+    return Case(path, content.name, file.text, inputs, content.expected, checks, reply)
 
 
-def _checks(file: JsonFile, values: object) -> Iterator[tuple[str, RequestCheck]]:
+def _checks(file: JsonFile, values: object, where: JsonPath) -> Iterator[tuple[str, RequestCheck]]:
     """Yield the checks of a list with their places; faults become findings."""
-    where = file.path_of((), "checks")
     checks = as_array(values)
     if values is not None and values != checks:
         file.report(Level.ERROR, "bad-value", "must be a list of checks", where)
@@ -192,12 +216,9 @@ def _checks(file: JsonFile, values: object) -> Iterator[tuple[str, RequestCheck]
 
 
 def _inputs(parts: _Parts, content: _CaseFile) -> Inputs:
-    preset = parts.one("preset", parse_preset)
-    if preset is None:
-        raise InputError(f"{parts.path}: $.preset is missing")
     return Inputs(
         Endpoint("case", content.protocol, "https://case.invalid/v1", models=(MODEL,)),
-        preset,
+        parts.one("preset", parse_preset) or Preset(""),
         history=parts.one("history", _history) or (),
         draft=content.draft,
         role=parts.one("role", parse_role),
@@ -205,7 +226,7 @@ def _inputs(parts: _Parts, content: _CaseFile) -> Inputs:
         settings=SessionSettings(model=content.model),
         context_limit=content.limit,
         reply_reserve=content.reserve,
-        now=parse_time(content.at, f"{parts.path}: $.at") if content.at else EPOCH,
+        now=parse_time(content.at, parts.name_of("at")) if content.at else EPOCH,
         seed=content.seed,
         session_seed=content.seed,
         lorebooks=tuple(parts.each("lorebooks", parse_lorebook)),
@@ -228,22 +249,36 @@ Parse = Callable[[str, str, str], T]
 class _Parts:
     """Reads the parts of a case: from the case itself, or from files named relative to it."""
 
-    def __init__(self, path: Path, file: JsonFile) -> None:
-        self.path = path
-        self._reading = file
+    def __init__(
+        self,
+        path: Path,
+        source: str,
+        file: JsonFile,
+        place: JsonPath,
+        values: Mapping[str, Any],
+    ) -> None:
+        self._folder, self._name = path.parent, path.stem
+        self._source = source
+        self._file = file
+        self._place = place
+        self._values = values
+
+    def name_of(self, name: str) -> str:
+        """Return the place of a part, for errors."""
+        return f"{self._source}: {format_path(self._file.path_of(self._place, name))}"
 
     def one(self, name: str, parse: Parse[T]) -> T | None:
         """Read a part; None if the case has none."""
-        where = self._reading.path_of((), name)
-        value = as_object(self._reading.value).get(str(where[-1]))
+        value = self._values.get(name)
+        where = self._file.path_of(self._place, name)
         return None if value is None else self._part(value, where, parse)
 
     def each(self, name: str, parse: Parse[T]) -> Iterator[T]:
         """Read the parts of a list, or a single part without a list."""
-        where = self._reading.path_of((), name)
-        value = as_object(self._reading.value).get(str(where[-1]))
+        value = self._values.get(name)
         if value is None:
             return
+        where = self._file.path_of(self._place, name)
         parts = as_array(value)
         for index, part in enumerate(parts):
             yield self._part(part, (*where, index), parse)
@@ -252,20 +287,22 @@ class _Parts:
 
     def _part(self, value: object, where: JsonPath, parse: Parse[T]) -> T:
         if isinstance(value, str):
-            file = self.path.parent / value
+            file = self._folder / value
             try:
                 return parse(read_file_text(file), str(file), file.stem)
             except InputError as error:
-                raise InputError(f"{self.path}: {format_path(where)}: {error}") from error
+                raise InputError(f"{self._source}: {format_path(where)}: {error}") from error
         if isinstance(value, dict | list):
-            source = f"{self.path} ({format_path(where)})"
-            return parse(self._in_its_place(where), source, self.path.stem)
-        raise InputError(f"{self.path}: {format_path(where)} must be a path, or the value itself")
+            source = f"{self._source} ({format_path(where)})"
+            return parse(self._in_its_place(where), source, self._name)
+        raise InputError(
+            f"{self._source}: {format_path(where)} must be a path, or the value itself"
+        )
 
     def _in_its_place(self, where: JsonPath) -> str:
         """Return the text of a part, indented to its place in the case, so that faults in it are
         reported with the right line.
         """
-        text = self._reading.text
+        text = self._file.text
         spot = locate(text, {where}).spots[where]
         return re.sub(r"[^\n]", " ", text[: spot.start]) + text[spot.start : spot.end]
