@@ -43,6 +43,7 @@ BUILT_IN: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "card_files": ("character cards",),
         "lore_forms": ("uid", "keysecondary", "selectiveLogic"),
     },
+    "mcp": {"config": ("mcp",), "tool_sources": ("servers",)},
     "prompt_lab": {
         "tables": ("lab_version", "lab_values", "lab_runs", "lab_cells", "lab_preferences"),
     },

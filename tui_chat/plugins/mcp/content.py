@@ -1,0 +1,201 @@
+"""The content of results, prompts and resources: texts, and pictures, sounds and files.
+
+1. A text is cleaned as a model's is; what is invisible in it stays, and is shown by the screen.
+2. At most `RESULT_SIZE` bytes of a result go to the model. The rest is kept.
+3. `structuredContent` that is in the text already is not repeated.
+"""
+
+from __future__ import annotations
+
+import binascii
+from base64 import b64decode
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal
+
+from tui_chat.lazy_dataclass import dataclass
+from tui_chat.models.json_text import (
+    as_object,
+    as_string,
+    decode_lenient,
+    object_or_none,
+    objects_in,
+    to_json,
+)
+from tui_chat.models.media import detect_mime, kind_of, known_mime
+from tui_chat.models.message import Part
+from tui_chat.models.sanitize import one_line
+
+RESULT_SIZE = 100_000
+"""Bytes of a result that a model gets."""
+_CUT = "\nThe rest of the output was cut off."
+_MOST_PARTS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResult:
+    """The result of a call."""
+
+    text: str
+    """The text for the model, at most `RESULT_SIZE` bytes."""
+    parts: tuple[Part, ...] = ()
+    """Pictures, sounds and files."""
+    failed: bool = False
+    """True if the tool says that it failed, or there is no result."""
+    structured: Any = None
+    """The structured content; None if there is none."""
+    whole_text: str = ""
+    """The text without a limit; empty if `text` is all of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """Texts and parts, in the order of a result."""
+
+    texts: tuple[str, ...] = ()
+    parts: tuple[Part, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """The texts, one below the other."""
+        return "\n".join(self.texts)
+
+
+@dataclass(frozen=True, slots=True)
+class PromptArgument:
+    """A blank in a prompt."""
+
+    name: str
+    description: str
+    required: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ServerPrompt:
+    """A prompt that a server offers to the user."""
+
+    server: str
+    name: str
+    title: str
+    description: str
+    arguments: tuple[PromptArgument, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PromptMessage:
+    """A message of a prompt whose blanks are filled."""
+
+    role: Literal["user", "assistant"]
+    content: Content
+
+
+@dataclass(frozen=True, slots=True)
+class ServerResource:
+    """A document that a server offers."""
+
+    server: str
+    uri: str
+    name: str
+    description: str = ""
+    mime: str = ""
+    size: int | None = None
+    """Bytes, if the server says."""
+
+
+def read_result(result: Mapping[str, Any]) -> ToolResult:
+    """Return the result of `tools/call`."""
+    content = read_content(result.get("content"))
+    structured = result.get("structuredContent")
+    texts = content.texts
+    if structured is not None and not _repeats(texts, structured):
+        texts = (*texts, to_json(structured))
+    whole = "\n".join(texts)
+    text, is_cut = bounded(whole)
+    return ToolResult(
+        text, content.parts, result.get("isError") is True, structured, whole if is_cut else ""
+    )
+
+
+def bounded(text: str) -> tuple[str, bool]:
+    """Return a text of at most `RESULT_SIZE` bytes, and True if it was cut."""
+    if len(text) <= RESULT_SIZE // 4 or len(data := text.encode()) <= RESULT_SIZE:
+        return text, False
+    return data[: RESULT_SIZE - len(_CUT)].decode(errors="ignore") + _CUT, True
+
+
+def _repeats(texts: tuple[str, ...], structured: object) -> bool:
+    """Return True if the texts say what the structured content says: as JSON or as they are, in one
+    text or one for each item, with or without the key `result` that servers put around it.
+    """
+    values: list[object] = [structured]
+    inner = as_object(structured)
+    if list(inner) == ["result"]:
+        values.append(inner["result"])
+    parsed = [_parsed(text) for text in texts]
+    for value in values:
+        for spoken in (parsed, list(texts)):
+            if value in spoken or (isinstance(value, list) and value == spoken):
+                return True
+    return False
+
+
+def _parsed(text: str) -> object:
+    try:
+        return decode_lenient(text)
+    except ValueError:
+        return text
+
+
+def read_content(value: object) -> Content:
+    """Return content blocks, one or a list."""
+    texts: list[str] = []
+    parts: list[Part] = []
+    single = object_or_none(value)
+    for block in [single] if single is not None else objects_in(value):
+        for item in _read_block(block):
+            if isinstance(item, str):
+                texts.append(item)
+            elif len(parts) < _MOST_PARTS:
+                parts.append(item)
+            else:
+                texts.append(f"[{item.kind} left out: there are more than {_MOST_PARTS}]")
+    return Content(tuple(texts), tuple(parts))
+
+
+def _read_block(block: Mapping[str, Any]) -> Iterator[str | Part]:
+    kind = as_string(block.get("type"))
+    match kind:
+        case "text":
+            yield as_string(block.get("text"))
+        case "image" | "audio":
+            yield _media(as_string(block.get("data")), as_string(block.get("mimeType")), kind, "")
+        case "resource_link":
+            name = one_line(as_string(block.get("name")), 100)
+            yield f"[{name or 'resource'}: {one_line(as_string(block.get('uri')))}]"
+        case "resource":
+            yield from read_resource(as_object(block.get("resource")))
+        case _:
+            yield f"[content of the unknown type “{one_line(kind, 40)}” left out]"
+
+
+def read_resource(resource: Mapping[str, Any]) -> Iterator[str | Part]:
+    """Yield the text or the file that a resource is."""
+    if isinstance(resource.get("text"), str):
+        yield as_string(resource["text"])
+    elif isinstance(resource.get("blob"), str):
+        name = one_line(as_string(resource.get("uri")).rpartition("/")[2], 100)
+        mime = as_string(resource.get("mimeType")) or "application/octet-stream"
+        yield _media(as_string(resource["blob"]), mime, "file", name)
+
+
+def _media(data: str, mime: str, kind: str, name: str) -> str | Part:
+    """Return a part of base64, or a sentence in place of one that is damaged or not what it says
+    that it is.
+    """
+    try:
+        content = b64decode(data, validate=True)
+    except (binascii.Error, ValueError):
+        return f"[{kind} left out: its data is damaged]"
+    mime = detect_mime(content) or known_mime(mime)
+    if not content or (kind != "file" and kind_of(mime) != kind):
+        return f"[{kind} left out: it is empty or of another type]"
+    return Part(kind_of(mime), mime, data, name=name)

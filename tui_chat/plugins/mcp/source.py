@@ -1,0 +1,114 @@
+"""The servers as sources of tools for conversations.
+
+A source asks its server for tools when a session that may offer them needs them, and again when the
+server says that they changed. It ends its server without waiting for it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from collections.abc import Sequence
+from typing import Any
+
+from tui_chat.errors import InputError, ProviderError
+from tui_chat.models.tool import Tool
+from tui_chat.plugins.mcp.server import Server
+from tui_chat.plugins.mcp.settings import ServerSettings, configured_servers
+from tui_chat.plugins.mcp.tools import CLAIMS, ServerTool
+from tui_chat.providers import HttpClient
+from tui_chat.workspace.state import SourceStatus
+from tui_chat.workspace.tool_runner import ToolRun, argument_fault
+from tui_chat.workspace.tool_sources import SourceContext, ToolSource
+
+_CHANGES_SECONDS = 0.5
+"""Seconds in which changes that a server tells are one."""
+
+
+class ServerSource:
+    """A server as a source of tools."""
+
+    def __init__(self, settings: ServerSettings, context: SourceContext) -> None:
+        self.settings = settings
+        self.hidden = context.hidden
+        self._changed = context.changed
+        self._client = HttpClient(environ=os.environ)
+        self.server = Server(settings, self._client, hidden=context.hidden, changed=self._follow)
+        self.tools: tuple[Tool, ...] = ()
+        self._names: dict[str, str] = {}
+        """The names at the server, by those for models."""
+        self._loading: asyncio.Task[None] | None = None
+
+    @property
+    def name(self) -> str:
+        """The name of the server."""
+        return self.settings.name
+
+    @property
+    def status(self) -> SourceStatus:
+        """The state of the server, and why it failed."""
+        error = self.server.error
+        sentence = "" if error is None else f"{error} {error.advice}".strip()
+        return SourceStatus(self.name, self.server.state, sentence)
+
+    async def load(self) -> None:
+        """Ask the server for its tools. What fails is in the status."""
+        try:
+            tools = await self.server.tools()
+        except (InputError, ProviderError):
+            return  # its tools stay known, and a call says what is wrong
+        self._names = {tool.definition.name: tool.name for tool in tools}
+        self.tools = tuple(_offered(tool, self.settings) for tool in tools)
+        self._changed()
+
+    def _follow(self) -> None:
+        """Tell a change, and ask for the tools again if they changed."""
+        is_loading = self._loading is not None and not self._loading.done()
+        if "tools" in self.server.stale and not is_loading:
+            self._loading = asyncio.ensure_future(self._load_again())
+        self._changed()
+
+    async def _load_again(self) -> None:
+        await asyncio.sleep(_CHANGES_SECONDS)
+        await self.load()
+
+    async def call(self, tool: Tool, arguments: str) -> ToolRun:
+        """Call a tool. What fails is in the text."""
+        if fault := argument_fault(arguments):
+            return ToolRun(f"The tool was not called. {fault}", ok=False)
+        name = self._names.get(tool.name)
+        if name is None:
+            return ToolRun("The tool was not called: its server has it no more.", ok=False)
+        values: dict[str, Any] = json.loads(arguments.strip() or "{}")
+        result = await self.server.call(name, values)
+        return ToolRun(result.text, ok=not result.failed, parts=result.parts)
+
+    async def close(self) -> None:
+        """End the server without waiting for it."""
+        if self._loading is not None:
+            self._loading.cancel()
+        self.server.leave()
+        await self._client.aclose()
+
+
+def _offered(tool: ServerTool, settings: ServerSettings) -> Tool:
+    return Tool(
+        tool.definition,
+        runs=settings.command_line,
+        digest=tool.sha256,
+        claims=tuple(CLAIMS[claim][value] for claim, value in tool.claims),
+        consent=settings.consent,
+    )
+
+
+def open_sources(context: SourceContext) -> Sequence[ToolSource]:
+    """Return a source for each configured server, those that were open before as they are."""
+    before = {one.settings: one for one in context.before if isinstance(one, ServerSource)}
+    sources: list[ToolSource] = []
+    for settings in configured_servers(context.config):
+        source = before.get(settings)
+        if source is None or source.hidden != context.hidden:
+            source = ServerSource(settings, context)
+        sources.append(source)
+    return sources

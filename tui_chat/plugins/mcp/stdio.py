@@ -1,0 +1,338 @@
+"""A server as a child process, one message a line.
+
+1. It is started without a shell, in its own process group, with an environment of its own.
+2. Lines of standard output that are no message are skipped and counted. A line of more than
+   `MESSAGE_SIZE` ends the server. The last lines of standard error are kept.
+3. If the process dies, all waiting calls fail at once, even if a child of it keeps the pipes open.
+4. It is ended by closing its input; two seconds later by SIGTERM to its group, two more by SIGKILL.
+   An app that quits does not wait: a small process does that for it. If the app itself is killed,
+   the system closes the input.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import signal
+import subprocess
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from typing import Any
+
+from tui_chat.errors import ProviderError, ReplyCut, TooLarge, Unreachable
+from tui_chat.models.sanitize import one_line
+from tui_chat.plugins.mcp.messages import (
+    MESSAGE_SIZE,
+    Answer,
+    MessageId,
+    cancellation,
+    line_of,
+    messages_in,
+)
+from tui_chat.plugins.mcp.settings import ServerSettings
+from tui_chat.plugins.mcp.transport import Receiver
+
+PATIENCE = 2.0
+"""Seconds that a server has to end by itself, and again after SIGTERM."""
+STDERR_LINES = 200
+_STDERR_LENGTH = 1_000
+"""Characters of a line of standard error that are kept."""
+_CHUNK = 65_536
+_POLL_SECONDS = 0.05
+_DRAIN_SECONDS = 0.5
+"""Seconds to read what a process wrote before it died."""
+
+# Runs after us: waits until the group has ended, and ends it by force as `close` does.
+_REAPER = """
+for kind in TERM KILL; do
+  i=0
+  while [ $i -lt 20 ]; do kill -0 -- "-$1" 2>/dev/null || exit 0; sleep 0.1; i=$((i+1)); done
+  kill -$kind -- "-$1" 2>/dev/null
+done
+"""
+
+
+class StdioTransport:
+    """The process of a server, and its pipes."""
+
+    def __init__(
+        self,
+        name: str,
+        process: asyncio.subprocess.Process,
+        receive: Receiver,
+        ended: Callable[[], None],
+    ) -> None:
+        """`ended` is called when the process has died, or is ended for what it sent."""
+        self._name = name
+        self._process = process
+        self._receive = receive
+        self._ended = ended
+        self._waiting: dict[MessageId, asyncio.Future[Answer]] = {}
+        self._end: ProviderError | None = None
+        """The reason for which no more answers come."""
+        self.stderr: deque[str] = deque(maxlen=STDERR_LINES)
+        self.noise = 0
+        self._tasks = {
+            asyncio.ensure_future(self._read_output()),
+            asyncio.ensure_future(self._read_errors()),
+        }
+
+    @classmethod
+    async def start(
+        cls,
+        settings: ServerSettings,
+        environment: Mapping[str, str],
+        receive: Receiver,
+        ended: Callable[[], None] = lambda: None,
+    ) -> StdioTransport:
+        """Start the program of expanded settings. Raises Unreachable. If it is cancelled, the
+        program may have started, and is ended.
+        """
+
+        def started(process: asyncio.subprocess.Process) -> StdioTransport:
+            return cls(settings.name, process, receive, ended)
+
+        starting = asyncio.ensure_future(
+            asyncio.create_subprocess_exec(
+                settings.command,
+                *settings.args,
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.PIPE,
+                cwd=settings.cwd or None,
+                env=environment,
+                start_new_session=True,
+            )
+        )
+        try:
+            process = await asyncio.shield(starting)
+        except asyncio.CancelledError:
+            starting.add_done_callback(
+                lambda task: task.exception() or started(task.result()).leave()
+            )
+            raise
+        except (OSError, ValueError) as error:
+            reason = error.strerror if isinstance(error, OSError) else error
+            raise Unreachable(
+                f"The MCP server “{settings.name}” could not be started: {reason}.",
+                advice=f"Check `command` in [mcp.{settings.name}]. Nothing is installed for you.",
+                sent=False,
+            ) from None
+        return started(process)
+
+    @property
+    def fault(self) -> ProviderError | None:
+        if self._end is None and self._process.returncode is not None:
+            self._fail(self._death())
+        return self._end
+
+    async def exchange(
+        self, message: dict[str, Any], headers: Sequence[tuple[str, str]] = ()
+    ) -> Answer:
+        del headers  # HTTP has them
+        if self.fault is not None:
+            raise self.fault
+        number = message["id"]
+        self._waiting[number] = answer = asyncio.get_running_loop().create_future()
+        try:
+            self._write(message)
+            await self._drain()
+            while not answer.done():
+                await asyncio.wait((answer,), timeout=_POLL_SECONDS)
+                if self._process.returncode is not None and not answer.done():
+                    await asyncio.wait((answer,), timeout=_DRAIN_SECONDS)
+                    self._fail(self._death())
+            return answer.result()
+        except asyncio.CancelledError:
+            if message["method"] not in ("initialize", "server/discover"):
+                self._write(cancellation(number))
+            raise
+        finally:
+            del self._waiting[number]
+
+    async def send(self, message: dict[str, Any]) -> None:
+        self._write(message)
+        await self._drain()
+
+    def _write(self, message: dict[str, Any]) -> None:
+        stdin = self._process.stdin
+        assert stdin is not None
+        if not stdin.is_closing():
+            stdin.write(line_of(message))
+
+    async def _drain(self) -> None:
+        stdin = self._process.stdin
+        assert stdin is not None
+        with suppress(ConnectionError):  # its death is noticed by reading
+            await stdin.drain()
+
+    async def _read_output(self) -> None:
+        stdout = self._process.stdout
+        assert stdout is not None
+        line = bytearray()
+        while chunk := await stdout.read(_CHUNK):
+            *ended, rest = chunk.split(b"\n")
+            for part in ended:
+                line += part
+                self._take(bytes(line))
+                line.clear()
+            line += rest
+            if len(line) > MESSAGE_SIZE:
+                size = MESSAGE_SIZE // 1_000_000
+                self._fail(
+                    TooLarge(
+                        f"The MCP server “{self._name}” sent a line of more than {size} MB, and "
+                        "was ended."
+                    )
+                )
+                break
+            await asyncio.sleep(0)  # a flood must not stop the screen
+        else:
+            for _ in range(round(_DRAIN_SECONDS / _POLL_SECONDS)):
+                if self._process.returncode is None:  # known soon after its pipes have closed
+                    await asyncio.sleep(_POLL_SECONDS)
+            self._fail(self._death())
+
+    def _take(self, line: bytes) -> None:
+        """Pass on the messages of a line."""
+        if not line.strip():
+            return
+        try:
+            messages = tuple(messages_in(line))
+        except ValueError:
+            self.noise += 1
+            return
+        for message in messages:
+            if not isinstance(message, Answer):
+                self._receive(message)
+                continue
+            answer = None if message.id is None else self._waiting.get(message.id)
+            if answer is None or answer.done():
+                self.noise += 1
+            else:
+                answer.set_result(message)
+
+    async def _read_errors(self) -> None:
+        stderr = self._process.stderr
+        assert stderr is not None
+        line = bytearray()
+        while chunk := await stderr.read(_CHUNK):
+            *ended, rest = chunk.split(b"\n")
+            for part in ended:
+                self._note(line + part[:_STDERR_LENGTH])
+                line.clear()
+            line += rest[: _STDERR_LENGTH - len(line)]
+            await asyncio.sleep(0)
+        self._note(line)
+
+    def _note(self, line: bytearray) -> None:
+        if text := line.decode("utf-8", "replace").rstrip()[:_STDERR_LENGTH]:
+            self.stderr.append(text)
+
+    def _death(self) -> ReplyCut:
+        status = self._process.returncode
+        how = "closed its output" if status is None else f"ended with status {status}"
+        if status is not None and status < 0:
+            with suppress(ValueError):
+                how = f"was ended by {signal.Signals(-status).name}"
+        last = f" Its last words: {one_line(self.stderr[-1], 200)}" if self.stderr else ""
+        return ReplyCut(f"The MCP server “{self._name}” {how}.{last}")
+
+    def _fail(self, error: ProviderError) -> None:
+        """Tell all waiting calls, and end what is left of the server."""
+        if self._end is None:
+            self._end = error
+            self._tasks.add(asyncio.ensure_future(self._end_group()))
+            self._ended()
+        self._fail_waiting(error)
+
+    def _fail_waiting(self, error: ProviderError) -> None:
+        for answer in self._waiting.values():
+            if not answer.done():
+                answer.set_exception(error)
+                answer.exception()  # its call may be cancelled, and never look
+
+    # The end
+
+    async def close(self) -> None:
+        """Close its input, and wait until the server has ended, by force in the end."""
+        self._stop_using()
+        await self._end_group()
+
+    def leave(self) -> None:
+        """Close its input, and leave the rest to a process that does not wait for us."""
+        self._stop_using()
+        self._close_input()
+        for task in self._tasks:
+            task.cancel()
+        transport: Any = getattr(self._process, "_transport")  # noqa: B009  asyncio has no public access
+        if hasattr(os, "killpg") and self._is_running():
+            with suppress(OSError):
+                subprocess.Popen(  # noqa: S603  of our own words and a number
+                    ("/bin/sh", "-c", _REAPER, "sh", str(self._process.pid)),
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.DEVNULL,
+                    stderr=subprocess.DEVNULL,
+                    start_new_session=True,
+                )
+            if self._process.returncode is None:
+                # asyncio kills a process whose transport it closes, unless it has ended, and
+                # reports one that ends after the loop.
+                transport.get_extra_info("subprocess").returncode = 0
+                logging.getLogger("asyncio").addFilter(_is_no_late_end)
+        transport.close()
+
+    def _stop_using(self) -> None:
+        if self._end is None:
+            self._end = ReplyCut(f"The MCP server “{self._name}” was stopped.")
+        self._fail_waiting(self._end)
+
+    def _close_input(self) -> None:
+        stdin = self._process.stdin
+        assert stdin is not None
+        with suppress(OSError, RuntimeError):
+            stdin.close()
+
+    async def _end_group(self) -> None:
+        """End the process and all of its group."""
+        self._close_input()
+        kinds = (None, signal.SIGTERM, getattr(signal, "SIGKILL", signal.SIGTERM))
+        for kind in kinds:
+            self._signal(kind)
+            for _ in range(round(PATIENCE / _POLL_SECONDS)):
+                if not self._is_running():
+                    break
+                await asyncio.sleep(_POLL_SECONDS)
+            else:
+                continue
+            break
+        for task in self._tasks - {asyncio.current_task()}:
+            task.cancel()
+        getattr(self._process, "_transport").close()  # noqa: B009  a child may hold the pipes open
+
+    def _signal(self, kind: signal.Signals | None) -> None:
+        with suppress(ProcessLookupError, PermissionError):
+            if kind is None:
+                return
+            if hasattr(os, "killpg"):
+                os.killpg(self._process.pid, kind)
+            else:
+                self._process.send_signal(kind)
+
+    def _is_running(self) -> bool:
+        """Return True if any process of the group is left."""
+        if self._process.returncode is None:
+            return True
+        if not hasattr(os, "killpg"):
+            return False
+        try:
+            os.killpg(self._process.pid, 0)
+        except (ProcessLookupError, PermissionError):
+            return False
+        return True
+
+
+def _is_no_late_end(record: logging.LogRecord) -> bool:
+    return "that handles pid" not in str(record.msg)
