@@ -48,8 +48,8 @@ _DRAIN_SECONDS = 0.5
 _REAPER = """
 for kind in TERM KILL; do
   i=0
-  while [ $i -lt 20 ]; do kill -0 -- "-$1" 2>/dev/null || exit 0; sleep 0.1; i=$((i+1)); done
-  kill -$kind -- "-$1" 2>/dev/null
+  while [ $i -lt 20 ]; do kill -s 0 -- "-$1" 2>/dev/null || exit 0; sleep 0.1; i=$((i+1)); done
+  kill -s $kind -- "-$1" 2>/dev/null
 done
 """
 

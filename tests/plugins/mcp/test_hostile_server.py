@@ -1,0 +1,350 @@
+"""A server that misbehaves in every way that was thought of: no hang, no orphan, no key found."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from tests.plugins.mcp.conftest import SCRIPT, Start, has_ended, is_alive, process_of
+from tui_chat.errors import ConfigError, ProviderError
+from tui_chat.plugins.mcp import connection
+from tui_chat.plugins.mcp.elicitation import FormQuestion, Question, Reaction
+from tui_chat.providers import HttpClient
+
+pytestmark = [pytest.mark.slow]
+ERAS = pytest.mark.parametrize("era", ["modern", "legacy"])
+VERSIONS = {"modern": "2026-07-28", "legacy": "2025-06-18"}
+
+
+@ERAS
+async def test_a_call_and_its_answer(start: Start, era: str):
+    server = start(era)
+    assert server.state == "idle"
+    tools = await server.tools()
+    assert server.state == "ready"
+    assert server.info.protocol == VERSIONS[era]
+    assert tools[0].definition.name == "bad__echo"
+    result = await server.call("echo", {"a": ["ä", 1]})
+    assert result.text == '{"a": ["\\u00e4", 1]}'  # and not the structured content again
+    assert result.structured == {"a": ["ä", 1]}
+    assert not result.failed
+
+
+async def test_a_server_that_ignores_the_probe_gets_the_handshake(
+    start: Start, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(connection, "PROBE_SECONDS", 0.2)
+    server = start("mute")
+    assert (await server.call("echo", {})).text == "{}"
+    assert server.info.protocol == "2025-06-18"
+
+
+async def test_what_cannot_be_offered_is_named(start: Start):
+    server = start()
+    tools = await server.tools()
+    names = [tool.name for tool in tools]
+    assert len(names) == len(set(names))
+    assert not {"", "number", "listed", "huge"} & set(names)
+    assert len(server.tool_faults) == 5
+    assert any("has the name of another one" in fault for fault in server.tool_faults)
+
+
+async def test_a_reference_to_the_network_stays_a_text(start: Start):
+    (remote,) = (tool for tool in await start().tools() if tool.name == "remote")
+    assert remote.definition.parameters["$ref"] == "http://127.0.0.1:9/schema.json"
+
+
+async def test_names_for_models_are_unique_and_valid(start: Start):
+    tools = await start().tools()
+    names = {tool.name: tool.definition.name for tool in tools}
+    assert len(set(names.values())) == len(names)
+    assert all(len(name) <= 64 and name.startswith("bad__") for name in names.values())
+    assert names["dotted_name"] == "bad__dotted_name"  # who has the name keeps it
+    assert names["dotted.name"].startswith("bad__dotted_name_")
+
+
+async def test_hidden_characters_stay_for_who_looks(start: Start):
+    (hidden,) = (tool for tool in await start().tools() if tool.name == "hidden")
+    assert "\U000e0041" in hidden.definition.description
+    assert "\u202e" in hidden.definition.description
+    assert hidden.claims == (("readOnlyHint", True),)
+
+
+@ERAS
+async def test_a_changed_definition_has_another_hash(start: Start, era: str):
+    changed = asyncio.Event()
+    server = start(era, changed=lambda: "tools" in server.stale and changed.set())
+    before = {tool.name: tool.sha256 for tool in await server.tools()}
+    await server.call("change", {})
+    await changed.wait()
+    after = {tool.name: tool.sha256 for tool in await server.tools()}
+    assert {name for name in before if before[name] != after[name]} == {"hidden"}
+
+
+async def test_answers_out_of_order_reach_their_calls(start: Start):
+    server = start()
+    await server.tools()
+    first, second = await asyncio.gather(server.call("late", {}), server.call("late", {}))
+    numbers = [int(result.text.split()[1]) for result in (first, second)]
+    assert numbers[0] < numbers[1]
+
+
+async def test_wrong_ids_and_repeated_answers_are_skipped(start: Start):
+    server = start()
+    assert (await server.call("wrong", {})).text == "right"
+    assert (await server.call("echo", {})).text == "{}"
+    assert server.noise >= 6
+
+
+async def test_log_lines_on_the_output_are_skipped_and_counted(start: Start):
+    server = start()
+    assert (await server.call("noise", {})).text == "heard"
+    assert server.noise == 5
+    assert server.stderr_lines == ("noisy",)
+
+
+async def test_a_flood_of_notifications_is_survived(start: Start):
+    assert (await start().call("flood", {})).text == "done"
+
+
+async def test_silence_ends_with_the_timeout_and_is_told(start: Start):
+    server = start(settings={"timeout": 0.5})
+    result = await server.call("silent", {})
+    assert result.failed
+    assert "did not answer within 0.5 seconds" in result.text
+    assert len(json.loads((await server.call("cancelled", {})).text)) == 1
+
+
+@ERAS
+async def test_a_cancelled_call_is_told(start: Start, era: str):
+    server = start(era)
+    await server.tools()
+    call = asyncio.ensure_future(server.call("silent", {}))
+    await server.call("echo", {})
+    call.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await call
+    assert len(json.loads((await server.call("cancelled", {})).text)) == 1
+
+
+async def test_death_tells_all_waiting_calls_and_there_is_one_restart(start: Start):
+    server = start()
+    await server.tools()
+    waiting = asyncio.ensure_future(server.call("silent", {}))
+    await server.call("echo", {})
+    dead = await server.call("die", {})
+    for result in (dead, await waiting):
+        assert result.failed
+        assert "ended with status 3. Its last words: " in result.text
+        assert "\x1b" not in result.text
+    assert server.state == "failed"
+    assert (await server.call("echo", {})).text == "{}"
+    assert server.state == "ready"
+    await server.call("die", {})
+    again = await server.call("echo", {})
+    assert again.failed
+    assert server.state == "failed"
+    await server.restart()
+    assert server.state == "idle"
+    assert (await server.call("echo", {})).text == "{}"
+
+
+async def test_a_fork_that_keeps_the_pipes_open_hides_no_death_and_is_ended(start: Start):
+    server = start()
+    await server.tools()
+    result = await server.call("fork", {})
+    assert result.failed
+    child = int(server.stderr_lines[-1].split()[1])
+    assert await has_ended(child)
+
+
+async def test_a_huge_result_is_cut_for_the_model_and_kept(start: Start):
+    result = await start().call("big", {"size": 500_000})
+    assert len(result.text.encode()) <= 100_000
+    assert result.text.endswith("The rest of the output was cut off.")
+    assert result.whole_text == "ä" * 500_000
+
+
+async def test_a_line_without_end_is_refused(start: Start):
+    server = start()
+    await server.tools()
+    pid = process_of(server)
+    result = await server.call("line", {"size": 100_000_000})
+    assert result.failed
+    assert "a line of more than 16 MB" in result.text
+    assert await has_ended(pid)
+
+
+async def test_progress_reaches_its_call_alone(start: Start):
+    seen: list[object] = []
+    await start().call("progress", {}, lambda *values: seen.append(values))
+    assert seen == [(1, 2, "half")]
+
+
+async def test_what_a_tool_calls_failed_has_failed(start: Start):
+    result = await start().call("failing", {})
+    assert (result.text, result.failed) == ("no such city", True)
+    unknown = await start().call("nothing", {})
+    assert unknown.failed
+    assert "Unknown tool: nothing" in unknown.text
+
+
+async def test_content_is_what_it_is_and_not_what_it_says(start: Start):
+    result = await start().call("image", {})
+    assert [(part.kind, part.mime) for part in result.parts] == [("image", "image/png")]
+    assert result.text.splitlines() == [
+        "one",
+        "[image left out: its data is damaged]",
+        "[audio left out: it is empty or of another type]",
+        "[a b: file:///etc/␛[2Jpasswd]",
+        "inside",
+        "[content of the unknown type “hologram” left out]",
+    ]
+
+
+async def test_a_server_that_asks_without_end_is_stopped(start: Start):
+    result = await start().call("loop", {})
+    assert result.failed
+    assert "asked for input 10 times" in result.text
+
+
+@ERAS
+async def test_a_question_reaches_the_user_and_time_stands_still(start: Start, era: str):
+    asked: list[Question] = []
+
+    async def ask(question: Question) -> Reaction:
+        asked.append(question)
+        await asyncio.sleep(0.8)  # longer than the timeout
+        return Reaction("accept", {"name": "Ada", "color": "green", "age": None})
+
+    server = start(era, settings={"timeout": 0.6}, ask=ask)
+    result = await server.call("ask", {})
+    (form,) = asked
+    assert isinstance(form, FormQuestion)
+    assert (form.server, form.message) == ("bad", "Who are you?")
+    assert [field.kind for field in form.fields] == ["text", "choice", "integer"]
+    assert form.fields[1].default == "red"
+    accepted = {"action": "accept", "content": {"name": "Ada", "color": "green"}}
+    answers = json.loads(result.text)
+    if era == "modern":
+        assert answers[0] == {"who": accepted}
+        assert answers[1] == "s\u2028 1"  # unchanged
+    else:
+        assert answers["q1"] == accepted
+        assert answers["q2"]["code"] == -32601  # no sampling
+        assert answers["q3"] == {}
+
+
+async def test_a_question_that_nobody_can_answer_fails_the_call(start: Start):
+    result = await start("modern").call("ask", {})
+    assert result.failed
+    assert "without leave" in result.text
+
+
+async def test_no_key_is_in_the_environment(start: Start):
+    environ = {
+        **os.environ,
+        "OPENAI_API_KEY": "sk-secret-1",
+        "WORK_LLM_KEY": "sk-secret-2",
+        "LC_KEY": "sk-secret-3",
+        "MY_TOKEN": "mine",
+    }
+    client = HttpClient(environ=environ)
+    settings = {"env": (("TOKEN", "${MY_TOKEN}"), ("REGION", "${NOWHERE:-eu}"))}
+    server = start(client=client, hidden={"WORK_LLM_KEY", "LC_KEY"}, settings=settings)
+    text = (await server.call("env", {})).text
+    variables = json.loads(text)
+    assert "sk-secret" not in text
+    assert (variables["TOKEN"], variables["REGION"]) == ("mine", "eu")
+    assert variables["PATH"] == os.environ["PATH"]
+
+    stealing = start(
+        client=client, hidden={"WORK_LLM_KEY"}, settings={"env": (("A", "${WORK_LLM_KEY}"),)}
+    )
+    with pytest.raises(ConfigError, match="WORK_LLM_KEY holds the key of an endpoint"):
+        await stealing.tools()
+    with pytest.raises(ConfigError, match="variable UNSET_VARIABLE is not set"):
+        await start(settings={"args": ("${UNSET_VARIABLE}",)}).tools()
+
+
+async def test_a_program_that_does_not_exist_is_an_error_that_says_so(start: Start):
+    server = start(settings={"command": "/nonexistent/server"})
+    with pytest.raises(ProviderError, match="could not be started: No such file or directory"):
+        await server.tools()
+    assert server.state == "failed"
+
+
+async def test_a_program_that_is_no_server_is_an_error(start: Start):
+    server = start(settings={"command": "echo", "args": ("hello",)})
+    with pytest.raises(ProviderError, match="ended with status 0"):
+        await server.tools()
+
+
+async def test_a_stubborn_server_is_ended_by_force(start: Start):
+    server = start("stubborn")
+    await server.tools()
+    pid = process_of(server)
+    await server.close()
+    assert not is_alive(pid)
+    assert server.state == "idle"
+
+
+async def test_who_leaves_does_not_wait_and_leaves_no_orphan(start: Start):
+    stubborn, polite = start("stubborn"), start()
+    pids: list[int] = []
+    for server in (stubborn, polite):
+        await server.tools()
+        pids.append(process_of(server))
+        server.leave()
+    assert is_alive(pids[0])
+    assert [await has_ended(pid) for pid in pids] == [True, True]
+
+
+LEAVING = f"""
+import asyncio, os
+from tui_chat.plugins.mcp.server import Server
+from tui_chat.plugins.mcp.settings import ServerSettings
+from tui_chat.providers import HttpClient
+
+async def main(how):
+    settings = ServerSettings("bad", {sys.executable!r}, ("-S", {str(SCRIPT)!r}, *how.split()[1:]))
+    server = Server(settings, HttpClient())
+    await server.tools()
+    print(server._transport._process.pid, flush=True)
+    if how.startswith("killed"):
+        await asyncio.sleep(600)
+    server.leave()
+
+import sys
+asyncio.run(main(sys.argv[1]))
+"""
+
+
+@pytest.mark.parametrize("how", ["killed", "left", "left stubborn"])
+async def test_no_orphan_is_left_by_a_program_that_ends(how: str):
+    process = subprocess.Popen(
+        [sys.executable, "-c", LEAVING, how],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    pid = int(process.stdout.readline())
+    if how == "killed":
+        process.send_signal(signal.SIGKILL)
+    _, errors = await asyncio.to_thread(process.communicate)
+    assert errors == ""
+    assert await has_ended(pid)
+
+
+async def test_several_uses_share_one_start(start: Start):
+    server = start()
+    results = await asyncio.gather(server.tools(), server.tools(), server.call("echo", {}))
+    assert results[0] == results[1]
+    assert server.state == "ready"
