@@ -61,7 +61,10 @@ BUDGETS: dict[str, tuple[int, str]] = {
     "store": (6_450, "one writer, crash safety, search in texts and files, migrations, backup"),
     "tokens": (550, "exact counts, estimates, calibration"),
     "ui": (34_450, "the screen: two virtual views, six areas, dialogs, the configuration, keys"),
-    "workspace": (9_600, "the use cases of the app without a screen; tools of several sources"),
+    "workspace": (
+        9_900,
+        "the use cases of the app without a screen; tools of several sources, targets",
+    ),
     ".": (2_700, "compose, send, extensions and their api, edited requests, files, paths, errors"),
 }
 

@@ -139,14 +139,18 @@ class BranchStore:
 
         return await self._entries(await self.database.read(work))
 
-    async def path_to(self, message_id: str) -> tuple[Entry, ...]:
-        """Return the messages that lead to one, itself included, on whatever branch. Empty if it
-        is gone for good; deleted messages are returned, since requests were made of them.
+    async def path_to(self, message_id: str, *, below: bool = False) -> tuple[Entry, ...]:
+        """Return the messages that lead to one, itself included, on whatever branch; with `below`,
+        also those that follow it, down to the newest leaf. Empty if it is gone for good; deleted
+        messages are returned, since requests were made of them.
         """
 
         async def work(tx: Transaction) -> list[PlacedRow]:
             row = await tx.row("SELECT session_id FROM messages WHERE message_id = ?", message_id)
-            return [] if row is None else await read_path(tx, row[0], message_id)
+            if row is None:
+                return []
+            end = await newest_below(tx, message_id) if below else message_id
+            return await read_path(tx, row[0], end)
 
         return await self._entries(await self.database.read(work))
 

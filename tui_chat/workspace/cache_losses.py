@@ -77,6 +77,10 @@ class CacheLosses:
             before = None if sent is None else await store.messages.get(sent.message_id)
             if sent is None or before is None:
                 return
+            if before.model != reply.model:  # one of another branch has filled another cache
+                branch = await store.branches.path_to(entry_id)
+                if before.message.id not in (entry.message.id for entry in branch):
+                    return
             if not reported_loss(sent.request.protocol, before.usage, reply.usage):
                 return
             last, now = await self._request(before), await self._request(reply)

@@ -12,6 +12,7 @@ from tui_chat.models.session import Entry
 from tui_chat.providers import RetryPause
 from tui_chat.send import PartialReply
 from tui_chat.workspace.state import OpenPreset
+from tui_chat.workspace.target import Target
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +111,8 @@ class ReplySettled:
     """None if it could not be stored."""
     continues: bool
     """True if the conversation may go on by itself."""
+    target: Target | None = None
+    """The target that it was sent to; None for the session's own choice."""
 
 
 @dataclass(frozen=True, slots=True)

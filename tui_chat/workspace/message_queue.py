@@ -112,7 +112,7 @@ class MessageQueue:
 
     def _follow_reply(self, event: WorkspaceEvent) -> None:
         match event:
-            case ReplySettled(session_id, _, True) if self._may_go_on(session_id):
+            case ReplySettled(session_id, _, True, None) if self._may_go_on(session_id):
                 self._spawn(self.send_next())
             case _:
                 pass

@@ -1,7 +1,9 @@
 """Replies: messages on their way out, and replies on their way in.
 
-1. Replies stream in tasks of their own, at most one a session, whichever session is active.
-2. A second message waits until the reply to the first has ended; sending it sooner is refused.
+1. Replies stream in tasks of their own, whichever session is active.
+2. A message waits until no reply arrives in its session; sending it sooner is refused. Only
+   `submit_to` has several replies arrive in one session: each at the end of a branch of its own,
+   and a message to a branch waits for the reply at its end.
 3. Whatever stores a message or a reply holds `ActiveSession.lock`.
 4. What follows a reply by itself, its title and the commands of its tool calls, is begun by those
    who listen to `ReplySettled`.
@@ -10,7 +12,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Literal
@@ -18,6 +20,7 @@ from typing import Literal
 from tui_chat.compose import Composed, compose
 from tui_chat.context.generation import as_continuation, continued_text, uses_prefill
 from tui_chat.errors import InputError, ProviderError, StoreError, TuiChatError
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.generation import GenerationKind
 from tui_chat.models.message import Message, Part
 from tui_chat.models.request_edit import edits_after
@@ -44,7 +47,21 @@ from tui_chat.workspace.request_history import RequestHistory, with_target
 from tui_chat.workspace.requests import Requests, last_reply_index, require_answered_calls
 from tui_chat.workspace.session_catalog import SessionCatalog
 from tui_chat.workspace.state import LastSent
+from tui_chat.workspace.target import Slot, Target
 from tui_chat.workspace.usage import UsageReports
+
+
+@dataclass(slots=True, eq=False)
+class Exchange:
+    """A request that was sent, while its reply arrives."""
+
+    session_id: str
+    target: Target | None
+    """None for the session's own choice."""
+    reply_id: str = ""
+    """Empty until the reply is stored."""
+    end: Entry | None = None
+    """The reply as it ended."""
 
 
 class Replies:
@@ -67,14 +84,16 @@ class Replies:
         self._active = active
         self._catalog = catalog
         self._usage = usage
-        self._tasks: dict[str, asyncio.Task[Entry]] = {}
-        """The replies that are arriving, by session id."""
+        self._tasks: dict[asyncio.Task[Entry], Exchange] = {}
+        """The replies that are arriving."""
+        self._targets: dict[str, Target] = {}
+        """The targets of the replies that were sent to one, by reply id."""
         self._own_ids: set[str] = set()
         """Ids of the replies that this program requested."""
         self._timings: dict[str, Timing] = {}
         """The timings of replies that ended since the program started, by id."""
-        self._ending: asyncio.Future[None] | None = None
-        """The work after the end of the last reply."""
+        self._endings: set[asyncio.Future[None]] = set()
+        """The work after the ends of replies."""
         self._continues = True
         """False while replies are stopped because the program ends: nothing follows them then."""
 
@@ -105,6 +124,63 @@ class Replies:
             parent = entries[-1].message.id if entries else None
             message = Message("user", draft, parts=parts)
             return await self._exchange(composed, parent, message, draft, stored=stored)
+
+    async def submit_to(
+        self,
+        slots: Sequence[Slot],
+        draft: str = "",
+        parts: tuple[Part, ...] = (),
+        stored: Callable[[], None] | None = None,
+    ) -> tuple[str, ...]:
+        """Send a draft with its attachments to targets of the active session, each at the end of
+        its own branch; without both, request the replies to what the branches end with.
+
+        The user's message is stored once after each message that it follows. Return the ids of the
+        replies that are on their way, as many as could be stored; `Failed` is published for the
+        next one. `stored` is called as soon as the first exchange is on disk.
+        """
+        core, draft, replies = self.core, clean(draft), list[str]()
+        session_id = core.state.session_id
+        async with self._active.locked():
+            if session_id != core.state.session_id:
+                return ()
+            is_new = core.state.session is None or not all(slot.entries for slot in slots)
+            with core.reporting():
+                has_message = bool(draft or parts)
+                for slot in slots:
+                    _require_ended(slot.entries)
+                    if not has_message:
+                        require_answered_calls(slot.entries)
+                composed = [self._requests.compose_for(slot, draft, parts) for slot in slots]
+                questions: dict[str | None, str] = {}
+                for slot, request in zip(slots, composed, strict=True):
+                    parent_id = slot.entries[-1].message.id if slot.entries else None
+                    user = None
+                    if has_message and parent_id not in questions:
+                        questions[parent_id] = core.new_id()
+                        user = Message("user", draft, parts=parts, id=questions[parent_id])
+                    elif has_message:
+                        parent_id = questions[parent_id]
+                    first = stored if not replies else None
+                    reply_id = await self._begin(
+                        request, parent_id, user, draft, stored=first, target=slot.target
+                    )
+                    if not reply_id:
+                        break
+                    replies.append(reply_id)
+            if replies:
+                await self._show_begun(is_new)
+        return tuple(replies)
+
+    def target_of(self, reply_id: str) -> Target | None:
+        """Return the target that a reply was sent to; None for the session's own choice."""
+        return self._targets.get(reply_id)
+
+    def forget_targets(self) -> None:
+        """Go on with all replies as the session says from now on."""
+        self._targets.clear()
+        for exchange in self._tasks.values():
+            exchange.target = None
 
     async def regenerate(
         self, entry_id: str, kind: Literal["regenerate", "swipe"] = "regenerate"
@@ -201,15 +277,23 @@ class Replies:
         return await self._exchange(composed, before[-1].message.id, None, "")
 
     async def stop(self) -> None:
-        """Stop the reply that is arriving in the active session; what has arrived is kept."""
+        """Stop what is arriving in the active session; what has arrived is kept."""
         await self.stop_in(self.core.state.session_id)
 
     async def stop_in(self, session_id: str) -> None:
-        """Stop the reply that is arriving in a session; what has arrived is kept."""
-        task = self._tasks.get(session_id)
-        if task is not None:
+        """Stop the replies that are arriving in a session; what has arrived is kept."""
+        await self._stop(lambda exchange: exchange.session_id == session_id)
+
+    async def stop_reply(self, reply_id: str) -> None:
+        """Stop a reply that is arriving; what has arrived is kept."""
+        await self._stop(lambda exchange: exchange.reply_id == reply_id)
+
+    async def _stop(self, is_meant: Callable[[Exchange], bool]) -> None:
+        tasks = [task for task, exchange in self._tasks.items() if is_meant(exchange)]
+        for task in tasks:
             task.cancel()
-            await asyncio.wait((task,))
+        if tasks:
+            await asyncio.wait(tasks)
 
     async def stop_all(self, *, for_good: bool = False) -> None:
         """Stop all replies; what has arrived is kept. No tool runs because of that, and with
@@ -217,16 +301,14 @@ class Replies:
         """
         self._continues = False
         try:
-            for session_id in tuple(self._tasks):
-                await self.stop_in(session_id)
+            await self._stop(lambda exchange: True)
         finally:
             self._continues = not for_good
 
     async def all_ended(self) -> None:
         """Wait until no reply arrives, and what has arrived is stored and shown."""
         while True:
-            waiting = [*self._tasks.values(), *([self._ending] if self._ending else [])]
-            left = [task for task in waiting if not task.done()]
+            left = [task for task in (*self._tasks, *self._endings) if not task.done()]
             if not left:
                 return
             await asyncio.wait(left)
@@ -301,37 +383,65 @@ class Replies:
         begin_with: str = "",
         stored: Callable[[], None] | None = None,
     ) -> bool:
-        """Send a request and start receiving its reply; True once both messages are on disk.
+        """Send a request and start receiving its reply; True once both messages are on disk and
+        shown. See `_begin`.
+        """
+        is_new = self.core.state.session is None or parent_id is None
+        if not await self._begin(composed, parent_id, user, draft, begin_with, stored):
+            return False
+        await self._show_begun(is_new)
+        return True
+
+    async def _show_begun(self, is_new: bool) -> None:
+        """Show the replies that have begun in the active session, which may begin with them."""
+        await self._refresh(self.core.state.session_id)
+        self.core.update(begun_replies=frozenset())
+        if is_new and self.core.state.session is not None:
+            await self._active.confirm_created(self.core.state.session)
+
+    async def _begin(
+        self,
+        composed: Composed,
+        parent_id: str | None,
+        user: Message | None,
+        draft: str,
+        begin_with: str = "",
+        stored: Callable[[], None] | None = None,
+        target: Target | None = None,
+    ) -> str:
+        """Send a request and start receiving its reply. Return the reply's id once both messages
+        are on disk; empty, with `Failed` published, if they could not be stored. Raises StoreError.
 
         `parent_id` is the message that `user` (if any) and the reply follow; `draft` names the
         session if this creates it; the reply begins with `begin_with`.
         """
         core = self.core
         sent_edits = composed.edited.applied if composed.edited is not None else ()
-        if user is not None and sent_edits:  # they belong to the message, whose id they need
+        if user is not None and sent_edits and not user.id:  # they belong to it, and need its id
             user = replace(user, id=core.new_id())
         answered = user.id if user is not None else parent_id or ""
         edits = edits_after(core.state.edits, sent_edits, answered)
         begun: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        is_new = core.state.session is None or parent_id is None
         parts = user.parts if user is not None else ()
         session = core.state.session or await self._active.create(draft, parts)
         session_id = session.session_id
-        end: Entry | None = None
+        exchange = Exchange(session_id, target)
 
         def emit(progress: SendProgress) -> None:
-            nonlocal end
             if isinstance(progress, ExchangeStored) and not begun.done():
-                reply_id = progress.reply.message.id
+                exchange.reply_id = reply_id = progress.reply.message.id
                 self._own_ids.add(reply_id)
+                if target is not None:
+                    self._targets[reply_id] = target
                 if core.state.is_active(session_id):
                     core.update(edits=edits_after(core.state.edits, sent_edits, answered))
                 if stored is not None:
                     stored()
                 begun.set_result(None)
-            self._remember_accepted(session_id, composed, progress)
+            if target is None:  # the session's next request is compared with one of its own
+                self._remember_accepted(session_id, composed, progress)
             if isinstance(progress, FinishedReply):
-                end = progress.entry
+                exchange.end = progress.entry
                 self._calibration.learn(composed, progress.entry.usage.input)
                 self._timings[progress.entry.message.id] = progress.timing
             self._follow(session_id, progress)
@@ -360,17 +470,15 @@ class Replies:
                 edits=None if edits == core.state.edits else edits,
             )
         )
-        self._tasks[session_id] = task
-        core.update(streaming_sessions=frozenset(self._tasks))
-        task.add_done_callback(lambda done: self._done(session_id, done, end))
+        self._tasks[task] = exchange
+        core.update(streaming_sessions=self._streaming_sessions)
+        task.add_done_callback(lambda done: self._done(done, self._tasks.pop(done)))
         await asyncio.wait((task, begun), return_when=asyncio.FIRST_COMPLETED)
-        if not begun.done():
-            return False
-        await self._refresh(session_id)
-        core.update(begun_replies=frozenset())
-        if is_new:
-            await self._active.confirm_created(session)
-        return True
+        return exchange.reply_id
+
+    @property
+    def _streaming_sessions(self) -> frozenset[str]:
+        return frozenset(exchange.session_id for exchange in self._tasks.values())
 
     def _remember_accepted(
         self, session_id: str, composed: Composed, progress: SendProgress
@@ -396,7 +504,7 @@ class Replies:
         state = core.state
         match progress:
             case PartialReply():
-                core.update(partials={**state.partials, session_id: progress})
+                core.update(partials={**state.partials, progress.entry_id: progress})
                 if state.is_active(session_id) and state.is_on_branch(progress.entry_id):
                     core.publish(ReplyGrew(progress))
             case RetryPause():
@@ -410,13 +518,13 @@ class Replies:
                 if progress.repeats_key:
                     core.publish(Failed(_repeated_key()))
 
-    def _done(self, session_id: str, task: asyncio.Task[Entry], end: Entry | None) -> None:
-        core = self.core
-        self._tasks.pop(session_id, None)
-        partials = {key: part for key, part in core.state.partials.items() if key != session_id}
-        core.update(streaming_sessions=frozenset(self._tasks), partials=partials)
+    def _done(self, task: asyncio.Task[Entry], exchange: Exchange) -> None:
+        core, end = self.core, exchange.end
+        partials = dict(core.state.partials)
+        partials.pop(exchange.reply_id, None)
+        core.update(streaming_sessions=self._streaming_sessions, partials=partials)
         if end is not None and end.unsaved:
-            if core.state.is_active(session_id):
+            if core.state.is_active(exchange.session_id):
                 self._active.replace_entry(end)  # reading it may not be possible either
             sentence = f"The reply is not saved yet. {end.unsaved}"
             advice = "It is kept in memory and written as soon as that works."
@@ -429,10 +537,12 @@ class Replies:
                 {"message": "a reply failed", "exception": error, "task": task}
             )
         entry = None if task.cancelled() or error is not None else task.result()
-        self._ending = asyncio.ensure_future(self._ended(session_id, entry, ok=error is None))
+        ending = asyncio.ensure_future(self._ended(exchange, entry, ok=error is None))
+        self._endings.add(ending)
+        ending.add_done_callback(self._endings.discard)
 
-    async def _ended(self, session_id: str, entry: Entry | None, *, ok: bool) -> None:
-        core = self.core
+    async def _ended(self, exchange: Exchange, entry: Entry | None, *, ok: bool) -> None:
+        core, session_id = self.core, exchange.session_id
         if entry is not None and entry.usage.input is not None:
             with suppress(StoreError):  # the next replies teach the same
                 await self._calibration.save()
@@ -444,7 +554,7 @@ class Replies:
                     core.publish(BackgroundReplyEnded(session.title, entry))
         await self._refresh(session_id)
         continues = ok and self._continues
-        core.publish(ReplySettled(session_id, entry, continues=continues))
+        core.publish(ReplySettled(session_id, entry, continues, exchange.target))
 
     @reported(None)
     async def _refresh(self, session_id: str) -> None:
@@ -455,6 +565,11 @@ class Replies:
 
 def _index_of(entry_id: str, entries: tuple[Entry, ...]) -> int | None:
     return next((i for i, entry in enumerate(entries) if entry.message.id == entry_id), None)
+
+
+def _require_ended(entries: tuple[Entry, ...]) -> None:
+    if entries and entries[-1].status == "streaming":
+        raise InputError("A reply is still arriving.", advice="Esc stops it.")
 
 
 def continuation_in_words(composed: Composed) -> str:

@@ -25,6 +25,7 @@ from tui_chat.context.inputs import sendable_messages
 from tui_chat.errors import InputError
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.generation import GenerationKind
+from tui_chat.models.json_values import pack
 from tui_chat.models.lorebook import Lorebook
 from tui_chat.models.memo import forget_recent
 from tui_chat.models.message import Message, Part
@@ -38,6 +39,7 @@ from tui_chat.workspace.state import WhatIf, WorkspaceState, unanswered_calls
 if TYPE_CHECKING:
     from tui_chat.analysis import CapturedRequest
     from tui_chat.models.request import RecordedRequest
+    from tui_chat.workspace.target import Slot
 
 LONG_SEARCH = 200
 """Lore entries and messages from which a first search may take longer than a frame."""
@@ -81,8 +83,8 @@ class Requests:
         self._version = 0
         """Counts the changes that requests are composed anew after."""
         self._others: dict[str, tuple[object, Composed]] = {}
-        """The what-if, the request of another kind and that after another history which were
-        composed last, after what each was composed from."""
+        """The what-if, the request of another kind, that after another history and those to targets
+        which were composed last, after what each was composed from."""
         self._other_preset: tuple[str, Preset | None] = ("", None)
         self._newest: tuple[tuple[Message, ...], int | None, tuple[Message, ...]] = ((), None, ())
         """A history, a number of messages, and so many of the newest messages of it."""
@@ -314,6 +316,19 @@ class Requests:
             return self.in_protocol(composed, protocol)
 
         return self._remembered("after", (history, draft, protocol, parts), compose_it)
+
+    def compose_for(self, slot: Slot, draft: str, parts: tuple[Part, ...] = ()) -> Composed:
+        """Return the request that `draft` would be to a target, at the end of its branch; without a
+        draft the one for the reply to what the branch ends with. May be called in a thread. Raises
+        InputError if the target cannot be used.
+        """
+
+        def compose_it() -> Composed:
+            state = slot.target.applied_to(self.core.state, self.core.library)
+            return compose(self._inputs(state, draft, sendable_messages(slot.entries), parts))
+
+        use = f"target {pack(slot.target)}"
+        return self._remembered(use, (slot.entries, draft, parts), compose_it)
 
     def in_protocol(self, composed: Composed, protocol: Protocol | None) -> Composed:
         """Return any request in another protocol; None for its own."""

@@ -331,7 +331,7 @@ class WorkspaceState:
     streaming_sessions: frozenset[str] = frozenset()
     """The ids of the sessions in which this program receives a reply."""
     partials: Mapping[str, PartialReply] = field(default_factory=dict[str, PartialReply])
-    """The received parts of these replies, by session id."""
+    """The received parts of these replies, by reply id."""
     begun_replies: frozenset[str] = frozenset()
     """The ids of replies that have begun and are not part of `entries` yet."""
     followed: PartialReply | None = None
@@ -431,8 +431,8 @@ class WorkspaceState:
     @property
     def partial(self) -> PartialReply | None:
         """The received part of the reply that is arriving on the active branch."""
-        grown = self.partials.get(self.session_id, self.followed)
-        return grown if grown is not None and self.is_on_branch(grown.entry_id) else None
+        grown = filter(None, (*self.partials.values(), self.followed))
+        return next((each for each in grown if self.is_on_branch(each.entry_id)), None)
 
     def is_on_branch(self, reply_id: str) -> bool:
         """Return True if a streaming reply is, or is about to be, the end of the active branch."""
@@ -462,7 +462,11 @@ class WorkspaceState:
     @property
     def pending_calls(self) -> tuple[PendingToolCall, ...]:
         """The tool calls at the end of the active branch that are not answered yet."""
-        reply, calls = unanswered_calls(self.entries)
+        return self.calls_at_end(self.entries)
+
+    def calls_at_end(self, entries: Sequence[Entry]) -> tuple[PendingToolCall, ...]:
+        """Return the tool calls at the end of a branch that are not answered yet."""
+        reply, calls = unanswered_calls(entries)
         if reply is None:
             return ()
         entry_id = reply.message.id

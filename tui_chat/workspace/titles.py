@@ -65,16 +65,20 @@ class Titles:
         self._catalog = catalog
         self._side_requests = side_requests
         self._tasks: set[asyncio.Task[None]] = set()
+        self._asking: set[str] = set()
+        """The ids of the sessions whose title is being asked for: first replies may be several."""
         core.subscribe(self._follow_reply)
 
     def _follow_reply(self, event: WorkspaceEvent) -> None:
         """Ask for the title of a session in the background, if this is its first reply."""
         match event:
             case ReplySettled(session_id, Entry(status="complete") as reply, _):
-                if self.core.state.config.title_model:
+                if self.core.state.config.title_model and session_id not in self._asking:
+                    self._asking.add(session_id)
                     task = asyncio.create_task(self._title(session_id, reply))
                     self._tasks.add(task)
                     task.add_done_callback(self._tasks.discard)
+                    task.add_done_callback(lambda _: self._asking.discard(session_id))
             case _:
                 pass
 

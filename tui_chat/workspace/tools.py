@@ -26,6 +26,7 @@ from tui_chat.workspace.core import WorkspaceCore, reported
 from tui_chat.workspace.events import BranchChanged, Done, ReplySettled, WorkspaceEvent
 from tui_chat.workspace.replies import Replies
 from tui_chat.workspace.state import unanswered_calls
+from tui_chat.workspace.target import Slot
 from tui_chat.workspace.tool_runner import ToolRun
 from tui_chat.workspace.tool_sources import ToolSources
 
@@ -37,7 +38,9 @@ MAX_UNATTENDED_ROUNDS = 20
 
 
 class Tools:
-    """Answers tool calls of the active session."""
+    """Answers tool calls of the active session: those at the end of its active branch, and those of
+    replies that were sent to targets, which wait at the ends of their own branches.
+    """
 
     def __init__(
         self, core: WorkspaceCore, active: ActiveSession, replies: Replies, sources: ToolSources
@@ -56,13 +59,23 @@ class Tools:
         self._permitted: set[tuple[str, str, str, str]] = set()
         """Session id, and what a grant is bound to, of tools that the user lets run without asking.
         """
-        self._unattended: asyncio.Future[None] | None = None
-        """The commands that run after the reply which ended last."""
+        self._unattended: set[asyncio.Future[None]] = set()
+        """The commands that run after replies which have ended."""
         core.subscribe(self._follow_reply)
 
     def _follow_reply(self, event: WorkspaceEvent) -> None:
-        if isinstance(event, ReplySettled) and event.continues:
-            self._unattended = asyncio.ensure_future(self._run_unattended(event.session_id))
+        if isinstance(event, ReplySettled) and event.continues and event.entry is not None:
+            runs = self.run_permitted(event.session_id, event.entry.message.id)
+            unattended = asyncio.ensure_future(runs)
+            self._unattended.add(unattended)
+            unattended.add_done_callback(self._unattended.discard)
+
+    async def _branch_of(self, entry_id: str) -> tuple[Entry, ...]:
+        """Return the branch through a reply: the active one if it is on that. Raises StoreError."""
+        entries = self.core.state.entries
+        if any(entry.message.id == entry_id for entry in reversed(entries)):
+            return entries
+        return await self.core.active_store.branches.path_to(entry_id, below=True)
 
     @reported(False)
     async def answer(
@@ -75,12 +88,12 @@ class Tools:
         core = self.core
         await self._active.branch_loaded()
         session_id = core.state.session_id
-        call = _pending_call(core.state.entries, entry_id, call_id)
+        call = _pending_call(await self._branch_of(entry_id), entry_id, call_id)
         running = self._runs.get((entry_id, call_id))
         if running is not None:
             running.cancel()
         self._unstored.pop((entry_id, call_id), None)
-        return await self._store(session_id, [_answer(call, clean(text), failed)])
+        return await self._store(session_id, entry_id, [_answer(call, clean(text), failed)])
 
     async def decline(self, entry_id: str, call_id: str) -> bool:
         """Tell the model that the user declined a call; see `answer`."""
@@ -93,8 +106,8 @@ class Tools:
         are none, which is reported.
         """
         await self._active.branch_loaded()
-        state = self.core.state
-        reply, calls = unanswered_calls(state.entries)
+        session_id = self.core.state.session_id
+        reply, calls = unanswered_calls(await self._branch_of(entry_id))
         if reply is None or reply.message.id != entry_id or not calls:
             raise InputError("These calls were answered already.")
         for call in calls:
@@ -102,7 +115,7 @@ class Tools:
                 running.cancel()
             self._unstored.pop((entry_id, call.id), None)
         declined = [_answer(call, DECLINED, failed=True) for call in calls]
-        return await self._store(state.session_id, declined, goes_on=False)
+        return await self._store(session_id, entry_id, declined, goes_on=False)
 
     @reported(False)
     async def run(
@@ -117,17 +130,17 @@ class Tools:
         core = self.core
         await self._active.branch_loaded()
         session_id = core.state.session_id
-        call = _pending_call(core.state.entries, entry_id, call_id)
+        call = _pending_call(await self._branch_of(entry_id), entry_id, call_id)
         if (entry_id, call_id) in self._runs:
             raise InputError(f"The tool “{call.name}” is running already.")
         if always and (tool := core.state.tool_named(call.name)) is not None:
             self._permitted.add((session_id, tool.name, tool.runs, tool.digest))
         answer = self._unstored.pop((entry_id, call_id), None)
         answer = answer or await self._run(entry_id, call, arguments)
-        if answer is None or not await self._store(session_id, [answer]):
+        if answer is None or not await self._store(session_id, entry_id, [answer]):
             return False
         if always:
-            await self._run_unattended(session_id)
+            await self.run_permitted(session_id, entry_id)
         return True
 
     def _may_run(self, session_id: str, tool: Tool | None) -> bool:
@@ -144,9 +157,11 @@ class Tools:
         sentence = "Tools ask before each run." if count else "No tool runs without asking."
         self.core.publish(Done(sentence))
 
-    def stop(self) -> bool:
-        """Cancel the commands that run for the active branch; return True if there were any."""
-        reply, calls = unanswered_calls(self.core.state.entries)
+    def stop(self, entries: Sequence[Entry] | None = None) -> bool:
+        """Cancel the commands that run for a branch, by default the active one; return True if
+        there were any.
+        """
+        reply, calls = unanswered_calls(self.core.state.entries if entries is None else entries)
         runs = [self._runs.get((reply.message.id, call.id)) for call in calls if reply is not None]
         for task in filter(None, runs):
             task.cancel()
@@ -158,9 +173,10 @@ class Tools:
         """
         while True:
             await self._replies.all_ended()
-            if self._unattended is None or self._unattended.done():
+            left = [work for work in self._unattended if not work.done()]
+            if not left:
                 return
-            await asyncio.wait((self._unattended,))
+            await asyncio.wait(left)
 
     async def stop_all(self) -> None:
         """Cancel all commands."""
@@ -170,23 +186,29 @@ class Tools:
         if runs:
             await asyncio.wait(runs)
 
-    async def _run_unattended(self, session_id: str) -> None:
-        """Run the commands that need no consent, after a reply has ended in the active session."""
+    async def run_permitted(self, session_id: str, entry_id: str) -> None:
+        """Run the commands that need no consent at the end of a reply's branch, if that is the
+        active one, or the reply was sent to a target of the active session.
+        """
         core = self.core
-        if not core.state.is_active(session_id):
-            return
-        pending = core.state.pending_calls
-        calls = [call for call in pending if call.can_run and self._may_run(session_id, call.tool)]
-        if not calls:
-            return
         with core.reporting():
-            if _rounds(core.state.entries) > MAX_UNATTENDED_ROUNDS:
+            if not core.state.is_active(session_id):
+                return
+            entries = core.state.entries
+            if self._replies.target_of(entry_id) is not None:
+                entries = await self._branch_of(entry_id)
+            pending = core.state.calls_at_end(entries)
+            calls = [c for c in pending if c.can_run and self._may_run(session_id, c.tool)]
+            if not calls:
+                return
+            if _rounds(entries) > MAX_UNATTENDED_ROUNDS:
                 raise InputError(
                     f"The model called tools {MAX_UNATTENDED_ROUNDS} times in a row.",
                     advice="Run the next call yourself to let it go on.",
                 )
             answers = await asyncio.gather(*(self._run(call.entry_id, call.call) for call in calls))
-            await self._store(session_id, [answer for answer in answers if answer is not None])
+            answered = [answer for answer in answers if answer is not None]
+            await self._store(session_id, calls[0].entry_id, answered)
 
     async def _run(
         self, entry_id: str, call: ToolCall, arguments: str | None = None
@@ -223,15 +245,16 @@ class Tools:
         self.core.update(BranchChanged(), running_calls=frozenset(self._runs))
 
     async def _store(
-        self, session_id: str, answers: Sequence[Message], *, goes_on: bool = True
+        self, session_id: str, entry_id: str, answers: Sequence[Message], *, goes_on: bool = True
     ) -> bool:
-        """Store answers at the end of the branch, and continue once all calls are answered, unless
-        the conversation does not go on.
+        """Store answers at the end of a reply's branch, and continue once all calls are answered,
+        unless the conversation does not go on.
         """
         core, store = self.core, self.core.store_of(session_id)
         state = core.state
         is_active = state.is_active(session_id)
-        entries = state.entries if is_active else await store.branches.load(session_id)
+        branch = self._branch_of(entry_id) if is_active else store.branches.load(session_id)
+        entries = await branch
         for number, answer in enumerate(answers):
             try:
                 entry = await store.messages.add(session_id, answer, entries[-1].message.id)
@@ -249,9 +272,12 @@ class Tools:
         if not core.state.is_active(session_id):
             return True  # the conversation goes on when the user is there to see it
         await self._active.reload_branch()
-        _, left = unanswered_calls(core.state.entries)
+        target = self._replies.target_of(entry_id)
+        _, left = unanswered_calls(core.state.entries if target is None else entries)
         if left or not answers or not goes_on:
             return True
+        if target is not None:
+            return bool(await self._replies.submit_to((Slot(target, entries),)))
         return await self._replies.reply_to(entries[-1].message.id)
 
 
