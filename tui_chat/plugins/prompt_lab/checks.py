@@ -1,0 +1,493 @@
+"""Checks of replies: which there are, how files write them, and what they decide.
+
+    {"type": "icontains", "value": "ada"}
+    {"type": "not-regex", "value": "^Sure"}
+    {"type": "word-count", "value": {"max": 40}}
+    {"type": "latency", "threshold": 2000}
+
+1. Names and meanings are those of promptfoo, so that its lists can be used as they are. Ours are
+   `tokens`, `first-token`, `cache-hit` and `no-notes`.
+2. Each can be negated by `not-`.
+3. A check is a test, so a type, key or value that is not known is a fault where it is read.
+4. What cannot be decided (a price that is not known, a judge that failed) is neither passed nor
+   failed, also when negated: its cell has an error.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import lru_cache, partial
+from typing import Annotated, Any, Literal, TypeAlias
+
+from tui_chat.context.lorebooks.patterns import BadPattern, Pattern
+from tui_chat.errors import InputError, install_advice
+from tui_chat.lazy_dataclass import dataclass
+from tui_chat.library.file_reader import JsonFile, KnownKeys
+from tui_chat.library.json_locations import Path as JsonPath
+from tui_chat.models.envelope import Level
+from tui_chat.models.field_types import Accepts, Forms, Key, Range, Validator
+from tui_chat.models.json_text import JsonError, as_array, decode_json, describe_value
+from tui_chat.models.json_text import object_or_none as as_table
+from tui_chat.models.typed_json import InvalidValue, read
+from tui_chat.plugins.prompt_lab.values import Cell, CellReply, ReplyCheck, Verdict
+
+_STEPS = 1_000_000
+"""Steps after which a regular expression with back-references is given up."""
+
+
+class Undecidable(Exception):
+    """A check cannot be decided; the message is the reason."""
+
+
+Decision: TypeAlias = tuple[bool, str]
+"""Whether a check passed, before it is negated, and why."""
+
+
+# What files may write
+
+
+def _texts(value: Any) -> Any:
+    """Return the texts of a list that is written as a text with commas."""
+    if not isinstance(value, str):
+        return value
+    return [part.strip() for part in value.split(",") if part.strip()]
+
+
+def _pattern(source: str) -> str:
+    try:
+        _compiled(source)
+    except BadPattern as error:
+        raise ValueError(f"must be a regular expression of JavaScript; it {error}") from None
+    return source
+
+
+@lru_cache(maxsize=256)
+def _compiled(source: str) -> Pattern:
+    return Pattern(source)
+
+
+@dataclass(frozen=True, slots=True)
+class _WordRange:
+    min: Annotated[int | None, Range(0)] = None
+    max: Annotated[int | None, Range(0)] = None
+
+
+def _word_range(value: Any) -> Any:
+    if isinstance(value, str) and (match := re.fullmatch(r"(\d*)\s*(?:[-,]\s*(\d*))?", value)):
+        low, high = match[1], match[1] if match[2] is None else match[2]
+        value = {"min": int(low) if low else None, "max": int(high) if high else None}
+    elif type(value) is int:
+        value = {"min": value, "max": value}
+    return value
+
+
+def _schema(value: Any) -> Any:
+    """Return a schema that is written as a text, as in a column of a table."""
+    if isinstance(value, str):
+        try:
+            return decode_json(value)
+        except JsonError as error:
+            raise ValueError(f"must be a JSON Schema; it {error.sentence}") from None
+    return value
+
+
+_Texts = Annotated[tuple[str, ...], Forms(_texts, also="a text with commas")]
+_Words = Annotated[_WordRange, Forms(_word_range, also="a number of words, or two with a hyphen")]
+_Schema = Annotated[dict[str, Any], Forms(_schema), Accepts("a JSON Schema")]
+
+
+# What is decided
+
+
+def _quoted(text: str) -> str:
+    return f"“{text[:80]}{'…' if len(text) > 80 else ''}”"
+
+
+def _equals(check: ReplyCheck, cell: Cell) -> Decision:
+    text, value = _text(cell), check.value
+    if isinstance(value, dict | list):
+        values = [json for json in (_json(text),) if json is not None]
+        return values == [value], "The reply is equal JSON." if values else "It is not JSON."
+    value = _plain(value)
+    if text == value:
+        return True, "The reply is equal."
+    return False, f"The reply is {_quoted(text)}, not {_quoted(value)}."
+
+
+def _plain(value: Any) -> str:
+    """Return a value of JSON as JavaScript writes it as text."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+
+
+def _contains(check: ReplyCheck, cell: Cell, *, fold: bool, all_of: bool) -> Decision:
+    text = _text(cell).lower() if fold else _text(cell)
+    value = check.value
+    parts: list[str] = [value] if isinstance(value, str) else [_plain(part) for part in value]
+    missing = [part for part in parts if (part.lower() if fold else part) not in text]
+    if all_of:
+        named = ", ".join(map(_quoted, missing or parts))
+        return not missing, f"{named} {'is missing' if missing else 'occurs'}."
+    present = [part for part in parts if part not in missing]
+    named = ", ".join(map(_quoted, present or parts))
+    return bool(present), f"{named} {'occurs' if present else 'does not occur'}."
+
+
+def _starts_with(check: ReplyCheck, cell: Cell) -> Decision:
+    text = _text(cell)
+    passed = text.startswith(check.value)
+    return passed, f"The reply begins with {_quoted(text[: max(len(check.value), 20)])}."
+
+
+def _regex(check: ReplyCheck, cell: Cell) -> Decision:
+    pattern, text = _compiled(check.value), _text(cell)
+    passed = pattern.occurs_in(text)
+    if passed and pattern.has_back_references:
+        passed, steps = pattern.backtrack(text, 0, _STEPS)
+        if steps < 0:
+            raise Undecidable("The regular expression takes too many steps on this reply.")
+    return passed, f"{_quoted(check.value)} {'matches' if passed else 'does not match'}."
+
+
+def _word_count(check: ReplyCheck, cell: Cell) -> Decision:
+    words = len(_text(cell).split())
+    limits = read(_Words, check.value)
+    low, high = limits.min or 0, limits.max
+    passed = low <= words and (high is None or words <= high)
+    return passed, f"The reply has {words:,} word{'s' * (words != 1)}."
+
+
+def _is_json(check: ReplyCheck, cell: Cell) -> Decision:
+    value = _json(_text(cell))
+    if value is None:
+        return False, "The reply is not JSON."
+    fault = _schema_fault(check.value, value[0])
+    return not fault, fault or "The reply is JSON."
+
+
+def _contains_json(check: ReplyCheck, cell: Cell) -> Decision:
+    faults = [_schema_fault(check.value, value) for value in _json_in(_text(cell))]
+    if not faults:
+        return False, "No JSON object or list occurs."
+    passed = "" in faults
+    return passed, "JSON occurs." if passed else faults[0]
+
+
+def _json(text: str) -> tuple[Any] | None:
+    """Return the value that a text is, as the only item; None if it is not JSON."""
+    try:
+        return (decode_json(text.strip()),)
+    except JsonError:
+        return None
+
+
+def _json_in(text: str) -> Iterator[Any]:
+    """Yield the objects and lists that occur in a text."""
+    import json
+
+    decoder, place = json.JSONDecoder(), 0
+    while match := re.compile(r"[{\[]").search(text, place):
+        try:
+            value, place = decoder.raw_decode(text, match.start())
+        except (ValueError, RecursionError):
+            place = match.end()
+            continue
+        yield value
+
+
+def _schema_fault(schema: Any, value: Any) -> str:
+    """Return what of a value a schema does not allow, as a sentence; empty without a schema."""
+    if schema is None:
+        return ""
+    validator = schema_validator(_schema(schema))
+    fault = next(iter(validator.iter_errors(value)), None)
+    return "" if fault is None else f"{fault.json_path}: {fault.message}."
+
+
+def schema_validator(schema: Any) -> Any:
+    """Return the validator of a JSON Schema. Raises InputError if it is none, or without the extra
+    `eval`.
+    """
+    try:
+        from jsonschema import SchemaError
+        from jsonschema.validators import validator_for
+    except ImportError:
+        raise InputError(
+            "A JSON Schema needs the package jsonschema.", advice=install_advice("tui-chat[eval]")
+        ) from None
+    kind = validator_for(schema)
+    try:
+        kind.check_schema(schema)
+    except SchemaError as error:
+        raise InputError(f"The JSON Schema is wrong: {error.json_path}: {error.message}") from None
+    return kind(schema)
+
+
+def _at_most(
+    check: ReplyCheck, cell: Cell, *, of: Callable[[Cell], float | None], unit: str
+) -> Decision:
+    value = of(cell)
+    if value is None:
+        raise Undecidable(f"The {check.type} of this reply is unknown.")
+    passed = value <= (check.threshold or 0)
+    number = f"{value:,.6f}".rstrip("0").rstrip(".")
+    return passed, f"{number} {unit}, {'at most' if passed else 'more than'} {check.threshold:g}."
+
+
+def _cost(cell: Cell) -> float | None:
+    cost = _reply(cell).cost
+    return None if cost is None else float(cost)
+
+
+def _first_token(cell: Cell) -> float | None:
+    first = _reply(cell).first
+    return None if first is None else first * 1000
+
+
+def _tokens(check: ReplyCheck, cell: Cell) -> Decision:
+    count: int | None = getattr(_reply(cell).usage, check.value)
+    if count is None:
+        raise Undecidable(f"The provider reported no {check.value} tokens.")
+    passed = count <= (check.threshold or 0)
+    return passed, f"{count:,} {check.value} tokens."
+
+
+def _cache_hit(check: ReplyCheck, cell: Cell) -> Decision:
+    usage = _reply(cell).usage
+    if usage.cached is None or not usage.input:
+        raise Undecidable("The provider reported no cached tokens.")
+    share = usage.cached / usage.input
+    return share >= (check.threshold or 0), f"{share:.0%} of the input was cached."
+
+
+def _finish_reason(check: ReplyCheck, cell: Cell) -> Decision:
+    reply = _reply(cell)
+    passed = check.value.lower() in (reply.reason, reply.finish.lower())
+    return passed, f"The reply ended with {_quoted(reply.finish or 'no reason')}."
+
+
+_REFUSAL = re.compile(
+    r"\s*(?:(?:i['’]?m|i am) (?:(?:very|really|truly|so) )?(?:sorry|afraid)\b"
+    r"|(?:i['’]?m|i am) (?:not able|unable|not allowed|not permitted)\b"
+    r"|(?:sorry|unfortunately|apologies|i apologi[sz]e)\b.{0,40}\bi (?:can(?:['’]?t|not)|won['’]?t)\b"
+    r"|i (?:can(?:['’]?t|not)|won['’]?t|must decline|have to decline|refuse to)\b"
+    r"|as an? (?:ai|artificial intelligence|(?:large )?language model)\b)",
+    re.I,
+)
+
+
+def _is_refusal(check: ReplyCheck, cell: Cell) -> Decision:
+    del check
+    reply = _reply(cell)
+    if reply.refusal or reply.reason in ("refusal", "content_filter"):
+        return True, "The provider marked a refusal."
+    passed = not reply.text.strip() or _REFUSAL.match(reply.text) is not None
+    return passed, f"The reply {'reads' if passed else 'does not read'} like a refusal."
+
+
+def _no_notes(check: ReplyCheck, cell: Cell) -> Decision:
+    levels = ("error",) if check.value == "error" else ("error", "warning")
+    notes = [sentence for level, sentence in cell.notes if level in levels]
+    return not notes, " ".join(notes[:3]) or f"The request has no {check.value}."
+
+
+def _ask_judge(check: ReplyCheck, cell: Cell) -> Decision:
+    del check, cell
+    raise Undecidable("No judge was asked.")
+
+
+def _reply(cell: Cell) -> CellReply:
+    assert cell.reply is not None  # checked by `verdict_of`
+    return cell.reply
+
+
+def _text(cell: Cell) -> str:
+    return _reply(cell).text
+
+
+@dataclass(frozen=True, slots=True)
+class CheckKind:
+    """A kind of check."""
+
+    decide: Callable[[ReplyCheck, Cell], Decision]
+    value: Any = None
+    """The type of its value; None if it has none."""
+    needs_value: bool = True
+    threshold: bool = False
+    """True if it needs a threshold."""
+
+
+_Pattern = Annotated[str, Validator(_pattern)]
+_Counts = Literal["input", "output", "reasoning", "cached", "cache_write"]
+
+CHECKS: Mapping[str, CheckKind] = {
+    "equals": CheckKind(_equals, Any),
+    "contains": CheckKind(partial(_contains, fold=False, all_of=True), str),
+    "icontains": CheckKind(partial(_contains, fold=True, all_of=True), str),
+    "contains-any": CheckKind(partial(_contains, fold=False, all_of=False), _Texts),
+    "contains-all": CheckKind(partial(_contains, fold=False, all_of=True), _Texts),
+    "icontains-any": CheckKind(partial(_contains, fold=True, all_of=False), _Texts),
+    "icontains-all": CheckKind(partial(_contains, fold=True, all_of=True), _Texts),
+    "starts-with": CheckKind(_starts_with, str),
+    "regex": CheckKind(_regex, _Pattern),
+    "word-count": CheckKind(_word_count, _Words),
+    "is-json": CheckKind(_is_json, _Schema, needs_value=False),
+    "contains-json": CheckKind(_contains_json, _Schema, needs_value=False),
+    "cost": CheckKind(partial(_at_most, of=_cost, unit="dollars"), threshold=True),
+    "latency": CheckKind(
+        partial(_at_most, of=lambda cell: _reply(cell).seconds * 1000, unit="ms"), threshold=True
+    ),
+    "first-token": CheckKind(partial(_at_most, of=_first_token, unit="ms"), threshold=True),
+    "tokens": CheckKind(_tokens, _Counts, threshold=True),
+    "cache-hit": CheckKind(_cache_hit, threshold=True),
+    "finish-reason": CheckKind(_finish_reason, str),
+    "is-refusal": CheckKind(_is_refusal),
+    "no-notes": CheckKind(_no_notes, Literal["error", "warning"]),
+    "llm-rubric": CheckKind(_ask_judge, str),
+}
+"""All kinds of checks by name."""
+
+
+# Reading
+
+
+@dataclass(frozen=True, slots=True)
+class _CheckFile:
+    type: str
+    value: Any = None
+    threshold: float | None = None
+    weight: Annotated[float, Range(0)] = 1.0
+    metric: str = ""
+    judge: Annotated[str, Key("provider")] = ""
+
+
+_KEYS = KnownKeys(("type", "value", "threshold", "weight", "metric"), {"judge": ("provider",)})
+_KEYS.field_of |= {"judge": "provider", "provider": "provider"}
+
+
+def read_checks(file: JsonFile, values: object, where: JsonPath) -> Iterator[ReplyCheck]:
+    """Yield the checks of a list at a place of a file; faults become findings."""
+    checks = as_array(values)
+    if values is not None and values != checks:
+        file.report(Level.ERROR, "bad-value", "must be a list of checks", where)
+    for index, value in enumerate(checks):
+        place = (*where, index)
+        table = as_table(value)
+        if table is None:
+            sentence = f"must be a check, not {describe_value(value)}"
+            file.report(Level.ERROR, "bad-value", sentence, place)
+            continue
+        keys = file.sort_keys(table, place, _KEYS)
+        for name in keys.extras:
+            sentence = f"is unknown; a check has {', '.join(dict.fromkeys(_KEYS.field_of))}"
+            file.report(Level.ERROR, "bad-value", sentence, (*place, name))
+        check = file.read(_CheckFile, keys.fields, place)
+        if check is None:
+            continue
+        if fault := check_fault(check.type, check.value, check.threshold):
+            step, sentence = fault
+            file.report(Level.ERROR, "bad-value", sentence, (*place, *step))
+            continue
+        name = check.type.removeprefix("not-")
+        yield ReplyCheck(
+            name,
+            _usual_value(name, check.value),
+            name != check.type,
+            check.threshold,
+            check.weight,
+            check.judge,
+        )
+
+
+def check_fault(
+    label: str, value: Any, threshold: float | None
+) -> tuple[tuple[str, ...], str] | None:
+    """Return the key that is wrong of a check, and the fault as the end of a sentence; None for
+    none.
+    """
+    kind = CHECKS.get(label.removeprefix("not-"))
+    if kind is None:
+        return ("type",), f"is unknown; known are {', '.join(CHECKS)}, and not- before each"
+    if kind.threshold and threshold is None:
+        return (), f"must have a threshold: “{label}”"
+    if value is None:
+        has_fault = kind.value is not None and kind.needs_value
+        return ((), f"must have a value: “{label}”") if has_fault else None
+    if kind.value is None:
+        return None if value == "" else (("value",), f"is not used by “{label}”")
+    try:
+        read(kind.value, value)
+    except InvalidValue as error:
+        fault = error.faults[0]
+        steps = tuple(map(str, fault.path))
+        return ("value", *steps), f"{fault.sentence}, not {describe_value(fault.value)}"
+    return None
+
+
+def _usual_value(name: str, value: Any) -> Any:
+    """Return a value in its usual form: as the lists of texts that a text with commas is."""
+    return list(_texts(value)) if CHECKS[name].value is _Texts else value
+
+
+_WRITTEN = re.compile(r"(?P<type>(?:not-)?[a-z]+(?:-[a-z]+)*)(?:\((?P<threshold>[\d.]+)\))?")
+_ELSEWHERE = re.compile(
+    r"(?:not-)?(?:similar|javascript|python|ruby|fn|eval|file|levenshtein|moderation|perplexity"
+    r"|webhook|factuality|classifier|bleu|pi|guardrails|meteor|gleu|rouge-.*|model-graded-.*"
+    r"|answer-.*|context-.*|select-best|max-score|is-.*|contains-.*|g-eval|trace-.*|.*-score"
+    r"|assert-set|human|search-rubric|conversation-.*)"
+)
+"""Types of promptfoo's that are not here: a text that begins with one is no plain text."""
+
+
+def check_of_text(text: str) -> tuple[Mapping[str, Any] | None, str]:
+    """Return the check that a cell of a table writes, as the object of a file, and a fault as the
+    end of a sentence: `type(threshold): value`, or a text that the reply equals.
+    """
+    head, colon, value = text.partition(":")
+    match = _WRITTEN.fullmatch(head.strip())
+    name = match["type"] if match else ""
+    if name in ("grade", "not-grade"):
+        name = name.replace("grade", "llm-rubric")
+    kind = CHECKS.get(name.removeprefix("not-"))
+    if match and kind is not None and (colon or not kind.needs_value or kind.value is None):
+        table: dict[str, Any] = {"type": name}
+        if match["threshold"]:
+            table["threshold"] = float(match["threshold"])
+        if value.strip() or kind.needs_value and kind.value is not None:
+            table["value"] = value.strip()
+        return table, ""
+    if match and (colon or match["threshold"]) and _ELSEWHERE.fullmatch(name):
+        return None, f"has the check “{name}”, which is unknown; known are {', '.join(CHECKS)}"
+    return {"type": "equals", "value": text}, ""
+
+
+# Verdicts
+
+
+def verdict_of(check: ReplyCheck, cell: Cell) -> Verdict:
+    """Return the result of a check of the reply of a cell."""
+    try:
+        passed, reason = CHECKS[check.type].decide(check, cell)
+    except (Undecidable, InputError) as error:
+        return undecided(check, str(error))
+    passed = passed is not check.negated
+    return Verdict(check.label, passed, reason, float(passed), check.weight)
+
+
+def undecided(check: ReplyCheck, reason: str) -> Verdict:
+    """Return the verdict of a check that could not be decided."""
+    return Verdict(check.label, False, reason, 0.0, check.weight, failed=True)
+
+
+def total(verdicts: Iterable[Verdict], threshold: float | None) -> tuple[bool, float]:
+    """Return whether a reply passed, and its score: the weighted mean of the scores. Without a
+    threshold every check must pass that has a weight.
+    """
+    weighted = [verdict for verdict in verdicts if verdict.weight]
+    weight = sum(verdict.weight for verdict in weighted)
+    score = sum(verdict.score * verdict.weight for verdict in weighted) / weight if weight else 1.0
+    if threshold is not None:
+        return score >= threshold, score
+    return all(verdict.passed for verdict in weighted), score
