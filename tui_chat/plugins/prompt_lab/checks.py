@@ -1,15 +1,9 @@
-"""Checks of replies: which there are, how files write them, and what they decide.
-
-    {"type": "icontains", "value": "ada"}
-    {"type": "not-regex", "value": "^Sure"}
-    {"type": "word-count", "value": {"max": 40}}
-    {"type": "latency", "threshold": 2000}
+"""Checks of replies: which there are, and what they decide.
 
 1. Names and meanings are those of promptfoo, so that its lists can be used as they are. Ours are
    `tokens`, `first-token`, `cache-hit` and `no-notes`.
 2. Each can be negated by `not-`.
-3. A check is a test, so a type, key or value that is not known is a fault where it is read.
-4. What cannot be decided (a price that is not known, a judge that failed) is neither passed nor
+3. What cannot be decided (a price that is not known, a judge that failed) is neither passed nor
    failed, also when negated: its cell has an error.
 """
 
@@ -23,13 +17,9 @@ from typing import Annotated, Any, Literal, TypeAlias
 from tui_chat.context.lorebooks.patterns import BadPattern, Pattern
 from tui_chat.errors import InputError, install_advice
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.library.file_reader import JsonFile, KnownKeys
-from tui_chat.library.json_locations import Path as JsonPath
-from tui_chat.models.envelope import Level
-from tui_chat.models.field_types import Accepts, Forms, Key, Range, Validator
-from tui_chat.models.json_text import JsonError, as_array, decode_json, describe_value
-from tui_chat.models.json_text import object_or_none as as_table
-from tui_chat.models.typed_json import InvalidValue, read
+from tui_chat.models.field_types import Accepts, Forms, Range, Validator
+from tui_chat.models.json_text import JsonError, decode_json
+from tui_chat.models.typed_json import read
 from tui_chat.plugins.prompt_lab.values import Cell, CellReply, ReplyCheck, Verdict
 
 _STEPS = 1_000_000
@@ -47,7 +37,7 @@ Decision: TypeAlias = tuple[bool, str]
 # What files may write
 
 
-def _texts(value: Any) -> Any:
+def listed(value: Any) -> Any:
     """Return the texts of a list that is written as a text with commas."""
     if not isinstance(value, str):
         return value
@@ -92,7 +82,7 @@ def _schema(value: Any) -> Any:
     return value
 
 
-_Texts = Annotated[tuple[str, ...], Forms(_texts, also="a text with commas")]
+TextList = Annotated[tuple[str, ...], Forms(listed, also="a text with commas")]
 _Words = Annotated[_WordRange, Forms(_word_range, also="a number of words, or two with a hyphen")]
 _Schema = Annotated[dict[str, Any], Forms(_schema), Accepts("a JSON Schema")]
 
@@ -153,7 +143,7 @@ def _regex(check: ReplyCheck, cell: Cell) -> Decision:
 
 def _word_count(check: ReplyCheck, cell: Cell) -> Decision:
     words = len(_text(cell).split())
-    limits = read(_Words, check.value)
+    limits: _WordRange = read(_Words, check.value)
     low, high = limits.min or 0, limits.max
     passed = low <= words and (high is None or words <= high)
     return passed, f"The reply has {words:,} word{'s' * (words != 1)}."
@@ -217,7 +207,7 @@ def schema_validator(schema: Any) -> Any:
         raise InputError(
             "A JSON Schema needs the package jsonschema.", advice=install_advice("tui-chat[eval]")
         ) from None
-    kind = validator_for(schema)
+    kind: Any = validator_for(schema)
     try:
         kind.check_schema(schema)
     except SchemaError as error:
@@ -271,7 +261,8 @@ def _finish_reason(check: ReplyCheck, cell: Cell) -> Decision:
 _REFUSAL = re.compile(
     r"\s*(?:(?:i['’]?m|i am) (?:(?:very|really|truly|so) )?(?:sorry|afraid)\b"
     r"|(?:i['’]?m|i am) (?:not able|unable|not allowed|not permitted)\b"
-    r"|(?:sorry|unfortunately|apologies|i apologi[sz]e)\b.{0,40}\bi (?:can(?:['’]?t|not)|won['’]?t)\b"
+    r"|(?:sorry|unfortunately|apologies|i apologi[sz]e)\b.{0,40}"
+    r"\bi (?:can(?:['’]?t|not)|won['’]?t)\b"
     r"|i (?:can(?:['’]?t|not)|won['’]?t|must decline|have to decline|refuse to)\b"
     r"|as an? (?:ai|artificial intelligence|(?:large )?language model)\b)",
     re.I,
@@ -326,10 +317,10 @@ CHECKS: Mapping[str, CheckKind] = {
     "equals": CheckKind(_equals, Any),
     "contains": CheckKind(partial(_contains, fold=False, all_of=True), str),
     "icontains": CheckKind(partial(_contains, fold=True, all_of=True), str),
-    "contains-any": CheckKind(partial(_contains, fold=False, all_of=False), _Texts),
-    "contains-all": CheckKind(partial(_contains, fold=False, all_of=True), _Texts),
-    "icontains-any": CheckKind(partial(_contains, fold=True, all_of=False), _Texts),
-    "icontains-all": CheckKind(partial(_contains, fold=True, all_of=True), _Texts),
+    "contains-any": CheckKind(partial(_contains, fold=False, all_of=False), TextList),
+    "contains-all": CheckKind(partial(_contains, fold=False, all_of=True), TextList),
+    "icontains-any": CheckKind(partial(_contains, fold=True, all_of=False), TextList),
+    "icontains-all": CheckKind(partial(_contains, fold=True, all_of=True), TextList),
     "starts-with": CheckKind(_starts_with, str),
     "regex": CheckKind(_regex, _Pattern),
     "word-count": CheckKind(_word_count, _Words),
@@ -348,119 +339,6 @@ CHECKS: Mapping[str, CheckKind] = {
     "llm-rubric": CheckKind(_ask_judge, str),
 }
 """All kinds of checks by name."""
-
-
-# Reading
-
-
-@dataclass(frozen=True, slots=True)
-class _CheckFile:
-    type: str
-    value: Any = None
-    threshold: float | None = None
-    weight: Annotated[float, Range(0)] = 1.0
-    metric: str = ""
-    judge: Annotated[str, Key("provider")] = ""
-
-
-_KEYS = KnownKeys(("type", "value", "threshold", "weight", "metric"), {"judge": ("provider",)})
-_KEYS.field_of |= {"judge": "provider", "provider": "provider"}
-
-
-def read_checks(file: JsonFile, values: object, where: JsonPath) -> Iterator[ReplyCheck]:
-    """Yield the checks of a list at a place of a file; faults become findings."""
-    checks = as_array(values)
-    if values is not None and values != checks:
-        file.report(Level.ERROR, "bad-value", "must be a list of checks", where)
-    for index, value in enumerate(checks):
-        place = (*where, index)
-        table = as_table(value)
-        if table is None:
-            sentence = f"must be a check, not {describe_value(value)}"
-            file.report(Level.ERROR, "bad-value", sentence, place)
-            continue
-        keys = file.sort_keys(table, place, _KEYS)
-        for name in keys.extras:
-            sentence = f"is unknown; a check has {', '.join(dict.fromkeys(_KEYS.field_of))}"
-            file.report(Level.ERROR, "bad-value", sentence, (*place, name))
-        check = file.read(_CheckFile, keys.fields, place)
-        if check is None:
-            continue
-        if fault := check_fault(check.type, check.value, check.threshold):
-            step, sentence = fault
-            file.report(Level.ERROR, "bad-value", sentence, (*place, *step))
-            continue
-        name = check.type.removeprefix("not-")
-        yield ReplyCheck(
-            name,
-            _usual_value(name, check.value),
-            name != check.type,
-            check.threshold,
-            check.weight,
-            check.judge,
-        )
-
-
-def check_fault(
-    label: str, value: Any, threshold: float | None
-) -> tuple[tuple[str, ...], str] | None:
-    """Return the key that is wrong of a check, and the fault as the end of a sentence; None for
-    none.
-    """
-    kind = CHECKS.get(label.removeprefix("not-"))
-    if kind is None:
-        return ("type",), f"is unknown; known are {', '.join(CHECKS)}, and not- before each"
-    if kind.threshold and threshold is None:
-        return (), f"must have a threshold: “{label}”"
-    if value is None:
-        has_fault = kind.value is not None and kind.needs_value
-        return ((), f"must have a value: “{label}”") if has_fault else None
-    if kind.value is None:
-        return None if value == "" else (("value",), f"is not used by “{label}”")
-    try:
-        read(kind.value, value)
-    except InvalidValue as error:
-        fault = error.faults[0]
-        steps = tuple(map(str, fault.path))
-        return ("value", *steps), f"{fault.sentence}, not {describe_value(fault.value)}"
-    return None
-
-
-def _usual_value(name: str, value: Any) -> Any:
-    """Return a value in its usual form: as the lists of texts that a text with commas is."""
-    return list(_texts(value)) if CHECKS[name].value is _Texts else value
-
-
-_WRITTEN = re.compile(r"(?P<type>(?:not-)?[a-z]+(?:-[a-z]+)*)(?:\((?P<threshold>[\d.]+)\))?")
-_ELSEWHERE = re.compile(
-    r"(?:not-)?(?:similar|javascript|python|ruby|fn|eval|file|levenshtein|moderation|perplexity"
-    r"|webhook|factuality|classifier|bleu|pi|guardrails|meteor|gleu|rouge-.*|model-graded-.*"
-    r"|answer-.*|context-.*|select-best|max-score|is-.*|contains-.*|g-eval|trace-.*|.*-score"
-    r"|assert-set|human|search-rubric|conversation-.*)"
-)
-"""Types of promptfoo's that are not here: a text that begins with one is no plain text."""
-
-
-def check_of_text(text: str) -> tuple[Mapping[str, Any] | None, str]:
-    """Return the check that a cell of a table writes, as the object of a file, and a fault as the
-    end of a sentence: `type(threshold): value`, or a text that the reply equals.
-    """
-    head, colon, value = text.partition(":")
-    match = _WRITTEN.fullmatch(head.strip())
-    name = match["type"] if match else ""
-    if name in ("grade", "not-grade"):
-        name = name.replace("grade", "llm-rubric")
-    kind = CHECKS.get(name.removeprefix("not-"))
-    if match and kind is not None and (colon or not kind.needs_value or kind.value is None):
-        table: dict[str, Any] = {"type": name}
-        if match["threshold"]:
-            table["threshold"] = float(match["threshold"])
-        if value.strip() or kind.needs_value and kind.value is not None:
-            table["value"] = value.strip()
-        return table, ""
-    if match and (colon or match["threshold"]) and _ELSEWHERE.fullmatch(name):
-        return None, f"has the check “{name}”, which is unknown; known are {', '.join(CHECKS)}"
-    return {"type": "equals", "value": text}, ""
 
 
 # Verdicts

@@ -1,0 +1,136 @@
+"""Checks of replies as files write them.
+
+    {"type": "icontains", "value": "ada"}
+    {"type": "not-regex", "value": "^Sure"}
+    {"type": "word-count", "value": {"max": 40}}
+    {"type": "latency", "threshold": 2000}
+
+In a table of promptfoo a check is a text: `icontains: ada`, `latency(2000)`. A check is a test, so
+a type, key or value that is not known is a fault at its place.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import fields
+from typing import Annotated, Any
+
+from tui_chat.lazy_dataclass import dataclass
+from tui_chat.library.file_reader import JsonFile, KnownKeys
+from tui_chat.library.json_locations import Path as JsonPath
+from tui_chat.models.envelope import Level
+from tui_chat.models.field_types import Range
+from tui_chat.models.json_text import as_array, describe_value, object_or_none
+from tui_chat.models.typed_json import InvalidValue, read
+from tui_chat.plugins.prompt_lab.checks import CHECKS, TextList, listed
+from tui_chat.plugins.prompt_lab.values import ReplyCheck
+
+
+@dataclass(frozen=True, slots=True)
+class _CheckFile:
+    type: str
+    value: Any = None
+    threshold: float | None = None
+    weight: Annotated[float, Range(0)] = 1.0
+    metric: str = ""
+    provider: str = ""
+
+
+_KEYS = KnownKeys((field.name for field in fields(_CheckFile)), {"provider": ("judge",)})
+
+
+def read_checks(file: JsonFile, values: object, where: JsonPath) -> Iterator[ReplyCheck]:
+    """Yield the checks of a list at a place of a file; faults become findings."""
+    checks = as_array(values)
+    if values is not None and values != checks:
+        file.report(Level.ERROR, "bad-value", "must be a list of checks", where)
+    for index, value in enumerate(checks):
+        place = (*where, index)
+        table = object_or_none(value)
+        if table is None:
+            sentence = f"must be a check, not {describe_value(value)}"
+            file.report(Level.ERROR, "bad-value", sentence, place)
+            continue
+        keys = file.sort_keys(table, place, _KEYS)
+        for name in keys.extras:
+            sentence = f"is unknown; a check has {', '.join(dict.fromkeys(_KEYS.field_of))}"
+            file.report(Level.ERROR, "bad-value", sentence, (*place, name))
+        check = file.read(_CheckFile, keys.fields, place)
+        if check is None:
+            continue
+        if fault := check_fault(check.type, check.value, check.threshold):
+            step, sentence = fault
+            file.report(Level.ERROR, "bad-value", sentence, (*place, *step))
+            continue
+        name = check.type.removeprefix("not-")
+        yield ReplyCheck(
+            name,
+            _usual_value(name, check.value),
+            name != check.type,
+            check.threshold,
+            check.weight,
+            check.provider,
+        )
+
+
+def check_fault(
+    label: str, value: Any, threshold: float | None
+) -> tuple[tuple[str, ...], str] | None:
+    """Return the key that is wrong of a check, and the fault as the end of a sentence; None for
+    none.
+    """
+    kind = CHECKS.get(label.removeprefix("not-"))
+    if kind is None:
+        return ("type",), f"is unknown; known are {', '.join(CHECKS)}, and not- before each"
+    if kind.threshold and threshold is None:
+        return (), f"must have a threshold: “{label}”"
+    if value is None:
+        has_fault = kind.value is not None and kind.needs_value
+        return ((), f"must have a value: “{label}”") if has_fault else None
+    if kind.value is None:
+        return None if value == "" else (("value",), f"is not used by “{label}”")
+    try:
+        read(kind.value, value)
+    except InvalidValue as error:
+        fault = error.faults[0]
+        steps = tuple(map(str, fault.path))
+        return ("value", *steps), f"{fault.sentence}, not {describe_value(fault.value)}"
+    return None
+
+
+def _usual_value(name: str, value: Any) -> Any:
+    """Return a value in its usual form: as the lists of texts that a text with commas is."""
+    return list(listed(value)) if CHECKS[name].value is TextList else value
+
+
+_WRITTEN = re.compile(r"(?P<type>(?:not-)?[a-z]+(?:-[a-z]+)*)(?:\((?P<threshold>[\d.]+)\))?")
+_ELSEWHERE = re.compile(
+    r"(?:not-)?(?:similar|javascript|python|ruby|fn|eval|file|levenshtein|moderation|perplexity"
+    r"|webhook|factuality|classifier|bleu|pi|guardrails|meteor|gleu|rouge-.*|model-graded-.*"
+    r"|answer-.*|context-.*|select-best|max-score|is-.*|contains-.*|g-eval|trace-.*|.*-score"
+    r"|assert-set|human|search-rubric|conversation-.*)"
+)
+"""Types of promptfoo's that are not here: a text that begins with one is no plain text."""
+
+
+def check_of_text(text: str) -> tuple[Mapping[str, Any] | None, str]:
+    """Return the check that a cell of a table writes, as the object of a file, and a fault as the
+    end of a sentence: `type(threshold): value`, or a text that the reply equals.
+    """
+    head, colon, value = text.partition(":")
+    match = _WRITTEN.fullmatch(head.strip())
+    name = match["type"] if match else ""
+    if name in ("grade", "not-grade"):
+        name = name.replace("grade", "llm-rubric")
+    kind = CHECKS.get(name.removeprefix("not-"))
+    if match and kind is not None and (colon or not kind.needs_value or kind.value is None):
+        table: dict[str, Any] = {"type": name}
+        if match["threshold"]:
+            table["threshold"] = float(match["threshold"])
+        if value.strip():
+            table["value"] = value.strip()
+        return table, ""
+    if match and (colon or match["threshold"]) and _ELSEWHERE.fullmatch(name):
+        return None, f"has the check “{name}”, which is unknown; known are {', '.join(CHECKS)}"
+    return {"type": "equals", "value": text}, ""
