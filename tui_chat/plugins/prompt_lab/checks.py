@@ -99,13 +99,13 @@ def _equals(check: ReplyCheck, cell: Cell) -> Decision:
     if isinstance(value, dict | list):
         values = [json for json in (_json(text),) if json is not None]
         return values == [value], "The reply is equal JSON." if values else "It is not JSON."
-    value = _plain(value)
+    value = plain_text(value)
     if text == value:
         return True, "The reply is equal."
     return False, f"The reply is {_quoted(text)}, not {_quoted(value)}."
 
 
-def _plain(value: Any) -> str:
+def plain_text(value: Any) -> str:
     """Return a value of JSON as JavaScript writes it as text."""
     if isinstance(value, bool):
         return str(value).lower()
@@ -115,7 +115,7 @@ def _plain(value: Any) -> str:
 def _contains(check: ReplyCheck, cell: Cell, *, fold: bool, all_of: bool) -> Decision:
     text = _text(cell).lower() if fold else _text(cell)
     value = check.value
-    parts: list[str] = [value] if isinstance(value, str) else [_plain(part) for part in value]
+    parts: list[str] = [value] if isinstance(value, str) else [plain_text(part) for part in value]
     missing = [part for part in parts if (part.lower() if fold else part) not in text]
     if all_of:
         named = ", ".join(map(_quoted, missing or parts))

@@ -41,7 +41,8 @@ def request_of(
 
 def applies(case: Case, variant: Variant) -> bool:
     """Return True if a case is for a variant."""
-    return case.protocol in (None, variant.endpoint.protocol)
+    is_for_preset = variant.own is None or variant.own == case.preset
+    return is_for_preset and case.protocol in (None, variant.endpoint.protocol)
 
 
 @dataclass(frozen=True, slots=True)

@@ -82,8 +82,8 @@ class Case:
     inputs: Inputs
     """Its `endpoint` and `preset` are `NO_ENDPOINT` and `NO_PRESET`."""
     checks: tuple[ReplyCheck, ...] = ()
-    expected: Any = None
-    """Checks of the request, as `presets test` reads them; None without any."""
+    expected: Mapping[str, Any] | None = None
+    """`expected` and `checks` of the request, as `presets test` reads them; None without any."""
     threshold: float | None = None
     """The score that is enough; None if every check must pass."""
     pass_rate: float = 1.0
@@ -91,7 +91,7 @@ class Case:
     protocol: Protocol | None = None
     """The only protocol whose variants it is for; None for all."""
     preset: str = ""
-    """The preset that its file names, where the suite names none: a path."""
+    """The preset that it brings, a key of `Suite.presets`; empty for none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +106,8 @@ class Variant:
     model: str = ""
     settings: Settings = NO_SETTINGS
     """Settings that go before those of the preset."""
+    own: str | None = None
+    """The preset of the cases that it is for, a key of `Suite.presets`; None for all cases."""
 
     @property
     def model_name(self) -> str:
@@ -125,6 +127,8 @@ class Suite:
     judge: str = ""
     """`ENDPOINT/MODEL` that `llm-rubric` asks."""
     repeat: int = 1
+    presets: Mapping[str, Preset] = field(default_factory=lambda: _NOTHING)
+    """The presets that cases bring, by a hash."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,466 @@
+"""Suites: the files of cases, and the suite that each preset has by default.
+
+    {"presets": ["tutor.json", "tutor-v2.json"], "models": ["openai/gpt-5-mini", "loopback/echo"],
+     "judge": "anthropic/claude-haiku-4-5",
+     "defaultTest": {"assert": [{"type": "latency", "threshold": 20000}]},
+     "tests": [{"description": "asks back", "vars": {"draft": "What is 2+2?"},
+                "assert": [{"type": "regex", "value": "\\?\\s*$"}]},
+               "cases/history.json", "more.csv"]}
+
+1. A suite is a file with `tests`. A case of `presets test`, a list of tests and a table are suites,
+   too, which name no variants.
+2. A test has the keys of a case of `presets test`, or `description` and `vars` as promptfoo has
+   them. In `vars` the parts of a case are its own; all else is a variable of the session. `inputs`
+   is the whole of them, as the app writes a case that it made of a turn.
+3. `defaultTest` is added to each test: its checks come first, what the test has itself counts. A
+   draft of it may have `{{name}}`, filled from the test.
+4. A fault names file and place. Unknown keys are faults: a test must not pass because it was
+   misread.
+5. The suite of a preset is `cases/NAME.eval.json` in the configuration folder.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import field, replace
+from hashlib import sha256
+from itertools import product
+from pathlib import Path
+from typing import Annotated, Any
+
+from tui_chat.cli.preset_cases import Case as PresetCase
+from tui_chat.cli.preset_cases import find_cases, read_case
+from tui_chat.context import Inputs
+from tui_chat.errors import InputError, located
+from tui_chat.files import MAX_BYTES, make_private_folder, read_text, write_text
+from tui_chat.lazy_dataclass import dataclass
+from tui_chat.library.file_reader import JsonFile, KnownKeys
+from tui_chat.library.json_locations import Path as JsonPath
+from tui_chat.library.json_locations import format_path
+from tui_chat.library.library import file_name
+from tui_chat.models.envelope import Level
+from tui_chat.models.field_types import Range
+from tui_chat.models.json_text import as_array, describe_value, object_or_none
+from tui_chat.models.json_values import pack, plain
+from tui_chat.models.preset import Preset
+from tui_chat.models.sanitize import one_line
+from tui_chat.models.typed_json import InvalidValue, read
+from tui_chat.plugins.prompt_lab.check_files import read_checks
+from tui_chat.plugins.prompt_lab.checks import plain_text
+from tui_chat.plugins.prompt_lab.promptfoo import Test, tests_of_lines, tests_of_table
+from tui_chat.plugins.prompt_lab.values import (
+    NO_ENDPOINT,
+    NO_PRESET,
+    Case,
+    ReplyCheck,
+    Suite,
+    VariantChoice,
+)
+from tui_chat.turn_file import is_turn
+
+ENDING = ".eval.json"
+MOST_CASES = 20_000
+_OWN_VARS = ("draft", "history", "role", "profile", "lorebooks")
+"""Variables of a test that are parts of the case."""
+_PEOPLES = ("description", "metadata", "vars", "inputs")
+"""Keys of a test besides those of a case."""
+_ELSEWHERE = {
+    "prompts": "write the presets as “presets”",
+    "providers": "write the models as “models”, each ENDPOINT/MODEL",
+}
+"""Keys of promptfoo's configuration, and what to write instead."""
+
+
+def suite_file(config_dir: Path, preset: str) -> Path:
+    """Return the path of the suite of a preset, which need not exist."""
+    return config_dir / "cases" / f"{file_name(preset)}{ENDING}"
+
+
+# --- suites --------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _VariantFile:
+    preset: str = ""
+    model: str = ""
+    name: str = ""
+    off: tuple[str, ...] = ()
+    set: dict[str, Any] = field(default_factory=dict[str, Any])
+    ablation: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _SuiteFile:
+    tests: Any = None
+    name: str = ""
+    presets: tuple[str, ...] = ()
+    models: tuple[str, ...] = ()
+    judge: str = ""
+    repeat: Annotated[int, Range(1, 1000)] = 1
+    default_test: Any = None
+    variants: Any = None
+
+
+_SUITE_KEYS = KnownKeys(
+    ("tests", "name", "presets", "models", "judge", "repeat", "default_test", "variants")
+)
+_VARIANT_KEYS = KnownKeys(("preset", "model", "name", "off", "set", "settings", "ablation"))
+
+
+def read_suite(path: Path) -> Suite:
+    """Read a suite, a case, a list of tests, a table, or a folder of cases. Raises InputError
+    naming file, place and fault.
+    """
+    reader = _SuiteReader(path)
+    if path.is_dir() or path.suffix.lower() in (".csv", ".jsonl"):
+        reader.add_file(path)
+        return reader.suite()
+    file = _parsed(path)
+    value = object_or_none(file.value)
+    if value is None or not {"tests", *_ELSEWHERE} & value.keys():
+        reader.add_file(path)
+        return reader.suite()
+    for key, advice in _ELSEWHERE.items():
+        if key in value:
+            raise InputError(f"{path}: $.{key} is promptfoo's; {advice}.")
+    keys = file.sort_keys(value, (), _SUITE_KEYS)
+    _refuse_unknown(file, keys.extras, (), _SUITE_KEYS)
+    content = file.read(_SuiteFile, keys.fields)
+    variants = tuple(_variants(file, keys.fields.get("variants"), path.parent))
+    file.raise_errors(str(path))
+    assert content is not None  # no error, so there is one
+    reader.defaults = _defaults(file, path, content.default_test)
+    reader.add_list(file, path, content.tests, file.path_of((), "tests"))
+    presets = [preset_name(path.parent, name) for name in content.presets]
+    if not variants:
+        pairs = product(presets or [""], content.models or [""])
+        variants = tuple(VariantChoice(preset, model) for preset, model in pairs)
+    elif content.models or presets:
+        variants = tuple(
+            replace(each, preset=each.preset or preset, model=each.model or model)
+            for each in variants
+            for preset in ([""] if each.preset else presets or [""])
+            for model in ([""] if each.model else content.models or [""])
+        )
+    return replace(
+        reader.suite(),
+        name=content.name or path.name.removesuffix(ENDING).removesuffix(".json"),
+        variants=variants,
+        judge=content.judge,
+        repeat=content.repeat,
+    )
+
+
+def preset_name(folder: Path, name: str) -> str:
+    """Return the path of a preset that a file in a folder names, or its name in the library."""
+    path = folder / name
+    return str(path) if path.is_file() else name
+
+
+def _variants(file: JsonFile, values: object, folder: Path) -> Iterator[VariantChoice]:
+    """Yield the variants of a list; faults become findings."""
+    where = file.path_of((), "variants")
+    if values is not None and not isinstance(values, list):
+        file.report(Level.ERROR, "bad-value", "must be a list of variants", where)
+    for index, value in enumerate(as_array(values)):
+        place = (*where, index)
+        table = object_or_none(value)
+        if table is None:
+            sentence = f"must be a variant, not {describe_value(value)}"
+            file.report(Level.ERROR, "bad-value", sentence, place)
+            continue
+        keys = file.sort_keys(table, place, _VARIANT_KEYS)
+        _refuse_unknown(file, keys.extras, place, _VARIANT_KEYS)
+        given = keys.fields.pop("settings", None)
+        settings, unknown = file.read_settings(given, file.path_of(place, "settings"))
+        for name in unknown:
+            file.report(Level.ERROR, "bad-value", "is no setting", (*place, "settings", name))
+        content = file.read(_VariantFile, keys.fields, place)
+        if content is not None:
+            yield VariantChoice(
+                preset_name(folder, content.preset) if content.preset else "",
+                content.model,
+                content.name,
+                content.off,
+                content.set,
+                settings,
+                content.ablation,
+            )
+
+
+def _refuse_unknown(file: JsonFile, names: Iterable[str], place: JsonPath, keys: KnownKeys) -> None:
+    for name in names:
+        if not name.startswith(("_", "$")) and name not in ("description", "comment"):
+            known = ", ".join(key for key in keys.field_of if "_" not in key)
+            sentence = f"is unknown; known are {known}"
+            file.report(Level.ERROR, "unknown-key", sentence, (*place, name), at_key=True)
+
+
+def _parsed(path: Path) -> JsonFile:
+    if path.suffix.lower() in (".yaml", ".yml"):
+        raise InputError(f"{path} is YAML.", advice="Suites are JSON, and tables CSV or JSONL.")
+    file = JsonFile(read_text(path, max_bytes=MAX_BYTES))
+    file.raise_errors(str(path))
+    return file
+
+
+# --- tests ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Defaults:
+    """What is added to each test."""
+
+    vars: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    checks: tuple[ReplyCheck, ...] = ()
+    reply: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """`threshold` and `passRate`."""
+
+
+def _defaults(file: JsonFile, path: Path, value: object) -> _Defaults:
+    """Return what is added to each test. Raises InputError."""
+    table = object_or_none(value)
+    where = file.path_of((), "default_test")
+    if value is not None and table is None:
+        file.report(Level.ERROR, "bad-value", "must be an object", where)
+    keys = KnownKeys(("vars", "assert", "threshold", "pass_rate", "metadata"))
+    fields = file.sort_keys(table or {}, where, keys)
+    _refuse_unknown(file, fields.extras, where, keys)
+    given_vars = object_or_none(fields.fields.pop("vars", {}))
+    if given_vars is None:
+        file.report(Level.ERROR, "bad-value", "must be an object", (*where, "vars"))
+    checks = tuple(read_checks(file, fields.fields.pop("assert", None), (*where, "assert")))
+    fields.fields.pop("metadata", None)
+    file.raise_errors(str(path))
+    return _Defaults(given_vars or {}, checks, fields.fields)
+
+
+@dataclass(frozen=True, slots=True)
+class _ReplyKeys:
+    threshold: Annotated[float | None, Range(0, 1)] = None
+    pass_rate: Annotated[float, Range(0, 1)] = 1.0
+
+
+class _SuiteReader:
+    """Collects the cases of a suite, with the presets that they bring."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self.defaults = _Defaults()
+        self._cases: dict[str, Case] = {}
+        self._presets: dict[str, Preset] = {}
+        self._open: tuple[Path, ...] = ()
+        """The files that are being read, each named by the one before."""
+
+    def suite(self) -> Suite:
+        """Return the suite of what was read. Raises InputError if that is no case."""
+        if not self._cases:
+            raise InputError(f"{self._path}: no cases found.")
+        name = self._path.name.removesuffix(ENDING).removesuffix(self._path.suffix)
+        source = str(self._path.resolve())
+        return Suite(name, source, tuple(self._cases.values()), presets=self._presets)
+
+    def add_file(self, path: Path) -> None:
+        """Add the cases of a file or a folder. Raises InputError."""
+        if path.resolve() in self._open:
+            raise InputError(f"{path} names itself as a file of tests.")
+        if len(self._open) > 8:
+            raise InputError(f"{path}: the files of tests name each other too deeply.")
+        self._open += (path.resolve(),)
+        if path.is_dir():
+            for case in find_cases(path):
+                self.add_file(case)
+        elif path.suffix.lower() == ".csv":
+            self._add(path, tests_of_table(read_text(path, max_bytes=MAX_BYTES), str(path)))
+        elif path.suffix.lower() == ".jsonl":
+            self._add(path, tests_of_lines(read_text(path, max_bytes=MAX_BYTES), str(path)))
+        else:
+            self._add_json(path)
+        self._open = self._open[:-1]
+
+    def _add_json(self, path: Path) -> None:
+        file = _parsed(path)
+        value = object_or_none(file.value)
+        if is_turn(file.value):
+            raise InputError(
+                f"{path} is an exported turn.",
+                advice="`tui-chat presets test` compares its request; a case has “draft”.",
+            )
+        if value is not None and "tests" in value:
+            raise InputError(f"{path} is a suite of its own; a suite has no suite in it.")
+        if value is not None:
+            self._add(path, [Test(file, str(path), value)], name=path.stem)
+        else:
+            self.add_list(file, path, file.value, ())
+
+    def add_list(self, file: JsonFile, path: Path, values: object, place: JsonPath) -> None:
+        """Add the tests of a list, some of which name files. Raises InputError."""
+        if isinstance(values, str):
+            values, places = [values], [place]
+        else:
+            places = [(*place, index) for index in range(len(as_array(values)))]
+        if not isinstance(values, list):
+            raise InputError(f"{path}: {format_path(place)} must be a list of tests.")
+        for value, where in zip(as_array(values), places, strict=True):
+            table = object_or_none(value)
+            if table is not None:
+                self._add(path, [Test(file, str(path), table, where)])
+            elif isinstance(value, str):
+                target = path.parent / value.removeprefix("file://")
+                try:
+                    self.add_file(target)
+                except InputError as error:
+                    raise InputError(f"{path}: {format_path(where)}: {error}") from error
+            else:
+                sentence = f"must be a test or a file, not {describe_value(value)}"
+                raise InputError(f"{path}: {format_path(where)} {sentence}")
+
+    def _add(self, path: Path, tests: Iterable[Test], name: str = "") -> None:
+        for test in tests:
+            case, preset = _read_test(path, test, self.defaults, name)
+            if case.preset:
+                self._presets.setdefault(case.preset, preset)
+            key, number = case.key, 1
+            while key in self._cases:
+                number += 1
+                key = f"{case.key} ({number})"
+            self._cases[key] = replace(case, key=key)
+            if len(self._cases) > MOST_CASES:
+                raise InputError(f"{self._path} has more than {MOST_CASES:,} cases.")
+
+
+def _read_test(path: Path, test: Test, defaults: _Defaults, name: str) -> tuple[Case, Preset]:
+    """Return the case of a test, and the preset that it brings. Raises InputError."""
+    file, place = test.file, test.place
+    value = {key: part for key, part in test.value.items() if key not in _PEOPLES}
+    moved: dict[str, tuple[str, ...]] = {}
+    variables = object_or_none(test.value.get("vars", {}))
+    if variables is None:
+        file.report(Level.ERROR, "bad-value", "must be an object", (*place, "vars"))
+    variables = {**defaults.vars, **(variables or {})}
+    if "draft" in defaults.vars and variables["draft"] is defaults.vars["draft"]:
+        variables["draft"] = _filled(variables["draft"], variables)
+    session: dict[str, str] = {}
+    for key, part in variables.items():
+        if key in _OWN_VARS:
+            is_file = isinstance(part, str) and key != "draft"
+            value[key] = part.removeprefix("file://") if is_file else part
+            moved[key] = ("vars", key)
+        elif isinstance(part, dict | list):
+            sentence = f"must be text, not {describe_value(part)}"
+            file.report(Level.ERROR, "bad-value", sentence, (*place, "vars", key))
+        else:
+            session[key] = plain_text(part)
+    if session:
+        value["variables"] = {**session, **(object_or_none(value.get("variables")) or {})}
+        moved["variables"] = ("vars",)
+    inputs = _whole_inputs(test)
+    if inputs is not None and (both := value.keys() & {*_OWN_VARS, "at", "seed", "variables"}):
+        sentence = f"cannot stand beside “inputs”, which has the same: {', '.join(sorted(both))}"
+        file.report(Level.ERROR, "bad-value", sentence, place)
+    case = read_case(file, test.source, path, value, place, moved)
+    checks = tuple(read_checks(file, case.reply.get("assert"), file.path_of(place, "assert")))
+    reply = {key: part for key, part in case.reply.items() if key != "assert"}
+    numbers = file.read(_ReplyKeys, {**defaults.reply, **reply}, place)
+    file.raise_errors(test.source)
+    assert numbers is not None  # no error, so there is one
+    description = test.value.get("description")
+    title = description if isinstance(description, str) and description else case.name or name
+    preset = case.inputs.preset
+    inputs = inputs or replace(case.inputs, endpoint=NO_ENDPOINT, preset=NO_PRESET)
+    key = title or sha256(pack(inputs).encode()).hexdigest()[:12]
+    return (
+        Case(
+            key,
+            title or _excerpt(inputs),
+            inputs,
+            (*defaults.checks, *checks),
+            _request_checks(case, value),
+            numbers.threshold,
+            numbers.pass_rate,
+            case.inputs.endpoint.protocol if value.get("protocol") else None,
+            sha256(pack(preset).encode()).hexdigest()[:12] if value.get("preset") else "",
+        ),
+        preset,
+    )
+
+
+def _request_checks(case: PresetCase, value: Mapping[str, Any]) -> Any:
+    """Return what a test expects of its request, as its file has it; None for nothing."""
+    if case.expected is None and not case.checks:
+        return None
+    return {key: value[key] for key in ("expected", "checks") if key in value}
+
+
+def _filled(template: Any, variables: Mapping[str, Any]) -> Any:
+    if not isinstance(template, str):
+        return template
+    return re.sub(
+        r"{{\s*([\w.-]+)\s*}}",
+        lambda match: plain_text(variables[match[1]]) if match[1] in variables else match[0],
+        template,
+    )
+
+
+def _excerpt(inputs: Inputs) -> str:
+    last = inputs.history[-1].content if inputs.history else ""
+    return one_line(inputs.draft or last, 60) or "no text"
+
+
+# --- cases of the app ----------------------------------------------------------------------
+
+
+def _whole_inputs(test: Test) -> Inputs | None:
+    """Return the inputs that a test has whole; None if it has none. Raises InputError."""
+    value = test.value.get("inputs")
+    if value is None:
+        return None
+    table = object_or_none(value) or {}
+    whole = {**table, "endpoint": plain(NO_ENDPOINT), "preset": plain(NO_PRESET)}
+    try:
+        return read(Inputs, whole, is_own=True)
+    except InvalidValue as error:
+        fault = error.faults[0]
+        place = format_path((*test.place, "inputs", *fault.path))
+        raise InputError(f"{test.source}: {located(place, fault.sentence)}") from None
+
+
+def test_of_case(case: Case) -> dict[str, Any]:
+    """Return a case as a test of a file, which reads as the same case."""
+    inputs = plain(case.inputs)
+    test: dict[str, Any] = {"description": case.name}
+    test["inputs"] = {
+        key: part for key, part in inputs.items() if key not in ("endpoint", "preset")
+    }
+    test |= case.expected or {}
+    if case.checks:
+        test["assert"] = [_check_json(check) for check in case.checks]
+    if case.threshold is not None:
+        test["threshold"] = case.threshold
+    if case.pass_rate != 1:
+        test["passRate"] = case.pass_rate
+    return test
+
+
+def _check_json(check: ReplyCheck) -> dict[str, Any]:
+    values = {"value": check.value, "threshold": check.threshold, "provider": check.judge or None}
+    given = {key: value for key, value in values.items() if value is not None}
+    weight = {} if check.weight == 1 else {"weight": check.weight}
+    return {"type": check.label, **given, **weight}
+
+
+def add_case(path: Path, preset: str, case: Case) -> None:
+    """Add a case to the suite of a preset, whose file is made if it is missing. Raises InputError
+    if the file cannot be read or written.
+    """
+    suite: dict[str, Any] = {"presets": [preset], "tests": []}
+    if path.exists():
+        file = _parsed(path)
+        suite = object_or_none(file.value) or {}
+        if not isinstance(suite.get("tests"), list):
+            raise InputError(f"{path}: $.tests is no list, so that no case can be added.")
+    suite["tests"].append(test_of_case(case))
+    make_private_folder(path.parent)
+    write_text(json.dumps(suite, indent=2, ensure_ascii=False) + "\n", path)
