@@ -162,9 +162,10 @@ def preset_name(folder: Path, name: str) -> str:
 def _variants(file: JsonFile, values: object, folder: Path) -> Iterator[VariantChoice]:
     """Yield the variants of a list; faults become findings."""
     where = file.path_of((), "variants")
-    if values is not None and not isinstance(values, list):
+    listed = as_array(values)
+    if values is not None and values != listed:
         file.report(Level.ERROR, "bad-value", "must be a list of variants", where)
-    for index, value in enumerate(as_array(values)):
+    for index, value in enumerate(listed):
         place = (*where, index)
         table = object_or_none(value)
         if table is None:
@@ -297,13 +298,13 @@ class _SuiteReader:
 
     def add_list(self, file: JsonFile, path: Path, values: object, place: JsonPath) -> None:
         """Add the tests of a list, some of which name files. Raises InputError."""
+        listed = as_array(values)
+        places = [(*place, index) for index in range(len(listed))]
         if isinstance(values, str):
-            values, places = [values], [place]
-        else:
-            places = [(*place, index) for index in range(len(as_array(values)))]
-        if not isinstance(values, list):
+            listed, places = [values], [place]
+        elif values != listed:
             raise InputError(f"{path}: {format_path(place)} must be a list of tests.")
-        for value, where in zip(as_array(values), places, strict=True):
+        for value, where in zip(listed, places, strict=True):
             table = object_or_none(value)
             if table is not None:
                 self._add(path, [Test(file, str(path), table, where)])
@@ -348,7 +349,7 @@ def _read_test(path: Path, test: Test, defaults: _Defaults, name: str) -> tuple[
             is_file = isinstance(part, str) and key != "draft"
             value[key] = part.removeprefix("file://") if is_file else part
             moved[key] = ("vars", key)
-        elif isinstance(part, dict | list):
+        elif object_or_none(part) is not None or as_array(part) == part:
             sentence = f"must be text, not {describe_value(part)}"
             file.report(Level.ERROR, "bad-value", sentence, (*place, "vars", key))
         else:
@@ -427,7 +428,7 @@ def _whole_inputs(test: Test) -> Inputs | None:
         raise InputError(f"{test.source}: {located(place, fault.sentence)}") from None
 
 
-def test_of_case(case: Case) -> dict[str, Any]:
+def case_json(case: Case) -> dict[str, Any]:
     """Return a case as a test of a file, which reads as the same case."""
     inputs = plain(case.inputs)
     test: dict[str, Any] = {"description": case.name}
@@ -461,6 +462,6 @@ def add_case(path: Path, preset: str, case: Case) -> None:
         suite = object_or_none(file.value) or {}
         if not isinstance(suite.get("tests"), list):
             raise InputError(f"{path}: $.tests is no list, so that no case can be added.")
-    suite["tests"].append(test_of_case(case))
+    suite["tests"].append(case_json(case))
     make_private_folder(path.parent)
     write_text(json.dumps(suite, indent=2, ensure_ascii=False) + "\n", path)

@@ -1,0 +1,156 @@
+"""Variants: presets with messages that are off, moved or changed, and what files and flags name.
+
+    {"preset": "tutor.json", "off": ["reminder"], "set": {"style.insertionPoint": -4}}
+    {"preset": "tutor.json", "ablation": true}
+
+`ablation` adds a variant without each enabled message, to see which of them change anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any
+
+from tui_chat.config import Config
+from tui_chat.errors import InputError
+from tui_chat.library.library import Library
+from tui_chat.library.presets import load_preset
+from tui_chat.models.endpoint import Endpoint
+from tui_chat.models.field_types import camel_case, snake_case
+from tui_chat.models.json_text import describe_value
+from tui_chat.models.preset import Preset, PresetMessage
+from tui_chat.models.typed_json import InvalidValue, read_fields
+from tui_chat.plugins.prompt_lab.values import Suite, Variant, VariantChoice
+
+NO_MESSAGES = "none"
+"""The bundled preset that has nothing but the conversation."""
+_FIELDS = tuple(field.name for field in fields(PresetMessage) if field.name not in ("id", "extras"))
+
+
+def changed_preset(
+    preset: Preset, off: Iterable[str] = (), changes: Mapping[str, Any] | None = None
+) -> Preset:
+    """Return a preset with some messages disabled and fields of others changed: by `ID.FIELD`.
+    Raises InputError for an id, a field or a value that is not accepted.
+    """
+    messages = {message.id: message for message in preset.messages}
+
+    def named(identity: str) -> PresetMessage:
+        if identity in messages:
+            return messages[identity]
+        known = ", ".join(messages)
+        raise InputError(
+            f"The preset “{preset.name}” has no message “{identity}”.", advice=f"It has {known}."
+        )
+
+    for identity in off:
+        messages[identity] = replace(named(identity), enabled=False)
+    for key, value in (changes or {}).items():
+        identity, _, name = key.rpartition(".")
+        message, name = named(identity), snake_case(name)
+        if name not in _FIELDS:
+            known = ", ".join(map(camel_case, _FIELDS))
+            raise InputError(f"“{key}”: a message has no such field.", advice=f"It has {known}.")
+        try:
+            values = read_fields(PresetMessage, {name: value}) if value is not None else {}
+        except InvalidValue as error:
+            fault = error.faults[0]
+            sentence = f"“{key}” {fault.sentence}, not {describe_value(fault.value)}."
+            raise InputError(sentence) from None
+        messages[identity] = replace(message, **(values or {name: None}))
+    return replace(preset, messages=tuple(messages.values()))
+
+
+def ablations(variant: Variant) -> Iterator[Variant]:
+    """Yield the variant without each of its enabled messages, by itself."""
+    for message in variant.preset.messages:
+        if message.enabled and not message.is_anchor:
+            name = f"{variant.name} without {message.name or message.id}"
+            yield replace(variant, name=name, preset=changed_preset(variant.preset, [message.id]))
+
+
+def resolve(
+    suite: Suite,
+    config: Config,
+    library: Library,
+    *,
+    models: Sequence[str] = (),
+    presets: Sequence[str] = (),
+    max_output: int | None = None,
+) -> tuple[Variant, ...]:
+    """Return the variants of a suite; `models` and `presets` replace those that it names. Raises
+    InputError for what does not exist.
+    """
+    choices = list(suite.variants) or [VariantChoice()]
+    if presets:
+        kept = list(dict.fromkeys((each.model for each in choices)))
+        choices = [VariantChoice(preset, model) for preset in presets for model in kept]
+    if models:
+        plain = dict.fromkeys(repr(replace(each, model="")) for each in choices)
+        firsts = [next(c for c in choices if repr(replace(c, model="")) == key) for key in plain]
+        choices = [replace(each, model=model) for each in firsts for model in models]
+    several_models = len({choice.model for choice in choices}) > 1
+    variants: dict[str, Variant] = {}
+    for choice in choices:
+        endpoint, model = endpoint_and_model(choice.model, config)
+        settings = choice.settings
+        if max_output is not None:
+            settings = replace(settings, max_tokens=max_output)
+        for preset, own in _presets(choice, suite, library):
+            changed = changed_preset(preset, choice.off, choice.set)
+            variant = Variant(
+                choice.name or _name(preset, choice, model if several_models else ""),
+                *(changed, endpoint, model, settings, own),
+            )
+            for each in (variant, *(ablations(variant) if choice.ablation else ())):
+                name, number = each.name, 1
+                while name in variants:
+                    number += 1
+                    name = f"{each.name} ({number})"
+                variants[name] = replace(each, name=name)
+    return tuple(variants.values())
+
+
+def endpoint_and_model(words: str, config: Config) -> tuple[Endpoint, str]:
+    """Return the endpoint and the model of `ENDPOINT/MODEL`, of a model that an endpoint lists, or
+    of new sessions for an empty text. Raises InputError.
+    """
+    current = config.endpoint_named(config.endpoint)
+    name, slash, model = words.partition("/")
+    if slash and any(endpoint.name == name for endpoint in config.endpoints):
+        endpoint = config.endpoint_named(name)
+    elif words:
+        endpoint, model = config.endpoint_for(words, current), words
+        if slash and model not in endpoint.models:
+            config.endpoint_named(name)  # raises the error that lists the names
+    else:
+        endpoint, model = current, config.model
+    model = model or next(iter(endpoint.models), "")
+    if not model:
+        raise InputError(f"The endpoint “{endpoint.name}” lists no model: write it behind a slash.")
+    return endpoint, model
+
+
+def _presets(
+    choice: VariantChoice, suite: Suite, library: Library
+) -> Iterator[tuple[Preset, str | None]]:
+    """Yield the presets of a choice, each with the cases that it is for: see `Variant.own`."""
+    if choice.preset:
+        path = Path(choice.preset)
+        is_file = path.is_file() and choice.preset not in library.names("presets")
+        yield load_preset(path) if is_file else library.preset(choice.preset), None
+        return
+    for key, preset in suite.presets.items():
+        yield preset, key
+    if any(not case.preset for case in suite.cases):
+        yield library.preset(NO_MESSAGES), "" if suite.presets else None
+
+
+def _name(preset: Preset, choice: VariantChoice, model: str) -> str:
+    parts = [preset.name or "preset"]
+    if choice.off:
+        parts.append(f"without {', '.join(choice.off)}")
+    parts += [f"{key} = {value}" for key, value in choice.set.items()]
+    return " · ".join([*parts, *([model] if model else [])])
