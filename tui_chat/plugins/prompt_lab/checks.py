@@ -158,7 +158,7 @@ def _is_json(check: ReplyCheck, cell: Cell) -> Decision:
 
 
 def _contains_json(check: ReplyCheck, cell: Cell) -> Decision:
-    faults = [_schema_fault(check.value, value) for value in _json_in(_text(cell))]
+    faults = [_schema_fault(check.value, value) for value in json_in(_text(cell))]
     if not faults:
         return False, "No JSON object or list occurs."
     passed = "" in faults
@@ -173,7 +173,7 @@ def _json(text: str) -> tuple[Any] | None:
         return None
 
 
-def _json_in(text: str) -> Iterator[Any]:
+def json_in(text: str) -> Iterator[Any]:
     """Yield the objects and lists that occur in a text."""
     import json
 

@@ -54,7 +54,7 @@ def tests_of_table(text: str, source: str) -> Iterator[Test]:
     """Yield the tests of a table. Raises InputError."""
     reader = csv.reader(io.StringIO(text.removeprefix("\ufeff"), newline=""), strict=True)
     try:
-        names = [name.strip() for name in next(reader, [])]
+        names = [name.strip() for name in next(reader, list[str]())]
         if double := {name for name in names if name and names.count(name) > 1}:
             raise InputError(f"{source}: the column “{min(double)}” is there twice.")
         for row in reader:

@@ -85,7 +85,7 @@ def resolve(
     """
     choices = list(suite.variants) or [VariantChoice()]
     if presets:
-        kept = list(dict.fromkeys((each.model for each in choices)))
+        kept = list(dict.fromkeys(each.model for each in choices))
         choices = [VariantChoice(preset, model) for preset in presets for model in kept]
     if models:
         plain = dict.fromkeys(repr(replace(each, model="")) for each in choices)

@@ -1,0 +1,75 @@
+"""The grade of a cell: its verdicts, score and status.
+
+What a judge decides is asked for by the caller: grading itself sends nothing, so stored replies can
+be graded again.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from tui_chat.cli.preset_cases import read_case
+from tui_chat.compose import Composed
+from tui_chat.library.file_reader import JsonFile
+from tui_chat.plugins.prompt_lab.checks import total, undecided, verdict_of
+from tui_chat.plugins.prompt_lab.values import Case, Cell, ReplyCheck, Verdict
+
+JUDGED = "llm-rubric"
+REQUEST = "request"
+"""The type of verdicts about the request."""
+
+
+def judged_checks(case: Case) -> Iterator[ReplyCheck]:
+    """Yield the checks of a case that a judge decides."""
+    return (check for check in case.checks if check.type == JUDGED)
+
+
+def request_verdicts(case: Case, composed: Composed) -> tuple[Verdict, ...]:
+    """Return what a case expects of its request, decided."""
+    if not case.expected:
+        return ()
+    file = JsonFile(json.dumps(case.expected))
+    expectations = read_case(file, case.name, Path(), case.expected)
+    faults = [check.fault(composed) for _, check in expectations.checks]
+    if (expected := expectations.expected) is not None:
+        turns = composed.envelope.turns
+        is_equal = len(expected) == len(turns) and all(
+            one.matches(turn) for one, turn in zip(expected, turns, strict=True)
+        )
+        faults.append("" if is_equal else "The turns are not those that are expected.")
+    return tuple(
+        Verdict(REQUEST, not fault, fault or "The request is as expected.", float(not fault))
+        for fault in faults
+    )
+
+
+def grade(
+    case: Case, cell: Cell, of_request: Iterable[Verdict], judged: Mapping[ReplyCheck, Verdict]
+) -> Cell:
+    """Return a cell that has a reply with its verdicts, score and status."""
+    assert cell.reply is not None
+    if cell.reply.error:
+        return replace(cell, status="error", verdicts=(*of_request,), score=None)
+    verdicts = [*of_request]
+    for check in case.checks:
+        if check.type == JUDGED:
+            verdicts.append(judged.get(check) or undecided(check, "No judge was asked."))
+        else:
+            verdicts.append(verdict_of(check, cell))
+    passed, score = total(verdicts, case.threshold)
+    has_errors = any(verdict.failed for verdict in verdicts)
+    status = "error" if has_errors else "passed" if passed else "failed"
+    return replace(cell, status=status, verdicts=tuple(verdicts), score=score)
+
+
+def regrade(case: Case, cell: Cell) -> Cell:
+    """Return a cell graded again by the checks of a case. What a judge or the request decided
+    stays.
+    """
+    stored = [verdict for verdict in cell.verdicts if verdict.type == REQUEST]
+    earlier = [verdict for verdict in cell.verdicts if verdict.type.endswith(JUDGED)]
+    judged = dict(zip(judged_checks(case), earlier, strict=False))
+    return grade(case, cell, stored, judged)

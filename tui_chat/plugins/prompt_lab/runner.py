@@ -1,0 +1,276 @@
+"""The runner: sends the cells of a stored plan and stores what comes of them.
+
+1. Each cell is marked as `streaming` on the disk before its request leaves, and has its result when
+   it has ended. Nothing else is kept: memory does not grow with the number of cells.
+2. Cells of an endpoint leave in the order of the plan, as many at once as `endpoint_limits` says.
+3. A budget that does not suffice for the next cell ends the run, once no cell on its way can give
+   some of its reserve back.
+4. A cancelled run keeps what ended. What was on its way is `interrupted`, with its text.
+5. The conversations of the app are not touched, and tool calls are not run.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
+from decimal import Decimal
+
+from tui_chat.compose import Composed
+from tui_chat.config import Config
+from tui_chat.errors import ConfigError, Refused, TuiChatError
+from tui_chat.library.prices import KnownPrices
+from tui_chat.models.prices import Prices
+from tui_chat.models.reply import Reply
+from tui_chat.models.usage import cost_of
+from tui_chat.plugins.prompt_lab.budget import FREE, Budget, is_local, reserve_of
+from tui_chat.plugins.prompt_lab.checks import Undecidable, undecided
+from tui_chat.plugins.prompt_lab.endpoint_limits import OVERLOADED, EndpointLimit, usual_limit
+from tui_chat.plugins.prompt_lab.grading import grade, judged_checks, request_verdicts
+from tui_chat.plugins.prompt_lab.judge import judge_request, read_answer
+from tui_chat.plugins.prompt_lab.planning import output_limit, request_of
+from tui_chat.plugins.prompt_lab.results import LabStore
+from tui_chat.plugins.prompt_lab.values import (
+    Cell,
+    CellReply,
+    ReplyCheck,
+    Run,
+    RunStatus,
+    Verdict,
+)
+from tui_chat.plugins.prompt_lab.variants import endpoint_and_model
+from tui_chat.protocols.common.tools import restore_names
+from tui_chat.providers import HttpClient, RetryPause
+from tui_chat.send import receive
+
+MOST_TEXT = 1_000_000
+"""Characters of a reply that are kept."""
+
+
+class Runner:
+    """Sends the cells of one run."""
+
+    def __init__(
+        self,
+        lab: LabStore,
+        run: Run,
+        *,
+        config: Config,
+        client: HttpClient,
+        prices: KnownPrices,
+        budget: Budget,
+        concurrency: int | None = None,
+        on_cell: Callable[[Cell], None] = lambda cell: None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """`on_cell` is called with each cell when its request leaves, and when it has ended."""
+        self._lab = lab
+        self._run = run
+        self._config = config
+        self._client = client
+        self._prices = prices
+        self._budget = budget
+        self._concurrency = concurrency
+        self._on_cell = on_cell
+        self._clock = clock
+        self._settled = asyncio.Event()
+        """Set each time a cell has ended."""
+        self.is_over_budget = False
+        self.changed = 0
+        """Cells whose request is not the planned one: the configuration or the program changed."""
+
+    async def send(self, *statuses: str) -> RunStatus:
+        """Send the cells of the run with some status, and return how the run ended. Raises
+        StoreError, and InputError if another program sends it.
+        """
+        lanes: dict[str, list[Cell]] = {}
+        endpoints = {each.name: each.endpoint for each in await self._lab.variants(self._run)}
+        async for cell in self._lab.cells(self._run, *statuses, with_replies=False):
+            lanes.setdefault(endpoints[cell.variant].name, []).append(cell)
+        async with self._lab.running(self._run):
+            async with asyncio.TaskGroup() as tasks:
+                for name, cells in lanes.items():
+                    tasks.create_task(self._send_lane(name, cells))
+            status: RunStatus = "over_budget" if self.is_over_budget else "complete"
+            await self._lab.end(self._run, status, time.time())
+        return status
+
+    async def _send_lane(self, name: str, cells: list[Cell]) -> None:
+        """Send the cells of an endpoint."""
+        known = next((each for each in self._config.endpoints if each.name == name), None)
+        most = self._concurrency or (usual_limit(known) if known is not None else 1)
+        limit = EndpointLimit(most, self._clock)
+        async with asyncio.TaskGroup() as tasks:
+            for cell in cells:
+                await limit.enter()
+                if self.is_over_budget:
+                    await limit.leave(is_clean=False)
+                    return
+                tasks.create_task(self._send_cell(cell, limit))
+
+    async def _send_cell(self, cell: Cell, limit: EndpointLimit) -> None:
+        is_clean = False
+        try:
+            is_clean = await self._send_and_store(cell, limit)
+        finally:
+            self._settled.set()
+            await asyncio.shield(limit.leave(is_clean=is_clean))
+
+    async def _send_and_store(self, cell: Cell, limit: EndpointLimit) -> bool:
+        """Send a cell and store its result; return True if it was answered."""
+        case, variant = await self._lab.parts(self._run, cell)
+        try:
+            endpoint = self._config.endpoint_named(variant.endpoint.name)
+        except ConfigError as error:
+            await self._store(replace(cell, status="error", reply=CellReply(error=str(error))))
+            return False
+        composed = request_of(case, replace(variant, endpoint=endpoint))
+        self.changed += composed.payload.sha256 != cell.body_sha
+        cell = replace(cell, body_sha=composed.payload.sha256)
+        prices = self._prices_of(composed, "")
+        reserve = reserve_of(cell.input_tokens, output_limit(composed), prices) if prices else None
+        if not await self._reserve(reserve):
+            return False
+        cost: Decimal | None = Decimal(0)
+        try:
+            await self._lab.start(self._run, cell, cell.body_sha)
+            self._on_cell(replace(cell, status="streaming"))
+            exchange = _Exchange(composed, self._clock)
+            try:
+                error = await exchange.receive(self._client, limit)
+            except asyncio.CancelledError:
+                reply = exchange.reply_with(self._prices_of, "The run was stopped.")
+                interrupted = replace(cell, status="interrupted", reply=reply)
+                await asyncio.shield(self._lab.finish(self._run, interrupted))
+                raise
+            reply = exchange.reply_with(self._prices_of, error)
+            cost = reply.cost if reply.usage.input is not None else None
+            cost = Decimal(0) if reply.error and cost is None else cost
+        finally:
+            self._budget.settle(reserve, cost)
+            self._settled.set()
+        cell = replace(cell, reply=reply)
+        judged: Mapping[ReplyCheck, Verdict] = {}
+        if not reply.error:
+            judged = {check: await self._judge(check, cell, limit) for check in judged_checks(case)}
+        await self._store(grade(case, cell, request_verdicts(case, composed), judged))
+        return not reply.error
+
+    async def _reserve(self, amount: Decimal | None) -> bool:
+        """Reserve an amount when the budget allows it; return False if it never will."""
+        while not self.is_over_budget:
+            self._settled.clear()
+            if self._budget.reserve(amount):
+                return True
+            if not self._budget.reserved:
+                self.is_over_budget = True
+                break
+            await self._settled.wait()
+        return False
+
+    async def _judge(self, check: ReplyCheck, cell: Cell, limit: EndpointLimit) -> Verdict:
+        """Ask the judge about a reply; what goes wrong leaves the check undecided."""
+        name = check.judge or self._run.judge
+        if not name:
+            return undecided(check, "No judge is named: write “judge” into the suite.")
+        assert cell.reply is not None
+        try:
+            endpoint, model = endpoint_and_model(name, self._config)
+            composed = judge_request(check, cell.reply.text, endpoint, model)
+            prices = self._prices_of(composed, "")
+            tokens = composed.envelope.budget.total if composed.envelope.budget else 0
+            reserve = reserve_of(tokens, output_limit(composed), prices) if prices else None
+            if not await self._reserve(reserve):
+                return undecided(check, "The budget was reached before the judge was asked.")
+        except TuiChatError as error:
+            return undecided(check, str(error))
+        exchange = _Exchange(composed, self._clock)
+        cost: Decimal | None = Decimal(0)
+        try:
+            error = await exchange.receive(self._client, limit)
+            reply = exchange.reply_with(self._prices_of, error)
+            cost = reply.cost
+        finally:
+            self._budget.settle(reserve, cost)
+            self._settled.set()
+        try:
+            if error:
+                raise Undecidable(f"The judge failed: {error}")
+            return replace(read_answer(check, reply.text), cost=cost)
+        except Undecidable as undecidable:
+            return replace(undecided(check, str(undecidable)), cost=cost)
+
+    async def _store(self, cell: Cell) -> None:
+        await self._lab.finish(self._run, cell)
+        self._on_cell(cell)
+
+    def _prices_of(self, composed: Composed, tier: str) -> Prices | None:
+        known = self._prices.prices_of_request(composed, datetime.now(UTC))(tier)
+        return FREE if known is None and is_local(composed.endpoint) else known
+
+
+class _Exchange:
+    """One request on its way, and the reply so far."""
+
+    def __init__(self, composed: Composed, clock: Callable[[], float]) -> None:
+        self._composed = composed
+        self._clock = clock
+        self._began = clock()
+        self._first: float | None = None
+        self._reply = Reply()
+
+    async def receive(self, client: HttpClient, limit: EndpointLimit) -> str:
+        """Send the request and read its reply; return the sentence of the error that ended it,
+        empty for none.
+        """
+        self._began = self._clock()
+
+        def grow(reply: Reply, _: int) -> None:
+            self._reply = reply
+            if self._first is None and not reply.is_empty:
+                self._first = self._clock() - self._began
+
+        def pause(pause: RetryPause) -> None:
+            if isinstance(pause.why, Refused) and pause.why.status in OVERLOADED:
+                limit.slow_down(pause.seconds)
+            self._began = self._clock() + pause.seconds
+
+        try:
+            await receive(self._composed, client, grow, pause)
+        except Refused as error:
+            if error.status in OVERLOADED:
+                limit.slow_down(error.retry_after or 0)
+            return str(error)
+        except TuiChatError as error:
+            return str(error)
+        return ""
+
+    def reply_with(
+        self, prices_of: Callable[[Composed, str], Prices | None], error: str
+    ) -> CellReply:
+        """Return the reply as far as it has arrived, with the error that ended it."""
+        reply, composed = self._reply, self._composed
+        seconds = max(0.0, self._clock() - self._began)
+        message = restore_names(reply.message(composed.protocol), composed.encoded.aliases)
+        prices = prices_of(composed, reply.usage.tier)
+        media = frozenset(part.kind for turn in composed.envelope.turns for part in turn.parts)
+        cost = cost_of(reply.usage, prices, media)
+        if prices is FREE:
+            cost = Decimal(0)
+        return CellReply(
+            text=reply.text[:MOST_TEXT],
+            reasoning=reply.thought[:MOST_TEXT],
+            refusal=message.semantics.refusal,
+            calls=message.tool_calls,
+            finish=reply.finish.raw if reply.finish else "",
+            reason=reply.finish.reason if reply.finish else "",
+            model=reply.model,
+            usage=reply.usage,
+            cost=cost,
+            priced=prices.source if prices is not None and cost is not None else "",
+            first=self._first,
+            seconds=seconds,
+            error=error,
+        )
