@@ -25,6 +25,7 @@ from tui_chat.plugins.prompt_lab.values import (
     Case,
     Cell,
     CellReply,
+    Group,
     Plan,
     Preference,
     Run,
@@ -48,6 +49,14 @@ _CELL = (
     "notes, status, reply, verdicts, score"
 )
 _COUNTS = "SELECT status, count(*), total(cost) FROM lab_cells WHERE run = ? GROUP BY status"
+_GROUPS = """
+    SELECT case_key, json_extract(json, '$.name'), variant, sum(status = 'passed'),
+        sum(status = 'failed'), sum(status = 'error'),
+        sum(status NOT IN ('passed', 'failed', 'error')),
+        coalesce(json_extract(json, '$.pass_rate'), 1.0), avg(score), total(cost)
+    FROM lab_cells JOIN lab_values ON id = case_id WHERE run = ?
+    GROUP BY case_key, variant ORDER BY case_id, variant_id
+"""
 
 
 class LabStore:
@@ -251,6 +260,11 @@ class LabStore:
             run.seq,
         )
         return tuple(unpack(Variant, text) for (text,) in rows)
+
+    async def groups(self, run: Run) -> tuple[Group, ...]:
+        """Return the counts of each case with each variant, in the order of the plan."""
+        rows = await self._database.rows(_GROUPS, run.seq)
+        return tuple(Group(*row) for row in rows)
 
     async def start(self, run: Run, cell: Cell, body_sha: str) -> None:
         """Store that the request of a cell leaves."""

@@ -90,9 +90,12 @@ class Runner:
         async for cell in self._lab.cells(self._run, *statuses, with_replies=False):
             lanes.setdefault(endpoints[cell.variant].name, []).append(cell)
         async with self._lab.running(self._run):
-            async with asyncio.TaskGroup() as tasks:
-                for name, cells in lanes.items():
-                    tasks.create_task(self._send_lane(name, cells))
+            try:
+                async with asyncio.TaskGroup() as tasks:
+                    for name, cells in lanes.items():
+                        tasks.create_task(self._send_lane(name, cells))
+            except BaseExceptionGroup as errors:  # of the store: nothing else is left to raise
+                raise _first_of(errors) from None
             status: RunStatus = "over_budget" if self.is_over_budget else "complete"
             await self._lab.end(self._run, status, time.time())
         return status
@@ -209,6 +212,11 @@ class Runner:
     def _prices_of(self, composed: Composed, tier: str) -> Prices | None:
         known = self._prices.prices_of_request(composed, datetime.now(UTC))(tier)
         return FREE if known is None and is_local(composed.endpoint) else known
+
+
+def _first_of(errors: BaseExceptionGroup[BaseException]) -> BaseException:
+    first = errors.exceptions[0]
+    return _first_of(first) if isinstance(first, BaseExceptionGroup) else first
 
 
 class _Exchange:

@@ -270,6 +270,40 @@ class Run:
 
 
 @dataclass(frozen=True, slots=True)
+class Group:
+    """The repeats of a case with a variant, counted."""
+
+    case: str
+    name: str
+    """The case's name."""
+    variant: str
+    passed: int
+    failed: int
+    errors: int
+    open: int
+    """Those that have not ended."""
+    pass_rate: float
+    """The share of the repeats that must pass."""
+    score: float | None
+    cost: float
+
+    @property
+    def total(self) -> int:
+        """The number of repeats."""
+        return self.passed + self.failed + self.errors + self.open
+
+    @property
+    def status(self) -> CellStatus:
+        """The result of all repeats together."""
+        if self.open:
+            return "waiting"
+        if self.passed >= self.pass_rate * self.total:
+            return "passed"
+        could_pass = self.passed + self.errors >= self.pass_rate * self.total
+        return "error" if could_pass else "failed"
+
+
+@dataclass(frozen=True, slots=True)
 class Preference:
     """A person's choice between the replies of two variants to the same case."""
 

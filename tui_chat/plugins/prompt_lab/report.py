@@ -1,0 +1,184 @@
+"""Reports of runs: a table, JSON, JSON lines, JUnit and CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import AsyncIterator, Iterable, Sequence
+from typing import Any
+
+from tui_chat.cli.junit import TestResult, junit_xml
+from tui_chat.cli.output import table
+from tui_chat.models.sanitize import one_line, sanitize
+from tui_chat.models.usage import usage_json
+from tui_chat.plugins.prompt_lab.values import Cell, Group, Run
+
+SIGNS = {"passed": "✓", "failed": "✗", "error": "!", "waiting": "·"}
+_NAME = 40
+"""Width of a case's name in the table."""
+
+
+def run_line(run: Run) -> str:
+    """Return a line about a run: its number, how it ended, its cells and cost."""
+    counts = " ".join(
+        f"{run.counts[status]} {SIGNS[status]}"
+        for status in ("passed", "failed", "error")
+        if run.counts.get(status)
+    )
+    left = run.total - sum(run.counts.get(status, 0) for status in ("passed", "failed", "error"))
+    more = f", {left} not sent" if left else ""
+    accepted = ", accepted" if run.accepted else ""
+    status = run.status.replace("_", " ")
+    return f"run {run.seq}  {run.total} cells  {counts}{more}  ${run.cost:.4f}  {status}{accepted}"
+
+
+def run_table(groups: Sequence[Group]) -> str:
+    """Return the groups of a run as a table: cases down, variants across."""
+    variants = list(dict.fromkeys(group.variant for group in groups))
+    cells = {(group.case, group.variant): group for group in groups}
+    cases = {group.case: group.name for group in groups}
+    rows = [["CASE", *(one_line(variant, _NAME) for variant in variants)]]
+    for key, name in cases.items():
+        row = [_group_words(cells.get((key, variant))) for variant in variants]
+        rows.append([one_line(name, _NAME), *row])
+    return table(rows, (0, 12))
+
+
+def _group_words(group: Group | None) -> str:
+    if group is None:
+        return ""
+    words = [SIGNS[group.status]]
+    if group.total > 1:
+        words.append(f"{group.passed}/{group.total}")
+    if group.score is not None:
+        words.append(f"{group.score:.2f}")
+    return " ".join([*words, *([f"${group.cost:.4f}"] if group.cost else [])])
+
+
+def cell_json(run: Run, cell: Cell) -> dict[str, Any]:
+    """Return a cell as JSON."""
+    reply = cell.reply
+    facts: dict[str, Any] = {}
+    if reply is not None:
+        facts = {
+            "reply": reply.text,
+            "finish": reply.finish,
+            "model": reply.model,
+            "usage": usage_json(reply.usage),
+            "cost": None if reply.cost is None else float(reply.cost),
+            "first_token_ms": None if reply.first is None else round(reply.first * 1000),
+            "latency_ms": round(reply.seconds * 1000),
+            "error": reply.error or None,
+        }
+        if reply.calls:
+            facts["tool_calls"] = [
+                {"name": call.name, "arguments": call.arguments} for call in reply.calls
+            ]
+    return {
+        "run": run.seq,
+        "case": cell.case,
+        "variant": cell.variant,
+        "attempt": cell.attempt,
+        "status": cell.status,
+        "score": cell.score,
+        "body_sha256": cell.body_sha,
+        "input_tokens": cell.input_tokens,
+        "shared_tokens": cell.shared_tokens,
+        **facts,
+        "checks": [
+            {
+                "type": verdict.type,
+                "passed": None if verdict.failed else verdict.passed,
+                "score": verdict.score,
+                "reason": verdict.reason,
+            }
+            for verdict in cell.verdicts
+        ],
+    }
+
+
+def json_line(run: Run, cell: Cell) -> str:
+    """Return a cell as a line of JSON."""
+    return sanitize(json.dumps(cell_json(run, cell), ensure_ascii=False), "json") + "\n"
+
+
+def run_json(run: Run) -> dict[str, Any]:
+    """Return a run as JSON, without its cells."""
+    return {
+        "run": run.seq,
+        "id": run.run_id,
+        "suite": run.suite,
+        "source": run.source,
+        "started": run.started,
+        "finished": run.finished,
+        "status": run.status,
+        "accepted": run.accepted,
+        "cells": dict(run.counts),
+        "cost": run.cost,
+    }
+
+
+async def json_pieces(run: Run, cells: AsyncIterator[Cell]) -> AsyncIterator[str]:
+    """Yield the text of a run as JSON, with its cells."""
+    head = json.dumps(run_json(run), ensure_ascii=False)
+    yield sanitize(head, "json")[:-1] + ', "results": [\n'
+    comma = ""
+    async for cell in cells:
+        yield comma + json_line(run, cell).rstrip("\n")
+        comma = ",\n"
+    yield "\n]}\n"
+
+
+_COLUMNS = ("case", "variant", "attempt", "status", "score", "cost", "latency_ms", "error", "reply")
+
+
+async def csv_pieces(run: Run, cells: AsyncIterator[Cell]) -> AsyncIterator[str]:
+    """Yield the text of a run as CSV, a line for each cell."""
+    yield _csv_line(_COLUMNS)
+    async for cell in cells:
+        values = cell_json(run, cell)
+        yield _csv_line(values.get(name) for name in _COLUMNS)
+
+
+def _csv_line(values: Iterable[Any]) -> str:
+    file = io.StringIO()
+    texts = ("" if value is None else sanitize(str(value)) for value in values)
+    # A cell that begins like a formula is one to spreadsheets.
+    csv.writer(file).writerow("'" + text if text[:1] in tuple("=+-@") else text for text in texts)
+    return file.getvalue()
+
+
+async def junit_text(cells: AsyncIterator[Cell], groups: Sequence[Group]) -> str:
+    """Return a run as JUnit: a suite for each variant, with a test for each case."""
+    problems: dict[tuple[str, str], list[str]] = {}
+    seconds: dict[tuple[str, str], float] = {}
+    async for cell in cells:
+        key = (cell.case, cell.variant)
+        seconds[key] = seconds.get(key, 0.0) + (cell.reply.seconds if cell.reply else 0.0)
+        if cell.status != "passed":
+            problems.setdefault(key, []).append(f"#{cell.attempt}: {problem_of(cell)}")
+    suites: dict[str, list[TestResult]] = {}
+    for group in groups:
+        key, status = (group.case, group.variant), group.status
+        lines = [one_line(line, 500) for line in problems.get(key, [])]
+        problem = {"passed": "", "failed": "failure"}.get(status, "error")
+        result = TestResult(
+            group.name,
+            problem,  # pyright: ignore[reportArgumentType] - one of the three words
+            f"{group.passed} of {group.total} passed. {lines[0] if lines else ''}",
+            "\n".join(lines),
+            seconds.get(key, 0.0),
+        )
+        suites.setdefault(group.variant, []).append(result)
+    return junit_xml(suites)
+
+
+def problem_of(cell: Cell) -> str:
+    """Return why a cell did not pass, in a sentence."""
+    if cell.reply is not None and cell.reply.error:
+        return cell.reply.error
+    reasons = [
+        f"{verdict.type}: {verdict.reason}" for verdict in cell.verdicts if not verdict.passed
+    ]
+    return " ".join(reasons) or f"It is {cell.status}."
