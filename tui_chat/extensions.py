@@ -45,6 +45,7 @@ BUILT_IN: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     },
     "mcp": {"config": ("mcp",), "tool_sources": ("servers",)},
     "prompt_lab": {
+        "commands": ("eval",),
         "tables": ("lab_version", "lab_values", "lab_runs", "lab_cells", "lab_preferences"),
     },
     "redact": {"commands": ("redact",), "actions": ("redact",)},

@@ -17,6 +17,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from decimal import Decimal
+from typing import cast
 
 from tui_chat.compose import Composed
 from tui_chat.config import Config
@@ -214,9 +215,10 @@ class Runner:
         return FREE if known is None and is_local(composed.endpoint) else known
 
 
-def _first_of(errors: BaseExceptionGroup[BaseException]) -> BaseException:
-    first = errors.exceptions[0]
-    return _first_of(first) if isinstance(first, BaseExceptionGroup) else first
+def _first_of(error: BaseException) -> BaseException:
+    while isinstance(error, BaseExceptionGroup):
+        [error, *_] = cast("BaseExceptionGroup[BaseException]", error).exceptions
+    return error
 
 
 class _Exchange:
