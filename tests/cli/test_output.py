@@ -285,6 +285,18 @@ WALKS: dict[str, Walk] = {
         (w.plain, "--to", BAD),
     ],
     "docs": lambda _: [(), ("tap",), (BAD,)],
+    "eval run": lambda w: [
+        (w.folder / "cases", "--dry-run"),
+        (w.folder / "cases", "--model", "loopback/echo", "--only", "a"),
+        (w.folder / "cases", "--model", BAD),
+        ("--resume", BAD),
+        (BAD,),
+    ],
+    "eval list": lambda _: [(), ("--json",)],
+    "eval show": lambda _: [(), ("--json",), (BAD,)],
+    "eval compare": lambda _: [(), (BAD, BAD)],
+    "eval accept": lambda _: [(BAD,)],
+    "eval delete": lambda _: [(BAD,)],
     "inspect": lambda w: [(w.request,), (w.broken,), (w.folder / f"none{NAME}",)],
     "read": lambda w: [
         (w.reply, "--protocol", "openai_chat"),

@@ -1,69 +1,55 @@
-"""`tui-chat eval`: runs suites, and shows, compares and keeps what came of them."""
+"""`tui-chat eval`: shows, compares and keeps runs; `run_command` makes them."""
 
 from __future__ import annotations
 
-import asyncio
-import sys
-import time
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager, suppress
-from dataclasses import replace
-from datetime import UTC, datetime
-from decimal import Decimal
-from pathlib import Path
-from typing import Any
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
+from datetime import datetime
+from typing import TypeAlias
 
 import click
 
-from tui_chat.cli.app import new_id, open_http_client, open_library, open_store, synchronous
+from tui_chat.cli.app import open_store, synchronous
 from tui_chat.cli.common_options import CommonOptions
-from tui_chat.cli.options import FILE, json_option
+from tui_chat.cli.lazy_group import LazyGroup
+from tui_chat.cli.options import json_option
 from tui_chat.cli.output import (
     Styled,
-    is_terminal,
     write_json,
     write_line,
     write_list,
-    write_progress,
 )
-from tui_chat.config import Config
 from tui_chat.errors import InputError
-from tui_chat.files import write_text
-from tui_chat.lazy_dataclass import dataclass
-from tui_chat.library.prices import KnownPrices, load_prices
-from tui_chat.models.prices import Prices
+from tui_chat.extensions import CommandPath
 from tui_chat.models.sanitize import one_line
-from tui_chat.plugins.prompt_lab.budget import (
-    Budget,
-    Estimate,
-    estimate,
-    is_local,
-    with_local_prices,
-)
 from tui_chat.plugins.prompt_lab.comparison import Comparison, compare
-from tui_chat.plugins.prompt_lab.grading import judged_checks, regrade
-from tui_chat.plugins.prompt_lab.planning import MOST_CELLS, applies, plan
 from tui_chat.plugins.prompt_lab.report import (
     cell_json,
-    csv_pieces,
-    json_line,
-    json_pieces,
-    junit_text,
     problem_of,
     run_json,
     run_line,
     run_table,
 )
 from tui_chat.plugins.prompt_lab.results import LabStore
-from tui_chat.plugins.prompt_lab.runner import Runner
-from tui_chat.plugins.prompt_lab.suites import read_suite, suite_file
-from tui_chat.plugins.prompt_lab.values import Case, Cell, Group, Plan, Run, Suite, Variant
-from tui_chat.plugins.prompt_lab.variants import endpoint_and_model, resolve
+from tui_chat.plugins.prompt_lab.values import Group, Run
 
 _SHOWN_FAILURES = 20
+Results: TypeAlias = dict[tuple[str, str, int], bool]
+"""Whether cells passed, by case, variant and attempt."""
 
 
-@click.group("eval")
+@click.group(
+    "eval",
+    cls=LazyGroup,
+    place="eval",
+    table=[
+        CommandPath(
+            "run",
+            "tui_chat.plugins.prompt_lab.run_command:run_command",
+            "Run suites: send the cases with each variant, and check the replies.",
+        )
+    ],
+)
 def eval_group() -> None:
     """Send variants of a prompt with the cases of a suite, and check the replies.
 
@@ -75,456 +61,9 @@ def eval_group() -> None:
     """
 
 
-@dataclass(frozen=True, slots=True)
-class RunOptions:
-    """The options of `eval run`."""
-
-    models: tuple[str, ...]
-    presets: tuple[str, ...]
-    repeat: int | None
-    only: str
-    failed: bool
-    dry_run: bool
-    max_cost: float | None
-    """US dollars."""
-    max_output: int | None
-    """Tokens."""
-    concurrency: int | None
-    resume: str | None
-    """The run; empty for the newest."""
-    regrade: str | None
-    """The same."""
-    retry_errors: bool
-    yes: bool
-    baseline: bool
-    json_file: Path | None
-    jsonl_file: Path | None
-    junit_file: Path | None
-    csv_file: Path | None
-
-
-@eval_group.command("run")
-@click.argument("paths", nargs=-1, metavar="[PATH]...")
-@click.option(
-    "--model", "models", multiple=True, metavar="ENDPOINT/MODEL", help="A model; repeatable."
-)
-@click.option(
-    "--preset", "presets", multiple=True, metavar="FILE|NAME", help="A preset; repeatable."
-)
-@click.option("--repeat", type=click.IntRange(1, 1000), help="Send each case so many times.")
-@click.option("--only", default="", metavar="TEXT", help="Only cases with this in their names.")
-@click.option("--failed", is_flag=True, help="Only what did not pass in the suite's last run.")
-@click.option("--dry-run", is_flag=True, help="Send nothing; print tokens and the price range.")
-@click.option("--max-cost", type=click.FloatRange(min=0), metavar="USD", help="The budget.")
-@click.option("--max-output", type=click.IntRange(min=1), metavar="TOKENS", help="For each reply.")
-@click.option("--concurrency", type=click.IntRange(1, 64), help="Requests at once per endpoint.")
-@click.option(
-    "--resume",
-    is_flag=False,
-    flag_value="",
-    metavar="[RUN]",
-    help="Send what is left of a run; default: the newest.",
-)
-@click.option("--retry-errors", is_flag=True, help="With --resume: also cells with errors.")
-@click.option(
-    "--regrade",
-    is_flag=False,
-    flag_value="",
-    metavar="[RUN]",
-    help="Check the stored replies of a run again; send nothing.",
-)
-@click.option("--yes", is_flag=True, help="Do not ask before requests leave this machine.")
-@click.option("--baseline", is_flag=True, help="Exit with 5 if it is worse than the accepted run.")
-@click.option("--json", "json_file", type=FILE, metavar="FILE", help="Write the results as JSON.")
-@click.option("--jsonl", "jsonl_file", type=FILE, metavar="FILE", help="… a line as each ends.")
-@click.option("--junit", "junit_file", type=FILE, metavar="FILE", help="… as JUnit, for CI.")
-@click.option("--csv", "csv_file", type=FILE, metavar="FILE", help="… as a table.")
-@click.pass_obj
-def run_command(common: CommonOptions, paths: tuple[str, ...], **options: Any) -> None:
-    """Run suites: send the cases with each variant, and check the replies.
-
-    PATH is a suite (NAME.eval.json), a case of `presets test`, a list of tests (JSON, JSONL, CSV),
-    a folder of cases, or the name of a preset that has a suite. The plan is stored before anything
-    is sent; replies are no conversations. Ctrl+C keeps what has ended, and --resume sends the rest.
-
-    \b
-    Examples:
-      tui-chat eval run tutor.eval.json --model loopback/echo
-      tui-chat eval run cases.csv --preset tutor.json --repeat 3 --junit results.xml
-      tui-chat eval run --resume
-
-    \b
-    Exit codes: 0 all passed, 1 a case failed, 2 wrong input, 3 errors but no failure, 4 budget
-    reached, 5 worse than the accepted run (--baseline), 130 Ctrl+C.
-    """
-    chosen = RunOptions(**options)
-    if chosen.dry_run:
-        _print_estimates(common, paths, chosen)
-    elif chosen.resume is None and not paths and chosen.regrade is None:
-        raise InputError("Name a suite, or --resume.", advice="See `tui-chat eval run --help`.")
-    else:
-        code = _run(common, paths, chosen)
-        if code:
-            sys.exit(code)
-
-
-# --- plans ---------------------------------------------------------------------------------
-
-
-def _suites(config: Config, paths: Sequence[str], options: RunOptions) -> list[Suite]:
-    """Return the suites that the command line names, with the cases that it chooses."""
-    suites: list[Suite] = []
-    for name in paths:
-        path = Path(name)
-        if not path.exists() and path.name == name:
-            path = suite_file(config.config_dir, name)
-            if not path.exists():
-                raise InputError(f"{name} is no file, and no preset that has a suite ({path}).")
-        suite = read_suite(path)
-        words = options.only.casefold()
-        cases = tuple(case for case in suite.cases if words in case.name.casefold())
-        if not cases:
-            raise InputError(f"{path}: no case has “{options.only}” in its name.")
-        suites.append(replace(suite, cases=cases))
-    return suites
-
-
-def _plan(
-    common: CommonOptions,
-    config: Config,
-    suite: Suite,
-    options: RunOptions,
-    failed: set[tuple[str, str]] | None,
-) -> Plan:
-    """Return the plan of a suite; `failed` are the cases and variants that are planned, None for
-    all. Raises InputError if there is nothing to send.
-    """
-    variants = resolve(
-        suite,
-        config,
-        open_library(config),
-        models=options.models,
-        presets=options.presets,
-        max_output=options.max_output,
-    )
-    pairs = [
-        (case, variant)
-        for variant in variants
-        for case in suite.cases
-        if applies(case, variant) and (failed is None or (case.key, variant.name) in failed)
-    ]
-    if not pairs:
-        raise InputError(f"{suite.source}: there is nothing to run.")
-    if len(pairs) * (options.repeat or suite.repeat) > MOST_CELLS:
-        raise InputError(f"{suite.source}: a run has at most {MOST_CELLS:,} cells.")
-    _require_judge(config, suite, pairs)
-    return plan(suite, variants, repeat=options.repeat, pairs=pairs)
-
-
-def _require_judge(config: Config, suite: Suite, pairs: Sequence[tuple[Case, Variant]]) -> None:
-    """Raise InputError if a judge is asked for and not named; warn if it judges itself."""
-    tested = {(variant.endpoint.name, variant.model_name) for _, variant in pairs}
-    judges: set[str] = set()
-    for case in {case.key: case for case, _ in pairs}.values():
-        for check in judged_checks(case):
-            if not (name := check.judge or suite.judge):
-                raise InputError(
-                    f"The case “{case.name}” has a rubric, and no judge is named.",
-                    advice="Write “judge”: “ENDPOINT/MODEL” into the suite.",
-                )
-            judges.add(name)
-    for name in sorted(judges):
-        endpoint, model = endpoint_and_model(name, config)
-        if (endpoint.name, model) in tested:
-            write_line(f"warning: {name} judges its own replies.", err=True)
-
-
-def _estimate(config: Config, planned: Plan) -> Estimate:
-    prices_of = with_local_prices(_prices(config))
-    variants = {variant.name: variant for variant in planned.variants}
-
-    def priced(cell: Cell) -> tuple[str, Prices | None]:
-        variant = variants[cell.variant]
-        model = variant.model_name
-        return f"{variant.endpoint.name}/{model}", prices_of(variant.endpoint, model)
-
-    return estimate(planned.cells, priced)
-
-
-def _prices(config: Config) -> Callable[..., Prices | None]:
-    known, now = load_prices(config.data_dir), datetime.now(UTC)
-    return lambda endpoint, model: known.prices_of(endpoint, model, now)
-
-
-def _print_estimates(common: CommonOptions, paths: Sequence[str], options: RunOptions) -> None:
-    config = common.config()
-    if not paths:
-        raise InputError("Name a suite.")
-    for suite in _suites(config, paths, options):
-        planned = _plan(common, config, suite, options, None)
-        write_line(f"{suite.name}: {_plan_words(planned, _estimate(config, planned))}")
-        for level, sentence in dict.fromkeys(note for cell in planned.cells for note in cell.notes):
-            write_line(f"  {level}: {sentence}")
-
-
-def _plan_words(planned: Plan, estimated: Estimate) -> str:
-    cells, cases = len(planned.cells), {cell.case for cell in planned.cells}
-    words = f"{cells:,} cells ({len(cases):,} cases, {len(planned.variants)} variants), "
-    words += f"{estimated.input_tokens:,} tokens of input"
-    if estimated.shared_tokens:
-        words += f", {estimated.shared_tokens:,} of them perhaps from caches"
-    words += f". ${estimated.low:.4f} to ${estimated.high:.4f}, without judges."
-    if estimated.unlimited:
-        words += f" {estimated.unlimited:,} replies have no limit: 4,096 tokens are assumed."
-    if estimated.unknown:
-        words += f" The price of {', '.join(estimated.unknown)} is unknown."
-    return words
-
-
-def _require_consent(config: Config, planned: Plan, options: RunOptions) -> None:
-    """Ask before requests leave the machine. Raises InputError, for a model of unknown price under
-    a budget too.
-    """
-    estimated = _estimate(config, planned)
-    if options.max_cost is not None and estimated.unknown:
-        raise InputError(
-            f"The price of {', '.join(estimated.unknown)} is unknown, so --max-cost cannot hold.",
-            advice="Set it in config.toml ([models.NAME.prices]), or omit --max-cost.",
-        )
-    leaves = any(not is_local(variant.endpoint) for variant in planned.variants)
-    if not leaves or options.yes or options.max_cost is not None:
-        return
-    words = _plan_words(planned, estimated)
-    if not (sys.stdin.isatty() and is_terminal(err=True)):
-        raise InputError(
-            f"Requests would leave this machine: {words}",
-            advice="Allow it with --max-cost or --yes.",
-        )
-    write_line(words, err=True)
-    if not click.confirm("Send them?", err=True):
-        raise click.Abort
-
-
-# --- running -------------------------------------------------------------------------------
-
-
-@synchronous
-async def _run(common: CommonOptions, paths: Sequence[str], options: RunOptions) -> int:
-    config = common.config()
-    async with _open_lab(common) as lab:
-        if options.regrade is not None:
-            return await _regrade(config, lab, paths, options)
-        runs: list[Run] = []
-        if options.resume is not None:
-            runs.append(await lab.run(options.resume))
-        else:
-            for suite in _suites(config, paths, options):
-                failed = await _failed_before(lab, suite) if options.failed else None
-                planned = _plan(common, config, suite, options, failed)
-                _require_consent(config, planned, options)
-                runs.append(await lab.add(planned, new_id(), time.time()))
-        statuses = ["waiting", "interrupted", "streaming"]
-        if options.retry_errors:
-            statuses.append("error")
-        codes = [await _send(config, lab, run, statuses, options) for run in runs]
-        for run in runs:
-            await lab.prune(run.source)
-        return next((code for code in (130, 4, 1, 5, 3) if code in codes), 0)
-
-
-async def _failed_before(lab: LabStore, suite: Suite) -> set[tuple[str, str]]:
-    """Return the cases and variants that did not pass in the last run of a suite."""
-    runs = await lab.runs(suite.source)
-    if not runs:
-        raise InputError(f"{suite.source} has no earlier run.")
-    groups = await lab.groups(runs[0])
-    return {(group.case, group.variant) for group in groups if group.status != "passed"}
-
-
-async def _send(
-    config: Config, lab: LabStore, run: Run, statuses: Sequence[str], options: RunOptions
-) -> int:
-    """Send the cells of a run, print and write what came of them; return the exit code."""
-    limit = None if options.max_cost is None else Decimal(str(options.max_cost))
-    with _JsonLines(run, options.jsonl_file) as lines:
-        progress = _Progress(run, sum(run.counts.get(status, 0) for status in statuses))
-
-        def on_cell(cell: Cell) -> None:
-            progress.update(cell)
-            if cell.status != "streaming":
-                lines.write(cell)
-
-        prices: KnownPrices = load_prices(config.data_dir)
-        async with open_http_client() as client:
-            runner = Runner(
-                lab,
-                run,
-                config=config,
-                client=client,
-                prices=prices,
-                budget=Budget(limit, Decimal(str(run.cost))),
-                concurrency=options.concurrency,
-                on_cell=on_cell,
-            )
-            is_stopped = False
-            try:
-                await runner.send(*statuses)
-            except asyncio.CancelledError:  # Ctrl+C; what has ended is stored
-                is_stopped = True
-                if (task := asyncio.current_task()) is not None:
-                    task.uncancel()
-            finally:
-                progress.end()
-    if runner.changed:
-        write_line(
-            f"{runner.changed} requests differ from the plan: the configuration or the "
-            "program changed since.",
-            err=True,
-        )
-    code = await _report(lab, await lab.run(str(run.seq)), options)
-    if is_stopped:
-        write_line(f"Stopped. `tui-chat eval run --resume {run.seq}` sends the rest.", err=True)
-        return 130
-    return 4 if runner.is_over_budget else code
-
-
-async def _report(lab: LabStore, run: Run, options: RunOptions) -> int:
-    """Print a run and write the files; return the exit code that its results have."""
-    groups = await lab.groups(run)
-    await _print_run(lab, run, groups)
-    if options.json_file is not None:
-        await _write(options.json_file, json_pieces(run, lab.cells(run)))
-    if options.csv_file is not None:
-        await _write(options.csv_file, csv_pieces(run, lab.cells(run)))
-    if options.junit_file is not None:
-        write_text(await junit_text(lab.cells(run), groups), options.junit_file)
-    statuses = {group.status for group in groups}
-    codes = {1} if "failed" in statuses else set[int]()
-    if options.baseline and await _is_worse(lab, run):
-        codes.add(5)
-    if "error" in statuses:
-        codes.add(3)
-    return next((code for code in (1, 5, 3) if code in codes), 0)
-
-
-async def _write(path: Path, pieces: AsyncIterator[str]) -> None:
-    """Write pieces of text to a file. Raises InputError."""
-    try:
-        with path.open("w", encoding="utf-8", newline="") as file:
-            async for piece in pieces:
-                file.write(piece)
-    except OSError as error:
-        raise InputError(f"{path} cannot be written: {error.strerror}") from error
-
-
-async def _print_run(lab: LabStore, run: Run, groups: Sequence[Group]) -> None:
-    write_line(run_table(groups))
-    shown = 0
-    async for cell in lab.cells(run, "failed", "error"):
-        shown += 1
-        if shown > _SHOWN_FAILURES:
-            write_line("… `tui-chat eval show` prints all.")
-            break
-        color = "red" if cell.status == "failed" else "yellow"
-        name = f"{cell.case} | {cell.variant}" + (f" #{cell.attempt}" if cell.attempt > 1 else "")
-        write_line(
-            Styled(cell.status.upper(), color),
-            f" {one_line(name)}: ",
-            one_line(problem_of(cell), 300),
-        )
-    write_line(run_line(run))
-
-
-async def _is_worse(lab: LabStore, run: Run) -> bool:
-    """Return True if something passed in the accepted run and failed in this one."""
-    accepted = await lab.accepted(run.source)
-    if accepted is None:
-        write_line("No run of this suite is accepted yet.", err=True)
-        return False
-    compared = await _compare(lab, accepted, run)
-    write_line(f"against run {accepted.seq}: {compared.sentence}")
-    return bool(compared.worse)
-
-
-async def _regrade(config: Config, lab: LabStore, paths: Sequence[str], options: RunOptions) -> int:
-    """Check the stored replies of a run again, by the cases of suites if some are named."""
-    run = await lab.run(options.regrade or "")
-    cases = {case.key: case for suite in _suites(config, paths, options) for case in suite.cases}
-    async with lab.running(run):
-        async for cell in lab.cells(run, "passed", "failed", "error"):
-            if cell.reply is None:
-                continue
-            case = cases.get(cell.case) or (await lab.parts(run, cell))[0]
-            await lab.finish(run, regrade(case, cell))
-        status = "interrupted" if run.status == "running" else run.status
-        await lab.end(run, status, run.finished or time.time())
-    return await _report(lab, await lab.run(str(run.seq)), options)
-
-
-class _JsonLines:
-    """The file that gets a line of JSON when a cell has ended."""
-
-    def __init__(self, run: Run, path: Path | None) -> None:
-        self._run, self._path = run, path
-
-    def __enter__(self) -> _JsonLines:
-        try:
-            self._file = self._path and self._path.open("a", encoding="utf-8")
-        except OSError as error:
-            raise InputError(f"{self._path} cannot be written: {error.strerror}") from error
-        return self
-
-    def write(self, cell: Cell) -> None:
-        if self._file:
-            self._file.write(json_line(self._run, cell))
-            self._file.flush()
-
-    def __exit__(self, *_: object) -> None:
-        if self._file:
-            self._file.close()
-
-
-class _Progress:
-    """The line on the error stream that says how far a run is."""
-
-    def __init__(self, run: Run, cells: int) -> None:
-        self._run, self._cells = run, cells
-        self._counts = {"passed": 0, "failed": 0, "error": 0}
-        self._cost = run.cost
-        self._began = time.monotonic()
-        self._drawn = 0.0
-
-    def update(self, cell: Cell) -> None:
-        if cell.status in self._counts:
-            self._counts[cell.status] += 1
-            costs = [verdict.cost for verdict in cell.verdicts]
-            costs += [cell.reply.cost] if cell.reply is not None else []
-            self._cost += sum(float(cost) for cost in costs if cost is not None)
-        now = time.monotonic()
-        if now - self._drawn > 0.1:
-            self._drawn = now
-            write_progress(self._words(now))
-
-    def _words(self, now: float) -> str:
-        done = sum(self._counts.values())
-        passed, failed, errors = self._counts.values()
-        words = f"{done:,}/{self._cells:,} cells  {passed} ✓ {failed} ✗ {errors} !"
-        words += f"  ${self._cost:.4f}"
-        if done:
-            left = (now - self._began) / done * (self._cells - done)
-            words += f"  about {left:,.0f} s left"
-        return words
-
-    def end(self) -> None:
-        with suppress(OSError):
-            write_progress("")
-
-
-# --- runs ----------------------------------------------------------------------------------
-
-
 @asynccontextmanager
-async def _open_lab(common: CommonOptions) -> AsyncGenerator[LabStore]:
+async def open_lab(common: CommonOptions) -> AsyncGenerator[LabStore]:
+    """Open the runs in the database."""
     async with open_store(common) as store:
         yield await LabStore.open(store)
 
@@ -535,7 +74,7 @@ async def _open_lab(common: CommonOptions) -> AsyncGenerator[LabStore]:
 @synchronous
 async def list_runs(common: CommonOptions, as_json: bool) -> None:
     """List the runs, the newest first."""
-    async with _open_lab(common) as lab:
+    async with open_lab(common) as lab:
         runs = await lab.runs()
     write_list(
         runs,
@@ -558,6 +97,26 @@ def _run_cells(run: Run) -> tuple[str, ...]:
     )
 
 
+async def print_run(lab: LabStore, run: Run, groups: Sequence[Group]) -> None:
+    """Print a run: a table, and why cells failed."""
+    write_line(run_table(groups))
+    names = {group.case: group.name for group in groups}
+    shown = 0
+    async for cell in lab.cells(run, "failed", "error"):
+        shown += 1
+        if shown > _SHOWN_FAILURES:
+            write_line("… `tui-chat eval show` prints all.")
+            break
+        color = "red" if cell.status == "failed" else "yellow"
+        name = f"{names[cell.case]} | {cell.variant}" + (f" #{cell.attempt}" if cell.attempt > 1 else "")
+        write_line(
+            Styled(cell.status.upper(), color),
+            f" {one_line(name)}: ",
+            one_line(problem_of(cell), 300),
+        )
+    write_line(run_line(run))
+
+
 @eval_group.command("show")
 @click.argument("name", metavar="[RUN]", default="")
 @json_option("Print the run with all cells as JSON.")
@@ -568,13 +127,13 @@ async def show_run(common: CommonOptions, name: str, as_json: bool) -> None:
 
     RUN is a number of `eval list`, or the beginning of an id; the newest without one.
     """
-    async with _open_lab(common) as lab:
+    async with open_lab(common) as lab:
         run = await lab.run(name)
         if as_json:
             cells = [cell_json(run, cell) async for cell in lab.cells(run)]
             write_json({**run_json(run), "results": cells})
         else:
-            await _print_run(lab, run, await lab.groups(run))
+            await print_run(lab, run, await lab.groups(run))
 
 
 @eval_group.command("compare")
@@ -588,14 +147,14 @@ async def compare_runs(common: CommonOptions, old: str, new: str) -> None:
     Without arguments the newest run is compared with the accepted one of its suite, and its
     variants with each other. A difference that chance explains is called not distinguishable.
     """
-    async with _open_lab(common) as lab:
+    async with open_lab(common) as lab:
         run = await lab.run(new or old)
         earlier = await lab.run(old) if new else await lab.accepted(run.source)
         if earlier is not None and earlier.seq != run.seq:
-            compared = await _compare(lab, earlier, run)
+            compared = await compare_results(lab, earlier, run)
             write_line(f"run {run.seq} against run {earlier.seq}: {compared.sentence}")
         results = await _results(lab, run)
-        names = list(dict.fromkeys(variant for _, variant, _ in results))
+        names = list(dict.fromkeys(group.variant for group in await lab.groups(run)))
         for name in names[1:]:
             sets = [
                 {
@@ -608,13 +167,13 @@ async def compare_runs(common: CommonOptions, old: str, new: str) -> None:
             write_line(f"{name} against {names[0]}: {compare(*sets).sentence}")
 
 
-async def _results(lab: LabStore, run: Run) -> dict[tuple[str, str, int], bool]:
+async def _results(lab: LabStore, run: Run) -> Results:
     """Return whether each cell of a run passed, by case, variant and attempt."""
     cells = lab.cells(run, "passed", "failed", with_replies=False)
     return {(c.case, c.variant, c.attempt): c.status == "passed" async for c in cells}
 
 
-async def _compare(lab: LabStore, old: Run, new: Run) -> Comparison:
+async def compare_results(lab: LabStore, old: Run, new: Run) -> Comparison:
     """Compare two runs; those of one variant each also if it has another name."""
     before, after = await _results(lab, old), await _results(lab, new)
     if len({variant for _, variant, _ in (*before,)}) == len({v for _, v, _ in (*after,)}) == 1:
@@ -629,7 +188,7 @@ async def _compare(lab: LabStore, old: Run, new: Run) -> Comparison:
 @synchronous
 async def accept_run(common: CommonOptions, name: str) -> None:
     """Make a run the baseline of its suite; default: the newest run."""
-    async with _open_lab(common) as lab:
+    async with open_lab(common) as lab:
         run = await lab.run(name)
         if run.status != "complete":
             status = run.status.replace("_", " ")
@@ -644,7 +203,7 @@ async def accept_run(common: CommonOptions, name: str) -> None:
 @synchronous
 async def delete_runs(common: CommonOptions, names: tuple[str, ...]) -> None:
     """Delete runs, accepted ones too."""
-    async with _open_lab(common) as lab:
+    async with open_lab(common) as lab:
         runs = [await lab.run(name) for name in names]
         if running := [run for run in runs if run.status == "running"]:
             raise InputError(f"Run {running[0].seq} is being sent.")
