@@ -73,7 +73,12 @@ async def open_lab(common: CommonOptions) -> AsyncGenerator[LabStore]:
 @click.pass_obj
 @synchronous
 async def list_runs(common: CommonOptions, as_json: bool) -> None:
-    """List the runs, the newest first."""
+    """List the runs, the newest first.
+
+    \b
+    Example:
+      tui-chat eval list
+    """
     async with open_lab(common) as lab:
         runs = await lab.runs()
     write_list(
@@ -108,7 +113,9 @@ async def print_run(lab: LabStore, run: Run, groups: Sequence[Group]) -> None:
             write_line("… `tui-chat eval show` prints all.")
             break
         color = "red" if cell.status == "failed" else "yellow"
-        name = f"{names[cell.case]} | {cell.variant}" + (f" #{cell.attempt}" if cell.attempt > 1 else "")
+        name = f"{names[cell.case]} | {cell.variant}" + (
+            f" #{cell.attempt}" if cell.attempt > 1 else ""
+        )
         write_line(
             Styled(cell.status.upper(), color),
             f" {one_line(name)}: ",
@@ -126,6 +133,10 @@ async def show_run(common: CommonOptions, name: str, as_json: bool) -> None:
     """Print a run: its cases and variants, and why cells failed.
 
     RUN is a number of `eval list`, or the beginning of an id; the newest without one.
+
+    \b
+    Example:
+      tui-chat eval show 12 --json
     """
     async with open_lab(common) as lab:
         run = await lab.run(name)
@@ -146,6 +157,10 @@ async def compare_runs(common: CommonOptions, old: str, new: str) -> None:
 
     Without arguments the newest run is compared with the accepted one of its suite, and its
     variants with each other. A difference that chance explains is called not distinguishable.
+
+    \b
+    Example:
+      tui-chat eval compare 11 12
     """
     async with open_lab(common) as lab:
         run = await lab.run(new or old)
@@ -187,7 +202,12 @@ async def compare_results(lab: LabStore, old: Run, new: Run) -> Comparison:
 @click.pass_obj
 @synchronous
 async def accept_run(common: CommonOptions, name: str) -> None:
-    """Make a run the baseline of its suite; default: the newest run."""
+    """Make a run the baseline of its suite; default: the newest run.
+
+    \b
+    Example:
+      tui-chat eval accept 12
+    """
     async with open_lab(common) as lab:
         run = await lab.run(name)
         if run.status != "complete":
@@ -202,7 +222,12 @@ async def accept_run(common: CommonOptions, name: str) -> None:
 @click.pass_obj
 @synchronous
 async def delete_runs(common: CommonOptions, names: tuple[str, ...]) -> None:
-    """Delete runs, accepted ones too."""
+    """Delete runs, accepted ones too.
+
+    \b
+    Example:
+      tui-chat eval delete 9 10
+    """
     async with open_lab(common) as lab:
         runs = [await lab.run(name) for name in names]
         if running := [run for run in runs if run.status == "running"]:

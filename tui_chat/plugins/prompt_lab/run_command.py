@@ -15,6 +15,7 @@ from typing import Any
 
 import click
 
+from tui_chat.cli import completion
 from tui_chat.cli.app import new_id, open_http_client, open_library, synchronous
 from tui_chat.cli.common_options import CommonOptions
 from tui_chat.cli.options import FILE
@@ -83,10 +84,20 @@ class RunOptions:
 @click.command("run")
 @click.argument("paths", nargs=-1, metavar="[PATH]...")
 @click.option(
-    "--model", "models", multiple=True, metavar="ENDPOINT/MODEL", help="A model; repeatable."
+    "--model",
+    "models",
+    multiple=True,
+    shell_complete=completion.complete_model,
+    metavar="ENDPOINT/MODEL",
+    help="A model; repeatable.",
 )
 @click.option(
-    "--preset", "presets", multiple=True, metavar="FILE|NAME", help="A preset; repeatable."
+    "--preset",
+    "presets",
+    multiple=True,
+    shell_complete=completion.complete_preset_or_file,
+    metavar="FILE|NAME",
+    help="A preset; repeatable.",
 )
 @click.option("--repeat", type=click.IntRange(1, 1000), help="Send each case so many times.")
 @click.option("--only", default="", metavar="TEXT", help="Only cases with this in their names.")
