@@ -23,9 +23,9 @@ async def test_a_session_shows_title_age_role_model_tags_and_status() -> None:
             pilot,
             (
                 summary(2, "A very long title that does not fit", role_name="Editor"),
-                summary(120, status="failed", tags=("work", "much too long a tag")),
                 summary(3, "中文标题" * 9, status="streaming"),
                 summary(4, "cut", status="interrupted", unread=True),
+                summary(120, status="failed", tags=("work", "much too long a tag")),
             ),
             "s2",
         )
@@ -33,10 +33,10 @@ async def test_a_session_shows_title_age_role_model_tags_and_status() -> None:
             " ▾ Today",
             "▌ A very long title that … 2m",
             "▌ Editor · model-x",
-            "  Session 120            ! 2h",
-            "  model-x #work #much too lo…",
             "  中文标题中文标题中文…  ● 3m",
             " •cut                    ~ 4m",
+            "  Session 120            ! 2h",
+            "  model-x #work #much too lo…",
         ]
 
 

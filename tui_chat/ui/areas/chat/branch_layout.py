@@ -10,9 +10,8 @@ are an eighth of what it would import.
 
 from __future__ import annotations
 
-from array import array
 from collections import OrderedDict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from time import monotonic
 from typing import TYPE_CHECKING
 
@@ -30,6 +29,8 @@ CACHED_LAYOUTS = 60
 """Messages whose layout is kept while they are out of sight."""
 HEADER_HEIGHT = 2
 """Lines that are added to the estimate of a message's text."""
+COUNTED_TEXTS = 100
+"""The newest messages, whose lines are counted for an estimate."""
 
 
 class BranchLayout:
@@ -44,8 +45,6 @@ class BranchLayout:
         """Returns the timing and cost of a finished reply."""
         self.options = LayoutOptions()
         self._width = 80
-        self._estimates = HeightEstimates()
-        """Those of the first entries; the rest was not read yet."""
         self._layouts: OrderedDict[int, tuple[Entry, MessageLayout]] = OrderedDict()
         self._replies: dict[str, Reply] = {}
         self._started: dict[str, float] = {}
@@ -68,7 +67,6 @@ class BranchLayout:
             if self.entries[index].message.id in self._replies
         }
         same = common_beginning(self.entries, entries)
-        self._estimates.truncate(same)
         old_first = self.entries[0].message.id if self.entries else None
         if not entries or entries[0].message.id != old_first:
             self._layouts.clear()
@@ -128,9 +126,7 @@ class BranchLayout:
 
     def heights(self) -> list[int]:
         """Return every message's height, an estimate unless its layout is cached."""
-        new = self.entries[len(self._estimates) :]
-        self._estimates.add(entry.message.content for entry in new)
-        heights = self._estimates.heights(self._width, HEADER_HEIGHT)
+        heights = _estimated_heights([e.message.content for e in self.entries], self._width)
         if self._layouts:
             for index, entry in enumerate(self.entries):
                 cached = self._layouts.get(id(entry))
@@ -235,27 +231,12 @@ def _depends_on_next(entry: Entry) -> bool:
     return bool(entry.message.tool_calls) or entry.status in ("failed", "interrupted")
 
 
-class HeightEstimates:
-    """Approximate heights of texts at any width; each text is read once."""
-
-    def __init__(self) -> None:
-        self._lines = array("q")
-        self._characters = array("q")
-
-    def __len__(self) -> int:
-        return len(self._lines)
-
-    def add(self, texts: Iterable[str]) -> None:
-        """Read more texts."""
-        for text in texts:
-            self._lines.append(text.count("\n") + 1)
-            self._characters.append(len(text))
-
-    def truncate(self, count: int) -> None:
-        """Drop all but the first texts."""
-        del self._lines[count:], self._characters[count:]
-
-    def heights(self, width: int, extra: int) -> list[int]:
-        """Return the lines of each text at a width, with extra lines for each."""
-        pairs = zip(self._lines, self._characters, strict=True)
-        return [extra + lines + characters // width for lines, characters in pairs]
+def _estimated_heights(texts: Sequence[str], width: int) -> list[int]:
+    """Return approximate heights of texts. Only the newest are read, because reading a long branch
+    takes as long as showing it; the others count as many lines for a character as these.
+    """
+    newest, older = texts[-COUNTED_TEXTS:], texts[:-COUNTED_TEXTS]
+    heights = [text.count("\n") + len(text) // width for text in newest]
+    lines_per_character = sum(heights) / max(sum(map(len, newest)), 1)
+    heights = [*(int(len(text) * lines_per_character) for text in older), *heights]
+    return [HEADER_HEIGHT + 1 + height for height in heights]

@@ -105,7 +105,9 @@ class Transcript(BlockView[TextLine]):
         """Id of the message in the last `CursorMoved`."""
         self._has_unseen_text = False
         self._contents: frozenset[KeyUse] = frozenset()
-        """The kinds of content that the session has had since it is shown."""
+        """The kinds of content that the session has had since it is shown, as far as known."""
+        self._examined = 0
+        """Number of entries that were looked through for their kinds: none until a key can ask."""
         for use in KEYS_WITH_USE:
             self.offer_keys_of(use, is_used=False)
         self._welcome: Welcome | None = None
@@ -166,11 +168,11 @@ class Transcript(BlockView[TextLine]):
                 self.cursor = None
         self._has_unseen_text = self._has_unseen_text or (keep is not None and bool(change.added))
         self._layouts.set_entries(entries)
-        kept = frozenset[KeyUse]() if change.is_other_session else self._contents
-        self._contents = kept | contents_of(entries[change.same :])
-        for use in ("code", "link", "file", "mutable", "tokens", "version"):
-            self.offer_keys_of(use, is_used=use in self._contents)
-        self.offer_keys_of("call", is_used=has_open_call(entries))
+        if change.is_other_session:
+            self._contents = frozenset()
+        self._examined = min(self._examined, change.same)
+        if self.has_focus:
+            self._offer_content_keys()
         self._search.entries_changed()
         self._viewport.load(self._layouts.heights(), keep=keep)
         if change.is_other_session and entries and entries[-1].message.role == "assistant":
@@ -301,6 +303,14 @@ class Transcript(BlockView[TextLine]):
 
     def _refuse(self, why: str) -> None:
         self.notify(why, markup=False)
+
+    def _offer_content_keys(self) -> None:
+        """Bind the letters that act on something in the branch."""
+        self._contents |= contents_of(self.entries[self._examined :])
+        self._examined = len(self.entries)
+        for use in ("code", "link", "file", "mutable", "tokens", "version"):
+            self.offer_keys_of(use, is_used=use in self._contents)
+        self.offer_keys_of("call", is_used=has_open_call(self.entries))
 
     def offer_keys_of(self, use: KeyUse, *, is_used: bool) -> None:
         """Bind the letters of a use, or leave them to be typed as text."""
@@ -655,6 +665,7 @@ class Transcript(BlockView[TextLine]):
 
     def on_focus(self) -> None:
         self._layouts.set_focused(True)
+        self._offer_content_keys()
         self.post_message(self.FocusChanged(True))
         self.lay_out()
 

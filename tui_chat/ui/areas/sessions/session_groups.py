@@ -1,11 +1,12 @@
 """The session list as groups: which sessions are shown, under which heading, on which line.
 
-1. Sessions are grouped by time, folder or tag, and keep their order, newest first, in a group.
+1. Sessions are grouped by time, folder or tag, the newest first in each group.
 2. By time, pinned sessions are the first group; otherwise they come first in their group.
    Archived sessions are always the last group. By tag, a session appears under each of its tags.
 3. A heading takes one line. A session takes one, and a second for its role, model and tags where
    these say something: not if they are those of most sessions. Lines are counted by group, so
-   that finding what a line shows costs the same however many sessions there are.
+   that finding what a line shows costs the same however many sessions there are, and only groups
+   that changed are counted again.
 4. The rows of the cursor are the sessions, and the headings of folded groups.
 5. Side conversations (titles, subagents) follow the session that they belong to, whatever their own
    time, folder and tags, and are folded away until that is unfolded.
@@ -15,9 +16,9 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from itertools import accumulate, chain
+from itertools import accumulate, chain, filterfalse
 from math import inf
 from operator import attrgetter
 from typing import Literal, TypeAlias
@@ -36,6 +37,12 @@ _YEARS = 40
 
 Summaries = Sequence[SessionSummary]
 
+# What is asked of every session is asked by these, in C.
+_ARCHIVED: Callable[[SessionSummary], bool] = attrgetter("archived")
+_PINNED: Callable[[SessionSummary], bool] = attrgetter("pinned")
+_PARENT_ID: Callable[[SessionSummary], str] = attrgetter("parent_id")
+_UPDATED: Callable[[SessionSummary], float] = attrgetter("updated")
+
 
 @dataclass(frozen=True, slots=True)
 class SessionGroup:
@@ -51,24 +58,25 @@ class SessionGroup:
 
 def grouped(summaries: Summaries, by: Grouping, now: float) -> tuple[SessionGroup, ...]:
     """Return the groups that are not empty, in order; `now` is in seconds since the epoch."""
-    shown, sides = _without_sides([summary for summary in summaries if not summary.archived])
+    archived = list(filter(_ARCHIVED, summaries))
+    shown, sides = _without_sides(
+        list(filterfalse(_ARCHIVED, summaries)) if archived else summaries
+    )
     match by:
         case "time":
-            pinned = [summary for summary in shown if summary.pinned]
-            rest = [summary for summary in shown if not summary.pinned] if pinned else shown
+            pinned = list(filter(_PINNED, shown))
+            rest = filterfalse(_PINNED, shown) if pinned else shown
             groups = [SessionGroup("pinned", "Pinned", pinned), *_by_time(rest, now)]
         case "folder":
             groups = _by_name(shown, lambda summary: (summary.folder,), "folder", "No folder")
         case "tag":
             groups = _by_name(shown, lambda summary: summary.tags or ("",), "tag", "No tags")
-    archived = [summary for summary in summaries if summary.archived]
     groups.append(SessionGroup(ARCHIVED, "Archived", archived))
     if sides:
         groups = [_with_sides(group, sides) for group in groups]
     return tuple(group for group in groups if group.sessions)
 
 
-_PARENT_ID = attrgetter("parent_id")  # in C: most lists have no side conversation
 _Sides = Mapping[str, list[SessionSummary]]
 """Side conversations by the id of their session."""
 
@@ -95,22 +103,14 @@ def _with_sides(group: SessionGroup, sides: _Sides) -> SessionGroup:
     return SessionGroup(group.key, group.title, sessions, own & sides.keys())
 
 
-def _by_time(summaries: Summaries, now: float) -> list[SessionGroup]:
-    starts, titles = _spans(now)
-    by_span: dict[int, list[SessionSummary]] = {}
-    span: list[SessionSummary] = []
-    first, end = inf, -inf
-    for summary in summaries:  # most lie in the span of the previous one
-        if not first <= summary.updated < end:
-            index = bisect_right(starts, summary.updated)
-            first = starts[index - 1] if index else -inf
-            end = starts[index] if index < len(starts) else inf
-            span = by_span.setdefault(index, [])
-        span.append(summary)
-    return [
-        SessionGroup(f"time:{titles[index]}", titles[index], by_span[index])
-        for index in sorted(by_span, reverse=True)
-    ]
+def _by_time(summaries: Iterable[SessionSummary], now: float) -> Iterator[SessionGroup]:
+    newest_first = sorted(summaries, key=_UPDATED, reverse=True)
+    first, spans = 0, _spans(now)
+    while first < len(newest_first):
+        start, title = next(spans)
+        end = bisect_right(newest_first, -start, first, key=lambda summary: -summary.updated)
+        yield SessionGroup(f"time:{title}", title, newest_first[first:end])
+        first = end
 
 
 def day_of(moment: float) -> float:
@@ -123,29 +123,30 @@ def _midnight(moment: float) -> datetime:
     return here.replace(hour=0, minute=0, second=0, microsecond=0)
 
 
-def _spans(now: float) -> tuple[list[float], list[str]]:
-    """Return the beginnings of the spans of time, ascending, and their names; the first name is
-    that of everything older.
+def _spans(now: float) -> Iterator[tuple[float, str]]:
+    """Yield the beginnings of the spans of time and their names, the newest first; the last one is
+    everything older.
     """
-    today = _midnight(now)
-    spans: list[tuple[datetime, str]] = [
-        (today, "Today"),
-        (_back(today, 1), "Yesterday"),
-        (_back(today, 7), "Last 7 days"),
-    ]
+    end = inf
+    for start, title in _calendar(_midnight(now)):
+        if (beginning := start.timestamp()) < end:  # a month may begin within the last days
+            yield beginning, title
+            end = beginning
+    yield -inf, "Earlier"
+
+
+def _calendar(today: datetime) -> Iterator[tuple[datetime, str]]:
+    """Yield days, months and years with their names, each kind from the newest on."""
+    yield today, "Today"
+    yield _back(today, 1), "Yesterday"
+    yield _back(today, 7), "Last 7 days"
     month = today.replace(day=1)
     for _ in range(12):
-        title = f"{month:%B}" if month.year == today.year else f"{month:%B %Y}"
-        spans.append((month, title))
+        yield month, f"{month:%B}" if month.year == today.year else f"{month:%B %Y}"
         month = _midnight((month - timedelta(days=1)).timestamp()).replace(day=1)
-    year = spans[-1][0].year
-    spans += [(_midnight_of_year(year - n), str(year - n)) for n in range(_YEARS)]
-    title_by_start: dict[float, str] = {}
-    for start, title in spans:
-        if all(start.timestamp() < other for other in title_by_start):
-            title_by_start[start.timestamp()] = title
-    ascending = sorted(title_by_start)
-    return ascending, ["Earlier", *(title_by_start[start] for start in ascending)]
+    for earlier in range(_YEARS):
+        year = month.year - earlier
+        yield _midnight_of_year(year), str(year)
 
 
 def _back(day: datetime, days: int) -> datetime:
@@ -250,30 +251,42 @@ class GroupLayout:
         folded: Collection[str] = (),
         unfolded: Collection[str] | None = (),
         usual: Usual | None = None,
+        before: GroupLayout | None = None,
     ) -> None:
         """`unfolded` are the ids of sessions whose side conversations are shown, None for all.
-        Sessions of which nothing else is to be said than what is `usual` take one line.
+        Sessions of which nothing else is to be said than what is `usual` take one line. Groups
+        that are the same in the layout `before` are not counted again.
         """
         self.groups = groups
+        self._usual = usual
         self._unfolded = unfolded
         self._sides: dict[str, list[SessionSummary]] = {}
         self._sessions = [self._shown_of(group) for group in groups]
         self._folded = [group.key in folded for group in groups]
-        self._line_ends: list[Sequence[int]] = [
-            () if is_folded else _line_ends(sessions, usual)
-            for sessions, is_folded in zip(self._sessions, self._folded, strict=True)
-        ]
+        counted = before._counted() if before is not None and before._usual == usual else {}
+        self._line_ends: list[Sequence[int]] = []
         self._first_lines: list[int] = []
         self._first_rows: list[int] = []
         self.line_count = 0
         """Number of lines."""
         self.row_count = 0
         """Number of rows of the cursor."""
-        for ends, is_folded in zip(self._line_ends, self._folded, strict=True):
+        for group, sessions, is_folded in zip(groups, self._sessions, self._folded, strict=True):
+            same, ends = counted.get(group.key, (None, ()))
+            if is_folded:
+                ends = ()
+            elif sessions != same:
+                ends = _line_ends(sessions, usual)
+            self._line_ends.append(ends)
             self._first_lines.append(self.line_count)
             self._first_rows.append(self.row_count)
             self.line_count += 1 + (ends[-1] if ends else 0)
             self.row_count += 1 if is_folded else len(ends)
+
+    def _counted(self) -> dict[str, tuple[Summaries, Sequence[int]]]:
+        """Return the sessions and line ends of each unfolded group by its key."""
+        counted = zip(self.groups, self._sessions, self._line_ends, strict=True)
+        return {group.key: (sessions, ends) for group, sessions, ends in counted if ends}
 
     def _shown_of(self, group: SessionGroup) -> Summaries:
         """Return the sessions of a group that are not folded away, and note their sides."""
@@ -387,19 +400,25 @@ class SessionFilter:
     def __init__(self, summaries: Sequence[SessionSummary] = ()) -> None:
         self._summaries = summaries
         self._texts: list[str] | None = None
-        self._last: tuple[list[str], Sequence[int]] | None = None
+        self._last: tuple[list[str], Sequence[int]] = [], range(len(summaries))
+        """The last words, and the indexes of the sessions with all of them."""
 
     def __call__(self, typed: str) -> Sequence[SessionSummary]:
         """Return the matching sessions, in their order."""
         words = typed.casefold().split()
         words = [f"\n{word}" if word.startswith("#") else word for word in words if word != "#"]
-        if not words:
-            return self._summaries
-        texts = self.prepare()
-        matching = self._candidates(words)
+        texts = self.prepare() if words else ()
+        searched, matching = self._last
+        if len(searched) > len(words) or any(
+            old not in new for old, new in zip(searched, words, strict=False)
+        ):  # else, one more letter can only exclude more sessions
+            searched, matching = [], range(len(self._summaries))
         for word in words:
-            matching = [index for index in matching if word in texts[index]]
+            if word not in searched:
+                matching = [index for index in matching if word in texts[index]]
         self._last = words, matching
+        if len(matching) == len(self._summaries):
+            return self._summaries
         return [self._summaries[index] for index in matching]
 
     def prepare(self) -> Sequence[str]:
@@ -407,16 +426,6 @@ class SessionFilter:
         if self._texts is None:
             self._texts = [_text(summary) for summary in self._summaries]
         return self._texts
-
-    def _candidates(self, words: list[str]) -> Sequence[int]:
-        """Return the indexes to search: one more letter can only exclude more sessions."""
-        if self._last is not None:
-            before, found = self._last
-            if len(before) <= len(words) and all(
-                old in new for old, new in zip(before, words, strict=False)
-            ):
-                return found
-        return range(len(self._summaries))
 
 
 def _text(summary: SessionSummary) -> str:

@@ -218,8 +218,10 @@ class SessionList(Vertical, OnePassWidget):
         typed = " ".join(self.filter.value.split())
         basis = (self._find, typed, self.grouping, day_of(self._now))
         if basis != self._grouped_for:
-            self._grouped_for = basis
-            self._groups = grouped(self._matching(typed), self.grouping, self._now)
+            matches = self._matching(typed)
+            if matches != self._found or basis[2:] != self._grouped_for[2:]:
+                self._groups = grouped(matches, self.grouping, self._now)
+            self._found, self._typed, self._grouped_for = matches, typed, basis
         self.rows.show(
             self._groups,
             self._current,
@@ -240,7 +242,6 @@ class SessionList(Vertical, OnePassWidget):
         if typed and typed == self._typed and "#" not in typed:
             found_ids = {summary.session_id for summary in (*matches, *self._found)}
             matches = [each for each in self._summaries if each.session_id in found_ids]
-        self._typed, self._found = typed, matches
         return matches
 
     @on(SessionRows.SelectionChanged)

@@ -195,7 +195,7 @@ class SessionRows(RowList):
     def _laid_out(self, groups: tuple[SessionGroup, ...]) -> GroupLayout:
         if self._is_filtered:
             return GroupLayout(groups, (), None)
-        return GroupLayout(groups, self.folded, self.unfolded, self._usual)
+        return GroupLayout(groups, self.folded, self.unfolded, self._usual, self.layout_now)
 
     def choose(self, session_ids: set[str]) -> None:
         """Select exactly these sessions."""

@@ -1,0 +1,55 @@
+"""Layouts of groups: what changed is counted again, and only that."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.ui.areas.sessions.sidebar_app import DAY, NOW, summary
+from tui_chat.models.session import SessionSummary
+from tui_chat.ui.areas.sessions.session_groups import GroupLayout, SessionFilter, grouped
+
+USUAL = ("", "model-x")
+
+
+def sessions(numbers: list[int]) -> list[SessionSummary]:
+    return [
+        summary(n, updated=NOW - n * DAY / 3, tags=("a",) * (n % 3 == 0), archived=n % 7 == 0)
+        for n in numbers
+    ]
+
+
+NUMBERS = st.lists(st.integers(0, 60), unique=True)
+
+
+@given(before=NUMBERS, after=NUMBERS, folded=st.sets(st.sampled_from(["archived", "time:Today"])))
+def test_a_layout_after_another_one_is_the_same(
+    before: list[int], after: list[int], folded: set[str]
+):
+    earlier = GroupLayout(grouped(sessions(before), "time", NOW), {"archived"}, (), USUAL)
+    groups = grouped(sessions(after), "time", NOW)
+    alone = GroupLayout(groups, folded, (), USUAL)
+    following = GroupLayout(groups, folded, (), USUAL, earlier)
+    assert following.line_count == alone.line_count
+    for line in range(alone.line_count):
+        assert following.at_line(line) == alone.at_line(line)
+
+
+def test_each_group_has_its_sessions_newest_first():
+    groups = grouped(sessions([0, 5, 1, 40, 2]), "time", NOW)
+    assert [[s.session_id for s in group.sessions] for group in groups] == [
+        *(["s1"], ["s2"], ["s5"], ["s40"], ["s0"])
+    ]
+
+
+@given(
+    numbers=NUMBERS,
+    words=st.lists(st.sampled_from(["s", "se", "session", "1", "12", "2", "#a", "x"])),
+)
+def test_a_filter_finds_the_same_letter_by_letter(numbers: list[int], words: list[str]):
+    summaries = sessions(numbers)
+    typed = " ".join(words)
+    filtering = SessionFilter(summaries)
+    for length in range(len(typed)):
+        filtering(typed[:length])
+    assert list(filtering(typed)) == list(SessionFilter(summaries)(typed))
