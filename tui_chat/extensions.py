@@ -49,6 +49,7 @@ BUILT_IN: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "tables": ("lab_version", "lab_values", "lab_runs", "lab_cells", "lab_preferences"),
     },
     "redact": {"commands": ("redact",), "actions": ("redact",)},
+    "side_by_side": {"actions": ("compare",)},
     "salvage": {"commands": ("db salvage",), "rescues": ("damaged databases",)},
     "tap": {
         "commands": ("tap",),

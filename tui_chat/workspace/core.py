@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Generator
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
-from functools import wraps
+from functools import partial, wraps
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar, Unpack
 from uuid import uuid4
@@ -88,12 +88,13 @@ class WorkspaceCore:
 
     def publish(self, event: WorkspaceEvent) -> None:
         """Call the listeners with an event."""
-        for listener in self._listeners:
+        for listener in tuple(self._listeners):
             listener(event)
 
-    def subscribe(self, listener: Callable[[WorkspaceEvent], object]) -> None:
-        """Call `listener` with every event from now on."""
+    def subscribe(self, listener: Callable[[WorkspaceEvent], object]) -> Callable[[], None]:
+        """Call `listener` with every event from now on; return what ends that."""
         self._listeners.append(listener)
+        return partial(self._listeners.remove, listener)
 
     @contextmanager
     def reporting(self) -> Generator[None]:

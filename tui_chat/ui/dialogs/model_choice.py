@@ -82,7 +82,7 @@ async def ask_model(
         app.run_worker(setting, group="settings", description="set the default model")
 
     dialog = ModelChoiceDialog(
-        _models(workspace, environ),
+        offered_models(workspace, environ),
         current,
         f"{default[0].name}\n{default[1]}" if default is not None else "",
         set_default,
@@ -91,7 +91,7 @@ async def ask_model(
     async def search() -> None:
         await workspace.settings.discover_models()
         if dialog.is_attached:
-            dialog.offer(_models(workspace, environ))
+            dialog.offer(offered_models(workspace, environ))
 
     searching = asyncio.create_task(search())
     chosen = await app.push_screen_wait(dialog)
@@ -102,7 +102,8 @@ async def ask_model(
     return endpoint, model
 
 
-def _models(workspace: Workspace, environ: Mapping[str, str]) -> list[Choice]:
+def offered_models(workspace: Workspace, environ: Mapping[str, str]) -> list[Choice]:
+    """Return the models of all endpoints, each with endpoint and model as its id."""
     return [
         Choice(
             f"{offering.name}\n{model}",

@@ -59,7 +59,7 @@ class ChatArea(Area):
         self.drafts = ComposerDrafts(self, pane)
         self.compaction = HistoryCompaction(self, pane, self.show_budget)
         self.side_replies = SideReplies(self, pane, self.show_budget)
-        self.tool_calls = ToolCallArea(context, pane)
+        self.tool_calls = ToolCallArea(context, pane.tool_question)
         self.conversation = MessageArea(
             context, pane, self.drafts, self.side_replies, self.tool_calls
         )
@@ -192,7 +192,7 @@ class ChatArea(Area):
         transcript.set_subagents(frozenset(calls))
         self._show_muted(entries)
         transcript.offer_keys_of("subagent", is_used=bool(calls) or is_subagent)
-        self.tool_calls.show()
+        self.pane.activity.tool_state = self.tool_calls.show()
         self._show_queue()
         self._show_facts(
             model=state.effective_model,

@@ -246,7 +246,8 @@ class Composer(SafeTextArea, inherit_bindings=False):
     # is no public way to decide earlier.
 
     async def _on_key(self, event: events.Key) -> None:
-        if event.key == "backspace" and self.selection == ((0, 0), (0, 0)):
+        is_at_start = self.selection == ((0, 0), (0, 0))
+        if event.key == "backspace" and is_at_start and self.has_attachments:
             await self.run_action("attachments.remove_last")
         is_taken = (
             self._suggestion_key(event.key)

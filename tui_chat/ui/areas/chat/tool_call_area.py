@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import work
@@ -9,12 +10,11 @@ from textual import work
 from tui_chat.errors import InputError
 from tui_chat.models.sanitize import one_line, sanitize
 from tui_chat.ui.areas.area import Area
-from tui_chat.ui.areas.chat.tool_question import OPTIONS, WaitingCall
+from tui_chat.ui.areas.chat.tool_question import OPTIONS, ToolQuestion, WaitingCall
 from tui_chat.ui.questions import ask_text
 
 if TYPE_CHECKING:
     from tui_chat.ui.areas.area import AreaContext
-    from tui_chat.ui.areas.chat.chat_pane import ChatPane
     from tui_chat.workspace.state import PendingToolCall
 
 MOST_ARGUMENTS = 2_000
@@ -26,20 +26,22 @@ class ToolCallArea(Area):
 
     WRITING_ACTIONS: ClassVar[frozenset[str]] = frozenset(("answer_tool_call",))
 
-    def __init__(self, context: AreaContext, pane: ChatPane) -> None:
+    def __init__(self, context: AreaContext, question: ToolQuestion) -> None:
         super().__init__(context, "tool-calls")
-        self._pane = pane
+        self._question = question
 
-    def show(self) -> None:
-        """Ask about the first tool call that waits, and say which ones run."""
-        calls = self.workspace.state.pending_calls
+    def show(self) -> str:
+        """Ask about the first tool call that waits; return which ones wait or run, in words."""
+        calls = self.calls
         running = [call for call in calls if call.is_running]
         waiting = [call for call in calls if not call.is_running]
         if self.context.read_only:
             waiting = []
         first = next(iter(waiting), None)
-        self._pane.tool_question.show(
-            None if first is None else WaitingCall(first.entry_id, first.call, first.tool),
+        self._question.show(
+            None
+            if first is None
+            else WaitingCall(first.entry_id, first.call, first.tool, self.where),
             len(calls) - len(waiting) + 1,
             len(calls),
         )
@@ -49,23 +51,30 @@ class ToolCallArea(Area):
         state = f"{names} {verb} waiting for you · {key}"
         if running:
             state = f"Running {names} · Esc stops"
-        self._pane.activity.tool_state = state if names else ""
+        return state if names else ""
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Offer what answers the call that is asked about."""
         if action in OPTIONS:
-            return self._pane.tool_question.offers(action)
+            return self._question.offers(action)
         return super().check_action(action, parameters)
 
     @property
     def _pending(self) -> PendingToolCall | None:
         """The call that is asked about, while it waits."""
-        question = self._pane.tool_question.call
+        question = self._question.call
         return None if question is None else self._pending_call(question.call.id)
 
+    where: str = ""
+    """Where the calls wait; empty in the conversation."""
+
+    @property
+    def calls(self) -> Sequence[PendingToolCall]:
+        """The calls that are asked about one after the other."""
+        return self.workspace.state.pending_calls
+
     def _pending_call(self, call_id: str) -> PendingToolCall | None:
-        calls = self.workspace.state.pending_calls
-        return next((each for each in calls if each.call.id == call_id), None)
+        return next((each for each in self.calls if each.call.id == call_id), None)
 
     def action_run(self) -> None:
         """Run the command once."""
@@ -143,11 +152,11 @@ class ToolCallArea(Area):
 
     def action_answer_tool_call(self) -> None:
         """Focus the question about the waiting tool call."""
-        if self._pane.tool_question.call is None:
+        if self._question.call is None:
             self.show_error(InputError("No tool call is waiting for a result."))
             return
         self.host.panes.show_conversation()
-        self._pane.focus_tool_question()
+        self._question.focus()
 
     @work(group="tool")
     async def action_ask_before_tools(self) -> None:

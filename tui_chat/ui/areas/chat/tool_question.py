@@ -51,6 +51,8 @@ class WaitingCall(NamedTuple):
     call: ToolCall
     tool: Tool | None
     """The tool that is called; None if it is not known."""
+    where: str = ""
+    """Where it waits; empty in the conversation."""
 
     @property
     def runs(self) -> str:
@@ -280,7 +282,8 @@ class ToolQuestion(Vertical, can_focus=True):
             return
         name = one_line(call.call.name, 60)
         which = f" ({number} of {count})" if count > 1 else ""
-        title = f"{name} is waiting for your answer{which}"
+        where = f"{one_line(call.where, 60)}: " if call.where else ""
+        title = f"{where}{name} is waiting for your answer{which}"
         self.border_title = Content(title if self.has_focus else f"{title} · {self.focus_key}")
         chip = "reverse bold" if self._is_armed else "reverse dim"
         chunks: list[Text] = []

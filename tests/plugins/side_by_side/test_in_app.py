@@ -1,0 +1,207 @@
+"""Side by side in the app: the choice of slots, sending, keys of the columns, keeping one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from textual.pilot import Pilot
+
+from tests.ui.app_under_test import asked, idle, make_app, opened, settle, until
+from tests.workspace.test_tools import ECHO
+from tui_chat.models.settings import Settings
+from tui_chat.plugins.side_by_side.column import SlotColumn
+from tui_chat.plugins.side_by_side.screen import ComparisonScreen
+from tui_chat.plugins.side_by_side.slot_dialog import SlotDialog
+from tui_chat.plugins.side_by_side.targets import remember_targets, remembered_targets
+from tui_chat.ui.app import TuiChat
+from tui_chat.workspace.target import Target
+
+
+async def compared(pilot: Pilot[None], *models: str) -> ComparisonScreen:
+    """Open the screen with these models of the offline provider."""
+    app = await opened(pilot)
+    assert app.workspace is not None
+    targets = [Target(*model.split("/")) if "/" in model else Target("loopback", model)
+               for model in models]  # fmt: skip
+    await remember_targets(app.workspace, targets)
+    await app.run_action("plugins.compare")
+    await until(pilot, lambda: isinstance(app.screen, SlotDialog))
+    await asked(pilot)
+    await pilot.press("enter")
+    await until(pilot, lambda: isinstance(app.screen, ComparisonScreen) and app.screen.is_mounted)
+    await settle(pilot)
+    screen = app.screen
+    assert isinstance(screen, ComparisonScreen)
+    return screen
+
+
+async def ended(pilot: Pilot[None], screen: ComparisonScreen) -> None:
+    """Wait until nothing arrives, and the columns show so."""
+    workspace = screen.workspace
+    await until(
+        pilot, lambda: not workspace.state.is_streaming and bool(screen.panel.slots[0].reply_id)
+    )
+    await workspace.tools.all_ended()
+    await screen.panel.settled()
+    await settle(pilot)
+
+
+async def sent(pilot: Pilot[None], screen: ComparisonScreen, text: str) -> None:
+    screen._composer.focus()
+    screen._composer.text = text
+    await pilot.press("enter")
+    await until(pilot, lambda: not screen._composer.text)
+    await ended(pilot, screen)
+
+
+def replies(screen: ComparisonScreen) -> list[str]:
+    return [slot.reply.message.content if slot.reply else "" for slot in screen.panel.slots]
+
+
+async def test_a_draft_goes_to_all_slots_and_one_is_kept(tmp_path: Path):
+    async with make_app(tmp_path).run_test(size=(160, 45)) as pilot:
+        screen = await compared(pilot, "echo", "mirror", "loopback-anthropic/echo")
+        await sent(pilot, screen, "salt")
+        assert [bool(reply) for reply in replies(screen)] == [True] * 3
+        await sent(pilot, screen, "pepper")
+        assert {len(slot.entries) for slot in screen.panel.slots} == {4}
+        await pilot.press("tab", "3")
+        await settle(pilot)
+        assert screen.current.number == 3
+        await pilot.press("k")
+        app = pilot.app
+        assert isinstance(app, TuiChat)
+        await until(pilot, lambda: not isinstance(app.screen, ComparisonScreen))
+        await settle(pilot)
+        state = app.workspace.state
+        assert [e.endpoint for e in state.entries if e.endpoint] == ["loopback-anthropic"] * 2
+        assert state.entries[1].siblings == 3
+        assert (state.endpoint.name, state.effective_model) == ("loopback-anthropic", "echo")
+        live = await app.workspace.replies.submit("and on")
+        assert live
+        await app.workspace.replies.all_ended()
+
+
+async def test_a_slot_is_left_out_or_sent_to_alone(tmp_path: Path):
+    async with make_app(tmp_path).run_test(size=(160, 45)) as pilot:
+        screen = await compared(pilot, "echo", "echo")
+        await pilot.press("tab", "2", "space")
+        await settle(pilot)
+        await sent(pilot, screen, "one")
+        assert replies(screen) == ["one", ""]
+        await pilot.press("tab", "2", "a")
+        await settle(pilot)
+        await sent(pilot, screen, "two")
+        assert replies(screen) == ["one", "two"]
+        await pilot.press("tab", "2", "a", "r")
+        await until(pilot, lambda: screen.panel.slots[1].reply.siblings == 2)
+        await ended(pilot, screen)
+        assert len(screen.panel.included) == 2
+
+
+async def test_esc_stops_the_current_slot_then_all_then_leaves(tmp_path: Path):
+    async with make_app(tmp_path).run_test(size=(160, 45)) as pilot:
+        screen = await compared(pilot, "flaky-stall", "flaky-stall", "flaky-stall")
+        screen._composer.text = "go"
+        await pilot.press("enter")
+        await until(pilot, lambda: all(slot.is_arriving for slot in screen.panel.slots))
+        await pilot.press("tab", "2", "escape")
+        await until(pilot, lambda: not screen.panel.slots[1].is_arriving)
+        arriving = [slot.is_arriving for slot in screen.panel.slots]
+        assert arriving == [True, False, True]
+        await settle(pilot)
+        await pilot.press("escape")
+        await settle(pilot)
+        assert [slot.is_arriving for slot in screen.panel.slots] == arriving
+        await pilot.press("escape")
+        await until(pilot, lambda: not any(slot.is_arriving for slot in screen.panel.slots))
+        screen._composer.text = "not sent"
+        await settle(pilot)
+        await pilot.press("escape")
+        await settle(pilot)
+        assert screen._composer.has_focus
+        await pilot.press("escape")
+        await until(pilot, lambda: pilot.app.screen is not screen)
+        await settle(pilot)
+        app = pilot.app
+        assert isinstance(app, TuiChat)
+        assert app.chat.pane.composer.text == "not sent"
+        assert app.workspace.state.entries[-1].message.id == screen.panel.slots[1].reply_id
+
+
+async def test_a_tool_call_waits_in_its_slot_and_is_asked_about_there(tmp_path: Path):
+    seconds = iter(range(10_000))
+    app = make_app(tmp_path, tools=(ECHO,), key_clock=lambda: float(next(seconds)))
+    async with app.run_test(size=(160, 45)) as pilot:
+        screen = await compared(pilot, "echo", "toolsmith")
+        screen._composer.text = "Use the tool."
+        await pilot.press("enter")
+        await until(pilot, lambda: screen._tools.question.call is not None)
+        await settle(pilot)
+        assert "2 toolsmith" in str(screen._tools.question.border_title)
+        await pilot.press("f8")
+        await until(pilot, lambda: screen._tools.question.is_armed)
+        await pilot.press("y")
+        await until(pilot, lambda: len(screen.panel.slots[1].entries) == 4)
+        await ended(pilot, screen)
+        assert screen._tools.question.call is None
+        assert len(screen.panel.slots[0].entries) == 2
+
+
+async def test_requests_and_differences_are_shown(tmp_path: Path):
+    async with make_app(tmp_path).run_test(size=(160, 45)) as pilot:
+        screen = await compared(pilot, "mirror", "loopback-gemini/mirror", "echo")
+        await sent(pilot, screen, "Hello there")
+        await pilot.press("tab", "equals_sign")
+        await settle(pilot)
+        columns = list(screen.query(SlotColumn))
+        assert [column.has_class("-different") for column in columns] == [False, True, True]
+        words = "".join(row.text for row in columns[2].difference.rows)
+        assert "Hello there" in words
+        await pilot.press("equals_sign", "i")
+        await until(pilot, lambda: pilot.app.screen is not screen)
+        await settle(pilot)
+        await pilot.press("escape")
+        await until(pilot, lambda: pilot.app.screen is screen)
+        await pilot.press("d")
+        await asked(pilot)
+        await pilot.press("enter")
+        await until(pilot, lambda: type(pilot.app.screen).__name__ == "RequestDialog")
+        await settle(pilot)
+        await pilot.press("escape")
+        await until(pilot, lambda: pilot.app.screen is screen)
+
+
+async def test_columns_fit_the_terminal(tmp_path: Path):
+    async with make_app(tmp_path).run_test(size=(160, 45)) as pilot:
+        screen = await compared(pilot, "echo", "echo", "echo", "echo")
+        for width, count in ((160, 3), (120, 2), (80, 1)):
+            await pilot.resize_terminal(width, 24)
+            await settle(pilot)
+            assert sum(column.display for column in screen.query(SlotColumn)) == count
+        screen.action_slot(4)
+        await idle(pilot)
+        assert [c.display for c in screen.query(SlotColumn)] == [False, False, False, True]
+
+
+async def test_slots_are_chosen_with_preset_and_settings_and_remembered(tmp_path: Path):
+    async with make_app(tmp_path).run_test(size=(120, 35)) as pilot:
+        app = await opened(pilot)
+        await app.run_action("plugins.compare")
+        await asked(pilot)
+        await pilot.press("s", *"temp 0.5, effort=low")
+        await settle(pilot)
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(app.screen, SlotDialog))
+        await settle(pilot)
+        await pilot.press("a")
+        await settle(pilot)
+        await pilot.press(*"thinker", "enter")
+        await until(pilot, lambda: isinstance(app.screen, SlotDialog))
+        await settle(pilot)
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(app.screen, ComparisonScreen))
+        targets = await remembered_targets(app.workspace)
+        assert targets[0].settings == Settings(temperature=0.5, effort="low")
+        assert targets[-1].model == "thinker"
+        assert len(targets) == 3

@@ -1,0 +1,32 @@
+"""Side by side: one draft to two to four models, and their replies in columns.
+
+action             opens the dialog, then the screen
+slot_dialog        the choice of models, presets and settings (targets: as they are remembered)
+panel              the slots and what is done with them, without a screen
+screen             the columns, the composer and the keys
+column             one slot: its title, its conversation, or its difference from another reply
+word_difference    the words of a reply that another one has not
+tool_consent       the question about a tool call that waits in a slot
+request_dialog     the request of a slot, or how those of two slots differ
+"""
+
+from tui_chat.extensions import ActionPath, Plugin
+
+PLUGIN = Plugin(
+    name="side_by_side",
+    summary="Sends one draft to several models, and shows their replies side by side.",
+    actions=(
+        ActionPath(
+            "compare",
+            "tui_chat.plugins.side_by_side.action:compare_models",
+            "Compare",
+            "Compare models side by side…",
+            aliases=(
+                *("compare models", "side by side", "arena", "split", "beam", "models"),
+                *("several models", "multiple models", "columns", "a/b"),
+            ),
+            other_names=("side-by-side", "arena"),
+            writes=True,
+        ),
+    ),
+)

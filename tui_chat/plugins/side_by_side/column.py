@@ -1,0 +1,288 @@
+"""A column: the title of a slot, and below it its conversation or a difference of replies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, ClassVar
+
+from rich.cells import cell_len
+from rich.text import Text
+from textual import events
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.message import Message
+from textual.widget import Widget
+
+from tui_chat.lazy_dataclass import dataclass
+from tui_chat.models.sanitize import one_line, sanitize
+from tui_chat.models.usage import Timing, short_number
+from tui_chat.plugins.side_by_side.targets import described
+from tui_chat.plugins.side_by_side.word_difference import word_difference
+from tui_chat.ui.areas.chat.text_lines import ClickAction
+from tui_chat.ui.areas.chat.transcript import Transcript
+from tui_chat.ui.areas.inspector.views.rows_view import (
+    Piece,
+    RowsView,
+    ViewRow,
+    ViewRows,
+    made_rows,
+)
+from tui_chat.ui.widgets.block_view import LinePosition
+from tui_chat.ui.widgets.typed_app import app_of
+
+if TYPE_CHECKING:
+    from tui_chat.plugins.side_by_side.panel import Panel, PanelSlot
+    from tui_chat.send import PartialReply
+
+MIN_WIDTH = 48
+"""Columns of the terminal that a slot needs."""
+_ENDS = {"complete": "✓", "failed": "✗ failed", "stopped": "■ stopped"}
+
+
+def state_words(panel: Panel, slot: PanelSlot) -> str:
+    """Return the state of a slot in a few words, such as `✓ 1.2s`."""
+    calls = panel.calls(slot)
+    if calls:
+        name = one_line(calls[0].call.name, 24)
+        return f"runs {name}" if calls[0].is_running else f"? {name} waits"
+    reply = slot.reply
+    if reply is None:
+        return "" if slot.is_included else "left out"
+    timing = panel.timing(slot)
+    seconds = "" if timing.elapsed is None else f" {timing.elapsed:.1f}s"
+    state = "▌" if slot.is_arriving else _ENDS.get(reply.status, reply.status)
+    return f"{state}{seconds}"
+
+
+def fact_words(timing: Timing) -> str:
+    """Return tokens and cost of a reply."""
+    about = "" if timing.exact else "~"
+    tokens = f"{about}{short_number(timing.tokens)} tokens" if timing.tokens else ""
+    cost = f"${timing.cost:.4f}" if timing.cost is not None else ""
+    return " · ".join(filter(None, (tokens, cost)))
+
+
+class SlotTranscript(Transcript, can_focus=False):
+    """The conversation of a slot. What acts on messages is done in the conversation itself, after
+    a slot was kept; here clicks unfold, copy code and open links.
+    """
+
+    def draw(self, partial: PartialReply) -> None:
+        """Draw what has arrived; the screen says when."""
+        if self._layouts.set_reply(partial.entry_id, partial.reply, partial.timing):
+            self._draw_grown()
+
+    async def _run(self, action: str, *arguments: object) -> None:
+        if action == "open_link":
+            await super()._run(action, *arguments)
+
+    async def _do(self, action: ClickAction, position: LinePosition) -> None:
+        if action.name in ("toggle", "code"):
+            await super()._do(action, position)
+        elif action.name == "retry":
+            await app_of(self).run_action("screen.regenerate")
+        elif action.name == "model":
+            self.notify("Leave with Esc; /compare chooses other models.")
+
+
+class ReplyDifference(RowsView, can_focus=False):
+    """The words by which a reply differs from that of another slot."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._texts = "", ""
+
+    def emphasis(self, row: int) -> str:
+        del row
+        return ""  # it has no cursor
+
+    def show(self, text: str, other: str) -> None:
+        """Show a text with what the other one has in other words."""
+        if (text, other) != self._texts:
+            self._texts = text, other
+            self.rebuild()
+
+    def build(self, width: int) -> ViewRows:
+        return ViewRows([made_rows(list(self._rows(width)))])
+
+    def _rows(self, width: int) -> Iterator[ViewRow]:
+        row: list[Piece] = []
+        used = 0
+        for word, style in word_difference(*self._texts):
+            if word == "\n":
+                yield ViewRow(tuple(row))
+                row, used = [], 0
+                continue
+            drawn = sanitize(word, "exact")
+            cells = cell_len(drawn)
+            if used and used + cells > width:
+                yield ViewRow(tuple(row))
+                row, used = [], 0
+                if drawn.isspace():
+                    continue
+            row.append((drawn, style))
+            used += cells
+        yield ViewRow(tuple(row))
+
+
+class SlotTitle(Widget):
+    """The first row of a column: model, state, time, tokens and cost."""
+
+    DEFAULT_CSS = """
+    SlotTitle { height: 1; padding: 0 1; background: $panel; }
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._words = Text()
+
+    def show(self, name: str, state: str, facts: str) -> None:
+        """Show other words; what does not fit is cut at the right."""
+        words = Text.assemble(name, (f"  {state}" if state else ""), (f"  {facts}", "dim"))
+        words.no_wrap, words.overflow = True, "ellipsis"
+        if words != self._words:
+            self._words = words
+            self.refresh()
+
+    def render(self) -> Text:
+        return self._words
+
+
+class SlotColumn(Vertical, can_focus=True):
+    """A slot on the screen. It has the focus, and scrolls what it shows."""
+
+    DEFAULT_CSS = """
+    SlotColumn {
+        width: 1fr;
+        height: 1fr;
+        border-left: vkey $foreground 20%;
+        &.-first { border-left: none; }
+        &.-current > SlotTitle { background: $primary 25%; text-style: bold; }
+        &:focus > SlotTitle { background: $primary 50%; }
+        & > SlotTranscript, & > ReplyDifference { width: 1fr; height: 1fr; }
+        & > ReplyDifference { display: none; padding: 0 1; }
+        &.-different > SlotTranscript { display: none; }
+        &.-different > ReplyDifference { display: block; }
+        &.-left-out > SlotTranscript { opacity: 60%; }
+    }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("up", "scroll_lines(-1)", show=False),
+        Binding("down", "scroll_lines(1)", show=False),
+        Binding("pageup", "scroll_page(-1)", show=False),
+        Binding("pagedown", "scroll_page(1)", show=False),
+        Binding("home,g", "scroll_to_begin", show=False),
+        Binding("end,G", "scroll_to_last", show=False),
+    ]
+
+    @dataclass
+    class Chosen(Message):
+        """The slot was clicked, or got the focus."""
+
+        number: int
+
+    def __init__(self, slot: PanelSlot) -> None:
+        super().__init__()
+        self.slot = slot
+        self.transcript, self.difference = SlotTranscript(), ReplyDifference()
+        self._title = SlotTitle()
+
+    def compose(self) -> ComposeResult:
+        yield self._title
+        yield self.transcript
+        yield self.difference
+
+    def show(self, panel: Panel) -> None:
+        """Show the slot as it is now."""
+        slot = self.slot
+        self.set_class(not slot.is_included, "-left-out")
+        self.transcript.show(slot.entries, panel.timing_of, slot.name)
+        self.show_progress(panel)
+
+    def show_progress(self, panel: Panel) -> None:
+        """Show what has arrived of the reply."""
+        slot = self.slot
+        if slot.is_arriving and (partial := panel.partial(slot)) is not None:
+            self.transcript.draw(partial)
+        more = described(slot.target)
+        state = state_words(panel, slot)
+        left_out = "" if slot.is_included or not slot.reply else " (left out)"
+        name = f"{slot.name}{f' · {more}' if more else ''}{left_out}"
+        self._title.show(one_line(name, 60), state, fact_words(panel.timing(slot)))
+
+    def compare(self, other: str | None) -> None:
+        """Show the difference from another reply; None shows the conversation."""
+        self.set_class(other is not None, "-different")
+        if other is not None:
+            reply = self.slot.reply
+            self.difference.show("" if reply is None else reply.message.content, other)
+
+    # --- scrolling -----------------------------------------------------------------------
+
+    def action_scroll_lines(self, lines: int) -> None:
+        if self.has_class("-different"):
+            self.difference.scroll_to(y=self.difference.scroll_y + lines)
+        else:
+            self.transcript.scroll_by(lines)
+
+    def action_scroll_page(self, direction: int) -> None:
+        self.action_scroll_lines(direction * max(self.size.height - 3, 1))
+
+    def action_scroll_to_begin(self) -> None:
+        if self.has_class("-different"):
+            self.difference.scroll_to(y=0)
+        else:
+            self.transcript.action_begin()
+
+    def action_scroll_to_last(self) -> None:
+        if self.has_class("-different"):
+            self.difference.scroll_to(y=len(self.difference.rows))
+        else:
+            self.transcript.go_to_end()
+
+    def on_focus(self) -> None:
+        self.post_message(self.Chosen(self.slot.number))
+
+    def on_click(self, event: events.Click) -> None:
+        del event
+        self.focus()
+
+
+class SlotStrip(Widget):
+    """All slots in one row, where not all of them are in sight."""
+
+    DEFAULT_CSS = """
+    SlotStrip { height: 1; padding: 0 1; background: $surface; display: none; }
+    SlotStrip.-needed { display: block; }
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._words = Text()
+
+    def show(self, slots: list[tuple[str, bool]]) -> None:
+        """Show names and states of slots, each with whether it is the current one."""
+        words = Text(" · ").join(
+            Text(text, "reverse bold" if is_current else "").copy() for text, is_current in slots
+        )
+        for number, _ in enumerate(slots, 1):
+            words.apply_meta({"slot": number}, *_span(words.plain, slots, number))
+        words.no_wrap, words.overflow = True, "ellipsis"
+        if words != self._words:
+            self._words = words
+            self.refresh()
+
+    def render(self) -> Text:
+        return self._words
+
+    def on_click(self, event: events.Click) -> None:
+        """Choose the slot that was clicked."""
+        if number := event.style.meta.get("slot"):
+            app = app_of(self)
+            app.call_later(app.run_action, f"screen.slot({number})")
+
+
+def _span(plain: str, slots: list[tuple[str, bool]], number: int) -> tuple[int, int]:
+    start = sum(len(text) + len(" · ") for text, _ in slots[: number - 1])
+    return start, min(start + len(slots[number - 1][0]), len(plain))
