@@ -43,7 +43,7 @@ BUILT_IN: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "card_files": ("character cards",),
         "lore_forms": ("uid", "keysecondary", "selectiveLogic"),
     },
-    "mcp": {"config": ("mcp",), "tool_sources": ("servers",)},
+    "mcp": {"commands": ("mcp",), "config": ("mcp",), "tool_sources": ("servers",)},
     "prompt_lab": {
         "commands": ("eval",),
         "tables": ("lab_version", "lab_values", "lab_runs", "lab_cells", "lab_preferences"),

@@ -206,6 +206,9 @@ class World:
         )
         self._json(f"cases/fault{NAME}.json", {"expected": BAD, "preset": BAD, BAD: 1})
 
+        server = {"command": BAD, "args": [BAD], "env": {f"TOKEN{BAD}": BAD}}
+        self.servers = self._json("servers.json", {"mcpServers": {"a": server, BAD: BAD}})
+
     def _json(self, name: str, value: object) -> Path:
         path = self.folder / name
         path.write_text(json.dumps(value))
@@ -416,6 +419,20 @@ WALKS: dict[str, Walk] = {
     "prices update": lambda w: [("--from", w.broken), ("--from", w.folder / NAME)],
     "search": lambda _: [("findme",), ("findme", "--json"), (BAD,), ("x", "--since", BAD)],
     "view": lambda w: [(w.chat,), (w.broken,)],
+    "mcp add": lambda _: [("a", "--", BAD), (BAD, "--", "x"), ("b", "--env", BAD, "--", "x")],
+    "mcp allow": lambda _: [(BAD,)],
+    "mcp import": lambda w: [(w.servers, "--yes"), (w.broken,), (w.folder / NAME,)],
+    "mcp list": lambda _: [(), ("--json",)],
+    "mcp remove": lambda _: [("hostile",), (BAD,)],
+    "mcp serve": lambda _: [("--all",), ("--session", BAD), ()],
+    "mcp status": lambda _: [(), ("--json",)],
+    "mcp test": lambda _: [
+        ("hostile",),
+        ("hostile", "--json"),
+        ("hostile", "--call", "echo", "--arguments", json.dumps({"a": BAD})),
+        ("hostile", "--call", BAD, "--arguments", BAD),
+        (BAD,),
+    ],
 }
 
 

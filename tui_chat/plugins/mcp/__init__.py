@@ -7,13 +7,24 @@ messages         the messages of both eras, without I/O
 stdio, streamable_http    the two ways to a server (transport: what they have in common)
 tools            definitions of tools, their hashes and their names for models
 content          texts, pictures and files in what a server sends
+command          `tui-chat mcp` (foreign_files: servers in other programs' files)
+history_server   our own history as a server (history_command: on standard input and output)
+
+docs/mcp.md says how it is used.
 """
 
-from tui_chat.extensions import Plugin
+from tui_chat.extensions import CommandPath, Plugin
 
 PLUGIN = Plugin(
     name="mcp",
     summary="Offers the tools, prompts and resources of MCP servers.",
+    commands=(
+        CommandPath(
+            "mcp",
+            "tui_chat.plugins.mcp.command:mcp",
+            "List, add and test MCP servers; serve your history as one.",
+        ),
+    ),
     config="tui_chat.plugins.mcp.settings:Table",
     tool_sources=("tui_chat.plugins.mcp.source:open_sources",),
 )

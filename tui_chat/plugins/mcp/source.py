@@ -10,10 +10,12 @@ import asyncio
 import json
 import os
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from tui_chat.errors import InputError, ProviderError
 from tui_chat.models.tool import Tool
+from tui_chat.plugins.mcp.foreign_files import PROJECT_FILE, servers_of_project
 from tui_chat.plugins.mcp.server import Server
 from tui_chat.plugins.mcp.settings import ServerSettings, configured_servers
 from tui_chat.plugins.mcp.tools import CLAIMS, ServerTool
@@ -92,6 +94,31 @@ class ServerSource:
         await self._client.aclose()
 
 
+class OfferedSource:
+    """A server of `.mcp.json` that the user has not allowed: nothing of it is started."""
+
+    tools: Sequence[Tool] = ()
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        sentence = (
+            f"{PROJECT_FILE} in this folder offers it. `tui-chat mcp allow {name}` shows its "
+            "command line, and lets it start."
+        )
+        self.status = SourceStatus(name, "idle", sentence)
+
+    async def load(self) -> None:
+        """Do nothing."""
+
+    async def call(self, tool: Tool, arguments: str) -> ToolRun:
+        """Refuse the call."""
+        del tool, arguments
+        return ToolRun(f"The tool was not called. {self.status.sentence}", ok=False)
+
+    async def close(self) -> None:
+        """Do nothing."""
+
+
 def _offered(tool: ServerTool, settings: ServerSettings) -> Tool:
     return Tool(
         tool.definition,
@@ -103,10 +130,14 @@ def _offered(tool: ServerTool, settings: ServerSettings) -> Tool:
 
 
 def open_sources(context: SourceContext) -> Sequence[ToolSource]:
-    """Return a source for each configured server, those that were open before as they are."""
+    """Return a source for each configured server and each one of `.mcp.json` in this folder, those
+    that were open before as they are.
+    """
     before = {one.settings: one for one in context.before if isinstance(one, ServerSource)}
-    sources: list[ToolSource] = []
-    for settings in configured_servers(context.config):
+    project = servers_of_project(context.config, Path.cwd())
+    allowed = [settings for settings, is_allowed in project if is_allowed]
+    sources: list[ToolSource] = [OfferedSource(one.name) for one, may in project if not may]
+    for settings in (*configured_servers(context.config), *allowed):
         source = before.get(settings)
         if source is None or source.hidden != context.hidden:
             source = ServerSource(settings, context)

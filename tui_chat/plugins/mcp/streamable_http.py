@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast
 from urllib.parse import urljoin, urlsplit
 
-from tui_chat.errors import InputError, ProviderError, Refused, ReplyCut
+from tui_chat.errors import InputError, ProviderError, Refused, ReplyCut, TooLarge, Unreachable
 from tui_chat.models.endpoint import Timeouts
 from tui_chat.models.json_text import as_object
 from tui_chat.models.sanitize import one_line
@@ -70,6 +70,9 @@ class HttpTransport:
         number: MessageId = message["id"]
         try:
             return await self._post(message, (*_repeated(message), *headers))
+        except Unreachable as error:
+            advice = f"Start it, or check `url` in [mcp.{self._name}]."
+            raise Unreachable(str(error), advice=advice, sent=error.sent) from None
         except asyncio.CancelledError:
             if self._session:  # a modern server sees that the response is closed
                 self._closing = asyncio.ensure_future(self.send(cancellation(number)))
@@ -98,11 +101,15 @@ class HttpTransport:
                 if answer := self._sort(response.key_mask.mask_text(data).encode(), message["id"]):
                     return answer
         else:
-            body = await response.read_body(MESSAGE_SIZE)
-            if answer := self._sort(response.key_mask.mask_bytes(body), message["id"]):
+            body, is_whole = await response.read_start(MESSAGE_SIZE)
+            if not is_whole:
+                size = MESSAGE_SIZE // 1_000_000
+                raise TooLarge(f"The MCP server “{self._name}” sent more than {size} MB at once.")
+            body = response.key_mask.mask_bytes(body)
+            if answer := self._sort(body, message["id"]):
                 return answer
-            if response.status >= 400:
-                raise self._refusal(response, response.key_mask.mask_bytes(body))
+            if response.status >= 300:
+                raise self._refusal(response, body)
         raise ReplyCut(f"The MCP server “{self._name}” ended the response without an answer.")
 
     def _sort(self, data: bytes, number: MessageId) -> Answer | None:

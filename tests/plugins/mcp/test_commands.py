@@ -1,0 +1,130 @@
+"""`tui-chat mcp`."""
+
+from __future__ import annotations
+
+import json
+import sys
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Done, Run
+from tests.plugins.mcp.conftest import SCRIPT
+
+pytestmark = [pytest.mark.slow]
+Mcp = Callable[..., Done]
+
+
+@pytest.fixture
+def mcp(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Mcp:
+    monkeypatch.chdir(tmp_path)
+    folders = ("--data-dir", tmp_path / "data", "--config-dir", tmp_path / "config")
+    return lambda *words: run(*folders, "mcp", *words)
+
+
+def configured(folder: Path) -> object:
+    return tomllib.loads((folder / "config" / "config.toml").read_text())["mcp"]
+
+
+def test_servers_are_added_listed_and_removed(mcp: Mcp, tmp_path: Path):
+    assert "No servers." in mcp("list").err
+    words = ("--env", "A=${B}", "--tool", "x*", "--cwd", "/", "--timeout", "5")
+    assert mcp("add", "one", *words, "--", "prog", "--flag", "a b").code == 0
+    header = ("--header", "Authorization=Bearer ${T}")
+    assert mcp("add", "two", "https://example.org/mcp", *header).code == 0
+    assert configured(tmp_path) == {
+        "one": {
+            "command": "prog",
+            "args": ["--flag", "a b"],
+            "env": {"A": "${B}"},
+            "tools": ["x*"],
+            "cwd": "/",
+            "timeout": 5.0,
+        },
+        "two": {"url": "https://example.org/mcp", "headers": {"Authorization": "Bearer ${T}"}},
+    }
+    (one, two) = json.loads(mcp("list", "--json").out)
+    assert one["runs"] == "cd / && A='${B}' prog --flag 'a b'"
+    assert two["runs"].startswith("https://example.org/mcp")
+    assert "There is a server “one” already" in mcp("add", "one", "--", "other").err
+    assert mcp("add", "one", "--force", "--", "other").code == 0
+    assert mcp("remove", "two").code == 0
+    assert configured(tmp_path) == {"one": {"command": "other"}}
+    assert "There is no server “two”" in mcp("remove", "two").err
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("a__b", "--", "x"),
+        ("a", "https://h/mcp", "--env", "A=1"),
+        ("a", "https://h/mcp", "--header", "Authorization=Bearer abc"),
+        ("a", "--env", "A", "--", "x"),
+        ("a", "--timeout", "0", "--", "x"),
+        ("a", "https://user:secret@h/mcp"),
+    ],
+)
+def test_what_cannot_be_a_server_is_refused_without_a_key(
+    mcp: Mcp, tmp_path: Path, words: tuple[str, ...]
+):
+    done = mcp("add", *words)
+    assert done.code
+    assert not (tmp_path / "config").exists()
+    assert "secret" not in done.err
+    assert "abc" not in done.err
+
+
+def test_a_server_is_tested_and_called(mcp: Mcp):
+    mcp("add", "bad", "--", sys.executable, "-S", "-E", str(SCRIPT))
+    done = mcp("test", "bad", "--call", "echo", "--arguments", '{"a": 1}')
+    assert done.code == 0, done.err
+    assert "hostile 6.6" in done.out
+    assert "bad__echo" in done.out
+    assert '{"a": 1}' in done.out
+    assert "\u202e" not in done.out
+    assert "is not offered" in done.err
+    assert "were no messages" in mcp("test", "bad", "--call", "noise").err
+    assert mcp("test", "bad", "--call", "failing").code == 1
+    (status,) = json.loads(mcp("status", "--json").out)
+    assert (status["state"], status["protocol"]) == ("ready", "2026-07-28")
+
+
+def test_a_server_that_fails_is_shown_with_its_last_words(mcp: Mcp):
+    mcp("add", "gone", "--", sys.executable, "-c", "raise SystemExit('no \x1b[31mcheese')")
+    done = mcp("test", "gone")
+    assert done.code == 1
+    assert "ended with status 1" in done.err
+    assert "no ␛[31mcheese" in done.err
+    assert mcp("status").code == 1
+
+
+def test_a_server_of_the_folder_is_shown_before_it_may_start(mcp: Mcp, tmp_path: Path):
+    entry = {"command": sys.executable, "args": ["-S", "-E", str(SCRIPT)]}
+    (tmp_path / ".mcp.json").write_text(json.dumps({"mcpServers": {"local": entry}}))
+    assert ".mcp.json, not allowed" in mcp("list").out
+    assert "There is no server “local”" in mcp("test", "local").err
+    done = mcp("allow", "local")
+    assert str(SCRIPT) in done.out  # seen, but nobody has agreed
+    assert done.code
+    assert mcp("allow", "local", "--yes").code == 0
+    assert mcp("test", "local").code == 0
+    entry["args"].append("legacy")
+    (tmp_path / ".mcp.json").write_text(json.dumps({"mcpServers": {"local": entry}}))
+    assert "There is no server “local”" in mcp("test", "local").err
+
+
+def test_an_import_shows_command_lines_and_writes_with_consent(mcp: Mcp, tmp_path: Path):
+    entries = {"a b": {"command": "x", "args": ["1 2"], "env": {"TOKEN": "sk-1"}}, "c": {}}
+    file = tmp_path / "other.json"
+    file.write_text(json.dumps({"mcpServers": entries}))
+    done = mcp("import", file)
+    assert done.code
+    assert "TOKEN='${TOKEN}' x '1 2'" in done.out
+    assert "Left out: “c”" in done.err
+    assert not (tmp_path / "config").exists()
+    assert mcp("import", file, "--yes").code == 0
+    assert configured(tmp_path) == {
+        "a-b": {"command": "x", "args": ["1 2"], "env": {"TOKEN": "${TOKEN}"}}
+    }

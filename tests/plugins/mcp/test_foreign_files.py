@@ -1,0 +1,139 @@
+"""Servers in the files of other programs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tui_chat.config import Config
+from tui_chat.errors import InputError
+from tui_chat.plugins.mcp.foreign_files import (
+    AllowedServers,
+    ForeignServer,
+    read_servers,
+    servers_of_project,
+)
+from tui_chat.plugins.mcp.settings import ServerSettings
+
+
+def read(folder: Path, value: Any) -> tuple[dict[str, ForeignServer], tuple[str, ...]]:
+    path = folder / "servers.json"
+    path.write_text(value if isinstance(value, str) else json.dumps(value))
+    servers, faults = read_servers(path)
+    return {server.settings.name: server for server in servers}, faults
+
+
+def test_claude_desktop_and_cursor(tmp_path: Path):
+    servers, faults = read(
+        tmp_path,
+        {
+            "mcpServers": {
+                "file system": {"command": "npx", "args": ["-y", "pkg", "/home/${USER}"]},
+                "remote": {"url": "https://example.org/mcp", "headers": {"X-Team": "search"}},
+            }
+        },
+    )
+    assert faults == ()
+    assert servers["file-system"].settings == ServerSettings(
+        "file-system", "npx", ("-y", "pkg", "/home/${USER}")
+    )
+    assert servers["remote"].settings.headers == (("X-Team", "search"),)
+
+
+def test_keys_are_not_copied(tmp_path: Path):
+    servers, _ = read(
+        tmp_path,
+        {
+            "mcpServers": {
+                "git": {"command": "x", "env": {"GITHUB_TOKEN": "ghp_1", "LEVEL": "3", "N": 5}},
+                "my-web": {"url": "https://h/mcp", "headers": {"Authorization": "Bearer abc123"}},
+            }
+        },
+    )
+    git, web = servers["git"], servers["my-web"]
+    assert git.settings.env == (("GITHUB_TOKEN", "${GITHUB_TOKEN}"), ("LEVEL", "3"), ("N", "5"))
+    assert git.notes == ("Its GITHUB_TOKEN was not copied: set the variable GITHUB_TOKEN.",)
+    assert web.settings.headers == (("Authorization", "Bearer ${MY_WEB_TOKEN}"),)
+    assert "abc123" not in repr(servers)
+
+
+def test_vs_code_with_comments_inputs_and_variables(tmp_path: Path):
+    servers, faults = read(
+        tmp_path,
+        """{
+          // the servers
+          "inputs": [{"id": "api-key"}],
+          "servers": {
+            "a": {"type": "stdio", "command": "${env:HOME}/a", "env": {"K": "${input:api-key}"}},
+            "b": {"command": "x", "args": ["${workspaceFolder}/b"]}, /* with // inside */
+            "c": {"type": "http", "url": "https://h//mcp"},
+          },
+        }""",
+    )
+    assert servers["a"].settings.command == "${HOME}/a"
+    assert servers["a"].settings.env == (("K", "${API_KEY}"),)
+    assert servers["a"].notes == ("It asks for “api-key”: set the variable API_KEY.",)
+    assert servers["c"].settings.url == "https://h//mcp"
+    assert faults == ("“b” uses a variable or a command that is not known here.",)
+
+
+def test_gemini_and_crush(tmp_path: Path):
+    servers, _ = read(
+        tmp_path,
+        {"mcpServers": {"g": {"httpUrl": "https://h/mcp", "includeTools": ["a"], "trust": True}}},
+    )
+    assert servers["g"].settings == ServerSettings("g", url="https://h/mcp", tools=("a",))
+    servers, faults = read(
+        tmp_path,
+        {
+            "$schema": "x",
+            "mcp": {
+                "one": {"type": "stdio", "command": "x", "env": {"TOKEN": "$MY_TOKEN"}},
+                "two": {"type": "http", "url": "https://h/mcp", "disabled": True},
+                "three": {"type": "stdio", "command": "x", "args": ["$(cat secret)"]},
+                "four": {"type": "sse", "url": "https://h/sse"},
+            },
+        },
+    )
+    assert servers["one"].settings.env == (("TOKEN", "${MY_TOKEN}"),)
+    assert len(faults) == 3
+
+
+@pytest.mark.parametrize("text", ["[]", "{}", "{", '{"mcpServers": {}}', '{"mcpServers": 3}'])
+def test_a_file_without_servers_is_an_error(tmp_path: Path, text: str):
+    with pytest.raises(InputError):
+        read(tmp_path, text)
+
+
+@pytest.mark.parametrize("entry", [3, {}, {"command": 3}, {"command": "x", "url": "http://h"}, []])
+def test_an_entry_that_is_no_server_is_named(tmp_path: Path, entry: Any):
+    servers, faults = read(tmp_path, {"mcpServers": {"bad\x1b": entry, "good": {"command": "x"}}})
+    assert list(servers) == ["good"]
+    assert len(faults) == 1
+    assert "\x1b" not in faults[0]
+
+
+def test_a_server_of_a_project_starts_once_allowed_and_not_after_a_change(tmp_path: Path):
+    config = Config(config_dir=tmp_path / "c", data_dir=tmp_path / "d")
+    file = tmp_path / ".mcp.json"
+    file.write_text(json.dumps({"mcpServers": {"a": {"command": "x", "env": {"A": "1"}}}}))
+    ((settings, is_allowed),) = servers_of_project(config, tmp_path)
+    assert not is_allowed
+    AllowedServers(config.data_dir).add(tmp_path, settings)
+    assert servers_of_project(config, tmp_path) == [(settings, True)]
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / ".mcp.json").write_bytes(file.read_bytes())
+    assert servers_of_project(config, elsewhere) == [(settings, False)]
+    file.write_text(json.dumps({"mcpServers": {"a": {"command": "x", "env": {"A": "2"}}}}))
+    ((_, is_allowed),) = servers_of_project(config, tmp_path)
+    assert not is_allowed
+
+
+def test_a_damaged_file_of_a_project_offers_nothing(tmp_path: Path):
+    config = Config(config_dir=tmp_path / "c", data_dir=tmp_path / "d")
+    (tmp_path / ".mcp.json").write_text("{")
+    assert servers_of_project(config, tmp_path) == []

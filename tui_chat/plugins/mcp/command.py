@@ -1,0 +1,366 @@
+"""`tui-chat mcp`: list, add, remove and test servers, and offer our own history as one."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import click
+
+from tui_chat.cli.app import synchronous
+from tui_chat.cli.common_options import CommonOptions
+from tui_chat.cli.names import find
+from tui_chat.cli.options import FILE, TEXT, json_option
+from tui_chat.cli.output import Styled, counted, is_terminal, write_json, write_line, write_list
+from tui_chat.config import Config
+from tui_chat.config.edit import change_config
+from tui_chat.errors import InputError, TuiChatError
+from tui_chat.models.json_text import object_or_none, parse_json
+from tui_chat.models.sanitize import one_line
+from tui_chat.models.typed_json import InvalidValue, read, write
+from tui_chat.plugins.mcp.foreign_files import AllowedServers, read_servers, servers_of_project
+from tui_chat.plugins.mcp.history_command import serve
+from tui_chat.plugins.mcp.server import Server
+from tui_chat.plugins.mcp.settings import (
+    ServerSettings,
+    complete,
+    configured_servers,
+    server_name,
+)
+from tui_chat.providers import HttpClient
+from tui_chat.workspace.tool_sources import key_variables
+
+
+@click.group()
+def mcp() -> None:
+    """List, add and test MCP servers; serve your history as one."""
+
+
+mcp.add_command(serve)
+
+
+def _name_argument(*, required: bool = True) -> Any:
+    return click.argument("name", metavar="SERVER", required=required)
+
+
+@mcp.command("list")
+@json_option()
+@click.pass_obj
+def list_servers(common: CommonOptions, as_json: bool) -> None:
+    """List the configured servers, and those that .mcp.json in this folder offers. None is started.
+
+    \b
+    Example:
+      tui-chat mcp list
+    """
+    config = common.config()
+    rows = [(settings, "config.toml") for settings in configured_servers(config)]
+    rows += [
+        (settings, ".mcp.json" if is_allowed else ".mcp.json, not allowed")
+        for settings, is_allowed in servers_of_project(config, Path.cwd())
+    ]
+    write_list(
+        rows,
+        as_json,
+        lambda row: {"name": row[0].name, "runs": row[0].command_line, "from": row[1]},
+        ("NAME", "FROM", "COMMAND OR URL"),
+        lambda row: (row[0].name, row[1], row[0].command_line),
+        (2, 20),
+        nothing="No servers. `tui-chat mcp add NAME -- COMMAND` adds one.",
+    )
+    if not as_json and any("not" in source for _, source in rows):
+        write_line("\n`tui-chat mcp allow SERVER` shows one of .mcp.json, and lets it start.")
+
+
+@mcp.command("add")
+@_name_argument()
+@click.argument("command", nargs=-1, required=True, metavar="COMMAND... | URL", type=TEXT)
+@click.option("--env", multiple=True, metavar="NAME=VALUE", help="A variable for it; repeatable.")
+@click.option("--header", multiple=True, metavar="NAME=VALUE", help="A header; repeatable.")
+@click.option("--tool", "tools", multiple=True, help="Offer only this tool; repeatable.")
+@click.option("--cwd", default="", help="The folder that it starts in.")
+@click.option("--timeout", default=60.0, show_default=True, help="Seconds for a call.")
+@click.option("--force", is_flag=True, help="Replace a server with this name.")
+@click.pass_obj
+def add(
+    common: CommonOptions,
+    name: str,
+    command: tuple[str, ...],
+    env: tuple[str, ...],
+    header: tuple[str, ...],
+    tools: tuple[str, ...],
+    cwd: str,
+    timeout: float,
+    force: bool,
+) -> None:
+    """Add a server to config.toml: a command after `--`, or a URL. It is not started.
+
+    Write keys as variables, which are looked up when it starts: ${NAME}.
+
+    \b
+    Examples:
+      tui-chat mcp add time -- mcp-server-time
+      tui-chat mcp add docs https://mcp.example.org/mcp --header 'Authorization=Bearer ${TOKEN}'
+    """
+    is_url = len(command) == 1 and command[0].startswith(("http://", "https://"))
+    values = {
+        "command": "" if is_url else command[0],
+        "args": list(command[1:]),
+        "url": command[0] if is_url else "",
+        "env": dict(map(_pair, env)),
+        "headers": dict(map(_pair, header)),
+        "tools": list(tools),
+        "cwd": cwd,
+        "timeout": timeout,
+    }
+    try:
+        server_name(name)
+        settings = complete(read(ServerSettings, values))
+    except InvalidValue as error:
+        fault = error.faults[0]
+        raise InputError(f"{'.'.join(map(str, fault.path))} {fault.sentence}.") from None
+    except ValueError as error:
+        raise InputError(f"The server {error}.") from None
+    _write(common, [replace(settings, name=name)], force=force)
+    write_line(f"Added “{name}”. `tui-chat mcp test {name}` starts it and lists its tools.")
+
+
+def _pair(text: str) -> tuple[str, str]:
+    key, equals, value = text.partition("=")
+    if not equals:
+        raise InputError(f"“{one_line(text, 60)}” is not NAME=VALUE.")
+    return key, value
+
+
+def _write(common: CommonOptions, servers: Sequence[ServerSettings], *, force: bool) -> None:
+    """Write servers into config.toml. Raises InputError."""
+    taken = {settings.name for settings in configured_servers(common.config())}
+    changes: dict[Sequence[str], object] = {}
+    for settings in servers:
+        if settings.name in taken and not force:
+            advice = "Choose another name, or replace it with --force."
+            raise InputError(f"There is a server “{settings.name}” already.", advice=advice)
+        changes[("mcp", settings.name)] = None
+        changes |= {("mcp", settings.name, key): value for key, value in _table(settings).items()}
+    change_config(common.config_file, changes, Config())
+
+
+def _table(settings: ServerSettings) -> dict[str, Any]:
+    """Return settings as a table of TOML, without what is as it is by default."""
+    values = {**write(settings), "env": dict(settings.env), "headers": dict(settings.headers)}
+    return {key: value for key, value in values.items() if value}
+
+
+@mcp.command("remove")
+@_name_argument()
+@click.pass_obj
+def remove(common: CommonOptions, name: str) -> None:
+    """Remove a server from config.toml.
+
+    \b
+    Example:
+      tui-chat mcp remove time
+    """
+    names = [settings.name for settings in configured_servers(common.config())]
+    name = find("server", name, names)
+    change_config(common.config_file, {("mcp", name): None}, Config())
+    write_line(f"Removed “{name}”.")
+
+
+@mcp.command("import")
+@click.argument("file", type=FILE)
+@click.option("--yes", "sure", is_flag=True, help="Write without a question.")
+@click.option("--force", is_flag=True, help="Replace servers with the same names.")
+@click.pass_obj
+def import_servers(common: CommonOptions, file: Path, sure: bool, force: bool) -> None:
+    """Copy servers of another program's file to config.toml, after showing their command lines.
+
+    Reads the files of Claude Desktop, Claude Code (.mcp.json), Cursor, Gemini CLI, VS Code and
+    crush. Keys in them are not copied: variables take their place.
+
+    \b
+    Example:
+      tui-chat mcp import ~/.cursor/mcp.json
+    """
+    servers, faults = read_servers(file)
+    for server in servers:
+        write_line(
+            Styled(server.settings.name, bold=True), f"  {one_line(server.settings.command_line)}"
+        )
+        for note in server.notes:
+            write_line(f"  {note}")
+    for fault in faults:
+        write_line(f"Left out: {fault}", err=True)
+    if not servers:
+        raise InputError(f"{file}: no server of it can be used.")
+    _confirm(sure, f"Write {counted(len(servers), 'server')} to {common.config_file}?")
+    _write(common, [server.settings for server in servers], force=force)
+
+
+def _confirm(sure: bool, question: str) -> None:
+    """Ask, unless the user is sure. Raises InputError without a terminal."""
+    if sure:
+        return
+    if not (sys.stdin.isatty() and is_terminal()):
+        raise InputError("There is no terminal to ask on.", advice="`--yes` answers with yes.")
+    click.confirm(question, abort=True)
+
+
+@mcp.command("allow")
+@_name_argument()
+@click.option("--yes", "sure", is_flag=True, help="Allow it without a question.")
+@click.pass_obj
+def allow(common: CommonOptions, name: str, sure: bool) -> None:
+    """Show the command line of a server of .mcp.json in this folder, and let it start.
+
+    If it changes, it is not started before it is allowed again.
+
+    \b
+    Example:
+      tui-chat mcp allow database
+    """
+    config, folder = common.config(), Path.cwd()
+    offered = {settings.name: settings for settings, _ in servers_of_project(config, Path.cwd())}
+    settings = offered[find("server in .mcp.json", name, list(offered))]
+    write_line(settings.command_line)
+    _confirm(sure, f"Let “{settings.name}” start this in {folder}?")
+    AllowedServers(config.data_dir).add(folder, settings)
+
+
+def _startable(config: Config) -> list[ServerSettings]:
+    """Return the servers that may be started here."""
+    project = servers_of_project(config, Path.cwd())
+    allowed = (settings for settings, is_allowed in project if is_allowed)
+    return [*configured_servers(config), *allowed]
+
+
+@mcp.command("status")
+@json_option()
+@click.pass_obj
+@synchronous
+async def status(common: CommonOptions, as_json: bool) -> None:
+    """Start all servers, and print their state. Exits with 1 if one fails.
+
+    \b
+    Example:
+      tui-chat mcp status
+    """
+    config = common.config()
+    settings = _startable(config)
+    checks = await asyncio.gather(*(_check(config, one) for one in settings))
+    write_list(
+        checks,
+        as_json,
+        lambda check: check,
+        ("NAME", "STATE", "PROTOCOL", "TOOLS", "MS", "SERVER"),
+        lambda check: (
+            check["name"],
+            check["state"],
+            check["protocol"] or "-",
+            str(len(check["tools"])),
+            str(check["milliseconds"]),
+            check["error"] or check["server"],
+        ),
+        (5, 20),
+        nothing="No servers.",
+    )
+    if any(check["error"] for check in checks):
+        sys.exit(1)
+
+
+@mcp.command("test")
+@_name_argument()
+@click.option("--call", "tool", default="", metavar="TOOL", help="Also call a tool of it.")
+@click.option("--arguments", default="{}", type=TEXT, help="Its arguments, a JSON object.")
+@json_option()
+@click.pass_obj
+@synchronous
+async def test(common: CommonOptions, name: str, tool: str, arguments: str, as_json: bool) -> None:
+    """Start a server, and list its tools, prompts and resources. Exits with 1 if that fails.
+
+    \b
+    Example:
+      tui-chat mcp test time --call get_current_time --arguments '{"timezone": "UTC"}'
+    """
+    config = common.config()
+    servers = {settings.name: settings for settings in _startable(config)}
+    settings = servers[find("server", name, list(servers))]
+    check = await _check(config, settings, tool, _object(arguments))
+    if as_json:
+        write_json(check)
+    else:
+        _show(check)
+    if check["error"] or check.get("failed"):
+        sys.exit(1)
+
+
+def _object(text: str) -> dict[str, Any]:
+    value = object_or_none(parse_json(text, "--arguments"))
+    if value is None:
+        raise InputError("--arguments is not a JSON object.")
+    return value
+
+
+async def _check(
+    config: Config, settings: ServerSettings, tool: str = "", arguments: Mapping[str, Any] = {}
+) -> dict[str, Any]:
+    """Return what a server has, and the result of a call, as JSON."""
+    client = HttpClient(environ=os.environ)
+    server = Server(settings, client, hidden=key_variables(config))
+    begun = time.monotonic()
+    check: dict[str, Any] = {"name": settings.name, "tools": [], "prompts": [], "resources": []}
+    error = ""
+    try:
+        tools = await server.tools()
+        check["milliseconds"] = round((time.monotonic() - begun) * 1000)
+        check["tools"] = [
+            {"name": one.name, "model_name": one.definition.name, "sha256": one.sha256}
+            | {"description": one.definition.description}
+            for one in tools
+        ]
+        check["prompts"] = [one.name for one in await server.prompts()]
+        check["resources"] = [one.uri for one in await server.resources()]
+        if tool:
+            result = await server.call(tool, arguments)
+            check |= {"result": result.text, "failed": result.failed}
+            check["parts"] = [part.mime for part in result.parts]
+    except TuiChatError as fault:
+        error = f"{fault} {fault.advice}".strip()
+    info = server.info
+    check |= {"state": server.state, "error": error, "protocol": info.protocol}
+    check.setdefault("milliseconds", round((time.monotonic() - begun) * 1000))
+    check |= {"server": f"{info.name} {info.version}".strip(), "skipped_lines": server.noise}
+    check |= {"faults": list(server.tool_faults), "stderr": list(server.stderr_lines)}
+    server.leave()
+    await client.aclose()
+    return check
+
+
+def _show(check: Mapping[str, Any]) -> None:
+    write_line(
+        Styled(check["name"], bold=True),
+        f"  {check['server']}  {check['protocol']}  {check['milliseconds']:,} ms",
+    )
+    for tool in check["tools"]:
+        words = one_line(tool["description"], 100)
+        write_line("  ", Styled(one_line(tool["model_name"]), "cyan"), f"  {words}")
+    for kind in ("prompts", "resources"):
+        if check[kind]:
+            write_line(f"  {kind}: {one_line(', '.join(check[kind]))}")
+    for fault in check["faults"]:
+        write_line(f"  {fault}", err=True)
+    if check["skipped_lines"]:
+        lines = counted(check["skipped_lines"], "line")
+        write_line(f"  {lines} of its output skipped, which were no messages.", err=True)
+    if "result" in check:
+        write_line(f"\n{check['result']}")
+    if check["error"]:
+        write_line(Styled(check["error"], "red"), err=True)
+        for line in check["stderr"][-20:]:
+            write_line(f"  {one_line(line)}", err=True)
