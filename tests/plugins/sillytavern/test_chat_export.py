@@ -194,3 +194,35 @@ def test_a_muted_message_is_hidden_there(is_imported: bool):
         ("Salt.", False),
         ("Marsh.", True),
     ]
+
+
+HIDDEN_LINES: list[dict[str, object]] = [
+    {"user_name": "Kim", "character_name": "Ada", "chat_metadata": {}},
+    {"name": "Kim", "is_user": True, "mes": "Salt.", "is_system": False},
+    {"name": "Ada", "is_user": False, "mes": "Aside.", "is_system": True},
+    {"name": "Ada", "is_user": False, "mes": "Again.", "is_system": True},
+    {"name": "Ada", "is_user": False, "mes": "Marsh.", "is_system": False},
+]
+
+
+def test_hidden_messages_stay_hidden_until_they_are_unmuted():
+    transcript = only(text_of(HIDDEN_LINES))
+    assert exported(transcript) == HIDDEN_LINES
+    entries = tuple(
+        replace(entry, message=replace(entry.message, muted=Muted()))
+        for entry in transcript.entries
+    )
+    written = exported(replace(transcript, entries=entries))
+    assert [line.get("is_system", False) for line in written] == [False] * 5
+
+
+def test_hidden_messages_that_an_older_import_put_beside_the_branch_are_written_in_place():
+    transcript = only(text_of(HIDDEN_LINES))
+    salt, aside, again, marsh = transcript.entries
+    entries = (
+        salt,
+        replace(aside, message=replace(aside.message, muted=Muted())),
+        replace(again, message=replace(again.message, muted=Muted())),
+        replace(marsh, parent_id=salt.message.id),
+    )
+    assert exported(replace(transcript, entries=entries)) == HIDDEN_LINES

@@ -52,7 +52,7 @@ def test_a_chat_with_swipes():
     assert [message.name for message in shown(transcript)] == [""] * 4
 
 
-def test_hidden_messages_are_beside_the_branch_and_narration_is_a_system_message():
+def test_hidden_messages_are_muted_and_narration_is_a_system_message():
     data = chat(
         tavern("Hello."),
         tavern("A secret.", is_system=True),
@@ -63,10 +63,16 @@ def test_hidden_messages_are_beside_the_branch_and_narration_is_a_system_message
     assert found.transcript is not None
     assert said(found.transcript) == [
         ("assistant", "Hello."),
+        ("assistant", "A secret."),
         ("system", "The wind howls."),
         ("user", "Bye."),
     ]
-    assert "A secret." in [entry.message.content for entry in found.transcript.entries]
+    assert [message.muted.whole for message in shown(found.transcript)] == [
+        False,
+        True,
+        False,
+        False,
+    ]
     assert found.notes == (reader.HIDDEN,)
 
 
@@ -186,6 +192,13 @@ def test_an_edited_chat_adds_a_branch_and_a_grown_one_new_messages():
     assert len({entry.message.id for entry in edited.entries} & ids) == 1
 
 
+def test_hidden_messages_are_no_part_of_the_ids_of_others():
+    hidden = tavern("A secret.", is_system=True)
+    with_one = shown(only(chat(tavern("Hello."), hidden, tavern("Bye.", user=True))))
+    without = shown(only(chat(tavern("Hello."), tavern("Bye.", user=True))))
+    assert [with_one[0].id, with_one[2].id] == [message.id for message in without]
+
+
 def test_equal_messages_stay_separate():
     same = tavern("…", is_system=True)
     transcript = only(chat(tavern("Hello."), same, same))
@@ -246,12 +259,16 @@ def test_what_a_chat_sets_instead_of_the_card_is_a_setting_and_is_written_back()
     assert (header["scenario"], header["script_injects"]) == ("", {})
 
 
-def test_guests_keep_their_names_and_hidden_narration_is_aside():
+def test_guests_keep_their_names_and_hidden_narration_is_muted():
     guest = tavern("Aye.") | {"name": "Tomas", "force_avatar": "/x.png"}
     hidden = tavern("Night.") | {"is_system": True, "extra": {"type": "narrator"}}
     found = only(chat(tavern("Hi."), hidden, guest))
     branch = active_branch(found)
-    assert [entry.message.content for entry in branch] == ["Hi.", "Aye."]
+    assert [(entry.message.content, entry.message.muted.whole) for entry in branch] == [
+        ("Hi.", False),
+        ("Night.", True),
+        ("Aye.", False),
+    ]
     message = branch[-1].message
     assert (message.name, message.semantics.is_speaker_chosen) == ("Tomas", True)
     assert not branch[0].message.semantics.is_speaker_chosen

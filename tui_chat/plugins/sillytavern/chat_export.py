@@ -5,7 +5,8 @@
    selected.
 2. Other messages become new lines. What is beside the shown branch, but no version of one of its
    messages, is not written: SillyTavern has a file for each branch.
-3. Muted messages are hidden there (`is_system`).
+3. Muted messages are hidden there (`is_system`). So are those that an older import placed beside
+   the branch because they are hidden in their file.
 """
 
 from __future__ import annotations
@@ -177,7 +178,7 @@ class _ChatWriter:
         self.transcript = transcript
         self.after = siblings(transcript)
         self.sources = {each.message.id: _source(each.message) for each in transcript.entries}
-        self.branch = [each for each in active_branch(transcript) if not self._is_hidden(each)]
+        self.branch = active_branch(transcript)
         self.written: set[str] = set()
         lines = [as_object(each.get("line")) for each in self.sources.values() if each]
         settings, role = transcript.session.settings, transcript.role
@@ -212,7 +213,9 @@ class _ChatWriter:
             ):
                 results += 1
             for line in self._lines_of(entry, self.branch[at + 1 : at + 1 + results]):
-                yield {**line, "is_system": True} if entry.message.muted.whole else line
+                if entry.message.muted.whole or self._is_hidden(entry):
+                    line = {**line, "is_system": entry.message.muted.whole}
+                yield line
             at += 1 + results
             parent = self.branch[at - 1].message.id
         yield from self._hidden(parent)
@@ -274,6 +277,9 @@ class _ChatWriter:
             if message.content:
                 yield self._new(entry)
             yield self._tool_line(entry, [each.message for each in results])
+            return
+        if self._is_hidden(entry):
+            yield self._kept(entry, ())
             return
         versions = [
             each

@@ -3,8 +3,9 @@
 1. `swipes` are siblings; the selected one, whose text is in `mes`, is on the active branch.
 2. Messages have no ids there, and are edited in place. Here a message's id is derived from all
    messages up to it, so importing an edited chat again adds a branch.
-3. A message that `is_system` hides from the model is placed beside the active branch, where it can
-   be read and searched, but is not sent. Narration (`extra.type`) is a system message, as there.
+3. A message that `is_system` hides from the model is muted. It is no part of the ids of those that
+   follow: older imports placed it beside the branch. Narration (`extra.type`) is a system message,
+   as there.
 4. Tool calls, which it hides too, become a reply with its calls, and their results.
 5. Names are kept if several characters or users speak, and for guests (`force_avatar`, `/sendas`);
    otherwise the roles are enough. The names of one character and one user are the transcript's.
@@ -31,7 +32,7 @@ from tui_chat.interop.transcript_builder import (
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.json_text import JsonObject, as_array, as_object, as_string, to_json
-from tui_chat.models.message import Message, MessageRole, Part, ToolCall
+from tui_chat.models.message import NOT_MUTED, Message, MessageRole, Muted, Part, ToolCall
 from tui_chat.models.semantics import MessageSemantics, ReasoningBlock
 from tui_chat.models.settings import MAX_TEXT, LoreTimer, Settings
 from tui_chat.models.text import clean
@@ -46,7 +47,7 @@ from tui_chat.plugins.sillytavern.chat_export import (
 )
 
 MISSING_FILE = "An image in SillyTavern's folders was not imported; a placeholder stands for it."
-HIDDEN = "A message hidden from the model was placed beside the active branch."
+HIDDEN = "A message hidden from the model was imported muted."
 _NAMELESS = ("", "unused")
 
 
@@ -102,7 +103,7 @@ def _read_chat(lines: Sequence[tuple[str, JsonObject]]) -> Reading:
         ),
         character=names[False],
         user=names[True],
-        head_id=reader.before,
+        head_id=reader.head,
         created=parse_timestamp(header.get("create_date")),
         variables=chat_variables(facts),
     )
@@ -174,8 +175,10 @@ class _ChatReader:
     """Of the user (True) and the character; empty for several."""
     begun: JsonObject
     """The header, until it is kept with the first message."""
-    before: str | None = None
+    head: str | None = None
     """The last message of the active branch."""
+    before: str | None = None
+    """The last one that is not hidden, from which ids are derived."""
     aside: str | None = None
     """The last of the hidden messages since then."""
     seen: set[str] = field(default_factory=set[str])
@@ -198,25 +201,31 @@ class _ChatReader:
             self.tree.notes.append(HIDDEN)
             text = as_string(data.get("mes"))
             source = self._source(data, has_texts=True)
-            self.aside = self._add(self.aside or self.before, role, text, data, extra, source)
+            before = self.aside or self.before
+            self.aside = self._add(before, role, text, data, extra, source, muted=Muted(True))
+            self.head = self.aside
             return
-        parent, chosen = self.before, None
+        chosen = None
         line = self._source(data)
         for number, (text, facts, is_chosen) in enumerate(_swipes(data)):
             source = line if is_chosen else to_json({"swipe": number})
-            added = self._add(parent, role, text, facts, as_object(facts.get("extra")), source)
+            extra = as_object(facts.get("extra"))
+            added = self._add(self.before, role, text, facts, extra, source)
             chosen = added if is_chosen else chosen
-        self.before, self.aside = chosen, None
+        self.head = self.before = chosen
+        self.aside = None
 
     def _add(
         self,
-        parent: str | None,
+        before: str | None,
         role: MessageRole,
         text: str,
         data: JsonObject,
         extra: JsonObject,
         source: str,
+        muted: Muted = NOT_MUTED,
     ) -> str:
+        """Add a message below the head, with an id derived from the message `before`."""
         reply = role == "assistant"
         name = as_string(data.get("name"))
         thought = as_string(extra.get("reasoning"))
@@ -234,16 +243,17 @@ class _ChatReader:
         message = Message(
             role,
             text,
-            self._id((parent or "", role, shown_name, as_string(sent), text)),
+            self._id((before or "", role, shown_name, as_string(sent), text)),
             name=shown_name,
             timestamp=parse_timestamp(sent),
+            muted=muted,
             semantics=semantics,
             parts=tuple(self._pictures(extra)),
         )
         if not reply:
-            return self.tree.add(message, parent)
+            return self.tree.add(message, self.head)
         model = as_string(extra.get("model"))
-        return self.tree.add(message, parent, model=model, seconds=_seconds(data))
+        return self.tree.add(message, self.head, model=model, seconds=_seconds(data))
 
     def _id(self, texts: tuple[str, ...]) -> str:
         """Return an id derived from all messages up to one; duplicates get different ids."""
@@ -266,12 +276,12 @@ class _ChatReader:
         reply_id = self._id((self.before or "", "assistant", "", sent + to_json(invoked), ""))
         semantics = MessageSemantics(source=self._source(data, has_texts=True))
         reply = Message("assistant", "", reply_id, calls, timestamp=at, semantics=semantics)
-        self.before = self.tree.add(reply, self.before)
+        self.before = self.head = self.tree.add(reply, self.head)
         for call, each in zip(calls, invoked, strict=True):
             text = as_string(each.get("result"))
             key = self._id((self.before, "tool", call.name, sent + call.id, text))
             result = Message("tool", text, key, (), call.id, call.name, at)
-            self.before = self.tree.add(result, self.before)
+            self.before = self.head = self.tree.add(result, self.before)
         self.aside = None
 
     def _pictures(self, extra: JsonObject) -> Iterator[Part]:
