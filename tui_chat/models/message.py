@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, final
 
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.endpoint import Protocol
-from tui_chat.models.semantics import NO_MESSAGE_SEMANTICS, MessageSemantics
+from tui_chat.models.semantics import NO_MESSAGE_SEMANTICS, Brought, MessageSemantics
 from tui_chat.models.text import Origin, OriginKind
 
 MessageRole = Literal["system", "user", "assistant", "tool"]
@@ -105,6 +105,7 @@ class MessageOrigin(Origin):
     """The origin of a stored message. Most are never looked at, so its fields wait until then."""
 
     __slots__ = ("_message",)
+    _message: Message
 
     def __init__(self, message: Message) -> None:
         _set_message(self, message)
@@ -117,6 +118,18 @@ class MessageOrigin(Origin):
             message = self._message
             Origin.__init__(self, OriginKind.HISTORY, message.id, _first_words(message))
             return getattr(self, name)
+
+    @property
+    def label(self) -> str:
+        words = super().label
+        brought = self.brought
+        return words if brought is None else f"{words}, {brought.words}"
+
+    @property
+    def brought(self) -> Brought | None:
+        """The place in another branch that the message was brought from, if it was."""
+        semantics = self._message.semantics
+        return None if semantics is NO_MESSAGE_SEMANTICS else semantics.brought
 
 
 _set_message = getattr(MessageOrigin, "_message").__set__  # noqa: B009

@@ -7,7 +7,8 @@
 2. A namespace (`Namespace`) has a field for each setting its protocol documents and no unified
    field holds. The field is named as in the request body, in snake_case, and holds the JSON value.
 3. `UNSET` is the default of every namespace field: an explicit null differs from an absent key.
-4. Only the protocol modules write semantics, the workspace `summary`, importers `lore_timers`.
+4. Only the protocol modules write semantics, the workspace `summary` and `brought`, importers
+   `lore_timers`.
    A protocol reads its own namespace and reports in notes what it drops of another's.
 """
 
@@ -166,6 +167,24 @@ class Summary:
 
 
 @dataclass(frozen=True, slots=True)
+class Brought:
+    """The place in another branch that a message was brought from."""
+
+    message_id: str
+    """The copied reply, or the last message that was summed up."""
+    messages: int = 0
+    """The number of messages that were summed up; 0 for a copied reply."""
+
+    @property
+    def words(self) -> str:
+        """The origin in words."""
+        branch = "another branch of this conversation"
+        if not self.messages:
+            return f"from {branch}"
+        return f"a summary of {self.messages:,} message{'s' * (self.messages != 1)} of {branch}"
+
+
+@dataclass(frozen=True, slots=True)
 class MessageSemantics:
     """The semantics of one message."""
 
@@ -190,6 +209,8 @@ class MessageSemantics:
     """True if the message's name was chosen for it alone."""
     summary: Summary | None = None
     """The messages that it replaces, if it is a summary of earlier messages."""
+    brought: Brought | None = None
+    """Its place of origin, if it was brought from another branch. For the reader."""
     source: str = ""
     """The message in another program's file, as compact JSON, for an export back; empty for
     none."""

@@ -62,19 +62,11 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
-    """A message as its session's tree shows it: enough to find one's way."""
+class PlaceName:
+    """A name that the user gave a message, to find that place of the session's tree again."""
 
     message_id: str
-    parent_id: str | None
-    message_role: MessageRole
-    status: EntryStatus
-    created: float
-    """Seconds since the epoch, UTC."""
-    words: str
-    """The beginning of its text, on one line."""
-    is_leaf: bool
-    """True if no message follows it."""
+    name: str
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True)
@@ -113,11 +105,26 @@ class Session:
     """The session that it is a side conversation of: a title call, a subagent; empty for none."""
     edits: tuple[RequestEdit, ...] = ()
     """Edits of its requests by hand."""
+    places: tuple[PlaceName, ...] = ()
+    """Named places of its tree, at most one name for each message."""
 
     @property
     def kept_edits(self) -> tuple[RequestEdit, ...]:
         """The edits that hold for every request: a fork and an export have them."""
         return tuple(edit for edit in self.edits if edit.kept)
+
+
+class Node(NamedTuple):
+    """A message as its session's tree has it, without its text; a tuple, because there are many."""
+
+    message_id: str
+    parent_id: str | None
+    message_role: MessageRole
+    status: EntryStatus
+    created: float
+    """Seconds since the epoch, UTC."""
+    model: str
+    """The model that was asked, for replies."""
 
 
 class SpeakerNames(NamedTuple):

@@ -12,16 +12,18 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import re
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import TypeAlias
 
 from tui_chat.errors import InputError, StoreError
 from tui_chat.models.session import Entry, Node, Session
 from tui_chat.store.database import Database, Row, Transaction, writes
-from tui_chat.store.rows import ENTRY, ENTRY_NAMES, entry_of
+from tui_chat.store.errors import decoding
+from tui_chat.store.rows import ENTRY, ENTRY_NAMES, entry_of, json_value
 from tui_chat.store.search import index
 from tui_chat.store.sessions import insert_session, require_session, set_head
 from tui_chat.store.stream_journal import read_streamed_fields
@@ -88,7 +90,7 @@ DESCENDANTS = """
 """
 
 _EXCERPT = 200
-"""Characters of a message's text from which the excerpt of a node is made."""
+"""Characters of a message's text from which its excerpt is made."""
 
 _NO_LIMIT = -1  # as SQLite has it
 
@@ -178,10 +180,31 @@ class BranchStore:
 
     async def tree(self, session_id: str) -> tuple[Node, ...]:
         """Return all branches of a session, message by message in the order in which they were
-        created, so that every message comes after its parent.
+        created, so that every message comes after its parent. Texts are not read; see `excerpts`.
         """
         nodes = await self.database.read(lambda tx: read_tree(tx, session_id))
         return tuple(map(self._with_unsaved_end, nodes)) if self._unsaved else nodes
+
+    async def excerpts(self, message_ids: Iterable[str]) -> dict[str, str]:
+        """Return the beginnings of messages' texts, each on one line. Of a message without text it
+        is the names of the tools that it calls. Messages that are gone are left out.
+        """
+        rows = await self.database.rows(
+            f"SELECT m.message_id, substr(m.content, 1, {_EXCERPT}), iif(m.content = '', "
+            "m.tool_calls, '') FROM json_each(?) CROSS JOIN messages AS m ON m.message_id = value",
+            json.dumps(list(message_ids)),
+        )
+        with decoding("message"):
+            texts = {id: content or _called(calls) for id, content, calls in rows}
+        ends = {id: end.message.content for id in texts if (end := self._unsaved.get(id))}
+        return {id: _excerpt(text) for id, text in (texts | ends).items()}
+
+    async def session_of(self, message_id: str) -> str:
+        """Return the id of the session with a message; empty if it is gone or deleted."""
+        rows = await self.database.rows(
+            f"SELECT session_id FROM messages AS m WHERE message_id = ? AND {_VISIBLE}", message_id
+        )
+        return rows[0][0] if rows else ""
 
     @writes
     async def activate(
@@ -228,7 +251,7 @@ class BranchStore:
         end = self._unsaved.get(node.message_id)
         if end is None:
             return node
-        return replace(node, status=end.status, words=_excerpt(end.message.content))
+        return node._replace(status=end.status)
 
 
 async def read_path(
@@ -294,15 +317,16 @@ async def _with_streamed_fields(tx: Transaction, row: Row) -> Row:
 async def read_tree(tx: Transaction, session_id: str) -> tuple[Node, ...]:
     """Return all visible messages of a session in the order in which they were created."""
     rows = await tx.rows(
-        "SELECT m.message_id, m.parent_id, m.message_role, m.status, m.created, "
-        f"substr(m.content, 1, {_EXCERPT}) FROM messages AS m "
-        f"WHERE m.session_id = ? AND {_VISIBLE} ORDER BY m.seq",
+        "SELECT m.message_id, m.parent_id, m.message_role, m.status, m.created, m.model "
+        f"FROM messages AS m WHERE m.session_id = ? AND {_VISIBLE} ORDER BY m.seq",
         session_id,
     )
-    parents = {row[1] for row in rows}
-    return tuple(
-        Node(*facts, words=_excerpt(text), is_leaf=facts[0] not in parents) for *facts, text in rows
-    )
+    return tuple(map(Node._make, rows))
+
+
+def _called(calls: str) -> str:
+    """Return the names of the tools in a column of calls."""
+    return ", ".join(call.name for call in json_value("tool_calls", calls)) if calls else ""
 
 
 def _excerpt(text: str) -> str:
@@ -381,6 +405,10 @@ async def _fork(
     session_id, _ = await locate(tx, message_id)
     await check_parent(tx, session_id, message_id)
     old = await require_session(tx, session_id)
+    rows = await tx.rows(f"{_PATH} SELECT message_id, status FROM up ORDER BY seq", message_id)
+    if any(status == "streaming" for _, status in rows):
+        raise InputError("This reply is still arriving.", advice="Fork when it has ended.")
+    fresh = {old_id: new_id() for old_id, _ in rows}
     copy = replace(
         old,
         session_id=new_id(),
@@ -389,14 +417,15 @@ async def _fork(
         parent_id="",
         head_id=None,
         edits=old.kept_edits,
+        places=tuple(
+            replace(place, message_id=fresh[place.message_id])
+            for place in old.places
+            if place.message_id in fresh
+        ),
         created=now,
         updated=now,
     )
     made = await insert_session(tx, copy)
-    rows = await tx.rows(f"{_PATH} SELECT message_id, status FROM up ORDER BY seq", message_id)
-    if any(status == "streaming" for _, status in rows):
-        raise InputError("This reply is still arriving.", advice="Fork when it has ended.")
-    fresh = {old_id: new_id() for old_id, _ in rows}
     parents = [None, *fresh.values()]
     await tx.run_many(
         f"INSERT INTO messages (session_id, message_id, parent_id, {_COPIED}) "

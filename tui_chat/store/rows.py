@@ -14,7 +14,7 @@ from tui_chat.models.message import NOT_MUTED, Message, Muted, Part, ToolCall
 from tui_chat.models.request_edit import RequestEdit
 from tui_chat.models.role import Character, Role
 from tui_chat.models.semantics import NO_MESSAGE_SEMANTICS, MessageSemantics
-from tui_chat.models.session import Entry, Session
+from tui_chat.models.session import Entry, PlaceName, Session
 from tui_chat.models.settings import NO_SETTINGS, Settings
 from tui_chat.models.usage import NO_USAGE, CacheLoss, Usage
 from tui_chat.store.database import Row
@@ -225,9 +225,20 @@ def edits_text(edits: tuple[RequestEdit, ...]) -> str:
     return pack(edits) if edits else ""
 
 
+def places_of(text: str) -> tuple[PlaceName, ...]:
+    """Return the named places of their column. Raises ValueError, TypeError or AttributeError."""
+    return unpack(tuple[PlaceName, ...], text) if text else ()
+
+
+def places_text(places: tuple[PlaceName, ...]) -> str:
+    """Return the column for named places."""
+    return pack(places) if places else ""
+
+
 _READ: dict[str, Callable[[Any], Any]] = {
     "settings": settings_of,
     "edits": edits_of,
+    "places": places_of,
     "pinned": bool,
     "archived": bool,
     "tags": names_of,

@@ -13,11 +13,18 @@ from typing import TypedDict, Unpack
 
 from tui_chat.errors import RecordGone
 from tui_chat.models.request_edit import RequestEdit
-from tui_chat.models.session import Entry, Session, SessionSummary
+from tui_chat.models.session import Entry, PlaceName, Session, SessionSummary
 from tui_chat.models.settings import NO_SETTINGS, Settings
 from tui_chat.store.database import Database, Transaction, writes
 from tui_chat.store.roles import require_enabled_role
-from tui_chat.store.rows import SESSION, edits_text, names_text, session_of, settings_text
+from tui_chat.store.rows import (
+    SESSION,
+    edits_text,
+    names_text,
+    places_text,
+    session_of,
+    settings_text,
+)
 from tui_chat.store.search import index
 from tui_chat.store.session_list import SessionListCache, newest_summaries, trashed_summaries
 from tui_chat.store.unsaved import UnsavedReplies
@@ -89,6 +96,7 @@ class SessionChanges(TypedDict, total=False):
     lorebooks: tuple[str, ...]
     parent_id: str
     edits: tuple[RequestEdit, ...]
+    places: tuple[PlaceName, ...]
     created: float
     """The time of creation, in seconds since the epoch; 0 if unknown."""
     updated: float
@@ -284,9 +292,9 @@ async def insert_sessions(tx: Transaction, many: Iterable[Session], now: float) 
     await tx.run_many(
         "INSERT INTO sessions (session_id, title, role_id, model, endpoint, preset, profile, "
         "settings, pinned, archived, folder, tags, lorebooks, lost_role, created, "
-        "updated, fork_of, client, parent_id, edits, touched) VALUES "
+        "updated, fork_of, client, parent_id, edits, places, touched) VALUES "
         "(?, ?, (SELECT role_id FROM roles WHERE role_id = ?), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "
-        "?, ?, ?, ?, ?, ?)",
+        "?, ?, ?, ?, ?, ?, ?)",
         [
             (
                 *(session.session_id, session.title, session.role_id, session.model),
@@ -300,6 +308,7 @@ async def insert_sessions(tx: Transaction, many: Iterable[Session], now: float) 
                 *(names_text(session.tags), names_text(session.lorebooks), session.lost_role),
                 *(session.created, session.updated, session.fork_of),
                 *(session.client, session.parent_id, edits_text(session.edits)),
+                places_text(session.places),
                 _touched_at(session.updated, now),
             )
             for session in added
@@ -342,6 +351,8 @@ async def _update(tx: Transaction, session_id: str, changes: SessionChanges) -> 
             stored["settings"] = settings_text(changes["settings"])
         if "edits" in changes:
             stored["edits"] = edits_text(changes["edits"])
+        if "places" in changes:
+            stored["places"] = places_text(changes["places"])
         if "updated" in changes:
             stored["touched"] = _touched_at(changes["updated"], changes["updated"])
         if "lorebooks" in changes:

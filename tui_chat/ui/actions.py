@@ -226,7 +226,6 @@ _ALIASES: dict[str, tuple[str, ...]] = {
     "prompts": ("history", "prompt history", "reverse search", "earlier messages", "recall"),
     "queue": ("pending messages", "type ahead", "steer", "next message", "waiting"),
     "clear-queue": ("delete queue", "empty queue"),
-    "branches": ("branch", "branches", "tree", "versions"),
     "import": ("import", "open", "load", "chatgpt", "claude"),
     "export": ("export", "save chat", "download", "markdown", "html", "share", "print", "backup"),
     "undo": ("restore", "trash", "bin", "bring back", "recover", "deleted"),
@@ -379,7 +378,6 @@ ACTIONS = (
     ),
     Action("queue", "", "composer.queue", "Queue", "Queued messages"),
     Action("clear-queue", "", "composer.clear_queue", "Clear queue", "Remove queued messages"),
-    Action("branches", "", "conversation.branches", "Branches", "Compare branches"),
     Action("contents", "", "conversation.contents", "Contents", "Table of contents"),
     Action(
         "probabilities",

@@ -80,7 +80,6 @@ COMMANDS = (
     _of("detach", "FILE"),
     _of("view-part", name="picture", aliases=("preview",)),
     _of("system", "TEXT"),
-    _of("branches", aliases=("branch",)),
     _of("contents", aliases=("toc", "outline")),
     _of("probabilities", aliases=("logprobs", "confidence")),
     _of("import", "PATH"),

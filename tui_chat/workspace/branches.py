@@ -5,8 +5,9 @@ Nothing is overwritten: an edit adds a version, and what is deleted can be resto
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from types import MappingProxyType
 
 from tui_chat.compose import Composed
 from tui_chat.context.generation import continued_text
@@ -14,7 +15,7 @@ from tui_chat.context.inputs import sendable_messages
 from tui_chat.errors import InputError
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.message import Message
-from tui_chat.models.session import Entry, Node
+from tui_chat.models.session import Entry, Node, PlaceName
 from tui_chat.models.text import clean
 from tui_chat.workspace.active_session import ActiveSession, default_title
 from tui_chat.workspace.compaction import Compaction
@@ -47,6 +48,11 @@ class Branches:
         if core.state.session is None:
             return ()
         return await core.active_store.branches.tree(core.state.session_id)
+
+    @reported(MappingProxyType[str, str]({}))
+    async def excerpts(self, message_ids: Iterable[str]) -> Mapping[str, str]:
+        """Return the beginnings of messages' texts, each on one line."""
+        return await self.core.active_store.branches.excerpts(message_ids)
 
     @reported(())
     async def path_to(self, message_id: str) -> tuple[Entry, ...]:
@@ -85,22 +91,29 @@ class Branches:
         """
         core = self.core
         await self._active.branch_loaded()
-        session_id = core.state.session_id
-        if not await self._add_system_message(clean(text), session_id):
+        message = Message("system", clean(text), timestamp=core.now().timestamp())
+        return await self.append(message, core.state.session_id)
+
+    @reported(False)
+    async def append(self, message: Message, session_id: str) -> bool:
+        """Add a message at the end of the active branch, if that is still a branch of this session.
+        Return False if that is not possible now, which is reported.
+        """
+        await self._active.branch_loaded()
+        if not await self._append(message, session_id):
             return False
         await self._sessions.refresh(session_id)
         return True
 
-    async def _add_system_message(self, text: str, session_id: str) -> bool:
+    async def _append(self, message: Message, session_id: str) -> bool:
         core = self.core
         async with self._active.lock:
             state = core.state
             is_there = state.is_branch_loaded and state.session_id == session_id
             if not is_there or not self._replies.may_send():
                 return False
-            session = state.session or await self._active.create(text)
+            session = state.session or await self._active.create(message.content)
             parent = state.entries[-1].message.id if state.entries else None
-            message = Message("system", text, timestamp=core.now().timestamp())
             await core.active_store.messages.add(session.session_id, message, parent)
             if state.session is None:
                 await self._active.confirm_created(session)
@@ -196,11 +209,15 @@ class Branches:
 
     @reported(None)
     async def delete(self, entry_id: str) -> None:
-        """Delete a message with all that follows it. `Workspace.undo` restores them."""
+        """Delete a message of the active session, on any branch, with all that follows it.
+        `Workspace.undo` restores them.
+        """
         core = self.core
         await self._active.branch_loaded()
-        entry = self._entry(entry_id)
         session_id, store = core.state.session_id, core.active_store
+        entry = await store.messages.get(entry_id)
+        if entry is None:
+            raise InputError("This message was deleted meanwhile.")
         await store.messages.delete(entry_id)
 
         async def restore() -> None:
@@ -209,6 +226,16 @@ class Branches:
 
         await self._sessions.refresh(session_id)
         core.push_undo(describe_message(entry), restore, message_id=entry_id, store=store)
+
+    async def name_place(self, message_id: str, name: str) -> None:
+        """Give a message of the active session a name, or with an empty one none. Raises
+        StoreError.
+        """
+        session = self.core.state.session
+        if session is not None:
+            others = [place for place in session.places if place.message_id != message_id]
+            new = [PlaceName(message_id, name)] if name else []
+            await self.core.change_session(places=(*others, *new))
 
     @reported(None)
     async def pin(self, entry_id: str, pinned: bool) -> None:

@@ -101,8 +101,6 @@ class Compaction:
         core, state = self.core, self.core.state
         part = self._older_part()
         composed = part.composed
-        prices = (await self._usage.prices()).prices_of_request(composed, core.now())
-        total = composed.envelope.budget.total if composed.envelope.budget else None
         return CompactionPlan(
             session_id=state.session_id,
             head_id=state.entries[-1].message.id,
@@ -111,8 +109,14 @@ class Compaction:
             tokens=part.tokens,
             is_whole=part.is_whole,
             composed=composed,
-            cost=cost_of(Usage(total, 0), prices("")),
+            cost=await self.input_cost(composed),
         )
+
+    async def input_cost(self, composed: Composed) -> Decimal | None:
+        """Return the US dollars for the input of a request; None if unknown."""
+        prices = (await self._usage.prices()).prices_of_request(composed, self.core.now())
+        budget = composed.envelope.budget
+        return cost_of(Usage(budget.total if budget else None, 0), prices(""))
 
     def request(self) -> Composed:
         """Return the request for a summary of the active branch. Raises InputError."""
@@ -133,13 +137,13 @@ class Compaction:
         if (budget := live.envelope.budget) is not None and budget.limit is not None:
             room = min(room, budget.limit - budget.reserve - budget.fixed)
         cut = _cut(sent, costs.units, sums, max(room, 0) * KEPT_PERCENT // 100)
-        target, composed = cut, self._request(sent[:cut])
+        target, composed = cut, self.request_for(sent[:cut])
         budget = composed.envelope.budget
         if composed.envelope.dropped and budget is not None and budget.limit is not None:
             room = budget.limit - budget.reserve - budget.fixed
             fitting = [unit for unit in costs.units if unit < cut and sums[unit] <= room]
             cut = max((unit for unit in fitting if summary_of(sent[unit]) is None), default=0)
-            composed = self._request(sent[:cut])
+            composed = self.request_for(sent[:cut])
         is_new = [m for m in sent[:cut] if summary_of(m) is None]
         if len(is_new) < 2:
             kept = len(sent) - cut
@@ -154,7 +158,7 @@ class Compaction:
         end = [message.id for message in history].index(sent[cut].id)
         return _OlderPart(history, end, sums[cut], target == cut, composed)
 
-    def _request(self, part: tuple[Message, ...]) -> Composed:
+    def request_for(self, part: tuple[Message, ...]) -> Composed:
         """Return the request for a summary of messages. Raises InputError."""
         core, state = self.core, self.core.state
         preset = core.library.preset(PRESET)
@@ -184,10 +188,17 @@ class Compaction:
         """Return the summary that the model writes; empty, reported, if that fails. Nothing of the
         conversation changes.
         """
-        reply = await self._side_requests.ask("summary", plan.session_id, plan.composed, on_text)
+        text = await self.write_text(plan.session_id, plan.composed, on_text)
+        return f"{HEADING}\n\n{text}"
+
+    async def write_text(
+        self, session_id: str, composed: Composed, on_text: Callable[[str], None]
+    ) -> str:
+        """Return what the model answers to a request for a summary. Raises TuiChatError."""
+        reply = await self._side_requests.ask("summary", session_id, composed, on_text)
         if not reply.text.strip():
             raise InputError("The model wrote no summary.")
-        return f"{HEADING}\n\n{clean(reply.text).strip()}"
+        return clean(reply.text).strip()
 
     @reported(False)
     async def accept(self, plan: CompactionPlan, text: str) -> bool:

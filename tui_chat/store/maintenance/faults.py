@@ -25,6 +25,7 @@ from tui_chat.store.rows import (
     json_value,
     muted_of,
     names_of,
+    places_of,
     settings_of,
 )
 
@@ -60,6 +61,7 @@ _READERS: tuple[tuple[_Table, str, Callable[[str], object], str], ...] = (
     ("sessions", "lorebooks", names_of, "''"),
     ("sessions", "settings", settings_of, "''"),
     ("sessions", "edits", edits_of, "''"),
+    ("sessions", "places", places_of, "''"),
     ("roles", "settings", settings_of, "''"),
     ("requests", "recipe", recipe_of, "'{}'"),
     ("requests", "protocol", Protocol, ""),

@@ -16,6 +16,7 @@ from textual.app import ComposeResult
 
 from tui_chat.config import endpoints_with_key
 from tui_chat.errors import InputError, Refused, TuiChatError
+from tui_chat.models.message import MessageOrigin
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.text import Origin, OriginKind
 from tui_chat.models.usage import short_number
@@ -37,6 +38,7 @@ from tui_chat.ui.key_names import key_name
 _LABEL = re.compile(r"^[^()]*\((HTTP [^()]*)\)")
 
 if TYPE_CHECKING:
+    from tui_chat.models.semantics import Brought
     from tui_chat.models.session import Entry
     from tui_chat.workspace.events import WorkspaceEvent
     from tui_chat.workspace.workspace import Workspace
@@ -287,6 +289,9 @@ class ChatArea(Area):
         author = origin.outermost
         match author.kind:
             case OriginKind.HISTORY:
+                brought = author.brought if isinstance(author, MessageOrigin) else None
+                if brought is not None and await self._show_source(brought):
+                    return True
                 if self.pane.transcript.show_message(author.id):
                     self.host.panes.show_conversation(focus_composer=False)
                 else:
@@ -295,6 +300,25 @@ class ChatArea(Area):
                 self.pane.composer.focus()
             case _:
                 return False
+        return True
+
+    async def _show_source(self, brought: Brought) -> bool:
+        """Go to the place in another branch that a message was brought from. Return False, after
+        saying so, if it is gone.
+        """
+        workspace, session_id = self.workspace, ""
+        with workspace.reporting():
+            session_id = await workspace.active_store.branches.session_of(brought.message_id)
+        if not session_id:
+            self.notify("The branch that this was brought from is gone.")
+            return False
+        if session_id == workspace.state.session_id:
+            await workspace.branches.show(brought.message_id)
+        else:  # this session is a fork of that one
+            await self.host.switch_session(
+                lambda opened: opened.sessions.open_at(session_id, brought.message_id)
+            )
+        self.host.panes.show_message(brought.message_id)
         return True
 
     # --- generation ----------------------------------------------------------------------

@@ -134,22 +134,6 @@ class MessageArea(Area):
         else:
             self._refuse(f"This is the {'oldest' if step < 0 else 'newest'} version.")
 
-    @work(group="dialog", exclusive=True)
-    async def action_branches(self) -> None:
-        """Compare the branches of the session, and switch to another."""
-        from tui_chat.ui.dialogs.branches import BranchScreen
-
-        workspace = await self.host.opened_workspace()
-        if workspace.state.session is None:
-            self.show_error(InputError(NO_MESSAGE_YET))
-            return
-        screen = BranchScreen(
-            await workspace.branches.tree(), workspace.state.entries, workspace.branches.path_to
-        )
-        chosen = await self.tui.push_screen_wait(screen)
-        if chosen is not None:
-            await workspace.branches.show(chosen)
-
     # --- forking, deleting, pinning ------------------------------------------------------
 
     @work(group="dialog", exclusive=True)

@@ -27,7 +27,6 @@ TRANSCRIPT_KEYS = (
         "d,delete", "conversation.delete", "delete", "Delete from here (this message and all below)"
     ),
     _key("C", "conversation.continue", "continue", "Continue this reply"),
-    _key("b", "conversation.branches", "branches", "Compare the branches"),
     _key("left", "conversation.sibling(-1)", "version", "Previous version"),
     _key("right", "conversation.sibling(1)", "version", "Next version"),
     _key("enter", "unfold", "unfold", "Unfold reasoning, calls, long text"),
