@@ -75,6 +75,7 @@ BUILT_IN: Mapping[str, Mapping[str, tuple[str, ...]]] = {
             "aichat's sessions",
         ),
     },
+    "tree": {"actions": ("branches", "tree")},
     "vim": {"actions": ("vim",), "editing_modes": ("vim",)},
     "web": {"commands": ("serve",)},
 }

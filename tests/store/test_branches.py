@@ -9,9 +9,9 @@ import pytest
 
 from tests.store.direct import remove_forever, replace_variables
 from tui_chat.errors import InputError, StoreError
-from tui_chat.models.message import NOT_MUTED, Message, Muted
+from tui_chat.models.message import NOT_MUTED, Message, Muted, ToolCall
 from tui_chat.models.request import RequestRecord
-from tui_chat.models.session import Session
+from tui_chat.models.session import PlaceName, Session
 from tui_chat.models.settings import Settings
 from tui_chat.models.usage import Usage
 from tui_chat.store import Store
@@ -159,20 +159,48 @@ async def test_the_tree_shows_every_branch(store: Store, grow: Grow) -> None:
     session = await grow(TREE)
     await store.messages.delete("e")
     nodes = await store.branches.tree(session.session_id)
-    assert [(n.message_id, n.parent_id, n.is_leaf) for n in nodes] == [
-        ("a", None, False),
-        ("b", "a", False),
-        ("c", "b", False),
-        ("d", "c", True),
-        ("f", "b", False),
-        ("g", "f", True),
-        ("z", None, True),
+    assert [(n.message_id, n.parent_id) for n in nodes] == [
+        ("a", None),
+        ("b", "a"),
+        ("c", "b"),
+        ("d", "c"),
+        ("f", "b"),
+        ("g", "f"),
+        ("z", None),
     ]
     await store.messages.add(session.session_id, Message("assistant", " Two\n lines " * 99), "z")
     last = (await store.branches.tree(session.session_id))[-1]
-    assert last.words.startswith("Two lines Two")
     assert (last.message_role, last.status) == ("assistant", "complete")
-    assert len(last.words) <= 200
+
+
+async def test_excerpts_are_read_for_some_messages(store: Store, grow: Grow) -> None:
+    session = await grow("a a>b")
+    calls = (ToolCall("1", "weather", "{}"), ToolCall("2", "time", "{}"))
+    long, called = (
+        Message("assistant", " Two\n lines " * 99),
+        Message("assistant", tool_calls=calls),
+    )
+    two = (await store.messages.add(session.session_id, long, "b")).message.id
+    tools = (await store.messages.add(session.session_id, called, "b")).message.id
+    excerpts = await store.branches.excerpts(["a", two, tools, "gone"])
+    assert excerpts.keys() == {"a", two, tools}
+    assert (excerpts["a"], excerpts[tools]) == ("a", "weather, time")
+    assert excerpts[two].startswith("Two lines Two")
+    assert len(excerpts[two]) <= 200
+
+
+async def test_named_places_are_kept_and_go_with_a_fork(store: Store, grow: Grow) -> None:
+    session = await grow("a a>b b>c")
+    places = (PlaceName("a", "begin"), PlaceName("c", "end"))
+    changed = await store.sessions.update(session.session_id, places=places)
+    assert changed.places == places
+    assert await store.sessions.get(session.session_id) == changed
+    fork = await store.branches.fork("b")
+    [copy, _] = await store.branches.load(fork.session_id)
+    assert fork.places == (PlaceName(copy.message.id, "begin"),)
+    await store.messages.delete("c")
+    assert await store.branches.session_of("c") == ""
+    assert await store.branches.session_of("b") == session.session_id
 
 
 async def test_a_single_message_is_found_on_any_branch(store: Store, grow: Grow) -> None:

@@ -45,7 +45,9 @@ def content(connection: sqlite3.Connection) -> Content:
     ).fetchall()
     found: Content = {}
     for (table,) in tables:
-        rows = connection.execute(f"SELECT * FROM {table}")
+        # The page on which a table begins depends on which pages happened to be free.
+        columns = "type, name, tbl_name, sql" if table == "sqlite_schema" else "*"
+        rows = connection.execute(f"SELECT {columns} FROM {table}")
         found[table] = ([column[0] for column in rows.description], sorted(rows, key=repr))
     return found
 

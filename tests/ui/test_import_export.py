@@ -8,19 +8,18 @@ from pathlib import Path
 
 import pytest
 from textual.pilot import Pilot
-from textual.widgets import Input, OptionList, Static
+from textual.widgets import Input, Static
 
 from tests.interop.exports import lines, tavern, tavern_header
-from tests.ui.app_under_test import make_app, opened, replied, say, settle, until
+from tests.ui.app_under_test import make_app, opened, say, settle, until
 from tui_chat.models.role import Role
 from tui_chat.models.session import Node
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.chat.composer import Composer
-from tui_chat.ui.areas.chat.transcript import Transcript
 from tui_chat.ui.dialogs.base import Confirm, TextPrompt
-from tui_chat.ui.dialogs.branches import BranchScreen, branch_lines
 from tui_chat.ui.dialogs.choices import ChoiceDialog
 from tui_chat.ui.dialogs.export import format_and_path
+from tui_chat.ui.dialogs.requests import branch_lines
 
 
 def told(app: TuiChat) -> str:
@@ -141,57 +140,16 @@ async def test_a_system_message_can_be_added(tmp_path: Path):
         assert texts(app)[:2] == ["Be terse.", "Hello"]
 
 
-@pytest.mark.parametrize("size", [(160, 45), (80, 24)], ids=str)
-async def test_branches_are_compared_and_one_is_shown(size: tuple[int, int], tmp_path: Path):
-    async with make_app(tmp_path, model="echo").run_test(size=size) as pilot:
-        app = await opened(pilot)
-        await say(pilot, "first words")
-        await say(pilot, "second words")
-        assert app.workspace is not None
-        before = texts(app)
-        await app.workspace.branches.edit(
-            app.workspace.state.entries[2].message.id, "other words", send=True
-        )
-        await replied(pilot)
-        after = texts(app)
-        app.query_one(Transcript).focus()
-        await pilot.press("b")
-        await until(pilot, lambda: isinstance(app.screen, BranchScreen))
-        options = app.screen.query_one(OptionList)
-        assert options.option_count == 2
-        assert options.highlighted == 0, "the other one, to be compared with the shown one"
-
-        def side(name: str) -> str:
-            return str(app.screen.query_one(f"#{name} Static", Static).render())
-
-        await until(pilot, lambda: "second words" in side("marked"))
-        assert "other words" in side("left")
-        assert "first words" not in side("left") + side("marked")
-        assert "2 messages in common" in side("marked")
-        await pilot.press("space")  # any two are held against each other
-        await until(pilot, lambda: "second words" in side("left") or "Both sides" in side("left"))
-        await pilot.press("down")
-        await until(pilot, lambda: "other words" in side("marked"))
-        assert "second words" in side("left")
-        await pilot.press("up", "enter")
-        await until(pilot, lambda: texts(app) == before)
-        await app.run_action("conversation.branches")
-        await until(pilot, lambda: isinstance(app.screen, BranchScreen))
-        await pilot.press("escape")
-        await until(pilot, lambda: not isinstance(app.screen, BranchScreen))
-        assert texts(app) == before != after
-
-
 def test_compared_branches_start_where_they_diverge():
     def at(name: str, parent: str | None) -> Node:
-        return Node(name, parent, "user", "complete", 0.0, name, is_leaf=True)
+        return Node(name, parent, "user", "complete", 0.0, "")
 
     tree = [
         *(at("a", None), at("b", "a"), at("c", "b"), at("d", "c")),
         *(at("x", "b"), at("y", "x"), at("z", "x"), at("w", "c"), at("r", None)),
     ]
     found = [
-        (each.first.words, each.leaf.words, each.level, each.number, each.count)
+        (each.first.message_id, each.leaf.message_id, each.level, each.number, each.count)
         for each in branch_lines(tree)
     ]
     assert found == [

@@ -119,7 +119,8 @@ async def places_of(app: TuiChat, words: Iterable[str]) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {word: [] for word in words}
     for session in await store.sessions.list():
         nodes = await store.branches.tree(session.session_id)
-        texts = [f"{node.words} " for node in nodes if node.message_role == "user"]
+        ids = [node.message_id for node in nodes if node.message_role == "user"]
+        texts = [f"{excerpt} " for excerpt in (await store.branches.excerpts(ids)).values()]
         texts.append(await store.drafts.get(session.session_id))
         texts += [queued.text for queued in workspace.state.queues.get(session.session_id, ())]
         for word, places in found.items():

@@ -98,7 +98,7 @@ class Compaction:
     async def plan(self) -> CompactionPlan | None:
         """Return what would be summed up of the active branch; None, reported, if nothing can."""
         await self._active.branch_loaded()
-        core, state = self.core, self.core.state
+        state = self.core.state
         part = self._older_part()
         composed = part.composed
         return CompactionPlan(

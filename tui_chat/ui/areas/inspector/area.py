@@ -335,15 +335,15 @@ class InspectorArea(Area):
             await self.host.panes.toggle_cache_mark(self.pane.origin_under_cursor)
 
     @work(group="dialog", exclusive=True)
-    async def action_compare(self) -> None:
-        """Show the differences to another request, asking to which."""
+    async def action_compare(self, base: str = "") -> None:
+        """Show the differences to another request; without a base, ask to which."""
         from tui_chat.ui.dialogs.requests import ask_diff_base
 
         if self.pane is not None:
             self.pane.view_shown = DIFF
         workspace = await self.host.opened_workspace()
         current = workspace.state.request.diff_base.choice
-        chosen = await ask_diff_base(self.tui, workspace, current)
+        chosen = base or await ask_diff_base(self.tui, workspace, current)
         if chosen is not None:
             await workspace.live_request.compare_with(chosen)
 

@@ -1,0 +1,277 @@
+"""The tree in the app, as a user walks through it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+from textual.pilot import Pilot
+from textual.widgets import Input, Static, TextArea
+
+from tests.databases import provide_database
+from tests.plugins.tree.trees import NOON, random_tree
+from tests.ui.album import Album
+from tests.ui.app_under_test import asked, make_app, opened, replied, say, settle, until
+from tui_chat.models.text import OriginKind
+from tui_chat.models.transcript import SessionTranscript
+from tui_chat.plugins.tree.comparison import ComparisonDialog
+from tui_chat.plugins.tree.layout import Row
+from tui_chat.plugins.tree.screen import TreeScreen
+from tui_chat.plugins.tree.tree_list import TreeList
+from tui_chat.store import Store
+from tui_chat.ui.app import TuiChat
+from tui_chat.ui.areas.chat.transcript import Transcript
+from tui_chat.ui.widgets.find_bar import FindBar
+from tui_chat.workspace.workspace import Workspace
+
+SIZES = pytest.mark.parametrize("size", [(160, 45), (80, 24)], ids=str)
+
+
+def workspace_of(app: TuiChat) -> Workspace:
+    assert app.workspace is not None
+    return app.workspace
+
+
+def shown(app: TuiChat) -> list[str]:
+    return [entry.message.content for entry in workspace_of(app).state.entries]
+
+
+def tree_list(app: TuiChat) -> TreeList:
+    return app.screen.query_one(TreeList)
+
+
+def row(app: TuiChat) -> Row:
+    current = tree_list(app).row
+    assert current is not None
+    return current
+
+
+def text_at(app: TuiChat, line: int) -> str:
+    return tree_list(app).draw_line(line, 120).text
+
+
+async def stored(folder: Path, transcript: SessionTranscript) -> None:
+    store = await Store.open(
+        provide_database(folder / "chat.db"), now=lambda: NOON, new_id=lambda: "id"
+    )
+    await store.transcripts.add(transcript)
+    await store.settings.set("session", transcript.session.session_id)
+    await store.close()
+
+
+async def at_tree(pilot: Pilot[None], app: TuiChat) -> None:
+    app.chat.pane.transcript.focus()
+    await pilot.press("b")
+    await until(pilot, lambda: isinstance(app.screen, TreeScreen))
+    await until(pilot, lambda: bool(tree_list(app).text_of(row(app).first)))
+    await settle(pilot)
+
+
+async def left_tree(pilot: Pilot[None], app: TuiChat) -> None:
+    await until(pilot, lambda: not isinstance(app.screen, TreeScreen))
+    await settle(pilot)
+
+
+@asynccontextmanager
+async def forked(
+    folder: Path, size: tuple[int, int] = (160, 45), model: str = "echo"
+) -> AsyncIterator[tuple[Pilot[None], TuiChat]]:
+    """Two exchanges, the second of which was edited: two branches, the tree on the screen."""
+    async with make_app(folder, model=model).run_test(size=size) as pilot:
+        app = await opened(pilot)
+        await say(pilot, "first words")
+        await say(pilot, "second words")
+        workspace = workspace_of(app)
+        edited = workspace.state.entries[2].message.id
+        await workspace.branches.edit(edited, "other words", send=True)
+        await replied(pilot)
+        await at_tree(pilot, app)
+        yield pilot, app
+
+
+async def test_the_tree_of_a_session(album: Album, tmp_path: Path) -> None:
+    await stored(tmp_path, random_tree(400, 30))
+    async with album.of(make_app(tmp_path)) as pilot:
+        app = await opened(pilot)
+        await pilot.press(*"/tree", "enter")
+        await until(pilot, lambda: isinstance(app.screen, TreeScreen))
+        await workspace_of(app).branches.name_place("m000201", "the long one")
+        await pilot.press("up", "up", "left", "up", "right")
+        await pilot.press("u")  # nothing to undo: the tree is read again, with the name
+        await settle(pilot)
+        await album.take_matrix(pilot, "tree")
+
+
+@SIZES
+async def test_branches_are_compared_and_one_is_shown(
+    size: tuple[int, int], tmp_path: Path
+) -> None:
+    async with forked(tmp_path, size) as (pilot, app):
+        before = shown(app)
+        assert tree_list(app).row_count == 3
+        assert "2 messages" in text_at(app, 0)
+        assert "○ ▸ 2 messages · You: second words" in text_at(app, 1)
+        assert "Now" in text_at(app, 2)
+
+        def side(number: int) -> str:
+            statics = app.screen.query(".side Static").results(Static)
+            return str([*statics][number].render())
+
+        await pilot.press("home", "down", "c")
+        await until(pilot, lambda: isinstance(app.screen, ComparisonDialog))
+        assert "other words" in side(0)
+        assert "second words" in side(1)
+        assert "first words" not in side(0) + side(1)
+        assert "2 messages in common" in str(app.screen.query_one("Vertical").border_title)
+        await pilot.press("escape")
+        await until(pilot, lambda: isinstance(app.screen, TreeScreen))
+        await pilot.press("space", "down", "c")  # any two are held against each other
+        await until(pilot, lambda: isinstance(app.screen, ComparisonDialog))
+        assert "second words" in side(0)
+        assert "other words" in side(1)
+        await pilot.press("escape")
+        await until(pilot, lambda: isinstance(app.screen, TreeScreen))
+        await pilot.press("up", "enter")
+        await left_tree(pilot, app)
+        assert shown(app) != before
+        assert shown(app)[2] == "second words"
+        transcript = app.query_one(Transcript)
+        assert transcript.current is not None
+        assert transcript.current.message.content == "second words"
+        await at_tree(pilot, app)
+        await pilot.press("escape")
+        await left_tree(pilot, app)
+
+
+async def test_requests_of_two_branches_are_compared(tmp_path: Path) -> None:
+    async with forked(tmp_path) as (pilot, app):
+        other = row(app)
+        await pilot.press("home", "down", "c")
+        await until(pilot, lambda: isinstance(app.screen, ComparisonDialog))
+        await pilot.press("d")
+        await left_tree(pilot, app)
+        state = workspace_of(app).state
+        await until(pilot, lambda: state.request is not None)
+        await settle(pilot)
+        assert workspace_of(app).state.request.diff_base.choice.startswith("branch ")
+        assert app.inspector.pane is not None
+        assert app.inspector.pane.view_shown == "diff"
+        assert other.first in [e.message.id for e in workspace_of(app).state.entries]
+
+
+async def test_a_place_is_named_and_found_and_a_branch_deleted(tmp_path: Path) -> None:
+    async with forked(tmp_path) as (pilot, app):
+        await pilot.press("home", "down", "right", "down", "e")
+        await asked(pilot)
+        await pilot.press(*"good answer", "enter")
+        await until(pilot, lambda: isinstance(app.screen, TreeScreen))
+        await settle(pilot)
+        named = row(app).first
+        assert "◆ good answer" in text_at(app, tree_list(app).cursor)
+        await pilot.press("home", "slash")
+        await pilot.press(*"good an")
+        await until(pilot, lambda: tree_list(app).place_of_result()[1] == 1)
+        await pilot.press("enter")
+        await settle(pilot)
+        assert row(app).first == named
+        assert app.screen.query_one(FindBar).display
+        await pilot.press("slash", *"ther wo")  # the words are selected, and replaced
+        await settle(pilot)
+        app.screen.query_one(Input).value = "other"
+        await until(pilot, lambda: tree_list(app).place_of_result()[1] == 2)
+        await pilot.press("enter", "n")
+        first = row(app).first
+        await pilot.press("n")
+        assert row(app).first != first
+        await pilot.press("p")
+        assert row(app).first == first
+        await pilot.press("escape")  # ends the search
+        await settle(pilot)
+        assert tree_list(app).row_count == 4
+        await pilot.press("home", "down", "d")
+        await asked(pilot)
+        await pilot.press("y")
+        await until(pilot, lambda: tree_list(app).row_count == 1)
+        assert shown(app)[2] == "other words"
+        await pilot.press("u")
+        await until(pilot, lambda: tree_list(app).row_count == 4)
+        await pilot.press("escape")
+        await left_tree(pilot, app)
+
+
+async def test_a_reply_is_brought_here_and_leads_back(album: Album, tmp_path: Path) -> None:
+    async with album.of(make_app(tmp_path, model="echo")) as pilot:
+        app = await opened(pilot)
+        await say(pilot, "first words")
+        await say(pilot, "second words")
+        workspace = workspace_of(app)
+        edited = workspace.state.entries[2].message.id
+        await workspace.branches.edit(edited, "other words", send=True)
+        await replied(pilot)
+        await at_tree(pilot, app)
+        await pilot.press("home", "down", "right", "down", "b")
+        await until(pilot, lambda: len(shown(app)) == 5)
+        await settle(pilot)
+        assert "second words" in shown(app)[-1]
+        await pilot.press("escape")
+        await left_tree(pilot, app)
+        await album.take(pilot, "brought reply")
+        live = workspace.state.request.live
+        assert live is not None
+        [origin] = {
+            span.origin
+            for turn in live.envelope.turns
+            for span in turn.text.spans
+            if "another branch" in span.origin.label
+        }
+        assert origin.kind is OriginKind.HISTORY
+        await app.panes.action_reveal_origin(origin)
+        await until(pilot, lambda: len(shown(app)) == 4)
+        assert shown(app)[2] == "second words"
+        current = app.query_one(Transcript).current
+        assert current is not None
+        assert current.message.content in shown(app)[3]
+
+
+async def test_a_summary_is_written_edited_and_brought_here(tmp_path: Path) -> None:
+    async with forked(tmp_path) as (pilot, app):
+        await pilot.press("home", "down", "s")
+        await asked(pilot)
+        question = "".join(str(each.render()) for each in app.screen.query(Static))
+        assert "sums up the 2 messages of that branch" in question
+        await pilot.press("y")
+        await until(pilot, lambda: bool(app.screen.query(TextArea)))
+        await settle(pilot)
+        app.screen.query_one(TextArea).text = "my words of it"
+        await pilot.press("enter")
+        await until(pilot, lambda: shown(app)[-1] == "my words of it")
+        await until(pilot, lambda: isinstance(app.screen, TreeScreen))
+        await pilot.press("s")
+        await until(pilot, lambda: any("already" in n.message for n in app.notifications.log))
+        await pilot.press("escape")
+        await left_tree(pilot, app)
+
+
+async def test_a_temporary_session_has_a_tree(tmp_path: Path) -> None:
+    async with make_app(tmp_path, model="echo").run_test(size=(120, 35)) as pilot:
+        app = await opened(pilot)
+        await pilot.press("f6")
+        await say(pilot, "secret words")
+        await workspace_of(app).replies.regenerate(workspace_of(app).state.entries[-1].message.id)
+        await replied(pilot)
+        await pilot.press(*"/branches secret", "enter")
+        await until(pilot, lambda: isinstance(app.screen, TreeScreen))
+        await until(pilot, lambda: tree_list(app).place_of_result()[1] == 3)
+        await pilot.press("escape", "escape")
+        await settle(pilot)
+        await pilot.press("escape")
+        await left_tree(pilot, app)
+
+
+async def test_without_a_session_it_says_so(tmp_path: Path) -> None:
+    async with make_app(tmp_path).run_test(size=(120, 35)) as pilot:
+        app = await opened(pilot)
+        await pilot.press(*"/tree", "enter")
+        await until(pilot, lambda: any("no message" in n.message for n in app.notifications.log))

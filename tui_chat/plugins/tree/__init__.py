@@ -1,0 +1,42 @@
+"""The tree: all branches of a session at a glance, and what can be done with them.
+
+actions       what the app runs: opens the screen, and goes where it says
+screen        the screen, its keys and its dialogs
+tree_list     the rows, of which only those in sight are drawn and have their texts read
+layout        which rows there are: forks, folded runs of messages, search results (pure)
+comparison    the texts of two branches side by side
+bringing      copies of replies, and summaries of branches, at the end of the active branch
+
+docs/tree.md says what it is for.
+"""
+
+from tui_chat.extensions import ActionPath, Plugin
+
+PLUGIN = Plugin(
+    name="tree",
+    summary="Shows all branches of a session, and brings replies from one to another.",
+    actions=(
+        ActionPath(
+            "branches",
+            "tui_chat.plugins.tree.actions:show_tree",
+            "Branches",
+            "Show the branches of this conversation",
+            aliases=(
+                *("tree", "branches", "map", "history tree", "versions", "forks", "timeline"),
+                *("compare branches", "bookmarks", "bring reply here", "merge branches"),
+            ),
+            argument="WORDS",
+            other_names=("branch",),
+        ),
+        ActionPath(
+            "tree",
+            "tui_chat.plugins.tree.actions:show_tree",
+            "branches",
+            "Show the branches around this message",
+            keys="b",
+            aliases=("tree", "map", "versions", "forks", "history tree"),
+            argument="WORDS",
+            place="message",
+        ),
+    ),
+)
