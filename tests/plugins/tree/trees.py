@@ -9,7 +9,26 @@ from tui_chat.models.session import Entry, Node, Session
 from tui_chat.models.transcript import SessionTranscript
 
 NOON = 1_767_268_800.0
-WORDS = ("salt", "water", "boil", "pasta", "time", "colander", "kettle")
+SENTENCES: dict[MessageRole, tuple[str, ...]] = {
+    "user": (
+        "How much salt does the water need?",
+        "What if I have no colander?",
+        "Shorter, please.",
+        "Does oil in the water help?",
+        "Why does it stick, although I stir?",
+        "And for ten people, with one pot only?",
+        "Compare fresh and dried pasta.",
+    ),
+    "assistant": (
+        "Ten grams for each liter; it should taste like the sea.",
+        "Tilt the pot with its lid nearly closed, or lift the pasta out with tongs.",
+        "Salt early, stir in the first minute, taste before the packet says so.",
+        "No: it floats, and later the sauce does not cling.",
+        "Because of the starch that leaves it in the first minute.",
+        "In two batches: toss the first in the sauce while the second boils.",
+        "Fresh pasta takes two or three minutes and drinks the sauce; dried pasta keeps its bite.",
+    ),
+}
 
 
 def random_tree(messages: int, branches: int, seed: int = 1, title: str = "") -> SessionTranscript:
@@ -23,7 +42,7 @@ def random_tree(messages: int, branches: int, seed: int = 1, title: str = "") ->
         parent = entries[rng.randrange(number) if new else -1].message.id if entries else None
         id = f"m{number:06}"
         roles[id] = "assistant" if parent and roles[parent] == "user" else "user"
-        words = " ".join(rng.choices(WORDS, k=rng.choice((3, 12, 60))))
+        words = rng.choice(SENTENCES[roles[id]])
         time = NOON - (messages - number) * 600.0
         message = Message(roles[id], words, id=id, timestamp=time)
         model = "gpt-5-mini" if roles[id] == "assistant" else ""
