@@ -18,7 +18,6 @@ WORDS = {
     "swipe": "Regenerate reply",
     "switch model": "Switch model",
     "fork": "Fork session from here",
-    "branch": "Compare branches",
     "rename": "Rename session",
     "temperature": "Settings of the session",
     "settings": "Settings of the session",

@@ -23,6 +23,7 @@ from tui_chat.plugins.tree.tree_list import TreeList
 from tui_chat.store import Store
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.chat.transcript import Transcript
+from tui_chat.ui.command_palette import match_score
 from tui_chat.ui.widgets.find_bar import FindBar
 from tui_chat.workspace.workspace import Workspace
 
@@ -273,3 +274,12 @@ async def test_without_a_session_it_says_so(tmp_path: Path) -> None:
         app = await opened(pilot)
         await pilot.press(*"/tree", "enter")
         await until(pilot, lambda: any("no message" in n.message for n in app.notifications.log))
+
+
+async def test_the_palette_finds_it_by_the_words_that_people_use(tmp_path: Path) -> None:
+    async with make_app(tmp_path).run_test(size=(120, 35)) as pilot:
+        app = await opened(pilot)
+        entries = list(app.action_index.palette_entries())
+        for words in ("branch", "tree", "branches", "map", "forks", "history tree", "bookmarks"):
+            best = max(entries, key=lambda entry: match_score(entry, words))
+            assert best.title.startswith("Show the branches"), words
