@@ -272,9 +272,11 @@ asyncio.run(main())
     assert await process.wait() == 9
     workspace, _ = await make_workspace()
     nodes = await workspace.store.branches.tree(workspace.state.session_id)
-    ends = [node for node in nodes if node.is_leaf]
+    parents = {node.parent_id for node in nodes}
+    ends = [node for node in nodes if node.message_id not in parents]
     assert [node.status for node in ends] == ["interrupted"] * 3
-    assert all(node.words for node in ends)
+    excerpts = await workspace.branches.excerpts(node.message_id for node in ends)
+    assert all(excerpts[node.message_id] for node in ends)
 
 
 @pytest.mark.parametrize("endpoint", LOOPBACKS[:1], ids=lambda e: e.name)
