@@ -97,8 +97,11 @@ def _quoted(text: str) -> str:
 def _equals(check: ReplyCheck, cell: Cell) -> Decision:
     text, value = _text(cell), check.value
     if isinstance(value, dict | list):
-        values = [json for json in (_json(text),) if json is not None]
-        return values == [value], "The reply is equal JSON." if values else "It is not JSON."
+        parsed = _json(text)
+        if parsed is None:
+            return False, "The reply is not JSON."
+        is_equal = parsed[0] == value
+        return is_equal, f"The reply is {'equal' if is_equal else 'other'} JSON."
     value = plain_text(value)
     if text == value:
         return True, "The reply is equal."

@@ -146,8 +146,7 @@ class Runner:
                 error = await exchange.receive(self._client, limit)
             except asyncio.CancelledError:
                 reply = exchange.reply_with(self._prices_of, "The run was stopped.")
-                interrupted = replace(cell, status="interrupted", reply=reply)
-                await asyncio.shield(self._lab.finish(self._run, interrupted))
+                await self._store(replace(cell, status="interrupted", reply=reply))
                 raise
             reply = exchange.reply_with(self._prices_of, error)
             cost = reply.cost if reply.usage.input is not None else None
@@ -207,7 +206,14 @@ class Runner:
             return replace(undecided(check, str(undecidable)), cost=cost)
 
     async def _store(self, cell: Cell) -> None:
-        await self._lab.finish(self._run, cell)
+        """Store what came of a cell, also if the run is stopped meanwhile."""
+        storing = asyncio.ensure_future(self._lab.finish(self._run, cell))
+        try:
+            await asyncio.shield(storing)
+        except asyncio.CancelledError:
+            await storing
+            self._on_cell(cell)
+            raise
         self._on_cell(cell)
 
     def _prices_of(self, composed: Composed, tier: str) -> Prices | None:

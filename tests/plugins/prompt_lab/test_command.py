@@ -1,0 +1,193 @@
+"""`tui-chat eval` as a user runs it."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+from tests.cli.conftest import Done, Run
+
+HOSTILE = "\x1b]0;title\x07\u202e"
+
+
+@pytest.fixture
+def lab(run: Run, tmp_path: Path) -> Run:
+    """Return the command line of a new home."""
+
+    def call(*words: object) -> Done:
+        return run("--data-dir", tmp_path / "data", "--config-dir", tmp_path / "config", *words)
+
+    return call
+
+
+def suite(folder: Path, *tests: dict[str, Any], **more: Any) -> Path:
+    path = folder / "talk.eval.json"
+    more = {"presets": ["none"], "models": ["loopback/echo"], **more}
+    path.write_text(json.dumps({**more, "tests": list(tests)}))
+    return path
+
+
+def asserted(draft: str, kind: str = "icontains", value: str = "hello") -> dict[str, Any]:
+    return {"description": draft, "draft": draft, "assert": [{"type": kind, "value": value}]}
+
+
+def test_all_passed(lab: Run, tmp_path: Path):
+    done = lab("eval", "run", suite(tmp_path, asserted("Hello"), asserted("hello you")))
+    assert (done.code, done.err) == (0, "")
+    assert "✓ 1.00" in done.out
+    assert "run 1  2 cells  2 ✓" in done.out
+    assert "no sessions" in lab("sessions", "list").err.lower() + lab("sessions", "list").out
+
+
+def test_files_of_the_results(lab: Run, tmp_path: Path):
+    path = suite(tmp_path, asserted("Hello"), asserted(f"Bye {HOSTILE}"), asserted("=1+1"))
+    names = {kind: tmp_path / f"out.{kind}" for kind in ("json", "jsonl", "junit", "csv")}
+    flags = [word for kind, name in names.items() for word in (f"--{kind}", name)]
+    assert lab("eval", "run", path, *flags).code == 1
+    whole = json.loads(names["json"].read_text())
+    lines = [json.loads(line) for line in names["jsonl"].read_text().splitlines()]
+    assert sorted(map(json.dumps, whole["results"])) == sorted(map(json.dumps, lines))
+    assert whole["cells"] == {"failed": 2, "passed": 1}
+    xml = ElementTree.fromstring(names["junit"].read_text())
+    [variant] = xml
+    assert (variant.get("name"), variant.get("tests"), variant.get("failures")) == (
+        "none",
+        "3",
+        "2",
+    )
+    rows = list(csv.DictReader(names["csv"].open()))
+    assert {row["reply"] for row in rows} >= {"Hello", "'=1+1"}
+    assert not any("\x1b" in name.read_text() for name in names.values())
+
+
+def test_a_table_of_promptfoo(lab: Run, tmp_path: Path):
+    table = tmp_path / "cases.csv"
+    table.write_text(
+        'draft,__expected1,__expected2\n"Paris?","icontains: paris","not-contains: x"\n'
+    )
+    assert lab("eval", "run", table, "--model", "loopback/echo").code == 0
+
+
+def test_the_plan_is_printed_and_nothing_is_sent(lab: Run, tmp_path: Path):
+    path = suite(tmp_path, asserted("Hello"), models=["openai/gpt-4o-mini"])
+    done = lab("eval", "run", path, "--dry-run", "--max-output", 100, "--repeat", 2)
+    assert done.code == 0
+    assert "2 cells (1 cases, 1 variants)" in done.out
+    assert "$0.0000 to $0.0001" in done.out
+    assert not (tmp_path / "data" / "chat.db").exists()
+
+
+def test_requests_do_not_leave_the_machine_unasked(lab: Run, tmp_path: Path):
+    path = suite(tmp_path, asserted("Hello"), models=["openai/gpt-4o-mini"])
+    done = lab("eval", "run", path)
+    assert done.code == 2
+    assert "would leave this machine" in done.err
+    assert "--max-cost or --yes" in done.err
+
+
+def test_a_model_of_unknown_price_has_no_budget(lab: Run, tmp_path: Path):
+    path = suite(tmp_path, asserted("Hello"), models=["openai/gpt-99-unheard-of"])
+    done = lab("eval", "run", path, "--max-cost", "1")
+    assert done.code == 2
+    assert "price of openai/gpt-99-unheard-of is unknown" in done.err
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("nothing.json",), "no file, and no preset that has a suite"),
+        ((), "Name a suite"),
+        (("--resume",), "There are no runs"),
+        (("talk.eval.json", "--only", "zzz"), "no case has “zzz”"),
+        (("talk.eval.json", "--failed"), "no earlier run"),
+        (("talk.eval.json", "--model", "nowhere/x"), "no endpoint “nowhere”"),
+    ],
+)
+def test_wrong_input(
+    lab: Run, tmp_path: Path, words: tuple[str, ...], sentence: str, monkeypatch: pytest.MonkeyPatch
+):
+    suite(tmp_path, asserted("Hello"))
+    monkeypatch.chdir(tmp_path)
+    done = lab("eval", "run", *words)
+    assert done.code == 2
+    assert sentence in done.err
+
+
+def test_a_rubric_needs_a_named_judge(lab: Run, tmp_path: Path):
+    path = suite(tmp_path, asserted("Hello", "llm-rubric", "is kind"))
+    assert "no judge is named" in lab("eval", "run", path).err
+    path = suite(tmp_path, asserted("Hello", "llm-rubric", "is kind"), judge="loopback/echo")
+    done = lab("eval", "run", path)
+    assert "judges its own replies" in done.err
+
+
+def test_errors_are_no_failures(lab: Run, tmp_path: Path):
+    path = suite(tmp_path, asserted("Hello"), models=["loopback/flaky-cut"])
+    assert lab("eval", "run", path).code == 3
+    assert lab("eval", "run", "--resume", "--retry-errors").code == 3
+
+
+def test_only_what_did_not_pass(lab: Run, tmp_path: Path):
+    path = suite(tmp_path, asserted("Hello"), asserted("Bye"))
+    assert lab("eval", "run", path).code == 1
+    done = lab("eval", "run", path, "--failed")
+    assert "run 2  1 cells" in done.out
+
+
+def test_a_baseline_and_a_regression(lab: Run, tmp_path: Path):
+    path = suite(tmp_path, asserted("Hello"), asserted("Bye", "contains", "Bye"))
+    assert lab("eval", "run", path, "--baseline").code == 0
+    assert "baseline of talk" in lab("eval", "accept").out
+    suite(tmp_path, asserted("Hello"), asserted("Bye", "contains", "good"))
+    done = lab("eval", "run", path, "--baseline")
+    assert done.code == 1
+    assert "against run 1: better 0, worse 1 of 2: not distinguishable" in done.out
+    compared = lab("eval", "compare")
+    assert "run 2 against run 1: better 0, worse 1 of 2" in compared.out
+
+
+def test_a_rate_hides_no_regression(lab: Run, tmp_path: Path):
+    good = {**asserted("Hello"), "passRate": 0}
+    path = suite(tmp_path, good)
+    lab("eval", "run", path)
+    lab("eval", "accept")
+    suite(tmp_path, {**asserted("Hello", "icontains", "x"), "passRate": 0})
+    assert lab("eval", "run", path, "--baseline").code == 5
+
+
+def test_stored_replies_are_checked_again(lab: Run, tmp_path: Path):
+    path = suite(tmp_path, asserted("Hello", "contains", "x"))
+    assert lab("eval", "run", path).code == 1
+    suite(tmp_path, asserted("Hello", "contains", "Hello"))
+    done = lab("eval", "run", path, "--regrade=1")
+    assert done.code == 0
+    assert "run 1  1 cells  1 ✓" in done.out
+    assert json.loads(lab("eval", "list", "--json").out)[0]["status"] == "complete"
+
+
+def test_runs_are_shown_and_deleted(lab: Run, tmp_path: Path):
+    lab("eval", "run", suite(tmp_path, asserted(f"Hello {HOSTILE}"), asserted("Bye")))
+    shown = lab("eval", "show")
+    assert "FAILED Bye | none: icontains: “hello” is missing." in shown.out
+    assert "\x1b" not in shown.out
+    whole = json.loads(lab("eval", "show", "1", "--json").out)
+    assert len(whole["results"]) == 2
+    assert lab("eval", "delete", "1").code == 0
+    assert "There are no runs" in lab("eval", "list").err
+
+
+def test_ablation_says_what_a_message_changes(lab: Run, tmp_path: Path):
+    messages = [{"id": "a", "content": "Hello rule"}, {"id": "b", "content": "Unused"}]
+    (tmp_path / "two.json").write_text(json.dumps({"name": "two", "presetMessages": messages}))
+    case = asserted("Hi", "contains", "Hello rule")
+    variants = [{"preset": "two.json", "ablation": True}]
+    path = suite(tmp_path, case, presets=[], models=["loopback/mirror"], variants=variants)
+    lab("eval", "run", path)
+    out = lab("eval", "compare").out
+    assert "two without a against two: better 0, worse 1 of 1" in out
+    assert "two without b against two: better 0, worse 0 of 1: no difference" in out

@@ -1,0 +1,259 @@
+"""The runner: each cell once, endpoints that refuse, budgets, stops, judges."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from dataclasses import replace
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.plugins.prompt_lab.conftest import LOOPBACK, make_case, make_suite, make_variant
+from tui_chat.cli.app import open_http_client
+from tui_chat.config import Config
+from tui_chat.library.prices import load_prices
+from tui_chat.models.endpoint import Endpoint, Retries
+from tui_chat.models.model_facts import ModelFacts
+from tui_chat.models.prices import Prices
+from tui_chat.models.settings import Settings
+from tui_chat.plugins.prompt_lab.budget import Budget, is_local
+from tui_chat.plugins.prompt_lab.endpoint_limits import EndpointLimit, usual_limit
+from tui_chat.plugins.prompt_lab.planning import plan, request_of
+from tui_chat.plugins.prompt_lab.results import LabStore
+from tui_chat.plugins.prompt_lab.runner import Runner
+from tui_chat.plugins.prompt_lab.values import Cell, ReplyCheck, Run, Suite, Variant
+from tui_chat.providers import HttpClient
+
+HELLO = ReplyCheck("icontains", "hello")
+QUICK = Retries(times=2, first_wait=0.01, longest_wait=0.02)
+PRICED = replace(
+    LOOPBACK,
+    retries=QUICK,
+    facts=(("*", ModelFacts(prices=Prices(input=Decimal(1000), output=Decimal(1000)))),),
+)
+
+
+@pytest.fixture
+async def client() -> AsyncIterator[HttpClient]:
+    async with open_http_client() as opened:
+        yield opened
+
+
+def config_with(*endpoints: Endpoint) -> Config:
+    return Config(endpoints=endpoints)
+
+
+def runner_of(
+    lab: LabStore, run: Run, client: HttpClient, endpoint: Endpoint = LOOPBACK, **more: Any
+) -> Runner:
+    more.setdefault("budget", Budget(None))
+    config = config_with(endpoint)
+    prices = load_prices(Path("none"))
+    return Runner(lab, run, config=config, client=client, prices=prices, **more)
+
+
+async def added(lab: LabStore, suite: Suite, *variants: Variant, repeat: int = 1) -> Run:
+    return await lab.add(plan(suite, variants, repeat=repeat), "id-1", 1.0)
+
+
+async def all_cells(lab: LabStore, run: Run) -> list[Cell]:
+    return [cell async for cell in lab.cells(run)]
+
+
+async def test_each_cell_is_sent_and_graded(lab: LabStore, client: HttpClient):
+    suite = make_suite(make_case("Hello", HELLO), make_case("Bye", HELLO))
+    run = await added(lab, suite, make_variant("a", "Be nice."), make_variant("b"), repeat=2)
+    seen: list[Cell] = []
+    status = await runner_of(lab, run, client, on_cell=seen.append).send("waiting")
+    assert status == "complete"
+    cells = await all_cells(lab, run)
+    assert {(cell.case, cell.status) for cell in cells} == {("Hello", "passed"), ("Bye", "failed")}
+    assert len(cells) == 8
+    assert [cell for cell in seen if cell.is_ended] == sorted(
+        (cell for cell in seen if cell.is_ended), key=lambda cell: seen.index(cell)
+    )
+    first = cells[0].reply
+    assert first is not None
+    assert first.text == cells[0].case
+    assert (first.reason, first.model, first.cost) == ("stop", "echo", 0)
+    assert first.first is not None
+    groups = await lab.groups(await lab.run())
+    assert [(g.case, g.variant, g.passed, g.status) for g in groups] == [
+        ("Hello", "a", 2, "passed"),
+        ("Hello", "b", 2, "passed"),
+        ("Bye", "a", 0, "failed"),
+        ("Bye", "b", 0, "failed"),
+    ]
+
+
+async def test_equal_beginnings_follow_each_other():
+    cases = [make_case(f"question {number}") for number in range(4)]
+    variants = make_variant("a", "Long rule. " * 50), make_variant("b", "Other rule. " * 50)
+    cells = plan(make_suite(*cases), variants).cells
+    names = [cell.variant for cell in cells]
+    assert names in (["a"] * 4 + ["b"] * 4, ["b"] * 4 + ["a"] * 4)
+    assert [cell.shared_tokens > 100 for cell in cells] == [False, True, True, True] * 2
+
+
+async def test_a_refusal_for_rate_limits_slows_the_endpoint(lab: LabStore, client: HttpClient):
+    limits: list[int] = []
+    slow_down = EndpointLimit.slow_down
+
+    def watched(limit: EndpointLimit, seconds: float) -> None:
+        slow_down(limit, seconds)
+        limits.append(limit.now)
+
+    endpoint = replace(LOOPBACK, retries=QUICK)
+    suite = make_suite(*(make_case(f"Hello {n}", HELLO) for n in range(6)))
+    run = await added(lab, suite, make_variant("a", model="flaky-429:2"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(EndpointLimit, "slow_down", watched)
+        await runner_of(lab, run, client, endpoint).send("waiting")
+    assert limits[:2] == [2, 1]
+    assert {cell.status for cell in await all_cells(lab, run)} <= {"passed", "error"}
+    assert (await lab.run()).counts.get("passed", 0) >= 4
+
+
+async def test_an_error_is_no_failure(lab: LabStore, client: HttpClient):
+    endpoint = replace(LOOPBACK, retries=QUICK)
+    run = await added(lab, make_suite(make_case("Hi", HELLO)), make_variant("a", model="flaky-500"))
+    await runner_of(lab, run, client, endpoint).send("waiting")
+    [cell] = await all_cells(lab, run)
+    assert cell.status == "error"
+    assert cell.reply is not None
+    assert "500" in cell.reply.error or "fail" in cell.reply.error.lower()
+
+
+async def test_ten_clean_replies_raise_the_limit():
+    limit = EndpointLimit(4, lambda: 0.0)
+    limit.slow_down(0)
+    assert limit.now == 2
+    for _ in range(10):
+        await limit.enter()
+        await limit.leave(is_clean=True)
+    assert limit.now == 3
+    for _ in range(30):
+        await limit.enter()
+        await limit.leave(is_clean=True)
+    assert limit.now == 4
+
+
+@pytest.mark.parametrize(
+    ("url", "local", "limit"),
+    [
+        ("http://loopback.invalid/v1", True, 4),
+        ("http://127.0.0.1:8080/v1", True, 1),
+        ("http://localhost:1234/v1", True, 1),
+        ("http://192.168.1.4/v1", True, 1),
+        ("http://[::1]:80/v1", True, 1),
+        ("https://api.openai.com/v1", False, 4),
+        ("https://8.8.8.8/v1", False, 4),
+    ],
+)
+def test_local_servers(url: str, local: bool, limit: int):
+    endpoint = replace(LOOPBACK, base_url=url)
+    assert is_local(endpoint) is local
+    assert usual_limit(endpoint) == limit
+
+
+async def test_a_budget_is_never_exceeded(lab: LabStore, client: HttpClient):
+    suite = make_suite(*(make_case(f"Hello {n}", HELLO) for n in range(20)))
+    variant = replace(make_variant("a"), endpoint=PRICED, settings=Settings(max_tokens=10))
+    planned = plan(suite, [variant])
+    run = await lab.add(planned, "id-1", 1.0)
+    most = max(cell.input_tokens for cell in planned.cells) + 10
+    limit = Decimal(most) * 2 / 1000
+    budget = Budget(limit)
+    runner = runner_of(lab, run, client, PRICED, budget=budget)
+    assert await runner.send("waiting") == "over_budget"
+    run = await lab.run()
+    assert run.status == "over_budget"
+    assert 0 < run.counts["passed"] < 20
+    assert run.counts["passed"] + run.counts["waiting"] == 20
+    assert run.cost == pytest.approx(float(budget.spent))
+    assert budget.spent <= limit
+    assert budget.reserved == 0
+    # What the real costs left over was used: the next reserve would not have fitted.
+    assert budget.spent + Decimal(most) / 1000 > limit
+
+
+async def test_a_stop_keeps_what_ended_and_the_rest_is_sent_later(
+    lab: LabStore, client: HttpClient
+):
+    texts = [f"Hello {'word ' * 4 * number}" for number in range(12)]
+    suite = make_suite(*(make_case(text, HELLO) for text in texts))
+    run = await added(lab, suite, make_variant("a", model="echo:100"))
+    ended: list[Cell] = []
+    started = asyncio.Event()
+
+    def on_cell(cell: Cell) -> None:
+        if cell.is_ended:
+            ended.append(cell)
+            started.set()
+
+    sending = asyncio.create_task(runner_of(lab, run, client, on_cell=on_cell).send("waiting"))
+    await started.wait()
+    sending.cancel()
+    with suppress(asyncio.CancelledError):
+        await sending
+    run = await lab.run()
+    assert run.status == "interrupted"
+    assert run.counts["passed"] == len(ended)
+    assert run.counts["interrupted"] >= 1
+    assert run.counts["waiting"] >= 1
+    again: list[Cell] = []
+    runner = runner_of(lab, run, client, on_cell=again.append)
+    assert await runner.send("waiting", "interrupted") == "complete"
+    assert not {cell.position for cell in ended} & {cell.position for cell in again}
+    assert (await lab.run()).counts == {"passed": 12}
+
+
+async def test_a_judge_is_asked_and_its_cost_counts(lab: LabStore, client: HttpClient):
+    rubric = ReplyCheck("llm-rubric", "Is it friendly?")
+    suite = replace(make_suite(make_case("Hello", HELLO, rubric)), judge="loopback/echo")
+    variant = replace(make_variant("a"), endpoint=PRICED, settings=Settings(max_tokens=10))
+    run = await added(lab, suite, variant)
+    await runner_of(lab, run, client, PRICED).send("waiting")
+    [cell] = await all_cells(lab, run)
+    hello, judged = cell.verdicts
+    assert hello.passed
+    assert judged.type == "llm-rubric"
+    assert judged.cost is not None
+    assert cell.reply is not None
+    assert cell.reply.cost is not None
+    assert (await lab.run()).cost == pytest.approx(float(judged.cost + cell.reply.cost))
+
+
+async def test_an_endpoint_that_is_gone_is_an_error(lab: LabStore, client: HttpClient):
+    run = await added(lab, make_suite(make_case("Hi")), make_variant("a"))
+    other = replace(LOOPBACK, name="other")
+    assert await runner_of(lab, run, client, other).send("waiting") == "complete"
+    [cell] = await all_cells(lab, run)
+    assert cell.status == "error"
+
+
+async def test_a_request_that_is_not_the_planned_one_is_counted(lab: LabStore, client: HttpClient):
+    suite = make_suite(make_case("Hi"))
+    variant = make_variant("a")
+    run = await added(lab, suite, variant)
+    changed = replace(LOOPBACK, settings=Settings(temperature=0.5))
+    runner = runner_of(lab, run, client, changed)
+    await runner.send("waiting")
+    assert runner.changed == 1
+    [cell] = await all_cells(lab, run)
+    composed = request_of(suite.cases[0], replace(variant, endpoint=changed))
+    assert cell.body_sha == composed.payload.sha256
+
+
+async def test_checks_of_the_request_are_verdicts(lab: LabStore, client: HttpClient):
+    expected = {"checks": [{"id": "m1", "sent": False}, {"maxTokens": 900}]}
+    suite = make_suite(replace(make_case("Hi"), expected=expected))
+    run = await added(lab, suite, make_variant("a", "Be nice."))
+    await runner_of(lab, run, client).send("waiting")
+    [cell] = await all_cells(lab, run)
+    assert [verdict.passed for verdict in cell.verdicts] == [False, True]
+    assert cell.status == "failed"
