@@ -36,8 +36,8 @@ def run_with_kills(folder: Path, kills: int, seed: int = 0) -> int:
         nowhere = subprocess.DEVNULL
         return subprocess.Popen(command, stdin=nowhere, stdout=nowhere, stderr=nowhere)
 
-    killed, word = 0, str(path)
-    while killed < kills or word == "--resume":
+    killed, word, code = 0, str(path), None
+    while killed < kills or code != 0:
         process = start(word)
         if killed < kills:
             with suppress(subprocess.TimeoutExpired):
