@@ -47,7 +47,7 @@ BUDGETS: dict[str, tuple[int, str]] = {
         "a client of two eras and two transports that trusts no server, its commands and imports; "
         "history as a server",
     ),
-    "plugins/redact": (1_750, "what must not be shared, in all texts of a session, and its review"),
+    "plugins/redact": (1_800, "what must not be shared, in all texts of a session, and its review"),
     "plugins/salvage": (1_050, "reads pages of SQLite files that SQLite refuses"),
     "plugins/side_by_side": (1_600, "slots, columns, what they cost, consent that names the slot"),
     "plugins/sillytavern": (7_300, "SillyTavern's files, its builder, macro dialect and actions"),

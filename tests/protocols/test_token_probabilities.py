@@ -52,6 +52,16 @@ def _chat_chunk(token: TokenProbability, **delta: str) -> dict[str, Any]:
     return {"choices": [{"index": 0, "delta": delta, "logprobs": {"content": [_openai(token)]}}]}
 
 
+def _together_chunk(*tokens: TokenProbability) -> dict[str, Any]:
+    logprobs = {
+        "tokens": [token.text for token in tokens],
+        "token_logprobs": [token.logprob for token in tokens],
+        "top_logprobs": [{o.text: o.logprob for o in token.alternatives} for token in tokens],
+    }
+    delta = {"content": "".join(token.text for token in tokens)}
+    return {"choices": [{"index": 0, "delta": delta, "logprobs": logprobs}]}
+
+
 def _text_item(*tokens: TokenProbability) -> dict[str, Any]:
     text = "".join(token.text for token in tokens)
     part = {"type": "output_text", "text": text, "logprobs": list(map(_openai, tokens))}
@@ -86,6 +96,10 @@ STREAMS: dict[str, tuple[Protocol, list[dict[str, Any]]]] = {
             _chat_chunk(WORLD),
             CHAT_END,
         ],
+    ),
+    "Chat, in arrays": (
+        Protocol.OPENAI_CHAT,
+        [_together_chunk(HELLO), _together_chunk(WORLD), CHAT_END],
     ),
     "Responses, in deltas": (
         Protocol.OPENAI_RESPONSES,

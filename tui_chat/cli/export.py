@@ -142,17 +142,27 @@ async def _write_each(
     folder: Path,
     force: bool,
 ) -> None:
+    targets = session_files(folder, sessions, kind, force=force)
+    for session, target in zip(sessions, targets, strict=True):
+        ids = [session.session_id]
+        await write_file(exported_texts(store, ids, kind, local_zone(), library), target)
+
+
+def session_files(
+    folder: Path, sessions: Sequence[SessionSummary], kind: str, *, force: bool
+) -> list[Path]:
+    """Make a folder, and return a file in it for each session. Raises InputError if that cannot be,
+    or a file exists.
+    """
     try:
         make_private_folder(folder)
     except OSError as error:
         raise InputError(f"{folder} cannot be created: {error.strerror}.") from error
     ending = export_formats()[kind].ending
-    for session in sessions:
-        target = folder / f"{_slug(session.title)}-{session.session_id[:12]}{ending}"
-        if target.exists() and not force:
-            raise InputError(f"{target} exists already.", advice="Overwrite it with --force.")
-        ids = [session.session_id]
-        await write_file(exported_texts(store, ids, kind, local_zone(), library), target)
+    targets = [folder / f"{_slug(s.title)}-{s.session_id[:12]}{ending}" for s in sessions]
+    if not force and (target := next((each for each in targets if each.exists()), None)):
+        raise InputError(f"{target} exists already.", advice="Overwrite it with --force.")
+    return targets
 
 
 def local_zone() -> tzinfo:

@@ -301,3 +301,44 @@ def test_places_name_message_field_and_offset() -> None:
     )
     assert (first.before, first.text, first.after) == ("Hello, it is ", "a@b.example", ". Bye.")
     assert second.place.field == "message.tool_calls[0].arguments · to"
+
+
+def test_numbers_in_json_are_found_by_their_names_and_by_words():
+    arguments = json.dumps(
+        {
+            "phoneNumber": 4915112345678,
+            "account_no": 987654321,
+            "created": 1733000000,
+            "order": 55512345678,
+            "iban": "DE89 3704 0044 0532 0130 00",
+            "note": "Call 4915112345678.",
+        }
+    )
+    call = ToolCall("c", "pay", arguments)
+    entries = (Entry(Message("assistant", "", "1", (call,)), None),)
+    review = Review(SessionTranscript(Session("s", "t"), entries), {"55512345678": "word"})
+    assert {(each.kind, each.text) for each in review.findings} == {
+        ("phone", "4915112345678"),
+        ("number", "987654321"),
+        ("number", "DE89 3704 0044 0532 0130 00"),
+        ("word", "55512345678"),
+    }
+    redacted = json.loads(review.redacted().entries[0].message.tool_calls[0].arguments)
+    assert redacted == {
+        "phoneNumber": "REDACTED_PHONE_1",
+        "account_no": "REDACTED_NUMBER_1",
+        "created": 1733000000,
+        "order": "REDACTED_WORD_1",
+        "iban": "REDACTED_NUMBER_2",
+        "note": "Call REDACTED_PHONE_1.",
+    }
+    kept = review.redacted(frozenset(each.placeholder for each in review.findings))
+    assert kept.entries[0].message.tool_calls[0].arguments == arguments
+
+
+def test_encrypted_reasoning_is_named():
+    block = ReasoningBlock(Protocol.OPENAI_RESPONSES, encrypted="gAAAA")
+    message = Message("assistant", "Hi.", "1", semantics=MessageSemantics(reasoning=(block,)))
+    review = Review(SessionTranscript(Session("s", "t"), (Entry(message, None),)))
+    assert review.warning.startswith("1 message with encrypted or signed reasoning: ")
+    assert not Review(SessionTranscript(Session("s", "t"), ())).warning

@@ -10,11 +10,12 @@ from typing import Any
 
 import click
 
+from tui_chat.cli import completion
 from tui_chat.cli.app import library_in, open_store, synchronous
 from tui_chat.cli.common_options import CommonOptions
-from tui_chat.cli.export import export_names, local_zone, require_target
+from tui_chat.cli.export import export_names, local_zone, require_target, session_files
 from tui_chat.cli.names import named_session
-from tui_chat.cli.options import FILE, PluginChoice, json_option, last_or_session
+from tui_chat.cli.options import FILE, PluginChoice, json_option
 from tui_chat.cli.output import (
     Styled,
     counted,
@@ -26,8 +27,9 @@ from tui_chat.cli.output import (
 )
 from tui_chat.errors import InputError
 from tui_chat.models.sanitize import one_line
+from tui_chat.models.session import SessionSummary
 from tui_chat.plugins.redact.patterns import KINDS
-from tui_chat.plugins.redact.review import Excerpt, SensitiveText
+from tui_chat.plugins.redact.review import Excerpt, Review, SensitiveText
 from tui_chat.plugins.redact.session_review import review_session
 from tui_chat.workspace.exporter import transcript_texts, write_file
 
@@ -38,7 +40,9 @@ _AROUND = 30
 
 
 @click.command("redact")
-@last_or_session
+@click.argument(
+    "names", metavar="[SESSION]...", nargs=-1, shell_complete=completion.complete_session
+)
 @click.option(
     "--format",
     "kind",
@@ -47,7 +51,12 @@ _AROUND = 30
     show_default=True,
     help="The format, as for `export`.",
 )
-@click.option("--output", "-o", type=FILE, help="A file; without it, the standard output.")
+@click.option(
+    "--output",
+    "-o",
+    type=FILE,
+    help="A file, or a folder for several sessions; without it, the standard output.",
+)
 @click.option(
     "--keep",
     multiple=True,
@@ -66,7 +75,7 @@ _AROUND = 30
 @synchronous
 async def redact_command(
     common: CommonOptions,
-    name: str | None,
+    names: tuple[str, ...],
     kind: str,
     output: Path | None,
     keep: tuple[str, ...],
@@ -75,12 +84,13 @@ async def redact_command(
     sure: bool,
     force: bool,
 ) -> None:
-    """Export a session without keys, addresses and names, for sharing.
+    """Export sessions without keys, addresses and names, for sharing.
 
     Shows first what was found, and where: API keys, passwords, private keys, e-mail and IP
-    addresses, phone numbers, user names of home folders, your profile's name, and the words in
-    redact.txt in the folder of the configuration. Then asks, and writes the session with a
-    placeholder for each text. No search finds everything: read the file before you share it.
+    addresses, phone, account and card numbers, user names of home folders, your profile's name, and
+    the words in redact.txt in the folder of the configuration. Then asks, and writes the session
+    with a placeholder for each text; each of several sessions has placeholders of its own. No
+    search finds everything: read the file before you share it.
 
     \b
     Examples:
@@ -92,27 +102,45 @@ async def redact_command(
         raise InputError("--json lists the findings and exports nothing.")
     if without_requests and kind == "json":
         kind = "shared"
-    require_target(output, kind, into_folder=False, force=force or as_json)
+    into_folder = len(names) > 1 and not as_json
+    require_target(output, kind, into_folder=into_folder, force=force or as_json)
     library = library_in(common.config_folder)
+    reviews: dict[SessionSummary, Review] = {}
     async with open_store(common) as store:
-        session = await named_session(store, name)
-        review = await review_session(
-            store, library, common.config_folder, session.session_id, requests=kind == "json"
-        )
-    kept = _kept(review.findings, keep)
+        for name in names or (None,):
+            session = await named_session(store, name)
+            reviews[session] = await review_session(
+                store, library, common.config_folder, session.session_id, requests=kind == "json"
+            )
+    kept = _kept([finding for review in reviews.values() for finding in review.findings], keep)
     if as_json:
-        write_json([_finding_json(finding, kept) for finding in review.findings])
+        write_json(
+            [
+                {**_finding_json(finding, kept), "session": session.session_id}
+                for session, review in reviews.items()
+                for finding in review.findings
+            ]
+        )
         return
-    _show(review.findings, kept)
+    for session, review in reviews.items():
+        if into_folder:
+            write_line(Styled(one_line(session.title, 80), bold=True), err=True)
+        _show(review, kept)
     if not sure:
         _ask(output)
-    texts = transcript_texts(review.redacted(kept), kind, local_zone())
-    if output is not None:
-        await write_file(_asynchronous(texts), output)
-        return
-    for text in texts:
-        write_export(text)
-    finish()
+    if into_folder:
+        assert output is not None
+        targets = session_files(output, list(reviews), kind, force=force)
+    else:
+        targets = [output]
+    for review, target in zip(reviews.values(), targets, strict=True):
+        texts = transcript_texts(review.redacted(kept), kind, local_zone())
+        if target is not None:
+            await write_file(_asynchronous(texts), target)
+            continue
+        for text in texts:
+            write_export(text)
+        finish()
 
 
 def _kept(findings: Sequence[SensitiveText], keep: Sequence[str]) -> frozenset[str]:
@@ -135,9 +163,9 @@ def _kept(findings: Sequence[SensitiveText], keep: Sequence[str]) -> frozenset[s
     return frozenset(kept)
 
 
-def _show(findings: Sequence[SensitiveText], kept: frozenset[str]) -> None:
+def _show(review: Review, kept: frozenset[str]) -> None:
     """Print the findings on the error stream."""
-    for kind, group in groupby(findings, lambda finding: finding.kind):
+    for kind, group in groupby(review.findings, lambda finding: finding.kind):
         write_line(Styled(KINDS[kind][0].upper() + KINDS[kind][1:], bold=True), err=True)
         for finding in group:
             what_then = "kept" if finding.placeholder in kept else finding.placeholder
@@ -148,8 +176,10 @@ def _show(findings: Sequence[SensitiveText], kept: frozenset[str]) -> None:
                 write_line("      ", *_excerpt(excerpt), err=True)
             if finding.count > _SHOWN:
                 write_line(f"      and {finding.count - _SHOWN:,} more", err=True)
-    if not findings:
+    if not review.findings:
         write_line("Nothing was found.", err=True)
+    if review.warning:
+        write_line(Styled(review.warning, fg="yellow"), err=True)
 
 
 def _excerpt(excerpt: Excerpt) -> Iterator[str | Styled]:

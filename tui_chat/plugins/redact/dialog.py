@@ -51,7 +51,7 @@ async def export_redacted(app: TuiChat, _: str) -> None:
     except InputError as error:
         show_error(app, error)
         return
-    kept = await app.push_screen_wait(FindingsDialog(review.findings))
+    kept = await app.push_screen_wait(FindingsDialog(review.findings, review.warning))
     if kept is None:
         return
     kind = await ask_format(app)
@@ -83,8 +83,9 @@ class FindingsDialog(Dialog[frozenset[str] | None]):
         Binding("enter", "go_on", show=False, priority=True),
     ]
 
-    def __init__(self, findings: Sequence[SensitiveText]) -> None:
+    def __init__(self, findings: Sequence[SensitiveText], warning: str = "") -> None:
         super().__init__()
+        self._warning = warning
         self._findings = {finding.placeholder: finding for finding in findings}
         self._kept: set[str] = set()
         self._place = 0
@@ -97,6 +98,8 @@ class FindingsDialog(Dialog[frozenset[str] | None]):
             if count:
                 yield OptionList(*self._options())
             yield Static(classes="excerpt")
+            if self._warning:
+                yield Static(self._warning, classes="hint")
             hint = "Space keeps or replaces · ← → other places · " if count else ""
             yield Static(f"{hint}Enter goes on to the format · Esc cancels", classes="hint")
 

@@ -17,7 +17,9 @@ from typing import NamedTuple
 from tui_chat.models.json_text import JsonError, decode_json
 
 _JSON_START = re.compile(r"\s*[\[{\"]")
-_JSON_STRING = re.compile(r'"([^"\\]*(?:\\.[^"\\]*)*)"(\s*:)?', re.DOTALL)
+_JSON_STRING = re.compile(
+    r'"([^"\\]*(?:\\.[^"\\]*)*)"(\s*:)?|(?<![\w.+-])(\d{7,40})(?![\w.])', re.DOTALL
+)
 _URL_CHARACTER = re.compile(
     r"%[0-7][0-9A-Fa-f]|%[CcDd][0-9A-Fa-f]%[89ABab][0-9A-Fa-f]"
     r"|%[Ee][0-9A-Fa-f](?:%[89ABab][0-9A-Fa-f]){2}|%[Ff][0-7](?:%[89ABab][0-9A-Fa-f]){3}"
@@ -29,7 +31,7 @@ _SHORTEST_FILE = 256
 
 
 class JsonString(NamedTuple):
-    """A string of a JSON document."""
+    """A string of a JSON document, or a number that is long enough to be somebody's."""
 
     start: int
     end: int
@@ -37,6 +39,7 @@ class JsonString(NamedTuple):
     label: str
     """The key of the value, or the string before it in a list."""
     is_key: bool
+    is_number: bool = False
 
 
 def json_strings(text: str) -> Iterator[JsonString] | None:
@@ -53,6 +56,9 @@ def json_strings(text: str) -> Iterator[JsonString] | None:
 def _json_strings(text: str) -> Iterator[JsonString]:
     label = ""
     for found in _JSON_STRING.finditer(text):
+        if number := found[3]:
+            yield JsonString(*found.span(3), number, label, is_key=False, is_number=True)
+            continue
         value = found[1] if "\\" not in found[1] else json.loads(f'"{found[1]}"', strict=False)
         is_key = found[2] is not None
         yield JsonString(found.start(1), found.end(1), value, "" if is_key else label, is_key)

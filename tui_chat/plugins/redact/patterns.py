@@ -29,6 +29,7 @@ KINDS = {
     "email": "e-mail addresses",
     "ip": "IP addresses",
     "phone": "phone numbers",
+    "number": "account, card and identity numbers",
     "user": "user names of home folders",
     "name": "names of people",
     "word": "words of your own list",
@@ -64,6 +65,7 @@ def matches(text: str, label: str = "") -> Iterator[Match]:
             start = text.index(value)
             kind = "password" if is_password else "secret"
             yield Match(start, start + len(value), kind, value, True)
+    yield from _labeled_number(text, label)
     yield from _keys(text)
     yield from _named_secrets(text)
     yield from _credentials(text)
@@ -287,6 +289,22 @@ _PHONE = re.compile(
     r"|\d{3}-\d{3}-\d{4}(?![\w-]))",
     re.ASCII,
 )
+
+
+_NUMBER_LABEL = re.compile(
+    r"(?:(phone|mobile|cell|telephone|fax|whatsapp)|account|iban|card|credit[_ -]?card"
+    r"|passport|social[_ -]?security|ssn|tax|routing|licen[cs]e)"
+    r"(?:[_ -]?(?:number|num|no|nr|id))?$",
+    re.IGNORECASE,
+)
+_NUMBER = re.compile(r"(?:[A-Z]{2})?[\d+(][\d ()./-]{5,40}", re.ASCII)
+
+
+def _labeled_number(text: str, label: str) -> Iterator[Match]:
+    """Yield a value that only its name tells from other numbers."""
+    named = _NUMBER_LABEL.search(label)
+    if named and _NUMBER.fullmatch(text) and 7 <= sum(map(str.isdigit, text)) <= 34:
+        yield Match(0, len(text), "phone" if named[1] else "number", text, True)
 
 
 def _addresses(text: str) -> Iterator[Match]:

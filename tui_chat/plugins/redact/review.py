@@ -97,6 +97,8 @@ class Review:
         )
         TextWalk(self._scanner, self._collect).transcript(transcript)
         self.findings = tuple(self._findings())
+        self.warning = _warning(transcript)
+        """A sentence on what cannot be searched, empty if there is nothing."""
 
     def redacted(self, kept: frozenset[str] = frozenset()) -> SessionTranscript:
         """Return the transcript with placeholders in place of what was found, except for the
@@ -144,6 +146,18 @@ class Review:
                 numbers[name] += 1
                 placeholder = f"{name}_{numbers[name]}"
             yield SensitiveText(one.kind, one.text, placeholder, one.count, tuple(one.excerpts))
+
+
+def _warning(transcript: SessionTranscript) -> str:
+    blocks = [entry.message.semantics.reasoning for entry in transcript.entries]
+    count = sum(any(block.encrypted or block.signature for block in some) for some in blocks)
+    if not count:
+        return ""
+    messages = "1 message" if count == 1 else f"{count:,} messages"
+    return (
+        f"{messages} with encrypted or signed reasoning: what only the provider can read is not "
+        "searched, and stays in exports that have it."
+    )
 
 
 def findings(

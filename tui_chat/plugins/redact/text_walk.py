@@ -139,6 +139,9 @@ class TextWalk:
             if not value or name in _STRUCTURE:
                 return value
             return self._text(value, path, label or name)[0]
+        if isinstance(value, int) and label:
+            after = self._text(str(value), path, label)[0]
+            return value if after == str(value) else after
         if isinstance(value, Message):
             return self._message(value, path)
         if isinstance(value, Part):
@@ -267,7 +270,9 @@ class TextWalk:
                     string.text, inner, string.label, is_key=string.is_key, depth=depth + 1
                 )
                 if after != string.text:
-                    stretches.append((string.start, string.end, json_escaped(after)))
+                    escaped = json_escaped(after)
+                    escaped = f'"{escaped}"' if string.is_number else escaped
+                    stretches.append((string.start, string.end, escaped))
             return _replaced(text, stretches)
         matches = self._scanner.matches(text, label, is_key=is_key)
         for match in matches:

@@ -45,7 +45,7 @@ from tui_chat.models.stream_events import FinishReason, StreamEvent
 from tui_chat.models.usage import Usage
 from tui_chat.protocols.common.openai import add_annotation
 from tui_chat.protocols.common.reply_events import ReplyReader, load_body, not_a_reply, too_large
-from tui_chat.protocols.common.token_lists import read_tokens
+from tui_chat.protocols.common.token_lists import read_token_arrays, read_tokens
 
 _REASONS: dict[str, FinishReason] = {
     "stop": "stop",
@@ -133,6 +133,7 @@ class ReplyParser(ReplyReader):
             if (logprobs := as_object(choice.get("logprobs"))) and _has_text(fields):
                 self._events.add_tokens(read_tokens(logprobs.get("content")))
                 self._events.add_tokens(read_tokens(logprobs.get("refusal")))
+                self._events.add_tokens(read_token_arrays(logprobs))
             usage = usage or as_object(choice.get("usage"))
             if raw := as_string(choice.get("finish_reason")):
                 self._add_sound()
