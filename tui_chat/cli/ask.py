@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tui_chat.cli.app import synchronous
+from tui_chat.cli.ask_each import ask_each
 from tui_chat.cli.ask_output import (
     ReplyPrinter,
     first_code_block,
@@ -35,10 +36,10 @@ from tui_chat.cli.options import (
     TEXT,
     json_option,
     kind_option,
+    model_option,
     preset_option,
     profile_option,
     request_endpoint,
-    request_model,
     request_settings,
     role_option,
     session_option,
@@ -98,7 +99,13 @@ _SENT_ANYWAY = ("over-budget", "nothing-to-send", "edited-body-invalid")
 @click.option(
     "--bare", is_flag=True, help="Send only the conversation: no role, preset, profile or tools."
 )
-@request_model
+@model_option(
+    "The model; repeatable: each one replies. Without --endpoint at an endpoint that lists it, of "
+    "several also ENDPOINT/MODEL.",
+    "-m",
+    "models",
+    multiple=True,
+)
 @request_endpoint
 @request_settings
 @kind_option("What to generate. TEXT is the instruction of a kind that takes one.")
@@ -129,11 +136,15 @@ def ask(common: CommonOptions, parameters: tuple[str, ...], **options: Any) -> N
     not sent. Tools run after you agree on the terminal. Ctrl+C stops the reply and keeps what
     arrived; if nothing could be sent, or was answered with an error, no session is stored.
 
+    With several --model each gets the message, and their replies are printed one after the other.
+    One that fails does not stop the others; the exit code is that of the first failure.
+
     \b
     Examples:
       tui-chat ask "Why is the sky blue?"
       tui-chat ask -c "And at sunset?"
       git diff | tui-chat ask -m gpt-5 --bare "Write a commit message"
+      tui-chat ask "Why?" -m openai/gpt-5-mini -m anthropic/claude-haiku-4-5
       tui-chat ask -x "A shell script that counts words" > count.sh
       tui-chat ask "What is on this picture?" --attach photo.png
       tui-chat ask "Three fruits" --schema fruits.json --json
@@ -143,8 +154,10 @@ def ask(common: CommonOptions, parameters: tuple[str, ...], **options: Any) -> N
     Exit codes: 0 done, 2 wrong input, 3 no key, 4 unreachable, 5 refused by the provider,
     6 incomplete reply, 7 database, 8 a tool call needs you, 130 Ctrl+C, 141 output closed.
     """
-    names = ("endpoint", "model", "role", "preset", "profile")
-    choices = Choices(**{name: options.pop(name) for name in names}, settings=parameters)
+    names = ("endpoint", "role", "preset", "profile")
+    model = options["models"][0] if len(options["models"]) == 1 else ""
+    chosen = {name: options.pop(name) for name in names}
+    choices = Choices(model=model, settings=parameters, **chosen)
     question = Question(choices=choices, **options)
     text = read_message(question)
     parts = tuple(map(read_part, question.attachments))
@@ -163,7 +176,7 @@ async def _ask(config: Config, question: Question, text: str, parts: tuple[Part,
         exchange = _AskedExchange(workspace, failures, question)
         await exchange.open_session()
         await exchange.run(text, parts)
-        if side_kind(question.kind) is None:
+        if side_kind(question.kind) is None and not question.asks_several:
             exchange.print_reply()
 
 
@@ -174,7 +187,7 @@ class _AskedExchange:
         self._workspace = workspace
         self._failures = failures
         self._question = question
-        is_shown = not (question.as_json or question.extract)
+        is_shown = not (question.as_json or question.extract or question.asks_several)
         self._printer = ReplyPrinter(workspace, shown=is_shown, raw=question.raw)
         self._is_new = True
         """True if the session begins with this message."""
@@ -222,6 +235,10 @@ class _AskedExchange:
             if (side := side_kind(self._question.kind)) is not None:
                 await self._print_side_reply(side, text)
                 return
+            if self._question.asks_several:
+                await self._add_system_message(text)
+                await ask_each(workspace, self._question, text, parts, _check, check_json)
+                return
             if self._question.kind == "normal":
                 await self._send(text, parts)
             else:
@@ -246,9 +263,17 @@ class _AskedExchange:
             printer.end()
 
     async def _send(self, text: str, parts: tuple[Part, ...]) -> None:
+        workspace = self._workspace
+        _check(workspace.requests.compose(text, parts=parts), self._question)
+        await self._add_system_message(text)
+        if not await workspace.replies.submit(text, parts):
+            self._failures.raise_first()
+            raise InputError("The message could not be sent.", advice="Try again.")
+
+    async def _add_system_message(self, text: str) -> None:
+        """Add the system message of `--system`; the session begins with it for the message."""
         workspace, question = self._workspace, self._question
         system = read_text(STANDARD_INPUT) if question.system == "-" else question.system
-        _check(workspace.requests.compose(text, parts=parts), question)
         if system:
             if workspace.state.session is None:
                 async with workspace.active.lock:
@@ -257,9 +282,6 @@ class _AskedExchange:
             self._failures.raise_first()
             # The session was read again, and with it what it has stored.
             await self._apply(replace(question.choices, role=None))
-        if not await workspace.replies.submit(text, parts):
-            self._failures.raise_first()
-            raise InputError("The message could not be sent.", advice="Try again.")
 
     async def _generate(self) -> None:
         """Continue the last reply, or generate it again. Raises InputError if there is none."""
@@ -328,7 +350,7 @@ class _AskedExchange:
         message = entry.message
         files = save_files(message, question.save_to or (None if question.temporary else Path()))
         if question.as_json:
-            write_json(reply_json(self._workspace, files))
+            write_json(reply_json(self._workspace, entry, files))
         elif question.extract:
             _print_code(message.content)
         for line in (*source_lines(message.semantics.references), *(f.sentence for f in files)):

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from tui_chat.cli.markdown_output import MarkdownOutput
     from tui_chat.errors import TuiChatError
     from tui_chat.models.reply import Reply
+    from tui_chat.models.session import Entry
     from tui_chat.send import PartialReply
     from tui_chat.workspace.events import WorkspaceEvent
     from tui_chat.workspace.workspace import Workspace
@@ -46,7 +47,7 @@ class ReplyPrinter:
         """False as long as no request can have left, or each was answered with an error status."""
         self.failed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         """Has the exception of the output as soon as it cannot be written to."""
-        self._target = _target_of(raw=raw) if shown else _Nothing()
+        self._target = reply_target(raw=raw) if shown else _Nothing()
         self._entry_id = ""
         """The id of the reply that is being printed."""
         self._restarts = 0
@@ -221,7 +222,8 @@ class _Rendered:
         write_text(self._target.end())
 
 
-def _target_of(*, raw: bool) -> _Target:
+def reply_target(*, raw: bool) -> _Target:
+    """Return the output of replies that are printed."""
     if raw or (target := output.markdown_target()) is None:
         return _PlainOutput(exact_end=raw)
     return _Rendered(target)
@@ -236,9 +238,8 @@ def session_words(workspace: Workspace) -> str:
     return f"session {shortened(ids)[state.session_id]}"
 
 
-def reply_json(workspace: Workspace, files: Sequence[SavedFile]) -> dict[str, Any]:
-    """Return the last reply, with its pictures and files, as `--json` prints it."""
-    entry = workspace.state.entries[-1]
+def reply_json(workspace: Workspace, entry: Entry, files: Sequence[SavedFile]) -> dict[str, Any]:
+    """Return a reply, with its pictures and files, as `--json` prints it."""
     message, timing = entry.message, workspace.replies.timing(entry)
     return {
         "session_id": None if workspace.state.is_temporary else workspace.state.session_id,

@@ -55,6 +55,13 @@ class Question:
     """True to send a request that has errors."""
     kind: GenerationKind = "normal"
     """The kind of generation; the message is the instruction of a kind that takes one."""
+    models: tuple[str, ...] = ()
+    """The models as they were typed; one alone is among the choices."""
+
+    @property
+    def asks_several(self) -> bool:
+        """True if several models are asked."""
+        return len(self.models) > 1
 
 
 def require_consistent(question: Question, *, has_message: bool) -> None:
@@ -73,6 +80,11 @@ def require_consistent(question: Question, *, has_message: bool) -> None:
         )
     if question.extract and (question.as_json or question.raw):
         raise InputError("--extract prints a code block.", advice="Omit --json and --raw.")
+    if question.asks_several and (question.kind != "normal" or question.extract):
+        sentence = (
+            "Several models can only reply to a message, and their replies are printed whole."
+        )
+        raise InputError(sentence, advice="Omit --kind and --extract, or name one --model.")
     choices = question.choices
     if question.bare and (choices.role or choices.preset or choices.profile):
         raise InputError(
