@@ -10,6 +10,7 @@ import asyncio
 import json
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -134,7 +135,9 @@ def open_sources(context: SourceContext) -> Sequence[ToolSource]:
     that were open before as they are.
     """
     before = {one.settings: one for one in context.before if isinstance(one, ServerSource)}
-    project = servers_of_project(context.config, Path.cwd())
+    project: list[tuple[ServerSettings, bool]] = []
+    with suppress(OSError):  # the folder was deleted
+        project = servers_of_project(context.config, Path.cwd())
     allowed = [settings for settings, is_allowed in project if is_allowed]
     sources: list[ToolSource] = [OfferedSource(one.name) for one, may in project if not may]
     for settings in (*configured_servers(context.config), *allowed):
