@@ -126,3 +126,17 @@ def test_pasted_pictures_are_kept_for_a_week(
     second = clipboard_picture(tmp_path)
     assert second is not None
     assert list(tmp_path.iterdir()) == [second]
+
+
+async def test_words_of_an_attached_text_are_found_in_the_conversation(tmp_path: Path):
+    notes = tmp_path / "notes.txt"
+    notes.write_text("alpha zebra\nbeta quokka\n")
+    app = make_app(tmp_path, model="echo")
+    async with app.run_test(size=(120, 35)) as pilot:
+        await opened(pilot)
+        app.attachments.action_attach(str(notes))
+        await until(pilot, lambda: app.query_one(AttachmentLine).count == 1)
+        await pilot.press(*"look", "enter")
+        await replied(pilot)
+        await pilot.press("shift+tab", "/", *"quokka")  # in the file, and in the reply
+        await until(pilot, lambda: app.chat.pane.transcript._search.count == 2)  # pyright: ignore[reportPrivateUsage]

@@ -13,7 +13,9 @@ from textual.pilot import Pilot
 from tests.ui.app_under_test import make_app, opened, say, settle, until
 from tests.ui.test_key_queue import burst
 from tui_chat.ui.app import TuiChat
+from tui_chat.ui.areas.area import Area
 from tui_chat.ui.areas.presets.pane import PresetPane
+from tui_chat.ui.key_names import key_name
 from tui_chat.ui.pane_keys import PaneKeys, entry_content
 
 SIZES = [(160, 45), (120, 35), (80, 24)]
@@ -89,8 +91,13 @@ async def focus_pane(pilot: Pilot[None], app: TuiChat, pane: str) -> None:
 
 
 def shown_letters(app: TuiChat) -> set[str]:
-    """The letters that the rows of keys on the screen name."""
-    letters: set[str] = set()
+    """The letters that the rows of keys on the screen name, or the pane with the focus marks."""
+    letters = {
+        key_name(key)
+        for area in app.query(Area)
+        if area.has_focus_within
+        for key in area.letters_in_sight
+    }
     for row in app.query(PaneKeys):
         if row.display:
             for keys, _ in row.entries:
@@ -126,11 +133,44 @@ async def test_a_letter_acts_only_if_the_pane_shows_it_and_is_text_otherwise(
             await focus_pane(pilot, app, pane)
 
 
+@pytest.mark.parametrize("size", SIZES, ids=str)
+@pytest.mark.parametrize("pane", ["sessions", "preset editor", "inspector"])
+async def test_letters_that_the_rows_omit_are_marked_in_the_pane(
+    tmp_path: Path, pane: str, size: tuple[int, int]
+) -> None:
+    async with make_app(tmp_path, model="echo").run_test(size=size) as pilot:
+        app = await with_a_conversation(pilot)
+        await focus_pane(pilot, app, pane)
+        (area,) = [area for area in app.query(Area) if area.has_focus_within]
+        in_sight = {key_name(key) for key in area.letters_in_sight}
+        assert in_sight
+        marked: set[str] = set()
+        for y in range(area.region.y, area.region.bottom):
+            strip = app.screen._compositor.render_strips()[y]  # pyright: ignore[reportPrivateUsage]
+            for segment in strip.crop(area.region.x, area.region.right):
+                is_marked = segment.style is not None and segment.style.underline
+                text = segment.text.strip().lower()
+                marked |= {text} if is_marked or len(text) == 1 else set()
+        assert in_sight <= marked
+
+
+async def test_keys_of_views_and_of_cache_marks_are_text_where_there_are_none(
+    tmp_path: Path,
+) -> None:
+    async with make_app(tmp_path, model="echo").run_test(size=(160, 45)) as pilot:
+        app = await with_a_conversation(pilot)
+        await focus_pane(pilot, app, "inspector")
+        assert shown_letters(app).isdisjoint("LCm")
+        assert set("12345cprdeb") <= shown_letters(app)
+        await pilot.press("3")
+        await until(pilot, lambda: "m" in shown_letters(app))
+
+
 MOST_ROWS = {
     "transcript": (2, 2, 2),
-    "sessions": (4, 4, 3),
+    "sessions": (3, 3, 3),
     "preset editor": (2, 3, 2),
-    "inspector": (4, 3, 2),
+    "inspector": (3, 3, 2),
 }
 """The most rows of keys at each size; the list of sessions has 28 columns at the first two."""
 

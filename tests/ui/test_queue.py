@@ -11,6 +11,7 @@ from tests.ui.app_under_test import make_app, opened, say, settle, until
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.chat.composer import Composer
 from tui_chat.ui.areas.chat.queue_lines import QueueLines
+from tui_chat.ui.dialogs.queued_messages import QueueDialog
 
 
 def queued(app: TuiChat) -> list[str]:
@@ -117,3 +118,21 @@ async def test_earlier_prompts_are_searched_by_typing(tmp_path: Path) -> None:
         await until(pilot, lambda: len(app.screen_stack) == 2)
         await pilot.press(*"slash", "enter")
         await until(pilot, lambda: composer.text == "//slash")
+
+
+async def test_the_list_of_queued_messages_edits_and_removes(tmp_path: Path) -> None:
+    async with make_app(tmp_path, model="flaky-stall").run_test(size=(120, 35)) as pilot:
+        app = await streaming(pilot)
+        composer = app.query_one(Composer)
+        for text in ("first", "second", "third"):
+            await enter(pilot, text)
+        await until(pilot, lambda: len(queued(app)) == 3)
+        await pilot.press(*"/queue", "enter")
+        await until(pilot, lambda: isinstance(app.screen, QueueDialog))
+        await pilot.press("down", "delete")
+        await until(pilot, lambda: queued(app) == ["first", "third"])
+        await pilot.press(*"/queue", "enter")
+        await until(pilot, lambda: isinstance(app.screen, QueueDialog))
+        await pilot.press("enter")
+        await until(pilot, lambda: composer.text == "first")
+        assert queued(app) == ["third"]

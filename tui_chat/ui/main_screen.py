@@ -105,6 +105,12 @@ class MainScreen(Screen[None], OnePassWidget):  # pyright: ignore[reportIncompat
     def on_screen_suspend(self) -> None:
         self.panes.chat.highlight(None, scroll=False)
 
+    def action_copy_text(self) -> None:
+        """Copy what the mouse selected, and say so."""
+        super().action_copy_text()
+        count = len(self.get_selected_text() or "")
+        self.notify(f"Copied the selection: {count:,} character{'s' * (count != 1)}.")
+
     # --- the workspace -------------------------------------------------------------------
 
     async def opened_workspace(self) -> Workspace:

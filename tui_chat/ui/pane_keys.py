@@ -1,26 +1,29 @@
 """The letters that act in the pane with the focus, in rows of its own.
 
-A letter that does something stands here; any other is text, and goes to the composer. The rows are
-made of the bindings that are active, so that none can be missing.
+A letter that does something stands here, unless the pane marks it where it acts; any other is text,
+and goes to the composer. The rows are made of the bindings that are active, so that none can be
+missing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import cast
 
 from textual.content import Content
 from textual.geometry import Size
 from textual.screen import Screen
 from textual.signal import Signal
-from textual.widget import Widget
 
+from tui_chat.ui.areas.area import Area
 from tui_chat.ui.areas.chat.tool_question import ToolQuestion
 from tui_chat.ui.key_names import key_name
 from tui_chat.ui.widgets.one_pass import OnePassWidget
 
 _GAP = 2
 """Cells between two entries."""
+_LINES_PER_ROW = 6
+"""Lines of the screen for each row of keys."""
 
 
 class PaneKeys(OnePassWidget):
@@ -34,12 +37,12 @@ class PaneKeys(OnePassWidget):
         height: auto;
         max-height: 50%;
         padding: 0 1;
-        background: $surface;
+        background: $background;
         color: $foreground 75%;
     }
     """
 
-    def __init__(self, area: Widget, is_clicking: Callable[[], bool]) -> None:
+    def __init__(self, area: Area, is_clicking: Callable[[], bool]) -> None:
         """`area` is the part of the screen whose keys are shown. While `is_clicking`, nothing
         changes: the rows would move what is below the mouse.
         """
@@ -61,34 +64,45 @@ class PaneKeys(OnePassWidget):
         if focused is None or self._area not in focused.ancestors_with_self:
             entries = ()
         else:
-            entries = tuple(letter_entries(self.screen))
+            entries = tuple(letter_entries(self.screen, self._area.letters_in_sight))
         if entries != self.entries:
             self.entries = entries
             self.display = bool(entries)
             self.refresh(layout=True)
+
+    def on_resize(self) -> None:
+        self._follow(None)  # what the pane marks depends on its width
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
         del container, viewport
         return len(self._rows(width))
 
     def _rows(self, width: int) -> list[list[Content]]:
-        """Return the entries of each row: an entry is in the first row that has room for it."""
-        rows: list[list[Content]] = []
-        rooms: list[int] = []
-        for keys, word in self.entries:
-            entry = entry_content(keys, word)
-            used = entry.cell_length
-            row = next((row for row, room in enumerate(rooms) if used <= room), len(rows))
-            if row == len(rows):
-                rows.append([])
-                rooms.append(width)
-            rows[row].append(entry)
-            rooms[row] -= used + _GAP
+        """Return the entries of each row; on a low screen the first ones and the last, help."""
+        entries = [entry_content(keys, word) for keys, word in self.entries]
+        most = max(self.screen.size.height // _LINES_PER_ROW, 1)
+        while len(rows := _packed(entries, width)) > most and len(entries) > 1:
+            del entries[-2]
         return rows
 
     def render(self) -> Content:
         gap = Content(" " * _GAP)
         return Content("\n").join(gap.join(row) for row in self._rows(self.content_size.width))
+
+
+def _packed(entries: Iterable[Content], width: int) -> list[list[Content]]:
+    """Return the entries of each row: an entry is in the first row that has room for it."""
+    rows: list[list[Content]] = []
+    rooms: list[int] = []
+    for entry in entries:
+        used = entry.cell_length
+        row = next((row for row, room in enumerate(rooms) if used <= room), len(rows))
+        if row == len(rows):
+            rows.append([])
+            rooms.append(width)
+        rows[row].append(entry)
+        rooms[row] -= used + _GAP
+    return rows
 
 
 def entry_content(keys: str, word: str) -> Content:
@@ -99,16 +113,19 @@ def entry_content(keys: str, word: str) -> Content:
     return Content.assemble((keys, "bold $text-accent"), f" {word}")
 
 
-def letter_entries(screen: Screen[object]) -> Iterator[tuple[str, str]]:
-    """Yield the letters that act where the focus is, with a word for each action; none if the focus
-    is in a field, which takes letters as text, or in a question, which shows its own.
+def letter_entries(
+    screen: Screen[object], in_sight: Collection[str] = ()
+) -> Iterator[tuple[str, str]]:
+    """Yield the letters that act where the focus is, with a word for each action, except those
+    `in_sight`; none if the focus is in a field, which takes letters as text, or in a question,
+    which shows its own.
     """
     focused = screen.focused
     if focused is None or focused.check_consume_key("a", "a") or isinstance(focused, ToolQuestion):
         return
     keys: dict[str, list[str]] = {}
     for key, active in screen.active_bindings.items():
-        if active.enabled and is_letter(key):
+        if active.enabled and is_letter(key) and key not in in_sight:
             binding = active.binding
             word = binding.description or binding.tooltip
             keys.setdefault(word[:1].lower() + word[1:], []).append(key_name(key))

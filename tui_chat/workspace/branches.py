@@ -253,9 +253,9 @@ class Branches:
 
 _NOUNS = {
     "user": "your message",
-    "assistant": "a reply",
-    "system": "a system message",
-    "tool": "a tool's answer",
+    "assistant": "the reply",
+    "system": "the system message",
+    "tool": "the tool's answer",
 }
 
 

@@ -5,7 +5,7 @@ area are widgets that show values and post what the user wants.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, ClassVar, Protocol, Self, cast
 
@@ -170,6 +170,11 @@ class Area(Vertical, OnePassWidget):
         """
         rows = (row for pane in self.children for row in pane.children)
         return next(rows, None)
+
+    @property
+    def letters_in_sight(self) -> Collection[str]:
+        """Keys that the pane marks where they act, as in its tabs; rows of keys omit them."""
+        return ()
 
     def focus(self, scroll_visible: bool = True) -> Self:
         """Focus the area's pane."""

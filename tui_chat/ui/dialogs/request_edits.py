@@ -16,6 +16,7 @@ from textual.widgets.option_list import Option
 from tui_chat.models.edited_body import EditResult
 from tui_chat.models.json_text import JsonError, decode_repaired
 from tui_chat.models.json_tree import body_of
+from tui_chat.models.request_edit import json_pointer
 from tui_chat.models.sanitize import one_line, sanitize
 from tui_chat.ui.areas.inspector.edit_place import EditPlace
 from tui_chat.ui.dialogs.base import Dialog, set_title
@@ -70,7 +71,8 @@ class RequestEditForm(Form[EditAnswer | None]):
     def compose(self) -> ComposeResult:
         with Vertical() as box:
             pointer = self._place.pointer
-            set_title(box, "Add to the request" if self._adds else f"Edit {pointer}")
+            holder = json_pointer(self._place.new_path[:-1]) or "the request"
+            set_title(box, f"Add to {holder}" if self._adds else f"Edit {pointer}")
             with Vertical(id="fields"):
                 if self._has_key:
                     yield Static("Key", classes="label -first")

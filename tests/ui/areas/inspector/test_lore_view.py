@@ -154,6 +154,8 @@ async def test_there_is_no_tab_without_lorebooks() -> None:
         assert app.pane.view_shown == "payload", "it went round once"
         assert "Lore" not in app.pane._view_tabs.render().plain
         await pilot.press("L")
+        assert app.pane.view_shown == "payload", "its key is none without it"
+        app.pane.view_shown = "lore"
         app.pane.change(lore=None)
         await pilot.pause()
         view = app.pane.views.current

@@ -80,6 +80,8 @@ class SuggestionList(OptionList, can_focus=False):
         background: $surface;
         color: $foreground;
         scrollbar-size-vertical: 1;
+        text-wrap: nowrap;
+        text-overflow: ellipsis;
     }
     """
 

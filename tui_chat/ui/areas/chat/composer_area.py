@@ -221,24 +221,26 @@ class ComposerArea(Area):
 
     @work(group="dialog", exclusive=True)
     async def action_queue(self) -> None:
-        """Show the queued messages, and take the one that the user chooses into the composer."""
+        """Show the queued messages; take one into the composer, or remove it."""
+        from tui_chat.ui.dialogs.choices import Choice
+        from tui_chat.ui.dialogs.queued_messages import ask_queued
+
         workspace = await self.host.opened_workspace()
         queue = workspace.state.queue
         if not queue:
             self.notify("Nothing is queued. Enter queues a message while a reply arrives.")
             return
         choices = [
-            (str(index), f"{index + 1}", one_line(message.text, 300))
+            Choice(str(index), f"{index + 1}", one_line(message.text, 300))
             for index, message in enumerate(queue)
         ]
-        chosen = await ask(
-            self.tui,
-            "Queued messages: Enter edits one, × above the composer removes one",
-            choices,
-            "0",
-        )
-        if chosen is not None and workspace.state.queue == queue:
-            await self.action_edit_queued(int(chosen))
+        answer = await ask_queued(self.tui, choices)
+        if answer is None or workspace.state.queue != queue:
+            return
+        if answer.removes:
+            await self.action_remove_queued(answer.number)
+        else:
+            await self.action_edit_queued(answer.number)
 
     @work(group="command", description="run command")
     async def _run_command(self, line: CommandCall | UnknownCommand) -> None:

@@ -27,7 +27,7 @@ Transcript {
 
     & .transcript--user { background: $primary 9%; }
     & .transcript--user-bar { color: $primary 60%; }
-    & .transcript--cursor { background: $accent 10%; }
+    & .transcript--cursor { background: $accent 5%; }
     & .transcript--cursor-bar { color: $accent; text-style: bold; }
     & .transcript--speaker-user { color: $text-primary; text-style: bold; }
     & .transcript--speaker-assistant { color: $text-accent; text-style: bold; }

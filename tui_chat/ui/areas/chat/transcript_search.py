@@ -3,9 +3,10 @@
 1. Messages are searched as they were written, so that counting in ten thousand of them lays
    nothing out. Lines are searched as they are drawn, once they are laid out.
 2. A hit may continue on the next wrapped line: wrapped lines are joined for the search.
-3. Reasoning and tool calls are searched too. Folded text is found at the line that unfolds it.
-4. The two searches may still differ, because Markdown hides its marks. If a message has the words
-   and none of its lines does, its first line stands for them.
+3. Reasoning, tool calls and attached texts are searched too. Folded text is found at the line that
+   unfolds it.
+4. The two searches may still differ, because Markdown hides its marks, and attached texts are not
+   drawn. If a message has the words and none of its lines does, its first line stands for them.
 5. A hit in what is folded unfolds it. What typed words unfolded is folded again with the next
    letter.
 """
@@ -108,7 +109,7 @@ class TranscriptSearch:
 
     def find_in(self, message: int, words: Sequence[str]) -> None:
         """Search for words that led to a message from elsewhere; none end the search, and so do
-        words that are nowhere in sight, as those of an attached file.
+        words that are nowhere in the branch.
         """
         self.find(words)
         if not self.count:
@@ -261,14 +262,17 @@ def count_hits(pattern: re.Pattern[str], text: str) -> int:
 
 def _all_text(message: Message) -> str:
     """Return all texts of a message that are searched."""
-    if message.semantics is NO_MESSAGE_SEMANTICS and not message.tool_calls:
+    is_plain = message.semantics is NO_MESSAGE_SEMANTICS
+    if is_plain and not message.tool_calls and not message.parts:
         return message.content
+    from tui_chat.models.media import as_text
     from tui_chat.ui.areas.chat.message_layout import reasoning_text
     from tui_chat.ui.areas.chat.tool_calls import searchable_text
 
     calls = map(searchable_text, message.tool_calls)
     refusal = message.semantics.refusal
-    return _SEPARATOR.join((reasoning_text(message), message.content, *calls, refusal))
+    files = (text for part in message.parts if (text := as_text(part).text))
+    return _SEPARATOR.join((reasoning_text(message), message.content, *calls, refusal, *files))
 
 
 def find_spans(pattern: re.Pattern[str], lines: Sequence[TextLine]) -> Spans:

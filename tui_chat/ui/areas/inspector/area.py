@@ -30,6 +30,8 @@ from tui_chat.ui.areas.inspector.view import (
 from tui_chat.ui.questions import ask_line
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from tui_chat.extensions import ViewPath
     from tui_chat.models.request import RawResponse
     from tui_chat.ui.areas.inspector.inspector import Inspector
@@ -328,6 +330,16 @@ class InspectorArea(Area):
         viewed = self.workspace.state.request.viewed
         if not (self.context.read_only and viewed is not None and viewed.is_automatic):
             self.workspace.live_request.return_to_live()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Have the key of cache marks act only where the request can have some."""
+        if action == "toggle_cache_mark" and not (self.pane and self.pane.can_have_marks):
+            return False
+        return super().check_action(action, parameters)
+
+    @property
+    def letters_in_sight(self) -> Collection[str]:
+        return self.pane.marked_keys if self.pane is not None else ()
 
     async def action_toggle_cache_mark(self) -> None:
         """Give what the cursor is on the next cache mark: another lifetime, or none."""

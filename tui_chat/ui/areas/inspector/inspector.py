@@ -52,6 +52,8 @@ from tui_chat.ui.widgets.find_bar import FindBar
 from tui_chat.ui.widgets.one_pass import OnePassWidget
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from tui_chat.analysis import Forecast
     from tui_chat.compose import Composed
 
@@ -211,6 +213,7 @@ class Inspector(OnePassWidget):
         if is_there != (fact in facts):
             self._view_tabs.facts = facts ^ {fact}
             self._summary.refresh()
+            self.refresh_bindings()
 
     def change(self, **changes: Any) -> None:
         """Change fields of the `InspectorState` beside the request; the visible view draws those
@@ -349,6 +352,7 @@ class Inspector(OnePassWidget):
 
     def watch_active(self) -> None:
         self._tabs.active = self.active
+        self.refresh_bindings()
 
     def on_show(self) -> None:
         """Catch up with the requests composed while it was hidden."""
@@ -378,6 +382,25 @@ class Inspector(OnePassWidget):
         self._notes.header.are_details_open = is_open
 
     # Keys and clicks
+
+    @property
+    def marked_keys(self) -> Collection[str]:
+        """The keys of tabs, digits and letters in the names of views, and the one of details."""
+        digits = (str(number) for number, _ in enumerate(Protocol, 1))
+        named = (view.key for view in self._view_tabs.marked)
+        return [*digits, *named, *("i" * self._notes.header.shows_details_key)]
+
+    @property
+    def can_have_marks(self) -> bool:
+        """True if cache marks are sent in the protocol shown, or the request has some."""
+        has_some = self.composed is not None and bool(self.composed.envelope.cache_marks)
+        return has_some or self.active is Protocol.ANTHROPIC
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Leave the key of a view without a tab to be typed as text."""
+        if action == "view" and parameters[0] not in self._view_tabs.views:
+            return False
+        return super().check_action(action, parameters)
 
     def on_descendant_focus(self) -> None:
         """Post the origin under the cursor, although the cursor did not move."""
@@ -530,7 +553,7 @@ class Inspector(OnePassWidget):
         if bar is not None and bar.display and self.views.current is self.views.payload:
             bar.show(event.number, event.count, True)
         else:
-            place = f"place {event.number:,} of {event.count:,} · n N"
+            place = f"{event.number:,} of {event.count:,} · n N"
             self._status.places = place if event.count else ""
 
     def on_legend_picked(self, event: Legend.Picked) -> None:

@@ -251,8 +251,7 @@ class OriginStatus(OnePassWidget):
         if self.lines == 1 and rule and not self.places and room >= 10:
             parts.append((f"  {cut(rule, room - 2)}", style))
         elif room >= 10:
-            place = self.places or under.pointer or "/" * bool(under.line)
-            place = cut_front(place, room - 2)
+            place = cut_front(self.places or under.pointer, room - 2)
             parts += [(" " * (room - cell_len(place)), ""), (place, "$foreground 72%")]
         for row in _wrapped(rule, width - 2, self.lines - 1):
             parts.append((f"\n  {row}", style))

@@ -94,7 +94,7 @@ class PayloadView(LineView):
         & > .payload--cursor { background: $surface; }
         &:focus > .payload--cursor { background: $panel; }
         & > .payload--piece { text-style: underline; }
-        & > .payload--lit { background: $primary 12%; text-style: bold; }
+        & > .payload--lit { background: $primary 12%; }
         & > .payload--hit { color: $background; background: $warning; }
         & > .payload--note-error { color: $text-error; }
         & > .payload--note-warning { color: $text-warning; }

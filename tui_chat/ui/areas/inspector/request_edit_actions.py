@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from textual.dom import DOMNode
 
 from tui_chat.errors import InputError, TuiChatError
+from tui_chat.models.request_edit import json_pointer
 from tui_chat.ui.notifications import show_error
 
 if TYPE_CHECKING:
@@ -81,8 +82,10 @@ class RequestEditActions(DOMNode):
         is_kept = workspace.request_edits.is_kept(place.path)
         form = RequestEditForm(place, place.written, is_kept=is_kept)
         answer = await self._area.tui.push_screen_wait(form)
-        if answer is not None:
-            await workspace.request_edits.set_value(place.path, answer.value, kept=answer.kept)
+        if answer is not None and await workspace.request_edits.set_value(
+            place.path, answer.value, kept=answer.kept
+        ):
+            self._say(f"{place.pointer} is edited", answer.kept)
 
     def action_add(self) -> None:
         """Add a key or an element at the cursor."""
@@ -97,7 +100,12 @@ class RequestEditActions(DOMNode):
         if answer is not None:
             *holder, last = place.new_path
             path = (*holder, answer.key or last)
-            await workspace.request_edits.add_value(path, answer.value, kept=answer.kept)
+            if await workspace.request_edits.add_value(path, answer.value, kept=answer.kept):
+                self._say(f"{json_pointer(path)} is added", answer.kept)
+
+    def _say(self, what: str, is_kept: bool) -> None:
+        scope = "every request of this session" if is_kept else "the next request"
+        self._area.notify(f"{what} in {scope}. u takes it back.", markup=False)
 
     def action_remove(self) -> None:
         """Leave what the cursor is on out of the request: on its first line a whole turn."""
@@ -110,7 +118,13 @@ class RequestEditActions(DOMNode):
 
     def action_undo(self) -> None:
         """Take the last edit back."""
-        self._run(lambda workspace: workspace.request_edits.undo(), "undo edit")
+        self._run(self._undo, "undo edit")
+
+    async def _undo(self, workspace: Workspace) -> None:
+        await workspace.request_edits.undo()
+        count = len(workspace.state.edits)
+        left = f"{count:,} left" if count else "none left"
+        self._area.notify(f"Took back the last change by hand: {left}.")
 
     def _place(self, workspace: Workspace, *, adds: bool = False) -> EditPlace:
         """Return the place of the cursor. Raises InputError if it cannot be edited."""

@@ -167,6 +167,12 @@ class ViewTabs(OnePassWidget):
         """The names of the views that have a tab."""
         return tuple(view.name for view in self._with_tabs())
 
+    @property
+    def marked(self) -> list[ViewPath]:
+        """The views whose keys are underlined; none while the tabs are hidden."""
+        labels = self._labels() if self.display else []
+        return [view for view, text in labels if view.key.lower() in text.lower()]
+
     def _with_tabs(self) -> list[ViewPath]:
         facts = {"", *self.facts}
         return [v for v in views().values() if v.needs in facts or v.name == self.active]

@@ -12,15 +12,17 @@ from tui_chat.library.editing import EditHistory
 from tui_chat.models.sanitize import one_line
 
 _TOOLBAR = (
-    ("+ Add", "preset_editor.add"),
-    ("Edit", "preset_editor.open"),
-    ("Delete", "preset_editor.edit('delete')"),
-    ("Undo", "preset_editor.undo"),
-    ("Redo", "preset_editor.redo"),
-    ("Save", "presets.save"),
-    ("Preset", "preset_editor.settings"),
-    ("More …", "presets.files"),
+    ("+ Add", "preset_editor.add", "a"),
+    ("Edit", "preset_editor.open", ""),
+    ("Delete", "preset_editor.edit('delete')", ""),
+    ("Undo", "preset_editor.undo", ""),
+    ("Redo", "preset_editor.redo", ""),
+    ("Save", "presets.save", ""),
+    ("Preset", "preset_editor.settings", "p"),
+    ("More …", "presets.files", "m"),
 )
+"""Words, action and the key that is underlined in the words; empty for none."""
+_GAP = "  "
 
 
 class PresetTitle(Static):
@@ -63,7 +65,6 @@ class PresetToolbar(Static):
     PresetToolbar {
         height: 1;
         padding: 0 1;
-        background: $surface;
         color: $foreground 70%;
         link-style: none;
         link-color: $foreground 75%;
@@ -73,8 +74,24 @@ class PresetToolbar(Static):
     """
 
     def on_mount(self) -> None:
-        words = (f"[@click={action}]{label}[/]" for label, action in _TOOLBAR)
-        self.update("  ".join(words))
+        words: list[str] = []
+        for label, action, key in _TOOLBAR:
+            if key:
+                label = label.replace(key.upper(), f"[$text-accent u]{key.upper()}[/]")
+            words.append(f"[@click={action}]{label}[/]")
+        self.update(_GAP.join(words))
+
+    @property
+    def marked_keys(self) -> list[str]:
+        """The keys that are underlined where there is room for their words."""
+        keys: list[str] = []
+        end = 0
+        for label, _, key in _TOOLBAR:
+            end += len(label)
+            if key and end <= self.content_size.width:
+                keys.append(key)
+            end += len(_GAP)
+        return keys
 
 
 class PresetFilterInput(Input):

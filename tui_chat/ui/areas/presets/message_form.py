@@ -104,7 +104,7 @@ class MessageForm(EditForm):
         """Show a message; text being typed is left alone, fields that are not saved are marked."""
         self._preset, message = preset, preset.messages[index]
         self.shown = message
-        self.border_title = Content(one_line(display_name(message), 60))
+        self.border_title = Content(f" {one_line(display_name(message), 60)} ")
         in_file = next((each for each in saved.messages if each.id == message.id), message)
         self.set_class(message.is_anchor, "-anchor")
         self._offer_places(preset, message)

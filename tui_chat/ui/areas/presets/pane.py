@@ -106,6 +106,7 @@ class PresetPane(Vertical):
         self.shown_name = ""
         self._ours: bool = False
         self._title = PresetTitle()
+        self.toolbar = PresetToolbar()
         self._status = Static(id="preset-status")
         self.filter = PresetFilterInput(placeholder="show what contains …", select_on_focus=False)
         self.rows = PresetRows()
@@ -122,7 +123,7 @@ class PresetPane(Vertical):
 
     def compose(self) -> ComposeResult:
         yield self._title
-        yield PresetToolbar()
+        yield self.toolbar
         yield self.filter
         with Vertical(id="preset-body"):
             yield self.rows

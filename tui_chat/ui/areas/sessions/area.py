@@ -23,7 +23,7 @@ from tui_chat.ui.areas.sessions.session_list import SessionList
 from tui_chat.ui.questions import ask, ask_line, ask_path
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
     from tui_chat.models.session import Session, SessionSummary
     from tui_chat.workspace.chat_participants import ParticipantKind
@@ -62,6 +62,10 @@ class SessionsArea(Area):
 
     def compose(self) -> ComposeResult:
         yield self.pane
+
+    @property
+    def letters_in_sight(self) -> Collection[str]:
+        return ("n", "slash") if self.pane.new_session.shows_filter else ()
 
     def handle(self, event: WorkspaceEvent) -> None:
         """Show the sessions when they, or the active one, changed."""
@@ -127,7 +131,11 @@ class SessionsArea(Area):
             self.action_open(exact[0].session_id)
             return
         choices = [
-            (session.session_id, session.title, f"{ago(session.updated, now)} · {session.model}")
+            (
+                session.session_id,
+                session.title,
+                " · ".join(filter(None, (ago(session.updated, now), session.model))),
+            )
             for session in newest
         ]
         if not choices:

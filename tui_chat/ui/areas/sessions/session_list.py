@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
 
 _NEW, _FILTER = "+ New session", "  / filter"
+_MARKED = _NEW.index("N")
+"""Where the key stands in the words."""
 
 
 class NewSessionRow(OnePassWidget):
@@ -69,16 +71,19 @@ class NewSessionRow(OnePassWidget):
         gap = width - len(_NEW) - cell_len(self._count_text)
         if gap < 1:
             return Content.styled(_NEW[: max(width, 1)], "bold")
-        filter_words = _FILTER if self._shows_filter else ""
+        filter_words = _FILTER if self.shows_filter else ""
         return Content.assemble(
-            (_NEW, "bold"),
-            (filter_words, "$foreground 72%"),
+            (_NEW[:_MARKED], "bold"),
+            (_NEW[_MARKED], "bold underline"),
+            (_NEW[_MARKED + 1 :], "bold"),
+            (filter_words[:3], "$text-accent"),
+            (filter_words[3:], "$foreground 72%"),
             " " * (gap - len(filter_words)),
             (self._count_text, "$foreground 72%"),
         )
 
     @property
-    def _shows_filter(self) -> bool:
+    def shows_filter(self) -> bool:
         """True if there is room for the words that open the filter."""
         used = len(_NEW) + len(_FILTER) + cell_len(self._count_text)
         return bool(self._count_text) and used < self.content_size.width
@@ -86,7 +91,7 @@ class NewSessionRow(OnePassWidget):
     async def on_click(self, event: events.Click) -> None:
         offset = event.get_content_offset(self)
         column = -1 if offset is None else offset.x - len(_NEW)
-        if self._shows_filter and 0 < column < len(_FILTER):
+        if self.shows_filter and 0 < column < len(_FILTER):
             self.post_message(self.FilterRequested())
         else:
             await self.run_action("sessions.new")
@@ -139,26 +144,26 @@ class SessionList(Vertical, OnePassWidget):
     """
 
     DEFAULT_CSS = """
-    SessionList { background: $surface; }
+    SessionList { background: $background; }
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("n", "sessions.new", "New", tooltip="New session"),
         Binding("slash", "filter", "Filter", tooltip="Filter the list: words, #tag"),
-        Binding("e", "sessions.rename_listed", "Rename", tooltip="Rename"),
-        Binding(
-            "p", "sessions.mark('pinned')", "Pin", show=False, tooltip="Pin at the top, or unpin"
-        ),
-        Binding("t", "sessions.tag", "Tag", show=False, tooltip="Tag"),
-        Binding("f", "sessions.move_to_folder", "Folder", show=False, tooltip="Put into a folder"),
         Binding(
             "a", "sessions.mark('archived')", "Archive", show=False, tooltip="Archive, or restore"
         ),
         Binding(
+            "p", "sessions.mark('pinned')", "Pin", show=False, tooltip="Pin at the top, or unpin"
+        ),
+        Binding("e", "sessions.rename_listed", "Rename", show=False, tooltip="Rename"),
+        Binding("f", "sessions.move_to_folder", "Folder", show=False, tooltip="Put into a folder"),
+        Binding(
             "r", "sessions.mark('unread')", "Unread", show=False, tooltip="Mark as read or unread"
         ),
-        Binding("d,delete", "sessions.delete", "Delete", tooltip="Delete"),
+        Binding("t", "sessions.tag", "Tag", show=False, tooltip="Tag"),
         Binding("g", "group", "Group", show=False, tooltip="Group by time, folder or tag"),
+        Binding("d,delete", "sessions.delete", "Delete", show=False, tooltip="Delete"),
         Binding("escape", "clear_selection", "Clear selection", show=False),
     ]
 

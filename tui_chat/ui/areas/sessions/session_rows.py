@@ -64,7 +64,7 @@ class SessionRows(RowList):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "open", "Open", tooltip="Open"),
-        Binding("space", "choose", "Choose", show=False, tooltip="Choose several"),
+        Binding("space", "choose", "Pick", show=False, tooltip="Choose several"),
         Binding("u", "sessions.undo", "Undo", show=False, tooltip="Undo delete or archive"),
         Binding("shift+up", "choose_to(-1)", "Choose up", show=False, tooltip="Choose, and go on"),
         Binding("shift+down", "choose_to(1)", "Choose down", show=False),
@@ -85,7 +85,7 @@ class SessionRows(RowList):
         """The selection changed, possibly to none."""
 
     def __init__(self) -> None:
-        super().__init__("session-rows", classes="-raised")
+        super().__init__("session-rows")
         self.offer_keys("u", is_used=False)
         self.layout_now = GroupLayout()
         self.chosen: set[str] = set()
