@@ -48,7 +48,7 @@ from tui_chat.plugins.prompt_lab.report import (
 )
 from tui_chat.plugins.prompt_lab.results import LabStore
 from tui_chat.plugins.prompt_lab.runner import Runner
-from tui_chat.plugins.prompt_lab.suites import read_suite, suite_file
+from tui_chat.plugins.prompt_lab.suites import read_suite, sample_suite, suite_file
 from tui_chat.plugins.prompt_lab.values import Case, Cell, Plan, Run, Suite, Variant
 from tui_chat.plugins.prompt_lab.variants import endpoint_and_model, resolve
 
@@ -132,11 +132,13 @@ def run_command(common: CommonOptions, paths: tuple[str, ...], **options: Any) -
     """Run suites: send the cases with each variant, and check the replies.
 
     PATH is a suite (NAME.eval.json), a case of `presets test`, a list of tests (JSON, JSONL, CSV),
-    a folder of cases, or the name of a preset that has a suite. The plan is stored before anything
-    is sent; replies are no conversations. Ctrl+C keeps what has ended, and --resume sends the rest.
+    a folder of cases, or the name of a preset that has a suite: `code-reviewer` has one that needs
+    no key. The plan is stored before anything is sent; replies are no conversations. Ctrl+C keeps
+    what has ended, and --resume sends the rest.
 
     \b
     Examples:
+      tui-chat eval run code-reviewer
       tui-chat eval run tutor.eval.json --model loopback/echo
       tui-chat eval run cases.csv --preset tutor.json --repeat 3 --junit results.xml
       tui-chat eval run --resume
@@ -165,10 +167,13 @@ def _suites(config: Config, paths: Sequence[str], options: RunOptions) -> list[S
     for name in paths:
         path = Path(name)
         if not path.exists() and path.name == name:
-            path = suite_file(config.config_dir, name)
+            own = suite_file(config.config_dir, name)
+            path = own if own.exists() else sample_suite(name)
             if not path.exists():
-                raise InputError(f"{name} is no file, and no preset that has a suite ({path}).")
+                raise InputError(f"{name} is no file, and no preset that has a suite ({own}).")
         suite = read_suite(path)
+        if suite.note:
+            write_line(suite.note, err=True)
         words = options.only.casefold()
         cases = tuple(case for case in suite.cases if words in case.name.casefold())
         if not cases:

@@ -30,6 +30,7 @@ from itertools import product
 from pathlib import Path
 from typing import Annotated, Any
 
+from tui_chat import paths
 from tui_chat.cli.preset_cases import Case as PresetCase
 from tui_chat.cli.preset_cases import find_cases, read_case
 from tui_chat.context import Inputs
@@ -73,6 +74,11 @@ _ELSEWHERE = {
 """Keys of promptfoo's configuration, and what to write instead."""
 
 
+def sample_suite(name: str) -> Path:
+    """Return the path of a suite that comes with the program, which need not exist."""
+    return paths.bundled("sample_presets") / "suites" / f"{name}{ENDING}"
+
+
 def suite_file(config_dir: Path, preset: str) -> Path:
     """Return the path of the suite of a preset, which need not exist."""
     return config_dir / "cases" / f"{file_name(preset)}{ENDING}"
@@ -97,6 +103,7 @@ class _SuiteFile:
     name: str = ""
     presets: tuple[str, ...] = ()
     models: tuple[str, ...] = ()
+    note: str = ""
     judge: str = ""
     repeat: Annotated[int, Range(1, 1000)] = 1
     default_test: Any = None
@@ -104,7 +111,7 @@ class _SuiteFile:
 
 
 _SUITE_KEYS = KnownKeys(
-    ("tests", "name", "presets", "models", "judge", "repeat", "default_test", "variants")
+    ("tests", "name", "note", "presets", "models", "judge", "repeat", "default_test", "variants")
 )
 _VARIANT_KEYS = KnownKeys(("preset", "model", "name", "off", "set", "settings", "ablation"))
 
@@ -150,6 +157,7 @@ def read_suite(path: Path) -> Suite:
         variants=variants,
         judge=content.judge,
         repeat=content.repeat,
+        note=content.note,
     )
 
 

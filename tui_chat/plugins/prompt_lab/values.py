@@ -127,6 +127,8 @@ class Suite:
     judge: str = ""
     """`ENDPOINT/MODEL` that `llm-rubric` asks."""
     repeat: int = 1
+    note: str = ""
+    """A sentence that is printed when it is run."""
     presets: Mapping[str, Preset] = field(default_factory=lambda: _NOTHING)
     """The presets that cases bring, by a hash."""
 
