@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -210,9 +211,13 @@ async def test_a_reply_is_brought_here_and_leads_back(album: Album, tmp_path: Pa
         await workspace.branches.edit(edited, "other words", send=True)
         await replied(pilot)
         await at_tree(pilot, app)
-        await pilot.press("home", "down", "right", "down", "b")
+        await pilot.press("slash", *"second")
+        await until(pilot, lambda: tree_list(app).place_of_result()[1] == 2)
+        await pilot.press("enter", "end", "b")
         await until(pilot, lambda: len(shown(app)) == 5)
         await settle(pilot)
+        assert not app.screen.query_one(FindBar).display
+        assert row(app).last == workspace.state.entries[-1].message.id
         assert "second words" in shown(app)[-1]
         await pilot.press("escape")
         await left_tree(pilot, app)
@@ -253,10 +258,30 @@ async def test_a_summary_is_written_edited_and_brought_here(tmp_path: Path) -> N
         await left_tree(pilot, app)
 
 
+async def test_a_read_only_app_offers_nothing_that_writes(tmp_path: Path) -> None:
+    async with make_app(tmp_path, model="echo").run_test(size=(120, 35)) as pilot:
+        app = await opened(pilot)
+        await say(pilot, "first words")
+        await workspace_of(app).replies.regenerate(workspace_of(app).state.entries[-1].message.id)
+        await replied(pilot)
+        app.chat.context = replace(app.chat.context, read_only="Nothing can be changed here.")
+        await at_tree(pilot, app)
+        nodes = await workspace_of(app).branches.tree()
+        assert "bring" not in str(app.screen.query_one(".tree--keys", Static).render())
+        await pilot.press("home", "down", "d", "e", "b", "s", "u")
+        await settle(pilot)
+        assert isinstance(app.screen, TreeScreen)
+        assert await workspace_of(app).branches.tree() == nodes
+        await pilot.press("enter")
+        await left_tree(pilot, app)
+
+
 async def test_a_temporary_session_has_a_tree(tmp_path: Path) -> None:
     async with make_app(tmp_path, model="echo").run_test(size=(120, 35)) as pilot:
         app = await opened(pilot)
         await pilot.press("f6")
+        await until(pilot, lambda: workspace_of(app).state.is_temporary)
+        await settle(pilot)
         await say(pilot, "secret words")
         await workspace_of(app).replies.regenerate(workspace_of(app).state.entries[-1].message.id)
         await replied(pilot)

@@ -26,12 +26,12 @@ class ComparisonDialog(Dialog[bool | None]):
 
     DEFAULT_CSS = """
     ComparisonDialog > Vertical { width: 150; }
-    ComparisonDialog Horizontal { height: auto; max-height: 70vh; }
+    ComparisonDialog Horizontal { height: auto; max-height: 60vh; }
     ComparisonDialog .side {
         width: 1fr;
         height: auto;
         min-height: 6;
-        max-height: 70vh;
+        max-height: 60vh;
         border-top: solid $primary;
         padding: 0 1;
     }

@@ -334,6 +334,12 @@ class TreeScreen(ModalScreen[str | RequestComparison | None]):
             raise InputError("These are several messages: → unfolds them, s sums them up.")
         if not await bring_reply(self._workspace, row.first):
             return row.first
+        return self._brought()
+
+    def _brought(self) -> str:
+        """End the search, which would not show it, and return the message that was added."""
+        self._list.show_results(None)
+        self._find_bar.close()
         return self._workspace.state.entries[-1].message.id
 
     def action_bring_summary(self) -> None:
@@ -390,5 +396,5 @@ class TreeScreen(ModalScreen[str | RequestComparison | None]):
             if edited is None:
                 return
             if await bring_summary(workspace, plan, text := edited):
-                await self._reload(workspace.state.entries[-1].message.id)
+                await self._reload(self._brought())
                 return
