@@ -19,7 +19,7 @@ PLUGIN = Plugin(
         CommandPath(
             "redact",
             "tui_chat.plugins.redact.command:redact_command",
-            "Export a session without keys, addresses and names, for sharing.",
+            "Export sessions without keys, addresses and names, for sharing.",
         ),
     ),
     actions=(
