@@ -41,17 +41,17 @@ class ToolServer:
     def has(self, *tools: str, description: str = "Answers.", runs: str = "") -> None:
         """Have these tools, once they are loaded."""
         runs = runs or f"serve-{self.name} --stdio"
-        self._defined: list[Tool] = []
+        self.defined: list[Tool] = []
         for tool in tools:
             definition = ToolDefinition(f"{self.name}__{tool}", description, SCHEMA)
             digest = definition_digest(definition)
             origin = ToolOrigin(self.name, tool, "Server 1.0", digest)
             definition = ToolDefinition(definition.name, description, SCHEMA, source=origin)
-            self._defined.append(Tool(definition, runs, digest, ("only reads",)))
+            self.defined.append(Tool(definition, runs, digest, ("only reads",)))
 
     def announce(self) -> None:
         """Say that the tools changed."""
-        self.tools = tuple(self._defined)
+        self.tools = tuple(self.defined)
         assert self.context is not None
         self.context.changed()
 

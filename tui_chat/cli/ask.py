@@ -3,8 +3,8 @@
 1. It drives the same workspace as the app, which shows the session at once.
 2. The reply goes to the standard output: to a pipe as it is, to a terminal as Markdown or, with
    `--raw`, as text without harmful characters. All else goes to the standard error stream.
-3. A tool call is run if the user consents on the terminal. Without a terminal the call stays at
-   the end of the session, where the app can answer it.
+3. A tool call is run if the user consents on the terminal, with `--allow-tool` or by a grant. Else
+   the call stays at the end of the session, where the app can answer it.
 4. Ctrl+C and a closed output stop the reply; what has arrived is in the session.
 """
 
@@ -121,6 +121,14 @@ _SENT_ANYWAY = ("over-budget", "nothing-to-send", "edited-body-invalid")
     metavar="FOLDER",
     help="Where pictures and files of the reply are saved; default: the current folder.",
 )
+@click.option(
+    "--allow-tool",
+    "allowed_tools",
+    multiple=True,
+    metavar="NAME",
+    type=TEXT,
+    help="Run this tool without asking; repeatable.",
+)
 @click.option("--anyway", is_flag=True, help="Send it although it has errors, such as its size.")
 @click.pass_obj
 def ask(common: CommonOptions, parameters: tuple[str, ...], **options: Any) -> None:
@@ -133,7 +141,8 @@ def ask(common: CommonOptions, parameters: tuple[str, ...], **options: Any) -> N
     The reply goes to the standard output, as Markdown on a terminal; everything else, such as its
     sources, goes to the standard error stream. If the standard output is not a terminal, the rules
     for the screen that come with the program (of the preset “plain” and the role “Assistant”) are
-    not sent. Tools run after you agree on the terminal. Ctrl+C stops the reply and keeps what
+    not sent. Tools run after you agree on the terminal, or if
+    --allow-tool names them. Ctrl+C stops the reply and keeps what
     arrived; if nothing could be sent, or was answered with an error, no session is stored.
 
     With several --model each gets the message, and their replies are printed one after the other.
@@ -235,6 +244,8 @@ class _AskedExchange:
             if (side := side_kind(self._question.kind)) is not None:
                 await self._print_side_reply(side, text)
                 return
+            if not self._question.bare:
+                await self._load_tools()
             if self._question.asks_several:
                 await self._add_system_message(text)
                 await ask_each(workspace, self._question, text, parts, _check, check_json)
@@ -245,7 +256,7 @@ class _AskedExchange:
                 await self._generate()
             await self._until_ended()
             while calls := workspace.state.pending_calls:
-                await answer_call(workspace, calls[0])
+                await answer_call(workspace, calls[0], self._question.allowed_tools)
                 self._failures.raise_first()
                 await self._until_ended()
         except TuiChatError:
@@ -261,6 +272,16 @@ class _AskedExchange:
             raise
         finally:
             printer.end()
+
+    async def _load_tools(self) -> None:
+        """Ask the sources of tools for theirs. Raises InputError if an allowed one is not there."""
+        await self._workspace.tool_sources.loaded()
+        self._failures.warn()
+        names = [tool.name for tool in self._workspace.state.tools]
+        for allowed in self._question.allowed_tools:
+            if allowed not in names:
+                there = f"Offered are {', '.join(names)}." if names else "This session offers none."
+                raise InputError(f"--allow-tool: there is no tool “{allowed}”.", advice=there)
 
     async def _send(self, text: str, parts: tuple[Part, ...]) -> None:
         workspace = self._workspace

@@ -65,7 +65,7 @@ async def ask_each(
         raise faults[0] if faults else InputError("The message could not be sent.")
     await workspace.tools.all_ended()
     entries = [
-        await _ended(workspace, target, reply_id, errors)
+        await _ended(workspace, question, target, reply_id, errors)
         for target, reply_id in zip(targets, replies, strict=True)
     ]
     unsubscribe()
@@ -92,7 +92,11 @@ def _target(workspace: Workspace, model: str, endpoint: str) -> Target:
 
 
 async def _ended(
-    workspace: Workspace, target: Target, reply_id: str, errors: dict[str, TuiChatError]
+    workspace: Workspace,
+    question: Question,
+    target: Target,
+    reply_id: str,
+    errors: dict[str, TuiChatError],
 ) -> Entry:
     """Return a model's last reply once its tools are answered, as far as somebody consents."""
     branches = workspace.active_store.branches
@@ -104,7 +108,7 @@ async def _ended(
             return reply
         write_line(f"{one_line(_label(target))}:", err=True)
         try:
-            await answer_call(workspace, calls[0])
+            await answer_call(workspace, calls[0], question.allowed_tools)
         except NeedsUser as error:
             errors[reply.message.id] = error
             return reply

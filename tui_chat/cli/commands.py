@@ -65,6 +65,7 @@ _COMMANDS = (
     ("roles", "roles:roles", "List, show and export roles."),
     ("search", "search:search", "Search messages and sessions."),
     ("sessions", "sessions:sessions", "List, show and organize sessions."),
+    ("tools", "tools:tools", "List and revoke lasting permissions to run tools."),
     ("usage", "usage:usage", "Print tokens and costs of all replies."),
 )
 """Name, module and attribute in `tui_chat.cli`, and summary: the first sentence of its help."""

@@ -51,6 +51,8 @@ class Question:
     """True to print only the first code block of the reply."""
     save_to: Path | None = None
     """The folder for pictures and files of the reply; None for the current one."""
+    allowed_tools: tuple[str, ...] = ()
+    """Tools whose calls run without asking."""
     anyway: bool = False
     """True to send a request that has errors."""
     kind: GenerationKind = "normal"

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Literal, cast
 
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.envelope import ToolDefinition
+from tui_chat.models.envelope import ToolDefinition, ToolOrigin
 from tui_chat.models.field_types import Hidden, Range
 
 GROUPS = ("functionDeclarations", "function_declarations", "tools")
@@ -46,6 +47,18 @@ def name_in(definition: Mapping[str, Any]) -> str:
     inner = cast("dict[str, Any]", function) if isinstance(function, dict) else {}
     named = inner.get("name") or definition.get("name") or definition.get("type")
     return str(named or next(iter(definition), "") or "tool")
+
+
+def definition_text(definition: ToolDefinition) -> str:
+    """Return a definition for people: the description, and the schema of its arguments."""
+    schema = json.dumps(definition.parameters, indent=2, ensure_ascii=False)
+    return f"{definition.description}\n{schema}".lstrip("\n")
+
+
+def origin_text(origin: ToolOrigin) -> str:
+    """Return in a line where a definition comes from, and what it is called there."""
+    version = f" ({origin.version})" if origin.version else ""
+    return f"“{origin.name}” of the server {origin.server}{version} · SHA-256 {origin.digest[:12]}"
 
 
 def server_of(name: str) -> str:

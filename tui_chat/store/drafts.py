@@ -40,6 +40,19 @@ class SettingStore:
 
         await self._unsaved.write(f"setting {key}", value, work)
 
+    async def beginning_with(self, prefix: str) -> dict[str, str]:
+        """Return the settings whose keys begin so, by key, in the order in which they were set."""
+        sql = "SELECT key, value FROM settings WHERE substr(key, 1, ?) = ? ORDER BY rowid"
+        return dict(await self._database.rows(sql, len(prefix), prefix))
+
+    async def remove(self, key: str) -> None:
+        """Forget a setting. Raises StoreError."""
+
+        async def work(tx: Transaction) -> None:
+            await tx.run("DELETE FROM settings WHERE key = ?", key)
+
+        await self._database.write(work)
+
 
 class DraftStore:
     """The draft of each session."""

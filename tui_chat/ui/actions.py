@@ -102,7 +102,7 @@ _KEEPING_FOCUS = frozenset(
         *("first", "latest"),
         *("light", "regenerate", "back", "undo", "edit", "detach", "keep-captured", "remove-edits"),
         *("mute-tool-results", "unmute-all"),
-        *("ask-tools", "replay", "export-turn", "quit", "suspend"),
+        *("session-tools", "ask-tools", "replay", "export-turn", "quit", "suspend"),
     )
 )
 
@@ -237,6 +237,7 @@ _ALIASES: dict[str, tuple[str, ...]] = {
     "view-part": ("image", "preview", "open attachment", "picture"),
     "detach": ("detach", "files"),
     "tool-call": ("tools", "approve", "consent", "allow", "function call", "execute"),
+    "session-tools": ("offered tools", "mcp", "servers", "grants", "revoke", "permissions"),
     "ask-tools": ("revoke", "permissions", "consent"),
     "system": ("instruction", "note"),
     "captured": ("paste", "curl", "har"),
@@ -411,6 +412,13 @@ ACTIONS = (
             "Tool call",
             "Answer the waiting tool call",
         )
+    ),
+    Action(
+        "session-tools",
+        "",
+        "tool_calls.choose_tools",
+        "Session tools",
+        "Tools of this session: choose, definitions, permissions…",
     ),
     Action(
         "ask-tools",

@@ -283,7 +283,7 @@ class SessionSetup:
         )
         store = core.store_of(session.session_id)
         core.update(variables=await store.sessions.variables(session.session_id))
-        await self._tools.apply(session.session_id)
+        await self._tools.apply(session.session_id, role)
 
     async def apply_new_chat(self, role: Role | None) -> None:
         """Set everything as new chats with this role have it. Raises StoreError."""
@@ -312,7 +312,7 @@ class SessionSetup:
             model=model,
             **self._files(role.preset if role else "", profile, linked),
         )
-        await self._tools.apply("")
+        await self._tools.apply("", role)
 
     async def _new_chat_edits(self) -> tuple[RequestEdit, ...]:
         """Return the edits by hand of the app's new chat, which it keeps as it keeps its draft."""

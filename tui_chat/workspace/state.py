@@ -11,6 +11,7 @@ from tui_chat.config import LOOPBACK_URL, Config
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.library.editing import EditHistory
 from tui_chat.models.endpoint import Endpoint, Protocol
+from tui_chat.models.envelope import ToolDefinition
 from tui_chat.models.generation import side_kind
 from tui_chat.models.lorebook import Lorebook
 from tui_chat.models.memo import recent_memo
@@ -322,6 +323,9 @@ class WorkspaceState:
     """Enabled roles by their last use, then disabled ones."""
     known_tools: tuple[Tool, ...] = ()
     """The tools known of all sources, commands first."""
+    changed_tools: Mapping[str, ToolDefinition] = field(default_factory=dict[str, ToolDefinition])
+    """By name the definition that the user knew of tools that are not offered because their server
+    changed it."""
     tool_sources: tuple[SourceStatus, ...] = ()
     """The opened sources of tools, except commands."""
     open_presets: Mapping[str, OpenPreset] = field(default_factory=dict[str, OpenPreset])

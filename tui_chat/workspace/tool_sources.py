@@ -4,9 +4,10 @@
    for each server.
 2. The sources of plugins are opened when something is typed, or a call waits, in a session that may
    offer their tools: in the background. A request is composed from the tools that are known then.
-3. A session offers the tools that were chosen for it, else those that say so themselves. What is
-   chosen are names, since their sources may be asked later.
-4. Names are unique: of two tools with one name the later source's is left out.
+3. A session offers the tools chosen for it, else for its role, else those that say so themselves.
+   Names are chosen, since the sources may be asked later.
+4. A tool with a grant that its changed definition ended is not offered until `accept`.
+5. Names are unique: of two tools with one name the later source's is left out.
 """
 
 from __future__ import annotations
@@ -24,11 +25,17 @@ from tui_chat.config import Config
 from tui_chat.errors import InputError
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.envelope import ToolDefinition
+from tui_chat.models.role import Role
 from tui_chat.models.tool import CommandTool, Tool
+from tui_chat.providers import HttpClient
 from tui_chat.workspace.core import WorkspaceCore, reported
-from tui_chat.workspace.events import BranchChanged
+from tui_chat.workspace.events import BranchChanged, Done
 from tui_chat.workspace.state import SourceStatus, WorkspaceState
+from tui_chat.workspace.tool_grants import ToolGrants
 from tui_chat.workspace.tool_runner import ToolRun, run
+
+_ROLE_PREFIX = "role tools/"
+"""Settings of the store with the names of the tools chosen for a role, by its id."""
 
 
 class ToolSource(Protocol):
@@ -67,6 +74,7 @@ class SourceContext:
     """What the sources of a plugin are opened with."""
 
     config: Config
+    client: HttpClient
     hidden: frozenset[str]
     """Variables of the environment that hold keys: no process of a source gets them."""
     changed: Callable[[], None]
@@ -128,8 +136,9 @@ def _command_tool(command: CommandTool) -> Tool:
 class ToolSources:
     """The sources, the tools that are known of them, and those that the active session offers."""
 
-    def __init__(self, core: WorkspaceCore) -> None:
+    def __init__(self, core: WorkspaceCore, grants: ToolGrants) -> None:
         self.core = core
+        self._grants = grants
         self._commands = LocalCommands(core.state.config)
         self._added: dict[str, tuple[ToolSource, ...]] = {}
         """The sources that plugins added, by plugin."""
@@ -157,26 +166,53 @@ class ToolSources:
         if unknown:
             raise InputError(f"There is no tool “{unknown[0]}”.")
         self._chosen = frozenset(names)
-        core.update(tools=self._offered())
+        self._offer()
         key = f"tools/{core.state.session_id}"
         await core.active_store.settings.set(key, json.dumps(names))
         core.publish(BranchChanged())
 
-    async def apply(self, session_id: str) -> None:
-        """Offer what was chosen for a session; without an id what new sessions offer. Raises
-        StoreError.
+    async def apply(self, session_id: str, role: Role | None) -> None:
+        """Offer what was chosen for a session, else for its role; without an id what new sessions
+        of the role offer. Raises StoreError.
         """
         core, text = self.core, None
-        if session_id and (core.state.config.tools or self._has_plugins):
-            text = await core.store_of(session_id).settings.get(f"tools/{session_id}")
+        if core.state.config.tools or self._has_plugins:
+            if session_id:
+                text = await core.store_of(session_id).settings.get(f"tools/{session_id}")
+            if text is None and role is not None:
+                text = await core.store.settings.get(_ROLE_PREFIX + role.role_id)
         self._chosen = frozenset(json.loads(text)) if text else None
-        core.update(tools=self._offered())
+        self._offer()
 
-    def _offered(self) -> tuple[Tool, ...]:
-        tools, chosen = self.core.state.known_tools, self._chosen
-        if chosen is None:
-            return tuple(tool for tool in tools if tool.offered)
-        return tuple(tool for tool in tools if tool.name in chosen)
+    def _offer(self) -> None:
+        """Offer the chosen tools, save those whose definitions changed."""
+        core, chosen, changed = self.core, self._chosen, dict[str, ToolDefinition]()
+        offered: list[Tool] = []
+        for tool in core.state.known_tools:
+            if grant := self._grants.outdated(core.state.session_id, tool):
+                changed[tool.name] = grant.definition
+            elif tool.offered if chosen is None else tool.name in chosen:
+                offered.append(tool)
+        core.update(tools=tuple(offered), changed_tools=changed)
+
+    @reported(None)
+    async def choose_for_role(self) -> None:
+        """Let sessions of the active role offer what this session offers, unless they have a choice
+        of their own.
+        """
+        core = self.core
+        if core.state.role is None:
+            raise InputError("This session has no role.")
+        names = json.dumps([tool.name for tool in core.state.tools])
+        await core.store.settings.set(_ROLE_PREFIX + core.state.role.role_id, names)
+        core.publish(Done(f"Sessions of {core.state.role.name} offer these tools."))
+
+    @reported(None)
+    async def accept(self, name: str) -> None:
+        """Offer a tool again whose changed definition the user has seen. Its calls ask."""
+        await self._grants.revoke((name,))
+        self._offer()
+        self.core.publish(BranchChanged())
 
     def _may_offer(self, source: ToolSource) -> bool:
         """Return True if the active session may offer tools of a source, or has a call of one."""
@@ -226,10 +262,14 @@ class ToolSources:
 
     async def _open(self) -> None:
         core, config = self.core, self.core.state.config
+        with core.reporting():
+            await self._grants.load()
         for plugin in extensions.plugins():
             for path in plugin.tool_sources:
                 before = self._added.get(path, ())
-                context = SourceContext(config, key_variables(config), self._changed, before)
+                context = SourceContext(
+                    config, core.client, key_variables(config), self._changed, before
+                )
                 with core.reporting():  # a plugin that fails is named, and the others go on
                     opened = await asyncio.to_thread(_open_sources, plugin, path, context)
                     self._added[path] = tuple(opened)
@@ -260,7 +300,8 @@ class ToolSources:
         core.update(tool_sources=tuple(one.status for one in self._sources if one.name))
         if known != core.state.known_tools:
             core.update(known_tools=known)
-            core.update(BranchChanged(), tools=self._offered())
+            self._offer()
+        core.publish(BranchChanged())
 
     # --- calls ---------------------------------------------------------------------------
 

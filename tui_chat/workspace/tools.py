@@ -2,8 +2,8 @@
 
 1. A reply that ended with calls waits at the end of its branch. Each call is answered once; with
    the last answer the conversation goes on by itself, unless the user declined to go on.
-2. A command runs if the user consents to the call, or has consented to all calls of its tool in
-   the session, which lasts until the program ends; or if its tool says `consent = "always"`.
+2. A tool runs if the user consents to the call, or a grant covers it (`tool_grants`), or if its
+   configuration says `consent = "always"`.
 3. Opening a session runs nothing and continues nothing.
 4. A model that keeps calling tools is stopped after `MAX_UNATTENDED_ROUNDS` rounds without the
    user.
@@ -14,6 +14,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Literal
 
 from tui_chat.errors import InputError, StoreError
 from tui_chat.models.message import Message, ToolCall
@@ -27,6 +28,7 @@ from tui_chat.workspace.events import BranchChanged, Done, ReplySettled, Workspa
 from tui_chat.workspace.replies import Replies
 from tui_chat.workspace.state import unanswered_calls
 from tui_chat.workspace.target import Slot
+from tui_chat.workspace.tool_grants import ToolGrants
 from tui_chat.workspace.tool_runner import ToolRun
 from tui_chat.workspace.tool_sources import ToolSources
 
@@ -37,15 +39,26 @@ MAX_UNATTENDED_ROUNDS = 20
 """Rounds of calls and answers without the user, after which the user is asked."""
 
 
+Scope = Literal["call", "session", "tool", "server"]
+"""What a user consents to: a call; calls of its tool in the session; always; those of all tools
+that its server has now, always."""
+
+
 class Tools:
     """Answers tool calls of the active session: those at the end of its active branch, and those of
     replies that were sent to targets, which wait at the ends of their own branches.
     """
 
     def __init__(
-        self, core: WorkspaceCore, active: ActiveSession, replies: Replies, sources: ToolSources
+        self,
+        core: WorkspaceCore,
+        active: ActiveSession,
+        replies: Replies,
+        sources: ToolSources,
+        grants: ToolGrants,
     ) -> None:
         self.core = core
+        self._grants = grants
         self._sources = sources
         self._active = active
         self._replies = replies
@@ -56,9 +69,6 @@ class Tools:
         the call again stores the answer instead: a command may do what must not be done twice.
         """
 
-        self._permitted: set[tuple[str, str, str, str]] = set()
-        """Session id, and what a grant is bound to, of tools that the user lets run without asking.
-        """
         self._unattended: set[asyncio.Future[None]] = set()
         """The commands that run after replies which have ended."""
         core.subscribe(self._follow_reply)
@@ -119,13 +129,13 @@ class Tools:
 
     @reported(False)
     async def run(
-        self, entry_id: str, call_id: str, *, arguments: str | None = None, always: bool = False
+        self, entry_id: str, call_id: str, *, arguments: str | None = None, scope: Scope = "call"
     ) -> bool:
         """Run the command of a call, with the user's consent, and answer the call with its output.
 
-        `arguments` are the user's in place of the model's; the answer says so. With `always`, the
-        other calls of the tool in this session run too, those of later replies included. Return
-        False if the call was cancelled, or cannot be run, which is reported.
+        `arguments` are the user's in place of the model's; the answer says so. `scope` is what the
+        user consents to beside the call: other calls run too, those of later replies included.
+        Return False if the call was cancelled, or cannot be run, which is reported.
         """
         core = self.core
         await self._active.branch_loaded()
@@ -133,28 +143,57 @@ class Tools:
         call = _pending_call(await self._branch_of(entry_id), entry_id, call_id)
         if (entry_id, call_id) in self._runs:
             raise InputError(f"The tool “{call.name}” is running already.")
-        if always and (tool := core.state.tool_named(call.name)) is not None:
-            self._permitted.add((session_id, tool.name, tool.runs, tool.digest))
+        if (tool := core.state.tool_named(call.name)) is not None:
+            await self._grant(session_id, tool, scope)
         answer = self._unstored.pop((entry_id, call_id), None)
         answer = answer or await self._run(entry_id, call, arguments)
         if answer is None or not await self._store(session_id, entry_id, [answer]):
             return False
-        if always:
+        if scope != "call":
             await self.run_permitted(session_id, entry_id)
         return True
 
+    async def _grant(self, session_id: str, tool: Tool, scope: Scope) -> None:
+        match scope:
+            case "call":
+                return
+            case "session":
+                self._grants.grant_in_session(session_id, tool)
+            case "tool":
+                await self._grants.grant_always((tool,), self.core.now().isoformat())
+            case "server":
+                state = self.core.state
+                granted = [
+                    one
+                    for one in state.known_tools
+                    if one.server == tool.server and one.name not in state.changed_tools
+                ]
+                await self._grants.grant_always(granted, self.core.now().isoformat())
+
     def _may_run(self, session_id: str, tool: Tool | None) -> bool:
-        """Return True if a tool's command needs no consent in a session."""
+        """Return True if a tool needs no consent in a session."""
         return tool is not None and (
-            tool.consent == "always"
-            or (session_id, tool.name, tool.runs, tool.digest) in self._permitted
+            tool.consent == "always" or self._grants.cover(session_id, tool)
         )
 
-    def forget_permissions(self) -> None:
-        """Ask again before each run of a tool, in every session."""
-        count = len(self._permitted)
-        self._permitted.clear()
-        sentence = "Tools ask before each run." if count else "No tool runs without asking."
+    @reported(None)
+    async def revoke(self, names: Sequence[str]) -> None:
+        """Ask again before each run of these tools. A changed one stays withheld."""
+        changed = self.core.state.changed_tools
+        await self._grants.revoke([name for name in names if name not in changed])
+        self.core.publish(BranchChanged())
+
+    @reported(None)
+    async def forget_permissions(self) -> None:
+        """Ask again before each run of a tool, in every session. Lasting grants stay."""
+        is_any = self._grants.is_any_in_sessions
+        await self._grants.revoke()
+        await self._grants.load()
+        count = len(self._grants.lasting)
+        sentence = "Tools ask before each run." if is_any else "No tool was allowed in a session."
+        if count:
+            which = "1 tool is" if count == 1 else f"{count:,} tools are"
+            sentence += f" {which} allowed always: “Tools of this session” revokes that."
         self.core.publish(Done(sentence))
 
     def stop(self, entries: Sequence[Entry] | None = None) -> bool:
@@ -198,6 +237,9 @@ class Tools:
             if self._replies.target_of(entry_id) is not None:
                 entries = await self._branch_of(entry_id)
             pending = core.state.calls_at_end(entries)
+            if not pending:
+                return
+            await self._grants.load()  # another copy of the program may have revoked one
             calls = [c for c in pending if c.can_run and self._may_run(session_id, c.tool)]
             if not calls:
                 return

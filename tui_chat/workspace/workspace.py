@@ -40,6 +40,7 @@ from tui_chat.workspace.side_requests import SideRequests
 from tui_chat.workspace.state import WorkspaceState
 from tui_chat.workspace.temporary import TemporarySession
 from tui_chat.workspace.titles import Titles
+from tui_chat.workspace.tool_grants import ToolGrants
 from tui_chat.workspace.tool_sources import ToolSources
 from tui_chat.workspace.tools import Tools
 from tui_chat.workspace.unsaved_writes import UnsavedWrites
@@ -80,7 +81,8 @@ class Workspace:
         # The active session
         self.catalog = catalog = SessionCatalog(core)
         self.presets = Presets(core)
-        self.tool_sources = tool_sources = ToolSources(core)
+        self.tool_grants = grants = ToolGrants(core.store)
+        self.tool_sources = tool_sources = ToolSources(core, grants)
         self.settings = settings = SessionSetup(core, self.presets, requests, tool_sources)
         self.configuration = Configuration(core, settings, read_config)
         self.roles = roles = Roles(core, settings)
@@ -89,7 +91,7 @@ class Workspace:
             core, requests, history, calibration, active, catalog, usage
         )
         self.cache_losses = CacheLosses(core, history, active, usage)
-        self.tools = tools = Tools(core, active, replies, tool_sources)
+        self.tools = tools = Tools(core, active, replies, tool_sources, grants)
         self.queue = MessageQueue(core, requests, replies)
         self.temporary = temporary = TemporarySession(core, active, catalog, replies)
         self.drafts = Drafts(core, temporary)

@@ -12,10 +12,12 @@ from tui_chat.models.sanitize import one_line, sanitize
 from tui_chat.ui.areas.area import Area
 from tui_chat.ui.areas.chat.tool_question import OPTIONS, ToolQuestion, WaitingCall
 from tui_chat.ui.questions import ask_text
+from tui_chat.workspace.tool_grants import definition_changes
 
 if TYPE_CHECKING:
     from tui_chat.ui.areas.area import AreaContext
     from tui_chat.workspace.state import PendingToolCall
+    from tui_chat.workspace.tools import Scope
 
 MOST_ARGUMENTS = 2_000
 """Characters of a tool call's arguments that are shown above its result."""
@@ -39,9 +41,7 @@ class ToolCallArea(Area):
             waiting = []
         first = next(iter(waiting), None)
         self._question.show(
-            None
-            if first is None
-            else WaitingCall(first.entry_id, first.call, first.tool, self.where),
+            None if first is None else self._waiting(first),
             len(calls) - len(waiting) + 1,
             len(calls),
         )
@@ -52,6 +52,13 @@ class ToolCallArea(Area):
         if running:
             state = f"Running {names} · Esc stops"
         return state if names else ""
+
+    def _waiting(self, call: PendingToolCall) -> WaitingCall:
+        before = self.workspace.state.changed_tools.get(call.call.name)
+        changes = ""
+        if before is not None and call.tool is not None:
+            changes = definition_changes(before, call.tool.definition)
+        return WaitingCall(call.entry_id, call.call, call.tool, self.where, changes)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Offer what answers the call that is asked about."""
@@ -77,17 +84,25 @@ class ToolCallArea(Area):
         return next((each for each in self.calls if each.call.id == call_id), None)
 
     def action_run(self) -> None:
-        """Run the command once."""
-        self._run(always=False)
+        """Run it once."""
+        self._run("call")
 
     def action_always(self) -> None:
         """Run the command, now and whenever the model calls the tool in this session."""
-        self._run(always=True)
+        self._run("session")
 
-    @work(group="tool")
-    async def _run(self, *, always: bool) -> None:
+    def action_always_tool(self) -> None:
+        """Run it, and whenever a model calls the tool as it is defined now."""
+        self._run("tool")
+
+    def action_always_server(self) -> None:
+        """Run it, and whenever a model calls one of the tools that its server has now."""
+        self._run("server")
+
+    @work(group="tool", description="run a tool")
+    async def _run(self, scope: Scope) -> None:
         if call := self._pending:
-            await self.workspace.tools.run(call.entry_id, call.call.id, always=always)
+            await self.workspace.tools.run(call.entry_id, call.call.id, scope=scope)
 
     @work(group="tool")
     async def action_decline(self) -> None:
@@ -158,7 +173,19 @@ class ToolCallArea(Area):
         self.host.panes.show_conversation()
         self._question.focus()
 
+    @work(group="dialog", exclusive=True)
+    async def action_choose_tools(self) -> None:
+        """Choose the tools that this session offers, and look at what they are allowed."""
+        from tui_chat.ui.dialogs.session_tools import SessionToolsDialog
+
+        workspace = await self.host.opened_workspace()
+        await workspace.tool_sources.loaded()
+        if not workspace.state.known_tools and not workspace.state.tool_sources:
+            self.show_error(InputError("There is no tool.", advice="“Add or edit tool…” adds one."))
+            return
+        await self.tui.push_screen_wait(SessionToolsDialog(workspace))
+
     @work(group="tool")
     async def action_ask_before_tools(self) -> None:
         """Ask again before every run of a tool in this session."""
-        (await self.host.opened_workspace()).tools.forget_permissions()
+        await (await self.host.opened_workspace()).tools.forget_permissions()

@@ -28,6 +28,7 @@ from textual.widgets import Static
 
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.sanitize import one_line, sanitize
+from tui_chat.models.tool import origin_text
 from tui_chat.ui.key_clock import KeyClock
 from tui_chat.ui.widgets.typed_app import app_of
 
@@ -53,6 +54,8 @@ class WaitingCall(NamedTuple):
     """The tool that is called; None if it is not known."""
     where: str = ""
     """Where it waits; empty in the conversation."""
+    changes: str = ""
+    """The lines in which its definition differs from the one that the user allowed."""
 
     @property
     def runs(self) -> str:
@@ -72,6 +75,8 @@ class Option(NamedTuple):
 OPTIONS: dict[str, Option] = {
     "run": Option("y", "Run once", True),
     "always": Option("a", "Always in this session", True),
+    "always_tool": Option("t", "This tool always", True),
+    "always_server": Option("v", "This server always", True),
     "decline": Option("n", "Decline", False),
     "decline_and_stop": Option("s", "Decline and stop", False),
     "edit_arguments": Option("e", "Edit arguments", True),
@@ -259,7 +264,10 @@ class ToolQuestion(Vertical, can_focus=True):
 
     def offers(self, action: str) -> bool:
         """Return True if one of the `OPTIONS` answers the call."""
-        return self._call is not None and (bool(self._call.runs) or not OPTIONS[action].runs)
+        call = self._call
+        if call is None or (action == "always_server" and not (call.tool and call.tool.server)):
+            return False
+        return bool(call.runs) or not OPTIONS[action].runs
 
     def action_leave(self) -> None:
         """Give the focus back."""
@@ -336,9 +344,18 @@ def _identity(call: WaitingCall | None) -> tuple[str, str] | None:
 
 def _about(call: WaitingCall) -> Text:
     """Return what would run, with all arguments."""
-    name = one_line(call.call.name, 60)
-    if call.runs:
-        runs = one_line(call.runs)
+    name, runs = one_line(call.call.name, 60), one_line(call.runs)
+    source = call.tool.definition.source if call.tool is not None else None
+    if source is not None and call.tool is not None:
+        words = f" is {one_line(origin_text(source))}: "
+        text = Text.assemble((name, "bold"), words, (runs, "bold"))
+        claims = ", ".join(map(one_line, call.tool.claims)) or "nothing about what it does"
+        text.append(f"\nThe server claims, and nobody checked: {claims}.", "dim")
+        if call.changes:
+            text.append("\nIts definition has changed since you allowed it:\n", "bold")
+            text.append(sanitize(call.changes[:MOST_SHOWN]))
+        text.append("\nIt gets: ")
+    elif runs:
         text = Text.assemble((name, "bold"), " will run: ", (runs, "bold"), "\nwith input: ")
     else:
         text = Text.assemble((name, "bold"), " has no command; the model calls it with: ")

@@ -10,7 +10,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterator, Sequence, Set
 from typing import TYPE_CHECKING, Literal
@@ -24,6 +23,7 @@ from tui_chat.models.envelope import ChatEnvelope, Dropped, Turn
 from tui_chat.models.message import MessageRole
 from tui_chat.models.preset import PresetMessage, depth_words
 from tui_chat.models.text import Origin, OriginKind
+from tui_chat.models.tool import definition_text, origin_text
 from tui_chat.ui.areas.inspector.row_wrapping import counted, cut
 from tui_chat.ui.areas.inspector.view import InProtocol, InspectorState
 from tui_chat.ui.areas.inspector.views.rows_view import (
@@ -315,8 +315,9 @@ class ContextView(RowsView):
             )
             yield made_rows((ViewRow(spread(width, pieces, f"{tokens:,}"), origin, _UNFOLD),))
             if tool is not None and _key(origin) in self._open:
-                schema = json.dumps(tool.parameters, indent=2, ensure_ascii=False)
-                text = f"{tool.description}\n{schema}".lstrip("\n")
+                text = definition_text(tool)
+                if tool.source is not None:
+                    text = f"{origin_text(tool.source)}\n{text}"
                 yield made_rows(text_rows(text, width, "  │ ", "", origin))
         yield BLANK
 

@@ -1,0 +1,100 @@
+"""`tui-chat tools`: which tools may run without asking, and the end of that."""
+
+from __future__ import annotations
+
+import click
+
+from tui_chat.cli import output
+from tui_chat.cli.app import open_store, synchronous
+from tui_chat.cli.common_options import CommonOptions
+from tui_chat.cli.options import TEXT, json_option
+from tui_chat.cli.output import write_json, write_line
+from tui_chat.errors import InputError
+from tui_chat.models.sanitize import one_line
+from tui_chat.models.tool import origin_text
+from tui_chat.workspace.tool_grants import ToolGrant, read_grants, revoke_grants
+
+
+@click.group()
+def tools() -> None:
+    """List and revoke lasting permissions to run tools.
+
+    A permission is given where a call waits, in the app or with `tui-chat ask`. It ends by itself
+    when the command, the server or the definition of the tool changes.
+    """
+
+
+@tools.command()
+@json_option()
+@click.pass_obj
+def grants(common: CommonOptions, as_json: bool) -> None:
+    """List the tools that run without asking in all sessions.
+
+    \b
+    Example:
+      tui-chat tools grants
+    """
+    granted = _granted(common)
+    if as_json:
+        write_json(
+            [
+                {
+                    "name": name,
+                    "server": grant.definition.source.server if grant.definition.source else "",
+                    "sha256": grant.digest,
+                    "granted": grant.granted,
+                }
+                for name, grant in granted.items()
+            ]
+        )
+    elif not granted:
+        write_line("No tool runs without asking.")
+    else:
+        rows = [("NAME", "GRANTED", "DEFINITION"), *map(_row, granted.items())]
+        write_line(output.table(rows, (2, 20)))
+
+
+def _row(granted: tuple[str, ToolGrant]) -> tuple[str, ...]:
+    name, grant = granted
+    source = grant.definition.source
+    where = "command of config.toml" if source is None else origin_text(source)
+    return one_line(name), grant.granted[:16].replace("T", " "), one_line(where)
+
+
+@tools.command()
+@click.argument("names", metavar="[NAME]...", nargs=-1, type=TEXT)
+@click.option("--all", "is_all", is_flag=True, help="All of them.")
+@click.pass_obj
+def revoke(common: CommonOptions, names: tuple[str, ...], is_all: bool) -> None:
+    """Ask again before each run of these tools. Running copies of the app obey at once.
+
+    \b
+    Examples:
+      tui-chat tools revoke time__get_current_time
+      tui-chat tools revoke --all
+    """
+    granted = _granted(common)
+    if is_all == bool(names):
+        raise InputError("Name tools, or give --all.", advice="`tui-chat tools grants` lists them.")
+    for name in names:
+        if name not in granted:
+            there = f"There is one for {', '.join(granted)}." if granted else ""
+            raise InputError(f"There is no permission for “{name}”.", advice=there)
+    _revoke(common, tuple(granted) if is_all else names)
+    count = len(granted) if is_all else len(names)
+    write_line(f"Revoked {count:,} permission{'s' * (count != 1)}.")
+
+
+@synchronous
+async def _granted(common: CommonOptions) -> dict[str, ToolGrant]:
+    if not common.database.exists():
+        return {}
+    async with open_store(common) as store:
+        return await read_grants(store)
+
+
+@synchronous
+async def _revoke(common: CommonOptions, names: tuple[str, ...]) -> None:
+    if names:
+        async with open_store(common) as store:
+            await revoke_grants(store, names)

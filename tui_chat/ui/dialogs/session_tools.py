@@ -1,0 +1,195 @@
+"""The tools of all sources: which ones the session offers, their definitions, their permissions."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar
+
+from rich.text import Text
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import VerticalScroll
+from textual.widgets import OptionList, Static
+from textual.widgets.option_list import Option
+
+from tui_chat.lazy_dataclass import dataclass
+from tui_chat.models.sanitize import one_line, sanitize
+from tui_chat.models.tool import Tool, definition_text, origin_text
+from tui_chat.ui.dialogs.base import Dialog, DialogBox
+from tui_chat.ui.widgets.typed_app import app_of
+from tui_chat.workspace.tool_grants import definition_changes
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from tui_chat.workspace.workspace import Workspace
+
+LONGEST_DEFINITION = 20_000
+"""Characters of a definition that are shown."""
+_HINT = "Space offers it or not · d default of the role · r asks again · → reads on · Esc closes"
+_CHANGED_HINT = "Enter accepts the changed definition: it is offered again, and asks · Esc closes"
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """A line of the list: a source of tools, or one of its tools."""
+
+    source: str
+    tool: Tool | None = None
+
+
+class SessionToolsDialog(Dialog[None]):
+    """Lists the tools by their sources, and below the list the definition of the marked one."""
+
+    DEFAULT_CSS = """
+    SessionToolsDialog {
+        & > Vertical { width: 120; height: 90%; }
+        OptionList, OptionList:focus { border: none; margin-top: 0; height: 2fr; max-height: 100%; }
+        VerticalScroll { height: 1fr; border-top: solid $primary; max-height: 100%; }
+    }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("space", "offer", show=False, priority=True),
+        Binding("d", "default", show=False, priority=True),
+        Binding("r,delete", "revoke", show=False, priority=True),
+        Binding("right,pagedown", "scroll(1)", show=False, priority=True),
+        Binding("left,pageup", "scroll(-1)", show=False, priority=True),
+    ]
+
+    def __init__(self, workspace: Workspace) -> None:
+        super().__init__()
+        self._workspace = workspace
+        self._rows: list[_Row] = []
+
+    def compose(self) -> ComposeResult:
+        with DialogBox() as box:
+            box.border_title = "Tools of this session"
+            yield OptionList()
+            with VerticalScroll() as below:
+                below.can_focus = False
+                yield Static(markup=False, id="definition")
+            yield Static(_HINT, classes="hint", markup=False, id="keys")
+
+    def on_mount(self) -> None:
+        self._draw()
+
+    def _draw(self) -> None:
+        options, state = self.query_one(OptionList), self._workspace.state
+        number = options.highlighted or 0
+        statuses = {status.name: status for status in state.tool_sources}
+        self._rows = []
+        for source in dict.fromkeys(["", *statuses]):
+            tools = [tool for tool in state.known_tools if tool.server == source]
+            if source or tools:
+                self._rows += (_Row(source), *(_Row(source, tool) for tool in tools))
+        options.clear_options()
+        options.add_options(Option(self._line(row)) for row in self._rows)
+        options.highlighted = min(number, len(self._rows) - 1)
+
+    def _line(self, row: _Row) -> Text:
+        state = self._workspace.state
+        text = Text(no_wrap=True, overflow="ellipsis")
+        offered = {tool.name for tool in state.tools}
+        if row.tool is None:
+            names = [one.name for one in state.known_tools if one.server == row.source]
+            count = sum(name in offered for name in names)
+            text.append(one_line(row.source) or "Commands of config.toml", "bold")
+            text.append(f"  {count:,} of {len(names):,} offered", "dim")
+            status = next((one for one in state.tool_sources if one.name == row.source), None)
+            if status is not None and status.state != "ready":
+                text.append(f"  {status.state} {one_line(status.sentence)}".rstrip())
+            return text
+        tool, costs = row.tool, dict(self._costs)
+        name = tool.definition.source.name if tool.definition.source else tool.name
+        text.append("  ☑ " if tool.name in offered else "  ☐ ")
+        text.append(one_line(name, 60))
+        if tool.name in costs:
+            text.append(f"  {costs[tool.name]:,} tokens", "dim")
+        if tool.name in state.changed_tools:
+            return text.append("  ▲ changed: not offered until you accept it", "bold")
+        return text.append(f"  {self._permission(tool)}", "dim")
+
+    @property
+    def _costs(self) -> tuple[tuple[str, int], ...]:
+        live = self._workspace.state.request.live
+        budget = live.envelope.budget if live is not None else None
+        return budget.tools if budget is not None else ()
+
+    def _permission(self, tool: Tool) -> str:
+        if not tool.runs:
+            return "you answer it"
+        if tool.consent == "always":
+            return "always runs, says config.toml"
+        grants = self._workspace.tool_grants
+        lasting = grants.lasting.get(tool.name)
+        if lasting is not None and lasting.covers(tool):
+            return "always runs"
+        is_granted = grants.cover(self._workspace.state.session_id, tool)
+        return "runs in this session" if is_granted else "asks"
+
+    @property
+    def _row(self) -> _Row:
+        return self._rows[self.query_one(OptionList).highlighted or 0]
+
+    @on(OptionList.OptionHighlighted)
+    def _marked(self) -> None:
+        tool = self._row.tool
+        before = self._workspace.state.changed_tools.get(tool.name) if tool is not None else None
+        text = ""
+        if tool is not None:
+            source = tool.definition.source
+            text = f"{tool.name}\n" if source is None else f"{tool.name} is {origin_text(source)}\n"
+            text += f"runs: {tool.runs or 'nothing, you answer'}\n"
+            if source is not None:
+                claims = ", ".join(tool.claims) or "nothing about what it does"
+                text += f"The server claims, and nobody checked: {claims}.\n"
+            if before is not None:
+                text += f"\nChanged:\n{definition_changes(before, tool.definition)}\n"
+            text += f"\n{definition_text(tool.definition)}"
+        self.query_one("#definition", Static).update(Text(sanitize(text[:LONGEST_DEFINITION])))
+        self.query_one("#keys", Static).update(_HINT if before is None else _CHANGED_HINT)
+        self.query_one(VerticalScroll).scroll_home(animate=False)
+
+    def _names(self, row: _Row) -> list[str]:
+        """Return the tool of a line, or all tools of its source."""
+        if row.tool is not None:
+            return [row.tool.name]
+        known = self._workspace.state.known_tools
+        return [tool.name for tool in known if tool.server == row.source]
+
+    def _do(self, work: Callable[[], Awaitable[None]]) -> None:
+        async def run() -> None:
+            await work()
+            self._draw()
+
+        app_of(self).run_worker(run, group="session-tools", description="tools")
+
+    def action_offer(self) -> None:
+        """Offer the tool, or all of the source, or no longer."""
+        state, names = self._workspace.state, self._names(self._row)
+        offered = [tool.name for tool in state.tools]
+        if all(name in offered for name in names):
+            chosen = [name for name in offered if name not in names]
+        else:
+            chosen = [*offered, *(name for name in names if name not in offered)]
+        self._do(partial(self._workspace.tool_sources.choose, chosen))
+
+    def action_default(self) -> None:
+        """Let the role's sessions offer what this one does."""
+        self._do(self._workspace.tool_sources.choose_for_role)
+
+    def action_revoke(self) -> None:
+        """Ask before each run of the tool, or of all of the source."""
+        self._do(partial(self._workspace.tools.revoke, self._names(self._row)))
+
+    @on(OptionList.OptionSelected)
+    def _accept(self) -> None:
+        tool = self._row.tool
+        if tool is not None and tool.name in self._workspace.state.changed_tools:
+            self._do(partial(self._workspace.tool_sources.accept, tool.name))
+
+    def action_scroll(self, direction: int) -> None:
+        """Read the definition on, or back."""
+        below = self.query_one(VerticalScroll)
+        below.scroll_relative(y=direction * max(below.size.height - 1, 1), animate=False)

@@ -1,0 +1,137 @@
+"""Permission to run tools without asking: in a session until the program ends, or always.
+
+1. A grant is for one tool, what answers its calls (a command line, or a server's command or URL)
+   and the hash of its definition. Where one of them differs, the user is asked.
+2. A server is granted by its tools, so that one which is new since then is not covered.
+3. A server's tool with a grant for another definition has changed: it is not offered until the user
+   has seen the change, which ends the grant.
+4. Lasting grants are settings of the store, one each, in the core: commands have them like the
+   tools of plugins, every running copy obeys them at once, and none overwrites another's. They are
+   read again before each run that nobody is asked about.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from difflib import unified_diff
+from hashlib import sha256
+from typing import TYPE_CHECKING
+
+from tui_chat.lazy_dataclass import dataclass
+from tui_chat.models.envelope import ToolDefinition
+from tui_chat.models.json_values import pack, unpack
+from tui_chat.models.tool import Tool, definition_text
+
+if TYPE_CHECKING:
+    from tui_chat.store import Store
+
+_PREFIX = "tool grant/"
+
+
+@dataclass(frozen=True, slots=True)
+class ToolGrant:
+    """Permission for the calls of a tool."""
+
+    bound_to: str
+    """The SHA-256 of what answers its calls: a command line may contain a secret."""
+    digest: str
+    definition: ToolDefinition
+    """The definition as the user saw it."""
+    granted: str = ""
+    """The time, as an ISO 8601 text; empty for a session's."""
+
+    def covers(self, tool: Tool) -> bool:
+        """Return True if it holds for the tool as it is now."""
+        return (self.bound_to, self.digest) == (_hash(tool.runs), tool.digest)
+
+    def is_outdated_by(self, tool: Tool) -> bool:
+        """Return True if the definition of a server's tool is another than that of the grant."""
+        is_same_server = bool(tool.server) and self.bound_to == _hash(tool.runs)
+        return is_same_server and self.digest != tool.digest
+
+
+def _hash(text: str) -> str:
+    return sha256(text.encode("utf-8", "replace")).hexdigest()
+
+
+def definition_changes(before: ToolDefinition, now: ToolDefinition) -> str:
+    """Return the lines in which two definitions differ, each after `-` or `+`."""
+    texts = (definition_text(before).split("\n"), definition_text(now).split("\n"))
+    lines = list(unified_diff(*texts, lineterm="", n=0))[2:]
+    shown = "\n".join(line for line in lines if not line.startswith("@@"))
+    return shown or "Its schema of results changed."
+
+
+async def read_grants(store: Store) -> dict[str, ToolGrant]:
+    """Return the lasting grants by the tool's name for models. Raises StoreError."""
+    grants: dict[str, ToolGrant] = {}
+    for key, text in (await store.settings.beginning_with(_PREFIX)).items():
+        with suppress(ValueError, TypeError, LookupError, AttributeError):
+            grants[key.removeprefix(_PREFIX)] = unpack(ToolGrant, text)
+    return grants
+
+
+async def revoke_grants(store: Store, names: Iterable[str]) -> None:
+    """End the lasting grants of tools. Raises StoreError."""
+    for name in names:
+        await store.settings.remove(_PREFIX + name)
+
+
+class ToolGrants:
+    """The grants that are known now."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self.lasting: Mapping[str, ToolGrant] = {}
+        """By the tool's name for models."""
+        self._of_sessions: dict[tuple[str, str], ToolGrant] = {}
+        """By session id and name."""
+
+    async def load(self) -> None:
+        """Read the lasting grants again. Raises StoreError."""
+        self.lasting = await read_grants(self._store)
+
+    def _grants(self, session_id: str, tool: Tool) -> tuple[ToolGrant, ...]:
+        both = (self._of_sessions.get((session_id, tool.name)), self.lasting.get(tool.name))
+        return tuple(grant for grant in both if grant is not None)
+
+    def cover(self, session_id: str, tool: Tool) -> bool:
+        """Return True if a grant lets a tool run in a session without asking."""
+        return any(grant.covers(tool) for grant in self._grants(session_id, tool))
+
+    def outdated(self, session_id: str, tool: Tool) -> ToolGrant | None:
+        """Return the grant that a changed definition ended; None if there is none."""
+        grants = self._grants(session_id, tool)
+        return next((grant for grant in grants if grant.is_outdated_by(tool)), None)
+
+    def grant_in_session(self, session_id: str, tool: Tool) -> None:
+        """Let a tool run in a session until the program ends."""
+        grant = ToolGrant(_hash(tool.runs), tool.digest, tool.definition)
+        self._of_sessions[(session_id, tool.name)] = grant
+
+    async def grant_always(self, tools: Iterable[Tool], now: str) -> None:
+        """Let tools run in all sessions. Raises StoreError."""
+        for tool in tools:
+            grant = ToolGrant(_hash(tool.runs), tool.digest, tool.definition, now)
+            await self._store.settings.set(_PREFIX + tool.name, pack(grant))
+        await self.load()
+
+    async def revoke(self, names: Iterable[str] | None = None) -> None:
+        """End the grants of tools, in sessions too; without names those of sessions alone. Raises
+        StoreError.
+        """
+        ended = None if names is None else frozenset(names)
+        self._of_sessions = {
+            key: grant
+            for key, grant in self._of_sessions.items()
+            if ended is not None and key[1] not in ended
+        }
+        if ended:
+            await revoke_grants(self._store, ended)
+            await self.load()
+
+    @property
+    def is_any_in_sessions(self) -> bool:
+        """True if a tool runs without asking in some session."""
+        return bool(self._of_sessions)
