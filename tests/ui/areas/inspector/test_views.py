@@ -27,6 +27,8 @@ from tests.ui.areas.inspector.requests import (
 )
 from tui_chat.compose import Composed, compose, encode
 from tui_chat.context import Inputs, SessionSettings
+from tui_chat.models.edit_list import set_value
+from tui_chat.models.edited_body import EditedBody
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.envelope import Dropped, Level, Note, Turn
 from tui_chat.models.json_tree import Arr, Obj, Str, Tree, tree_of
@@ -101,6 +103,23 @@ async def test_a_click_on_a_tab_shows_its_view() -> None:
         assert app.pane.view_shown == "context"
         await press(pilot, "right_square_bracket", "left_square_bracket", "left_square_bracket")
         assert app.pane.view_shown == "budget"
+
+
+async def test_the_context_marks_turns_that_were_edited_by_hand() -> None:
+    endpoint = Endpoint("e", Protocol.OPENAI_CHAT, "https://e.invalid", models=("m",))
+    inputs = Inputs(endpoint, Preset("p"), (), "Where is it?")
+    tree = compose(inputs).encoded.tree
+    path = ("messages", 0, "content")
+    body = EditedBody(tree, tree)
+    edits = set_value((), body, Protocol.OPENAI_CHAT, path, "Where is Kim?", kept=False)
+    app = InspectorApp(compose(replace(inputs, edits=edits)))
+    async with app.run_test(size=(120, 30)) as pilot:
+        await press(pilot, "c")
+        [row] = [line for line in rows_of(app).splitlines() if "edited by hand" in line]
+        assert "Where is it?" in row
+        go_to_row(app, "edited by hand")
+        await press(pilot, "enter")
+        assert '"Where is Kim?" instead of "Where is it?".' in " ".join(rows_of(app).split())
 
 
 def go_to_row(app: InspectorApp, words: str) -> None:

@@ -11,7 +11,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
+from dataclasses import field
 from typing import TYPE_CHECKING, Literal
 
 from tui_chat.analysis.history_parts import parts_of, shared
@@ -22,6 +23,7 @@ from tui_chat.models.common_prefix import common_prefix
 from tui_chat.models.envelope import ChatEnvelope, Dropped, Turn
 from tui_chat.models.message import MessageRole
 from tui_chat.models.preset import PresetMessage, depth_words
+from tui_chat.models.request_edit import EDITED
 from tui_chat.models.text import Origin, OriginKind
 from tui_chat.models.tool import definition_text, origin_text
 from tui_chat.ui.areas.inspector.row_wrapping import counted, cut
@@ -160,6 +162,7 @@ class ContextView(RowsView):
         self._composed: Composed | None = None
         self._in_protocol: InProtocol | None = None
         self._counts = ContextCounts()
+        self._edits: Mapping[tuple[OriginKind, str], str] = {}
         self._open: set[tuple[OriginKind, str]] = set()
         self._open_groups = set[str]()
         """The fields of the groups of messages that are not sent and unfolded."""
@@ -171,6 +174,7 @@ class ContextView(RowsView):
         if (composed := state.composed) is not None:
             self._composed, self._in_protocol = composed, state.in_protocol
             self._envelope = composed.envelope
+            self._edits = _edits_by_source(composed)
             self.rebuild()
 
     def forget(self) -> None:
@@ -331,14 +335,15 @@ class ContextView(RowsView):
                 if _key(turns[index].origin) in self._open:
                     yield self._folded(turns, tokens, start, index + 1, width)
                     cost = tokens[index] if turns[index].origin.kind is OriginKind.HISTORY else None
-                    yield made_rows(_unfolded(turns[index], cost, width))
+                    edits = self._edits.get(_key(turns[index].origin), "")
+                    yield made_rows(_unfolded(turns[index], cost, width, edits))
                     start = index + 1
         yield self._folded(turns, tokens, start, zone.stop, width)
 
     def _folded(
         self, turns: Sequence[Turn], tokens: Sequence[int], start: int, stop: int, width: int
     ) -> Part:
-        return stop - start, _Turns(turns, tokens, start, width, self._open)
+        return stop - start, _Turns(turns, tokens, start, width, self._open, edits=self._edits)
 
     def _left_out(self, group: _LeftOut, envelope: ChatEnvelope, width: int) -> Iterator[Part]:
         """Yield the line of messages that are not sent, and those if it is unfolded."""
@@ -369,13 +374,43 @@ class _Turns:
     """The unfolded sources."""
     hint: str = ""
     """Why messages are not sent, without their tokens."""
+    edits: Mapping[tuple[OriginKind, str], str] = field(
+        default_factory=dict[tuple[OriginKind, str], str]
+    )
+    """Sentences on the edits by hand of sources."""
 
     def __call__(self, number: int) -> ViewRow:
         turn = self.turns[self.start + number]
         if isinstance(turn, Dropped):
             return _dropped_row(turn, self.hint, self.width)
-        is_open = _key(turn.origin) in self.open
-        return _turn_row(turn, self.tokens[self.start + number], is_open, self.width)
+        key = _key(turn.origin)
+        tokens = self.tokens[self.start + number]
+        return _turn_row(turn, tokens, key in self.open, self.width, self.edits.get(key, ""))
+
+
+def _edits_by_source(composed: Composed) -> dict[tuple[OriginKind, str], str]:
+    """Return the sentences on edits by hand by the sources of what they changed."""
+    body = composed.edited
+    if body is None or not body.applied:
+        return {}
+    from tui_chat.models.edited_body import sources_of  # few requests are edited
+
+    notes = [n for n in composed.notes if n.code == EDITED and n.origin is not None]
+    sentences = {note.origin.id: note.sentence for note in notes if note.origin is not None}
+    edits: dict[tuple[OriginKind, str], str] = {}
+    for result in body.results:
+        sentence = "" if result.fault else sentences.get(result.edit.pointer, "")
+        sources = sources_of(result, body.original) if sentence else ()
+        keys = {_key(around): None for source in sources for around in _with_outer(source)}
+        for key in keys:
+            edits[key] = f"{edits[key]} {sentence}" if key in edits else sentence
+    return edits
+
+
+def _with_outer(origin: Origin | None) -> Iterator[Origin]:
+    while origin is not None:
+        yield origin
+        origin = origin.within
 
 
 def _outward(number: int, count: int) -> Iterator[int]:
@@ -412,9 +447,11 @@ def _anchor_name(anchor: str) -> str:
     return "history" if anchor == "__CHAT_HISTORY__" else anchor
 
 
-def _turn_row(turn: Turn, tokens: int, is_open: bool, width: int) -> ViewRow:
+def _turn_row(turn: Turn, tokens: int, is_open: bool, width: int, edits: str = "") -> ViewRow:
     kind = turn.origin.kind
     pieces = [("▎", kind), (f"{_ROLES[turn.role]} ".ljust(7), "strong")]
+    if edits:
+        pieces.append(("edited by hand ", OriginKind.EDIT))
     if where := _placement(turn):
         pieces.append((f"{cut(where, max(width // 4, 8))} ", "link" if kind != "draft" else kind))
     if kind not in (OriginKind.HISTORY, OriginKind.DRAFT) and turn.origin.name:
@@ -427,7 +464,7 @@ def _turn_row(turn: Turn, tokens: int, is_open: bool, width: int) -> ViewRow:
         spread(width, pieces, f"{tokens:,}"),
         turn.origin,
         _UNFOLD,
-        turn.placement.rule,
+        edits or turn.placement.rule,
     )
 
 
@@ -440,9 +477,11 @@ def _wordless(turn: Turn) -> str:
     return "only white space" if turn.text.plain else "no text"
 
 
-def _unfolded(turn: Turn, tokens: int | None, width: int) -> list[ViewRow]:
+def _unfolded(turn: Turn, tokens: int | None, width: int, edits: str) -> list[ViewRow]:
     origin = turn.origin
     rows = text_rows(f"{origin.label}. {turn.placement.rule}", width, "  │ ", "muted", origin)
+    if edits:
+        rows += text_rows(edits, width, "  │ ", OriginKind.EDIT, origin)
     if tokens is not None and len(parts := parts_of(turn)) > 1:
         named = (f"{name or part} {count:,}" for part, name, count in shared(parts, tokens))
         rows += text_rows(f"Tokens: {', '.join(named)}.", width, "  │ ", "muted", origin)
