@@ -71,7 +71,7 @@ class Connection:
         except TimeoutError:
             raise ReplyCut(f"The MCP server “{self._name}” did not answer in time.") from None
         except ValueError as error:
-            raise Refused(f"The MCP server “{self._name}” cannot be used. {error}") from None
+            raise self._unusable(error) from None
         await self._use(info, transport)
         is_stdio = not isinstance(transport, HttpTransport)
         if self.info.is_modern and is_stdio and (changes := self._announced()):
@@ -103,9 +103,10 @@ class Connection:
                 return info
             return messages.initialized(answer)
         finally:
-            for task in (probing, shaking):
-                if task is not None:
-                    task.cancel()
+            for task in filter(None, (probing, shaking)):
+                task.cancel()
+                # One of them decides; the error of the other is nobody's.
+                task.add_done_callback(lambda done: done.cancelled() or done.exception())
 
     async def _discover(self, transport: Transport) -> ServerInfo | None:
         """Return what a modern server says of itself; None if it is a legacy one."""
@@ -217,8 +218,15 @@ class Connection:
         try:
             return await transport.exchange(message, headers)
         except SessionLost:
-            await self._use(messages.initialized(await self._shake_hands(transport)), transport)
+            try:
+                info = messages.initialized(await self._shake_hands(transport))
+            except ValueError as error:
+                raise self._unusable(error) from None
+            await self._use(info, transport)
             return await transport.exchange(message, headers)
+
+    def _unusable(self, error: ValueError) -> Refused:
+        return Refused(f"The MCP server “{self._name}” cannot be used. {error}")
 
     async def list_all(self, method: str, key: str) -> tuple[list[dict[str, Any]], float]:
         """Return the entries of a list, of all its pages, and the seconds that the server wants

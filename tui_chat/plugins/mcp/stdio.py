@@ -41,6 +41,8 @@ _STDERR_LENGTH = 1_000
 """Characters of a line of standard error that are kept."""
 _CHUNK = 65_536
 _POLL_SECONDS = 0.05
+_CHECK_SECONDS = 0.5
+"""Seconds between two checks if a process has died whose pipes a child of it keeps open."""
 _DRAIN_SECONDS = 0.5
 """Seconds to read what a process wrote before it died."""
 
@@ -140,7 +142,7 @@ class StdioTransport:
             self._write(message)
             await self._drain()
             while not answer.done():
-                await asyncio.wait((answer,), timeout=_POLL_SECONDS)
+                await asyncio.wait((answer,), timeout=_CHECK_SECONDS)
                 if self._process.returncode is not None and not answer.done():
                     await asyncio.wait((answer,), timeout=_DRAIN_SECONDS)
                     self._fail(self._death())
