@@ -32,7 +32,9 @@ class Opened:
         config = Config(
             config_dir=self._folder / "c", data_dir=self._folder / "d", sections={"mcp": servers}
         )
-        context = SourceContext(config, hidden, self.changed.set, self.sources)
+        context = SourceContext(
+            config=config, hidden=hidden, changed=self.changed.set, before=self.sources
+        )
         self.sources = tuple(open_sources(context))
 
     async def until_changed(self) -> None:
