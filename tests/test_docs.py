@@ -139,6 +139,9 @@ def test_every_configuration_is_accepted(page: Path, tmp_path: Path):
     """The examples of a page are one file: later ones add to earlier ones."""
     texts = [text for each, _, text in blocks("toml") if each == page]
     assert all(tomllib.loads(text) for text in texts)
+    tables = {name for text in texts for name in tomllib.loads(text)}
+    if any(missing_plugin("config", name) for name in tables):
+        pytest.skip("a plugin that is not here has a table of this page")
     (tmp_path / "config.toml").write_text("\n".join(texts), encoding="utf-8")
     config = load_config(tmp_path, tmp_path, {}, {})
     assert config.endpoints
