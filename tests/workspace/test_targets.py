@@ -204,6 +204,17 @@ async def test_tools_of_each_branch_are_answered_there(make_workspace):
         assert entries[3].status == "complete"
 
 
+async def test_a_tool_that_is_always_permitted_runs_in_the_other_branches_too(make_workspace):
+    workspace, _ = await make_workspace(tools=(ECHO,))
+    targets = [Target("loopback", "toolsmith")] * 3
+    replies = await workspace.replies.submit_to(slots_of(workspace, *targets), "Use the tool.")
+    await workspace.tools.all_ended()
+    (call,) = workspace.state.calls_at_end(await branch(workspace, replies[0]))
+    assert await workspace.tools.run(call.entry_id, call.call.id, scope="session")
+    await workspace.tools.all_ended()
+    assert [len(await branch(workspace, reply_id)) for reply_id in replies] == [4] * 3
+
+
 async def test_a_result_comes_to_the_branch_of_its_call(make_workspace):
     slow = command("slow", "import sys; sys.stdin.read(); print('late')")
     workspace, _ = await make_workspace(tools=(slow,))

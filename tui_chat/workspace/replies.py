@@ -176,6 +176,11 @@ class Replies:
         """Return the target that a reply was sent to; None for the session's own choice."""
         return self._targets.get(reply_id)
 
+    @property
+    def sent_to_targets(self) -> tuple[str, ...]:
+        """The ids of the replies that were sent to targets, oldest first."""
+        return tuple(self._targets)
+
     def forget_targets(self) -> None:
         """Go on with all replies as the session says from now on."""
         self._targets.clear()

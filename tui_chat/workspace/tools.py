@@ -150,7 +150,8 @@ class Tools:
         if answer is None or not await self._store(session_id, entry_id, [answer]):
             return False
         if scope != "call":
-            await self.run_permitted(session_id, entry_id)
+            for reply_id in (entry_id, *self._replies.sent_to_targets):
+                await self.run_permitted(session_id, reply_id)
         return True
 
     async def _grant(self, session_id: str, tool: Tool, scope: Scope) -> None:

@@ -47,15 +47,12 @@ class PanelSlot:
     target: Target
     entries: tuple[Entry, ...]
     """Its branch, first message first."""
+    name: str
+    """Its number and model, with the endpoint where another slot has a model of that name."""
     is_included: bool = True
     """True if it gets the next draft."""
     reply_id: str = ""
     """The id of the reply that its branch is found by; empty before the first send."""
-
-    @property
-    def name(self) -> str:
-        """Its number and model."""
-        return f"{self.number} {self.target.model or self.target.endpoint}"
 
     @property
     def reply(self) -> Entry | None:
@@ -83,7 +80,10 @@ class Panel:
         self._workspace = workspace
         self._changed = changed
         entries = workspace.state.entries
-        self.slots = [PanelSlot(n, target, entries) for n, target in enumerate(targets, 1)]
+        self.slots = [
+            PanelSlot(number, target, entries, f"{number} {_name(target, targets)}")
+            for number, target in enumerate(targets, 1)
+        ]
         self.timing_of = workspace.replies.timing
         """Returns the timing of a reply that has ended."""
         self._unsubscribe = workspace.subscribe(self._follow)
@@ -270,6 +270,12 @@ class Panel:
         if not self._is_closed:
             self._is_closed = True
             self._unsubscribe()
+
+
+def _name(target: Target, targets: Sequence[Target]) -> str:
+    model = target.model or "first model"
+    endpoints = {other.endpoint for other in targets if other.model == target.model}
+    return model if len(endpoints) == 1 and target.model else f"{model} @ {target.endpoint}"
 
 
 def price_words(count: int, cost: Decimal | None) -> str:

@@ -46,6 +46,8 @@ KEYS = (
     "Enter keeps it · Tab 1-4 slot · = differences · d i requests · Space in or out · "
     "a only this · r regenerate · y copy · Esc back"
 )
+SHORT_KEYS = "Enter keeps · Tab 1-4 slot · = d differ · i request · Space a who · r again · Esc"
+"""The same where the terminal is narrow."""
 WRITING = "Enter sends to all · Tab to the replies · Esc stops, then leaves"
 
 
@@ -160,6 +162,7 @@ class ComparisonScreen(ModalScreen[str]):
     def on_resize(self, event: events.Resize) -> None:
         del event
         self._fit()
+        self._show_keys()
 
     def _fit(self) -> None:
         """Show as many columns as fit, the current one among them."""
@@ -249,7 +252,11 @@ class ComparisonScreen(ModalScreen[str]):
 
     def on_descendant_focus(self) -> None:
         self._warned = False
-        self._keys.update(WRITING if self._composer.has_focus else KEYS)
+        self._show_keys()
+
+    def _show_keys(self) -> None:
+        keys = KEYS if self.size.width > len(KEYS) else SHORT_KEYS
+        self._keys.update(WRITING if self._composer.has_focus else keys)
 
     def action_slot(self, number: int) -> None:
         """Move to a slot."""
