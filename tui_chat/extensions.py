@@ -45,8 +45,12 @@ BUILT_IN: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     },
     "mcp": {"commands": ("mcp",), "config": ("mcp",), "tool_sources": ("servers",)},
     "prompt_lab": {
-        "commands": ("eval",),
-        "tables": ("lab_version", "lab_values", "lab_runs", "lab_cells", "lab_preferences"),
+        "commands": ("eval", "presets states"),
+        "actions": ("preset-states", "preset-state"),
+        "tables": (
+            *("lab_version", "lab_values", "lab_runs", "lab_cells", "lab_preferences"),
+            "lab_preset_states",
+        ),
     },
     "redact": {"commands": ("redact",), "actions": ("redact",)},
     "side_by_side": {"actions": ("compare",)},

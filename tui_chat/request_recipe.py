@@ -115,7 +115,7 @@ def recipe_of(inputs: Inputs, *, prefill: bool = False, is_edited: bool = False)
     return Recipe(
         app=__version__,
         endpoint=_hash(pack(inputs.endpoint.without_secrets())),
-        preset=_hash(pack(inputs.preset.without_builder_keys())),
+        preset=preset_revision(inputs.preset),
         now=inputs.now,
         role="" if inputs.role is None else _hash(pack(inputs.role)),
         profile="" if inputs.profile is None else _hash(pack(inputs.profile)),
@@ -143,6 +143,11 @@ def recipe_of(inputs: Inputs, *, prefill: bool = False, is_edited: bool = False)
         is_edited=is_edited,
         format=FORMAT,
     )
+
+
+def preset_revision(preset: Preset) -> str:
+    """Return the hash by which recipes name a preset."""
+    return _hash(pack(preset.without_builder_keys()))
 
 
 def dump_recipe(recipe: Recipe) -> dict[str, Any]:

@@ -316,6 +316,7 @@ WALKS: dict[str, Walk] = {
     ],
     "presets check": lambda w: [(w.preset, w.book), ("--json", w.preset), (w.folder / NAME,)],
     "presets import": lambda w: [(w.tavern,), (w.tavern, "--name", NAME), (w.broken,)],
+    "presets states": lambda _: [(), (BAD,), (NAME, "--show", "1")],
     "presets test": lambda w: [(w.folder / "cases",), ("--update", w.folder / "cases"), (BAD,)],
     "sillytavern check": lambda w: [(w.folder,), (w.folder, "--json"), (BAD,)],
     "sillytavern build": lambda w: [(w.tavern_case,), (w.tavern,), (w.broken,)],

@@ -13,9 +13,11 @@ results         `LabStore`: runs in the database (tables: the tables and their m
 runner          `Runner(lab, run, ...).send("waiting")` (endpoint_limits: how many at once)
 comparison      better, worse, or not distinguishable: `compare(old, new)`
 command         `tui-chat eval` (report: its tables and files)
+preset_states   every saved state of a preset (states_command, states_actions: listed, compared as
+                requests, restored)
 """
 
-from tui_chat.extensions import CommandPath, Plugin
+from tui_chat.extensions import ActionPath, CommandPath, ListenerPath, Plugin
 
 PLUGIN = Plugin(
     name="prompt_lab",
@@ -26,6 +28,38 @@ PLUGIN = Plugin(
             "tui_chat.plugins.prompt_lab.command:eval_group",
             "Send variants of a prompt with the cases of a suite, and check the replies.",
         ),
+        CommandPath(
+            "presets states",
+            "tui_chat.plugins.prompt_lab.states_command:list_states",
+            "List the saved states of a preset, the newest first.",
+        ),
     ),
-    tables=("lab_version", "lab_values", "lab_runs", "lab_cells", "lab_preferences"),
+    actions=(
+        ActionPath(
+            "preset-states",
+            "tui_chat.plugins.prompt_lab.states_actions:choose_state",
+            "History",
+            "Earlier states of this preset…",
+            keys="h",
+            aliases=("versions", "history of the preset", "restore preset", "saved versions"),
+            writes=True,
+            place="preset",
+        ),
+        ActionPath(
+            "preset-state",
+            "tui_chat.plugins.prompt_lab.states_actions:show_state_of_reply",
+            "State",
+            "Show the preset state that made this reply…",
+            aliases=("which preset", "version of the preset"),
+            writes=True,
+        ),
+    ),
+    listeners=(
+        ListenerPath("PresetSaved", "tui_chat.plugins.prompt_lab.preset_states:keep_saved"),
+        ListenerPath("PresetRenamed", "tui_chat.plugins.prompt_lab.preset_states:follow_rename"),
+    ),
+    tables=(
+        *("lab_version", "lab_values", "lab_runs", "lab_cells", "lab_preferences"),
+        "lab_preset_states",
+    ),
 )

@@ -61,6 +61,16 @@ STEPS: tuple[tuple[str, ...], ...] = (
             PRIMARY KEY (run, case_key, attempt, first, second)
         ) STRICT""",
     ),
+    (
+        # The contents are revisions of the core. `sent` is their hash in recipes.
+        """CREATE TABLE lab_preset_states (
+            number INTEGER PRIMARY KEY AUTOINCREMENT,
+            name TEXT NOT NULL,
+            saved REAL NOT NULL,
+            sha256 TEXT NOT NULL,
+            sent TEXT NOT NULL
+        ) STRICT""",
+    ),
 )
 """The statements of each step."""
 

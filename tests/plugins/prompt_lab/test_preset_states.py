@@ -1,0 +1,158 @@
+"""Saved states of presets: kept once, found by the replies that they made, restored."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Run
+from tests.e2e.conftest import settled
+from tests.workspace.test_presets import edits_of, rewrite
+from tests.workspace.test_settings import preset_with, put, words
+from tui_chat.cli.app import new_id
+from tui_chat.library.presets import load_preset
+from tui_chat.models.preset import Preset, PresetMessage
+from tui_chat.plugins.prompt_lab.preset_states import PresetStates, changes, reply_words
+from tui_chat.store import Store
+from tui_chat.workspace.workspace import Workspace
+
+
+async def listed(workspace: Workspace, name: str = "mine") -> list[str]:
+    """Return the content of the first message of each state of a preset, oldest first."""
+    await workspace.plugin_listeners.finish()
+    states = await PresetStates.open(workspace.store)
+    found = [await states.read(state) for state in await states.of_preset(name)]
+    return [preset.messages[0].content for preset in reversed(found)]
+
+
+async def save(workspace: Workspace, *contents: str) -> None:
+    for content in contents:
+        rewrite(workspace, content)
+        assert await workspace.presets.save()
+
+
+@pytest.fixture
+async def workspace(make_workspace, tmp_path: Path) -> Workspace:
+    put(tmp_path / "presets", "mine", preset_with("first") | {"x-mine": [1]})
+    made, _ = await make_workspace()
+    await made.presets.choose("mine")
+    return made
+
+
+async def test_every_saved_state_is_kept_with_the_first_one(workspace: Workspace):
+    await save(workspace, "second", "third", "second")
+    assert await listed(workspace) == ["first", "second", "third", "second"]
+    row = await workspace.store.database.row("SELECT count(*) FROM revisions")
+    assert row == (3,)  # one copy of each
+
+
+async def test_a_state_has_what_the_program_does_not_read(workspace: Workspace):
+    await save(workspace, "second")
+    await workspace.plugin_listeners.finish()
+    states = await PresetStates.open(workspace.store)
+    last = await states.read((await states.of_preset("mine"))[0])
+    assert last == workspace.state.preset
+    assert last.extras == {"x-mine": [1]}
+
+
+async def test_saving_without_a_change_keeps_no_further_state(workspace: Workspace):
+    await save(workspace, "second")
+    assert await workspace.presets.save()
+    assert await listed(workspace) == ["first", "second"]
+
+
+async def test_states_follow_a_rename(workspace: Workspace):
+    await save(workspace, "second")
+    await workspace.presets.rename("ours")
+    assert await listed(workspace, "ours") == ["first", "second"]
+    assert await listed(workspace) == []
+
+
+async def test_a_reply_names_the_state_that_made_it(make_workspace, tmp_path: Path):
+    put(tmp_path / "presets", "mine", preset_with("first"))
+    workspace, heard = await make_workspace()
+    await workspace.presets.choose("mine")
+    await save(workspace, "second")
+    for draft in ("hi", "again"):
+        assert await workspace.replies.submit(draft)
+        await settled(workspace, heard)
+    await save(workspace, "third")
+    await workspace.plugin_listeners.finish()
+    states = await PresetStates.open(workspace.store)
+    replies = await states.replies()
+    made = {
+        (await states.read(state)).messages[0].content: reply_words(replies, state)
+        for state in await states.of_preset("mine")
+    }
+    assert made["first"] == made["third"] == ""
+    assert made["second"].startswith("2 replies, last ")
+
+
+async def test_restoring_is_an_edit_that_can_be_undone(workspace: Workspace):
+    await save(workspace, "second")
+    await workspace.plugin_listeners.finish()
+    states = await PresetStates.open(workspace.store)
+    first = await states.read((await states.of_preset("mine"))[-1])
+    workspace.presets.edit("mine", edits_of(workspace).record(first, "restore"))
+    assert "first" in words(workspace)
+    assert workspace.state.unsaved_presets == ("mine",)
+    workspace.presets.edit("mine", edits_of(workspace).undo())
+    assert "second" in words(workspace)
+
+
+def make_preset(**contents: str) -> Preset:
+    messages = (PresetMessage(name, content=text) for name, text in contents.items())
+    return Preset("mine", tuple(messages))
+
+
+def test_changes_are_told_in_a_few_words():
+    one = make_preset(a="A", b="B", c="C")
+    assert changes(None, one) == "the first state kept"
+    assert changes(one, make_preset(a="A", b="B", c="C")) == "the same"
+    assert changes(one, make_preset(a="A", b="2", d="D")) == "1 added, 1 removed, 1 changed"
+    assert changes(one, make_preset(b="B", a="A", c="C")) == "moved"
+
+
+@pytest.fixture
+async def kept_states(tmp_path: Path) -> None:
+    """Keep two states of a preset."""
+    async with await Store.open(tmp_path / "chat.db", now=lambda: 1.0, new_id=new_id) as store:
+        states = await PresetStates.open(store)
+        for number, content in enumerate(("first", "second"), 1):
+            file = put(tmp_path / "presets", "mine", preset_with(content))
+            await states.keep("mine", load_preset(file), float(number))
+
+
+def test_the_command_lists_prints_and_restores(run: Run, tmp_path: Path, kept_states: None):
+    folders = ("--config-dir", tmp_path, "--data-dir", tmp_path)
+    rows = json.loads(run(*folders, "presets", "states", "mine", "--json").out)
+    assert [(row["number"], row["change"]) for row in rows] == [
+        (2, "1 changed"),
+        (1, "the first state kept"),
+    ]
+    assert "1 changed" in run(*folders, "presets", "states", "mine").out
+    shown = json.loads(run(*folders, "presets", "states", "mine", "--show", "1").out)
+    assert shown["presetMessages"][0]["content"] == "first"
+    assert run(*folders, "presets", "states", "mine", "--restore", "1").code == 0
+    file = json.loads((tmp_path / "presets" / "mine.json").read_text())
+    assert file["presetMessages"][0]["content"] == "first"
+    assert len(json.loads(run(*folders, "presets", "states", "mine", "--json").out)) == 3
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("mine", "--show", "9"), "has no state 9"),
+        (("plain",), "No state of “plain” is kept."),
+        (("none-such",), "none-such"),
+    ],
+)
+def test_the_command_says_what_is_missing(
+    arguments: tuple[str, ...], words: str, run: Run, tmp_path: Path, kept_states: None
+):
+    folders = ("--config-dir", tmp_path, "--data-dir", tmp_path)
+    done = run(*folders, "presets", "states", *arguments)
+    assert done.code == 2
+    assert words in done.err

@@ -1,0 +1,90 @@
+"""`tui-chat presets states`: lists the saved states of a preset, prints and restores them."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import click
+
+from tui_chat.cli import completion
+from tui_chat.cli.app import open_library, open_store, synchronous
+from tui_chat.cli.common_options import CommonOptions
+from tui_chat.cli.names import find
+from tui_chat.cli.options import json_option
+from tui_chat.cli.output import table, write_json, write_line, write_text
+from tui_chat.errors import InputError
+from tui_chat.library.presets import dump_preset
+from tui_chat.models.sanitize import one_line, sanitize
+from tui_chat.plugins.prompt_lab.preset_states import PresetStates, reply_words, with_changes
+
+
+@click.command("states")
+@click.argument("name", metavar="NAME", shell_complete=completion.complete_preset)
+@click.option("--show", type=click.IntRange(1), metavar="N", help="Print the state with a number.")
+@click.option(
+    "--restore", type=click.IntRange(1), metavar="N", help="Write the state into the preset's file."
+)
+@json_option()
+@click.pass_obj
+@synchronous
+async def list_states(
+    common: CommonOptions, name: str, show: int | None, restore: int | None, as_json: bool
+) -> None:
+    """List the saved states of a preset, the newest first.
+
+    A state is kept whenever the app saves a preset, with what the file had before. The list has
+    what each one changed, and the replies that it made. Restoring keeps the state that it replaces.
+
+    \b
+    Examples:
+      tui-chat presets states tutor
+      tui-chat presets states tutor --show 12 > tutor-before.json
+    """
+    library = open_library(common.config())
+    async with open_store(common) as store:
+        states = await PresetStates.open(store)
+        listed = await states.of_preset(name)
+        if not listed:
+            name = find("preset", name, library.names("presets"))
+            listed = await states.of_preset(name)
+        if show is not None:
+            preset = await states.read(await states.numbered(name, show))
+            write_text(sanitize(dump_preset(preset), "json"))
+            return
+        if restore is not None:
+            preset = await states.read(await states.numbered(name, restore))
+            now = datetime.now(UTC).timestamp()
+            if name in library.names("presets"):
+                await states.keep(name, library.preset(name), now)
+            write_line(str(library.save_preset(preset, name, like=name)))
+            await states.keep(name, preset, now)
+            return
+        if not listed and not as_json:
+            raise InputError(
+                f"No state of “{one_line(name, 60)}” is kept.",
+                advice="The next time that it is saved in the app, one is.",
+            )
+        rows, replies = await with_changes(states, listed), await states.replies()
+    if as_json:
+        body = [
+            {
+                "number": state.number,
+                "saved": datetime.fromtimestamp(state.saved, UTC).isoformat(),
+                "sha256": state.sha256,
+                "messages": len(preset.messages),
+                "change": change,
+                "replies": made.count if (made := replies.get(state.sent)) else 0,
+            }
+            for state, preset, change in rows
+        ]
+        write_json(body)
+        return
+    head = ("STATE", "SAVED", "MESSAGES", "CHANGE", "MADE")
+    lines = [
+        (
+            *(str(state.number), state.time, str(len(preset.messages))),
+            *(change, reply_words(replies, state)),
+        )
+        for state, preset, change in rows
+    ]
+    write_line(table([head, *lines]))
