@@ -46,7 +46,8 @@ BUILT_IN: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "mcp": {"commands": ("mcp",), "config": ("mcp",), "tool_sources": ("servers",)},
     "prompt_lab": {
         "commands": ("eval", "presets states"),
-        "actions": ("preset-states", "preset-state"),
+        "actions": ("preset-states", "try-cases", "case", "case-with-history", "preset-state"),
+        "views": ("cases",),
         "tables": (
             *("lab_version", "lab_values", "lab_runs", "lab_cells", "lab_preferences"),
             "lab_preset_states",
@@ -197,9 +198,9 @@ class ViewPath:
     """The same in a narrow pane."""
     path: str
     """The import path of its widget, a `RowsView` of the inspector."""
-    needs: Literal["", "lorebooks", "recording"] = ""
-    """The condition for its tab: lorebooks that the request searches, or a session that another
-    program's calls were recorded in.
+    needs: Literal["", "lorebooks", "recording", "opened"] = ""
+    """The condition for its tab: lorebooks that the request searches, a session that another
+    program's calls were recorded in, or that the view was opened.
     """
     load: str = ""
     """The import path of an async function of a `Workspace`, which returns what the view shows

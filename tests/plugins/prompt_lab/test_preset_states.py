@@ -141,6 +141,11 @@ def test_the_command_lists_prints_and_restores(run: Run, tmp_path: Path, kept_st
     assert len(json.loads(run(*folders, "presets", "states", "mine", "--json").out)) == 3
 
 
+def test_a_preset_without_states_has_none_in_json(run: Run, tmp_path: Path):
+    folders = ("--config-dir", tmp_path, "--data-dir", tmp_path)
+    assert json.loads(run(*folders, "presets", "states", "plain", "--json").out) == []
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

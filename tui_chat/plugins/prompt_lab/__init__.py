@@ -15,9 +15,12 @@ comparison      better, worse, or not distinguishable: `compare(old, new)`
 command         `tui-chat eval` (report: its tables and files)
 preset_states   every saved state of a preset (states_command, states_actions: listed, compared as
                 requests, restored)
+turn_cases      turns of conversations as cases
+case_table      the cases of a preset beside variants of it (cases_view: in the inspector;
+                cases_actions: the actions that lead there)
 """
 
-from tui_chat.extensions import ActionPath, CommandPath, ListenerPath, Plugin
+from tui_chat.extensions import ActionPath, CommandPath, ListenerPath, Plugin, ViewPath
 
 PLUGIN = Plugin(
     name="prompt_lab",
@@ -46,12 +49,53 @@ PLUGIN = Plugin(
             place="preset",
         ),
         ActionPath(
+            "try-cases",
+            "tui_chat.plugins.prompt_lab.cases_actions:show_cases",
+            "Try",
+            "Try the preset on its cases",
+            keys="t",
+            aliases=("test preset", "compare with saved", "prompt lab", "evaluate", "a/b test"),
+            place="preset",
+        ),
+        ActionPath(
+            "case",
+            "tui_chat.plugins.prompt_lab.cases_actions:make_case",
+            "Case",
+            "Make this turn a case of its preset…",
+            keys="plus",
+            aliases=("test case", "bad reply", "eval", "regression test"),
+            argument="WHAT IS WRONG",
+            writes=True,
+            place="message",
+        ),
+        ActionPath(
+            "case-with-history",
+            "tui_chat.plugins.prompt_lab.cases_actions:make_whole_case",
+            "Case",
+            "Make this turn a case with the whole conversation…",
+            aliases=("test case", "eval"),
+            argument="WHAT IS WRONG",
+            writes=True,
+        ),
+        ActionPath(
             "preset-state",
             "tui_chat.plugins.prompt_lab.states_actions:show_state_of_reply",
             "State",
             "Show the preset state that made this reply…",
             aliases=("which preset", "version of the preset"),
             writes=True,
+        ),
+    ),
+    views=(
+        ViewPath(
+            "cases",
+            "t",
+            "Cases",
+            "Cas",
+            "tui_chat.plugins.prompt_lab.cases_view:CasesView",
+            needs="opened",
+            load="tui_chat.plugins.prompt_lab.case_table:load_table",
+            title="Cases: compare the edited preset with the saved one",
         ),
     ),
     listeners=(

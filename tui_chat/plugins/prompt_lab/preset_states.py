@@ -177,6 +177,6 @@ async def with_changes(
 ) -> list[tuple[PresetState, Preset, str]]:
     """Return states, the newest first, each with its content and what it changed."""
     presets = [await states.read(state) for state in listed]
-    before = (*presets[1:], None)
+    before = [*presets[1:], None][: len(presets)]
     rows = zip(listed, presets, before, strict=True)
     return [(state, preset, changes(was, preset)) for state, preset, was in rows]

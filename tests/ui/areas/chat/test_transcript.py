@@ -41,6 +41,7 @@ class Stage(App[None]):
     def __init__(self) -> None:
         super().__init__()
         self.actions = Actions(self, "conversation", self._current)
+        RecordedActions(self, "plugins")
         self.copied: list[str] = []
         self.said: list[str] = []
 

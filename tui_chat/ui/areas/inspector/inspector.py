@@ -333,6 +333,8 @@ class Inspector(OnePassWidget):
             self.view_shown = PAYLOAD
             return
         self._view_tabs.active = self.view_shown
+        if views()[self.view_shown].needs == "opened":
+            self._mark("opened", True)
         self._summary.refresh()
         self.close_find()  # its words and count are those of the view before
         self._legend.set_class(self.view_shown != PAYLOAD, "-away")

@@ -1,0 +1,197 @@
+"""Cases in the app: from a bad reply to an accepted variant."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from textual.pilot import Pilot
+
+from tests.ui.app_under_test import asked, make_app, opened, say, settle, until
+from tests.ui.areas.inspector.requests import rows_shown
+from tui_chat.library.editing import change_message
+from tui_chat.plugins.prompt_lab.cases_view import CasesView
+from tui_chat.plugins.prompt_lab.results import LabStore
+from tui_chat.ui.app import TuiChat
+from tui_chat.ui.areas.inspector.inspector import Inspector
+
+PRESET = {
+    "presetMessages": [
+        {"id": "style", "name": "Style", "content": "Be brief."},
+        {"id": "history", "type": "chat_history"},
+        {"id": "late", "name": "Reminder", "content": "Ask back.", "insertionPoint": -1},
+    ],
+    "systemPlacement": "in_place",
+}
+
+
+@asynccontextmanager
+async def chat(folder: Path, *drafts: str, model: str = "mirror") -> AsyncIterator[Pilot[None]]:
+    """The app with the preset `tutor`, after some messages."""
+    (folder / "presets").mkdir()
+    (folder / "presets" / "tutor.json").write_text(json.dumps(PRESET))
+    app = make_app(folder, model=model)
+    async with app.run_test(size=(160, 45)) as pilot:
+        await opened(pilot)
+        assert app.workspace is not None
+        await app.workspace.presets.choose("tutor")
+        for draft in drafts:
+            await say(pilot, draft)
+        yield pilot
+
+
+def app_of(pilot: Pilot[None]) -> TuiChat:
+    assert isinstance(pilot.app, TuiChat)
+    return pilot.app
+
+
+async def make_case(pilot: Pilot[None], wrong: str) -> None:
+    app_of(pilot).chat.pane.transcript.focus()
+    await pilot.press("plus")
+    await asked(pilot)
+    await pilot.press(*wrong, "enter")
+    await until(pilot, lambda: len(pilot.app.screen_stack) == 1)
+    await until(pilot, lambda: cases_file(pilot).exists())
+    await settle(pilot)
+
+
+def cases_file(pilot: Pilot[None]) -> Path:
+    return app_of(pilot).chat.context.config.config_dir / "cases" / "tutor.eval.json"
+
+
+def edit(pilot: Pilot[None], content: str) -> None:
+    workspace = app_of(pilot).workspace
+    assert workspace is not None
+    edits = workspace.state.preset_edits
+    assert edits is not None
+    preset = change_message(edits.preset, 0, content=content)
+    workspace.presets.edit("tutor", edits.record(preset, "edit"))
+
+
+async def open_cases(pilot: Pilot[None]) -> CasesView:
+    await pilot.press("f3")
+    await settle(pilot)
+    await pilot.press("t")
+    app = app_of(pilot)
+    inspector = app.query_one(Inspector)
+    await until(pilot, lambda: inspector.view_shown == "cases")
+    view = inspector.views.current
+    assert isinstance(view, CasesView)
+    await until(pilot, lambda: view.table is not None and view.has_focus)
+    await settle(pilot)
+    return view
+
+
+def text(view: CasesView) -> str:
+    """Return the words of all rows, however they wrap."""
+    return " ".join(" ".join(row.text for row in view.rows).split())
+
+
+async def test_from_a_bad_reply_to_an_accepted_variant(tmp_path: Path):
+    async with chat(tmp_path, "What is 2+2?") as pilot:
+        await make_case(pilot, "tells the answer")
+        edit(pilot, "Never tell the answer.")
+        view = await open_cases(pilot)
+        assert "1 case × 2 variants" in text(view)
+        assert "Enter sends 2 requests" in text(view)
+        assert "free" in text(view)
+        await pilot.press("enter")
+        table = view.table
+        assert table is not None
+        await until(pilot, lambda: not table.is_sending and not table.missing)
+        await until(pilot, lambda: "All replies are here" in text(view))
+        await pilot.press("n")
+        await settle(pilot)
+        assert "edited ·" not in text(view)
+        assert "1 or 2 is better" in text(view)
+        await pilot.press("1")
+        await until(pilot, lambda: "Judged." in text(view))
+        assert "not distinguishable" in text(view)
+        await pilot.press("A")
+        await until(pilot, lambda: "baseline set" in text(view))
+        file = json.loads((tmp_path / "presets" / "tutor.json").read_text())
+        assert file["presetMessages"][0]["content"] == "Never tell the answer."
+        workspace = app_of(pilot).workspace
+        assert workspace is not None
+        lab = await LabStore.open(workspace.store)
+        (run,) = await lab.runs()
+        assert run.accepted
+        assert run.status == "complete"
+        assert len(await lab.preferences(run)) == 1
+
+
+async def test_a_cell_is_an_ordinary_request(tmp_path: Path):
+    async with chat(tmp_path, "What is 2+2?") as pilot:
+        await make_case(pilot, "wrong")
+        edit(pilot, "Never tell the answer.")
+        view = await open_cases(pilot)
+        await pilot.press("down", "down", "down", "down")
+        await settle(pilot)
+        view.set_cursor(view._first_row)
+        await pilot.press("enter")
+        app = app_of(pilot)
+        inspector = app.query_one(Inspector)
+        await until(pilot, lambda: inspector.view_shown == "payload" and inspector.is_banner_up)
+        assert inspector.composed is not None
+        assert b"Never tell" in inspector.composed.payload.body
+        await pilot.press("d")
+        await settle(pilot)
+        rows = "\n".join(rows_shown(inspector.views.current))
+        assert "the same case with saved" in rows
+        assert "Be brief." in rows
+        await pilot.press("t")
+        await until(pilot, lambda: inspector.view_shown == "cases")
+
+
+async def test_an_edit_asks_only_for_what_changed(tmp_path: Path):
+    async with chat(tmp_path, "What is 2+2?") as pilot:
+        await make_case(pilot, "wrong")
+        view = await open_cases(pilot)
+        assert "1 case × 1 variant" in text(view)
+        assert view.table is not None
+        view.table.send()
+        await until(pilot, lambda: view.table is not None and not view.table.missing)
+        edit(pilot, "Other.")
+        await until(pilot, lambda: "1 case × 2 variants" in text(view))
+        assert "Enter sends 1 request," in text(view)
+
+
+async def test_columns_without_each_message(tmp_path: Path):
+    async with chat(tmp_path, "What is 2+2?") as pilot:
+        await make_case(pilot, "wrong")
+        view = await open_cases(pilot)
+        await pilot.press("T")
+        await until(pilot, lambda: "3 variants" in text(view))
+        await pilot.press("right")
+        await settle(pilot)
+        assert view.variant is not None
+        assert view.variant.name == "saved without Style"
+        assert view.table is not None
+        view.table.send()
+        await until(pilot, lambda: view.table is not None and not view.table.missing)
+        await until(pilot, lambda: "tokens less, the same reply in 0 of 1" in text(view))
+        await pilot.press("T")
+        await until(pilot, lambda: "1 variant" in text(view))
+
+
+async def test_no_case_yet(tmp_path: Path):
+    async with chat(tmp_path) as pilot:
+        view = await open_cases(pilot)
+        assert "has no cases yet. + on a reply makes it one." in text(view)
+
+
+async def test_a_case_has_the_shortest_history(tmp_path: Path):
+    async with chat(tmp_path, "One", "Two", "Three", "Four") as pilot:
+        await make_case(pilot, "too long")
+        (test,) = json.loads(cases_file(pilot).read_text())["tests"]
+        assert test["description"] == "too long"
+        assert test["inputs"]["history"][0]["content"] == "Three"
+        assert test["inputs"]["draft"] == "Four"
+        await pilot.press("escape")
+        app = app_of(pilot)
+        await app.run_action("plugins.case_with_history('all of it')")
+        await until(pilot, lambda: len(json.loads(cases_file(pilot).read_text())["tests"]) == 2)
+        *_, test = json.loads(cases_file(pilot).read_text())["tests"]
+        assert len(test["inputs"]["history"]) == 6

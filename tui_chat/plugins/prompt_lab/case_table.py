@@ -1,0 +1,448 @@
+"""The cases of the session's preset as a table: rows are cases, columns are variants.
+
+1. The first columns are the preset as it is edited and as it is saved, on the session's model.
+   More are added for models, and without each message.
+2. A result belongs to the bytes of its request: after an edit, only cells whose request changed
+   have none, and only those are sent. A run is stored whole, with the results that it did not need
+   to send.
+3. Which of two replies is the first one to judge follows from case and variants, and has nothing to
+   do with the order of the columns.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from hashlib import sha256
+from time import monotonic
+from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
+
+from tui_chat.errors import InputError
+from tui_chat.plugins.prompt_lab.budget import Budget, Estimate, estimate, with_local_prices
+from tui_chat.plugins.prompt_lab.comparison import Comparison
+from tui_chat.plugins.prompt_lab.planning import plan, request_of
+from tui_chat.plugins.prompt_lab.results import LabStore
+from tui_chat.plugins.prompt_lab.runner import Runner
+from tui_chat.plugins.prompt_lab.suites import read_suite, sample_suite, suite_file
+from tui_chat.plugins.prompt_lab.values import (
+    Case,
+    Cell,
+    Plan,
+    Preference,
+    Run,
+    Suite,
+    Variant,
+)
+from tui_chat.plugins.prompt_lab.variants import ablations
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tui_chat.compose import Composed
+    from tui_chat.models.prices import Prices
+    from tui_chat.workspace.workspace import Workspace
+
+EDITED, SAVED = "edited", "saved"
+
+_TABLES: WeakKeyDictionary[Workspace, CaseTable] = WeakKeyDictionary()
+
+
+async def load_table(workspace: Workspace) -> CaseTable:
+    """Return the table of the session's preset, as the preset, its file and its suite are now.
+    Raises InputError.
+    """
+    table = _TABLES.get(workspace)
+    if table is None or table.preset_name != workspace.state.preset_name:
+        if table is not None:
+            await table.stop()
+        lab = await LabStore.open(workspace.store)
+        table = _TABLES[workspace] = CaseTable(workspace, lab, workspace.state.preset_name)
+        await table.recall()
+    await table.follow()
+    return table
+
+
+class CaseTable:
+    """Cases, variants, and the results so far."""
+
+    def __init__(self, workspace: Workspace, lab: LabStore, preset_name: str) -> None:
+        self._workspace = workspace
+        self.lab = lab
+        self.preset_name = preset_name
+        self.suite = Suite(preset_name)
+        self.variants: tuple[Variant, ...] = ()
+        self.plan = Plan(self.suite, (), ())
+        self.estimate = Estimate(0, 0, 0)
+        """Of the cells without a result."""
+        self.run: Run | None = None
+        """The last run."""
+        self.preferences: dict[tuple[str, str, str], str] = {}
+        """The preferred variant by case and the two variants, in alphabetical order."""
+        self.version = 0
+        """Counts the changes of what is shown."""
+        self.on_change: Callable[[], None] = lambda: None
+        self._models: tuple[tuple[str, str], ...] = ()
+        self._is_ablated = False
+        self._results: dict[str, Cell] = {}
+        """Cells that have ended, by the SHA-256 of their request."""
+        self._streaming: set[str] = set()
+        self._key: object = None
+        self._stamp: tuple[int, int] | None = None
+        self._sending: asyncio.Task[None] | None = None
+        self._begun = 0.0
+        """When sending began, in seconds of a monotonic clock."""
+        self._ended_at_start = 0
+        self._places: dict[tuple[str, str], Cell] = {}
+        """The planned cells by case and variant."""
+        self._missing: tuple[int, tuple[Cell, ...]] = -1, ()
+        """The version for which cells without a result were looked up, and these."""
+
+    @property
+    def _read_file(self) -> Path:
+        """The file that is read: a preset that comes with the program may bring a suite."""
+        sample = sample_suite(self.preset_name)
+        return sample if not self.file.exists() and sample.exists() else self.file
+
+    @property
+    def file(self) -> Path:
+        """The file of the user's own suite, which need not exist."""
+        return suite_file(self._workspace.state.config.config_dir, self.preset_name)
+
+    # --- what there is -------------------------------------------------------------------
+
+    async def recall(self) -> None:
+        """Take over the results and judgements of the suite's last run."""
+        runs = await self.lab.runs(str(self._read_file))
+        if runs:
+            self.run = runs[0]
+            async for cell in self.lab.cells(self.run, "passed", "failed", "error"):
+                self._results[cell.body_sha] = cell
+            for preference in await self.lab.preferences(self.run):
+                self._take(preference)
+
+    async def follow(self) -> None:
+        """Read the suite if its file changed, and plan anew if cases or variants changed."""
+        stamp = _stamp(self._read_file)
+        if stamp != self._stamp or self._key is None:
+            self.suite = Suite(self.preset_name, str(self._read_file))
+            if stamp is not None:
+                self.suite = await asyncio.to_thread(read_suite, self._read_file)
+            self._stamp = stamp
+        variants = self._current_variants()
+        if self._key == (self.suite, variants) or not variants:
+            return
+        self._key = self.suite, variants
+        planned = await asyncio.to_thread(plan, self.suite, variants)
+        if self._key == (self.suite, variants):
+            self.variants, self.plan = variants, planned
+            self._places = {(cell.case, cell.variant): cell for cell in planned.cells}
+            self._changed()
+            self.estimate = await self._estimate(self.missing)
+            self._changed()
+
+    def _current_variants(self) -> tuple[Variant, ...]:
+        state = self._workspace.state
+        edits = state.preset_edits
+        if edits is None:
+            return ()
+        settings, model = state.settings, state.effective_model
+        edited = Variant(EDITED, edits.preset, state.endpoint, model, settings)
+        variants = [edited] if edits.is_changed else []
+        variants.append(Variant(SAVED, edits.saved, state.endpoint, model, settings))
+        for endpoint, name in self._models:
+            target = state.config.endpoint_named(endpoint)
+            variants.append(Variant(name, edits.preset, target, name, settings))
+        if self._is_ablated:
+            variants += ablations(variants[0])
+        return tuple(_with_own_names(variants))
+
+    async def _estimate(self, cells: Sequence[Cell]) -> Estimate:
+        known, now = await self._workspace.usage.prices(), self._workspace.now()
+        prices_of = with_local_prices(lambda endpoint, model: known.prices_of(endpoint, model, now))
+
+        def priced(cell: Cell) -> tuple[str, Prices | None]:
+            variant = self.plan.variant(cell.variant)
+            model = variant.model_name
+            return f"{variant.endpoint.name}/{model}", prices_of(variant.endpoint, model)
+
+        return estimate(cells, priced)
+
+    @property
+    def missing(self) -> tuple[Cell, ...]:
+        """The cells without a result."""
+        version, missing = self._missing
+        if version != self.version:
+            cells = self.plan.cells
+            missing = tuple(cell for cell in cells if cell.body_sha not in self._results)
+            self._missing = self.version, missing
+        return missing
+
+    def cell(self, case: Case, variant: Variant) -> Cell | None:
+        """Return a cell with its result, if it has one; None if the case is not for the variant."""
+        planned = self._places.get((case.key, variant.name))
+        if planned is None:
+            return None
+        result = self._results.get(planned.body_sha)
+        if result is not None:
+            return replace(result, case=case.key, variant=variant.name, position=planned.position)
+        is_streaming = planned.body_sha in self._streaming
+        return replace(planned, status="streaming") if is_streaming else planned
+
+    def request(self, case: Case, variant: Variant) -> Composed:
+        """Return the exact request of a cell."""
+        return request_of(case, variant)
+
+    def reference(self, variant: Variant) -> Variant | None:
+        """Return the variant that another one is compared with: the saved preset, or for one
+        without a message the one with it. None if there is only one.
+        """
+        if variant.name.startswith(f"{self.variants[0].name} without "):
+            return self.variants[0]
+        others = [each for each in self.variants if each.name != variant.name]
+        saved = [each for each in others if each.name == SAVED]
+        return next(iter(saved or others), None)
+
+    def differs(self, case: Case, variant: Variant) -> bool:
+        """Return True if a cell and the one it is compared with have other replies."""
+        other = self.reference(variant)
+        cells = [self.cell(case, each) for each in (variant, other) if each is not None]
+        ended = [cell for cell in cells if cell is not None and cell.reply is not None]
+        return len(ended) == 2 and (
+            _text(ended[0]) != _text(ended[1]) or ended[0].status != ended[1].status
+        )
+
+    # --- variants ------------------------------------------------------------------------
+
+    async def add_model(self, endpoint: str, model: str) -> None:
+        """Add a column for a model."""
+        if (endpoint, model) not in self._models:
+            self._models = (*self._models, (endpoint, model))
+        await self.follow()
+
+    async def ablate(self) -> None:
+        """Add a column without each message of the preset, or remove these columns."""
+        self._is_ablated = not self._is_ablated
+        await self.follow()
+
+    # --- sending -------------------------------------------------------------------------
+
+    @property
+    def is_sending(self) -> bool:
+        """True while requests are sent."""
+        return self._sending is not None and not self._sending.done()
+
+    @property
+    def time_left(self) -> float | None:
+        """The seconds until the end at the speed so far; None before the first reply."""
+        ended = len(self.plan.cells) - len(self.missing)
+        at_start = self._ended_at_start
+        if not self.is_sending or ended <= at_start:
+            return None
+        return (monotonic() - self._begun) / (ended - at_start) * len(self.missing)
+
+    def send(self) -> None:
+        """Send the cells without a result."""
+        if not self.is_sending and self.missing:
+            self._begun = monotonic()
+            self._ended_at_start = len(self.plan.cells) - len(self.missing)
+            self._sending = asyncio.create_task(self._send())
+            self._changed()
+
+    async def stop(self) -> None:
+        """Stop sending; what has ended stays."""
+        if self._sending is not None:
+            self._sending.cancel()
+            await asyncio.gather(self._sending, return_exceptions=True)
+
+    async def _send(self) -> None:
+        workspace, lab = self._workspace, self.lab
+        now = workspace.now().timestamp()
+        with workspace.reporting():
+            run = self.run = await lab.add(self.plan, workspace.core.new_id(), now)
+            twins = await self._finish_known(run)
+            runner = Runner(
+                lab,
+                run,
+                config=workspace.state.config,
+                client=workspace.client,
+                prices=await workspace.usage.prices(),
+                budget=Budget(None),
+                on_cell=self._take_cell,
+            )
+            try:
+                await runner.send("waiting")
+                for cell in twins:
+                    if (result := self._results.get(cell.body_sha)) is not None:
+                        await lab.finish(run, _result_at(cell, result))
+                await lab.prune(run.source)
+            finally:
+                self._streaming.clear()
+                self._changed()
+
+    async def _finish_known(self, run: Run) -> list[Cell]:
+        """Store the results that a new run need not ask for, and return the cells whose request is
+        that of another cell: it is sent once.
+        """
+        twins: list[Cell] = []
+        asked: set[str] = set()
+        for cell in self.plan.cells:
+            if (result := self._results.get(cell.body_sha)) is not None:
+                await self.lab.finish(run, _result_at(cell, result))
+            elif cell.body_sha in asked:
+                twins.append(cell)
+                await self.lab.finish(run, replace(cell, status="interrupted"))
+            asked.add(cell.body_sha)
+        return twins
+
+    def _take_cell(self, cell: Cell) -> None:
+        """Take over a cell whose request left, or which has ended."""
+        if cell.is_ended:
+            self._results[cell.body_sha] = cell
+            self._streaming.discard(cell.body_sha)
+        else:
+            self._streaming.add(cell.body_sha)
+        self._changed()
+
+    # --- judging -------------------------------------------------------------------------
+
+    def pair(self, case: Case, variant: Variant) -> tuple[Cell, Cell] | None:
+        """Return the two replies to judge, in a hidden order; None if they are not both there."""
+        other = self.reference(variant)
+        cells = [self.cell(case, each) for each in (variant, other) if each is not None]
+        ended = [cell for cell in cells if cell is not None and cell.reply is not None]
+        if len(ended) < 2:
+            return None
+        one, two = sorted(ended, key=lambda cell: cell.variant)
+        digest = sha256(f"{case.key}\n{one.body_sha}\n{two.body_sha}".encode()).digest()
+        return (one, two) if digest[0] % 2 else (two, one)
+
+    def preferred(self, case: Case, pair: tuple[Cell, Cell]) -> str | None:
+        """Return the name of the better variant, empty for neither; None if nobody judged."""
+        return self.preferences.get(_pair_key(case, pair[0].variant, pair[1].variant))
+
+    async def judge(self, case: Case, pair: tuple[Cell, Cell], choice: int | None) -> None:
+        """Store which reply is better: 0 or 1, or None for no difference. Raises StoreError."""
+        first, second = sorted(cell.variant for cell in pair)
+        preferred = pair[choice].variant if choice is not None else ""
+        preference = Preference(case.key, 1, first, second, preferred)
+        if self.run is not None:
+            await self.lab.prefer(self.run, preference)
+        self._take(preference)
+        self._changed()
+
+    def _take(self, preference: Preference) -> None:
+        key = preference.case, preference.first, preference.second
+        self.preferences[key] = preference.preferred
+
+    def comparison(self, variant: Variant) -> str:
+        """Return how often a variant is better than the one it is compared with, and whether that
+        is more than chance; empty without a judgement or a check that tells them apart.
+        """
+        other = self.reference(variant)
+        if other is None:
+            return ""
+        better = worse = same = 0
+        for case in self.suite.cases:
+            match self._winner(case, variant, other):
+                case None:
+                    continue
+                case "":
+                    same += 1
+                case winner:
+                    better += winner == variant.name
+                    worse += winner != variant.name
+        compared = Comparison(better, worse, better + worse + same)
+        return f"{variant.name} {compared.sentence}" if compared.total else ""
+
+    def effect(self, variant: Variant) -> str:
+        """Return what a variant without a message saves, and in how many cases the reply is the
+        same; empty for other variants, and without replies.
+        """
+        other = self.reference(variant)
+        if other is None or not variant.name.startswith(f"{other.name} without "):
+            return ""
+        pairs = [(self.cell(case, variant), self.cell(case, other)) for case in self.suite.cases]
+        ended = [(one, two) for one, two in pairs if one and two and one.reply and two.reply]
+        if not ended:
+            return ""
+        saved = sum(two.input_tokens - one.input_tokens for one, two in ended) // len(ended)
+        same = sum(_text(one) == _text(two) for one, two in ended)
+        return f"{saved:,} tokens less, the same reply in {same:,} of {len(ended):,}"
+
+    def _winner(self, case: Case, variant: Variant, other: Variant) -> str | None:
+        judged = self.preferences.get(_pair_key(case, variant.name, other.name))
+        if judged is not None:
+            return judged
+        one, two = self.cell(case, variant), self.cell(case, other)
+        if not case.checks or one is None or two is None or not (one.is_ended and two.is_ended):
+            return None
+        if (one.status == "passed") is (two.status == "passed"):
+            return ""
+        return one.variant if one.status == "passed" else two.variant
+
+    # --- keeping -------------------------------------------------------------------------
+
+    async def promote(self, variant: Variant) -> bool:
+        """Save a variant's preset as the session's, as an edit that can be undone, and make the
+        last run the baseline. Return False, with the fault reported, if it could not be saved.
+        """
+        workspace = self._workspace
+        edits = workspace.state.preset_edits
+        if edits is None:
+            raise InputError(f"The file of “{self.preset_name}” has faults.")
+        if variant.preset != edits.preset:
+            label = f"keep “{variant.name}”"
+            workspace.presets.edit(self.preset_name, edits.record(variant.preset, label))
+        if await workspace.presets.save() is None:
+            return False
+        if self.run is not None:
+            await self.lab.accept(self.run)
+            self.run = replace(self.run, accepted=True)
+        self._models, self._is_ablated = (), False
+        await self.follow()
+        self._changed()
+        return True
+
+    def _changed(self) -> None:
+        self.version += 1
+        self.on_change()
+
+
+def _pair_key(case: Case, one: str, two: str) -> tuple[str, str, str]:
+    return case.key, min(one, two), max(one, two)
+
+
+def _result_at(cell: Cell, result: Cell) -> Cell:
+    """Return a result as that of a cell of the same request."""
+    return replace(
+        cell,
+        status=result.status,
+        reply=result.reply,
+        verdicts=result.verdicts,
+        score=result.score,
+    )
+
+
+def _text(cell: Cell) -> str:
+    return cell.reply.text if cell.reply is not None else ""
+
+
+def _stamp(path: Path) -> tuple[int, int] | None:
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_mtime_ns, status.st_size
+
+
+def _with_own_names(variants: list[Variant]) -> list[Variant]:
+    """Return variants, numbered where a name is taken."""
+    named: dict[str, Variant] = {}
+    for variant in variants:
+        name, number = variant.name, 2
+        while name in named:
+            name, number = f"{variant.name} {number}", number + 1
+        named[name] = replace(variant, name=name)
+    return [*named.values()]

@@ -1,0 +1,406 @@
+"""Cases: the cases of the session's preset beside variants of it, in the inspector.
+
+The plan with its price is the first row, and Enter there sends it. Below are a row for each case,
+a column for each variant, and the replies of the case under the cursor: two of them, without their
+names until they are judged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterator
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar, cast
+
+from textual.binding import Binding, BindingType
+from textual.timer import Timer
+
+from tui_chat.errors import TuiChatError
+from tui_chat.models.sanitize import one_line
+from tui_chat.models.usage import short_number
+from tui_chat.plugins.prompt_lab.budget import Estimate
+from tui_chat.plugins.prompt_lab.case_table import CaseTable
+from tui_chat.plugins.prompt_lab.values import Case, Cell, Variant
+from tui_chat.ui.areas.inspector.row_wrapping import counted, cut
+from tui_chat.ui.areas.inspector.view import PAYLOAD, InspectorState
+from tui_chat.ui.areas.inspector.views.rows_view import (
+    BLANK,
+    Part,
+    Piece,
+    RowsView,
+    ViewRow,
+    ViewRows,
+    line,
+    text_part,
+)
+from tui_chat.ui.notifications import show_error
+from tui_chat.ui.widgets.typed_app import app_of
+from tui_chat.workspace.state import ViewedRequest
+
+if TYPE_CHECKING:
+    from tui_chat.ui.app import TuiChat
+
+SEND, INSPECT = "send", "inspect"
+REDRAW = 0.1
+"""Seconds between two drawings while replies arrive."""
+_PLAN_ROW = 1
+_COLUMN = 14
+_LEAST_NAME = 16
+_MARKS = {
+    "waiting": ("·", "muted"),
+    "streaming": ("…", "link"),
+    "passed": ("✓", "good"),
+    "failed": ("✗", "error"),
+    "error": ("!", "error"),
+    "interrupted": ("·", "warning"),
+}
+
+
+def _key(keys: str, action: str, word: str, title: str) -> Binding:
+    return Binding(keys, action, word, show=False, tooltip=title)
+
+
+class CasesView(RowsView):
+    """Shows the cases of the session's preset."""
+
+    uses = frozenset({"loaded"})
+    BINDINGS: ClassVar[list[BindingType]] = [
+        _key("left", "column(-1)", "variant", "Previous variant"),
+        _key("right", "column(1)", "variant", "Next variant"),
+        _key("n", "next_difference", "next difference", "Next case whose replies differ"),
+        _key("1", "judge(0)", "better", "The first reply is better"),
+        _key("2", "judge(1)", "better", "The second reply is better"),
+        _key("equals_sign", "judge(2)", "better", "No difference between the replies"),
+        _key("M", "add_model", "Model", "Add a column for a model"),
+        _key("T", "ablate", "Try without", "Try without each message of the preset"),
+        _key("A", "promote", "Accept", "Accept the variant: save it, and set the baseline"),
+        _key("x", "stop", "stop", "Stop sending"),
+    ]
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self.table: CaseTable | None = None
+        self._version = -1
+        self._case = 0
+        """The index of the case whose replies are shown."""
+        self._column = 0
+        self._first_row = 0
+        """The row of the first case."""
+        self._redraw: Timer | None = None
+
+    def show_state(self, state: InspectorState) -> None:
+        table = state.loaded if isinstance(state.loaded, CaseTable) else None
+        if table is not self.table:
+            self._case = self._column = 0
+            self.cursor = _PLAN_ROW
+        self.table = table
+        if table is not None:
+            table.on_change = self._changed
+        if table is None or table.version != self._version or not self._built_for:
+            self._draw()
+
+    def forget(self) -> None:
+        """Drop the table."""
+        super().forget()
+        self.table = None
+
+    def _changed(self) -> None:
+        """Draw what arrived, together with what else arrives soon."""
+        if self.is_attached and self._redraw is None:
+            self._redraw = self.set_timer(REDRAW, self._draw)
+
+    def _draw(self) -> None:
+        self._redraw = None
+        if self.table is not None:
+            self._version = self.table.version
+        self.rebuild()
+
+    def rebuild(self) -> None:
+        """Build the rows again; the cursor stays on its case, whatever is above it."""
+        is_on_case = self._is_on_case
+        super().rebuild()
+        if is_on_case and self.cursor != self._first_row + self._case:
+            self.set_cursor(self._first_row + self._case)
+
+    @property
+    def _is_on_case(self) -> bool:
+        return self._first_row > 0 and self.cursor == self._first_row + self._case
+
+    @property
+    def case(self) -> Case | None:
+        """The case under the cursor, or that was there last."""
+        cases = self.table.suite.cases if self.table is not None else ()
+        return cases[min(self._case, len(cases) - 1)] if cases else None
+
+    @property
+    def variant(self) -> Variant | None:
+        """The variant of the column with the cursor."""
+        variants = self.table.variants if self.table is not None else ()
+        return variants[min(self._column, len(variants) - 1)] if variants else None
+
+    # --- rows ----------------------------------------------------------------------------
+
+    def build(self, width: int) -> ViewRows:
+        """Lay plan, cases and replies out."""
+        table = self.table
+        if table is None:
+            return ViewRows([text_part("Reading the cases…", width, "", "muted")])
+        if not table.suite.cases or not table.variants:
+            words = f"“{table.preset_name}” has no cases yet. + on a reply makes it one."
+            where = f"They are kept in {table.file}."
+            return ViewRows([text_part(words, width, ""), text_part(where, width, "", "muted")])
+        head = [*self._head(table, width)]
+        self._first_row = sum(count for count, _ in head)
+        return ViewRows((*head, self._cases(table, width), *self._replies(table, width)))
+
+    def _head(self, table: CaseTable, width: int) -> Iterator[Part]:
+        cases, variants = len(table.suite.cases), len(table.variants)
+        missing = table.missing
+        model = table.variants[0].model_name
+        title = f"{counted(cases, 'case')} × {counted(variants, 'variant')} · {model}"
+        yield line((cut(title, width), "heading"))
+        if table.is_sending:
+            ended = len(table.plan.cells) - len(missing)
+            left = table.time_left
+            time = "" if left is None else f" · {left:,.0f} s left"
+            yield line((f"Sending: {ended:,} of {len(table.plan.cells):,}{time} · x stops", "link"))
+        elif missing:
+            words = f"Enter sends {_plan_words(table.estimate)}"
+            hint = "From nothing but cached input to nothing cached and the longest replies."
+            yield line((cut(words, width), "link"), action=SEND, hint=hint)
+        else:
+            words = "All replies are here. A accepts a variant; an edit makes a new plan."
+            yield text_part(words, width, "", "muted")
+        variant = self.variant
+        compared = table.comparison(variant) if variant is not None else ""
+        effect = table.effect(variant) if variant is not None else ""
+        baseline = "baseline set" if table.run is not None and table.run.accepted else ""
+        if words := " · ".join(filter(None, (effect, compared, baseline))):
+            yield text_part(words, width, "", "strong")
+        yield BLANK
+        columns, name_width = self._columns(table, width)
+        names: list[Piece] = [(" " * name_width, "")]
+        for number in columns:
+            style = "strong" if number == self._column else "muted"
+            names.append((cut(table.variants[number].name, _COLUMN - 1).ljust(_COLUMN), style))
+        yield line(*names)
+
+    def _columns(self, table: CaseTable, width: int) -> tuple[range, int]:
+        """Return the columns that fit, that of the cursor among them, and the width of names."""
+        count = len(table.variants)
+        shown = max(min((width - _LEAST_NAME) // _COLUMN, count), 1)
+        self._column = min(self._column, count - 1)
+        first = min(max(self._column - shown // 2, 0), count - shown)
+        return range(first, first + shown), max(width - shown * _COLUMN, _LEAST_NAME)
+
+    def _cases(self, table: CaseTable, width: int) -> Part:
+        columns, name_width = self._columns(table, width)
+        cases, variants = table.suite.cases, table.variants
+
+        def row(index: int) -> ViewRow:
+            case = cases[index]
+            mark = "▸ " if index == self._case else "  "
+            name = cut(one_line(case.name, 200), name_width - 3)
+            pieces: list[Piece] = [(f"{mark}{name}".ljust(name_width), "")]
+            for number in columns:
+                style = "" if number == self._column else "muted"
+                pieces += _cell_pieces(table, case, variants[number], style)
+            return ViewRow(tuple(pieces), action=INSPECT, hint=self._hint(table, case))
+
+        return len(cases), row
+
+    def _hint(self, table: CaseTable, case: Case) -> str:
+        variant = self.variant
+        cell = table.cell(case, variant) if variant is not None else None
+        if variant is None or cell is None:
+            return "This case is for another protocol."
+        words = [f"{variant.name}: {cell.input_tokens:,} tokens of input"]
+        other = table.reference(variant)
+        compared = table.cell(case, other) if other is not None else None
+        if other is not None and compared is not None:
+            more = cell.input_tokens - compared.input_tokens
+            words.append(f"{more:+,} to {other.name}")
+        words += [verdict.reason for verdict in cell.verdicts if not verdict.passed][:1]
+        words += [note for _, note in cell.notes][:1]
+        return f"{', '.join(words)} · Enter shows the request."
+
+    def _replies(self, table: CaseTable, width: int) -> Iterator[Part]:
+        """Yield the question of the case under the cursor, and its replies."""
+        case, variant = self.case, self.variant
+        if case is None or variant is None:
+            return
+        yield BLANK
+        yield text_part(one_line(case.name, 300), width, "", "heading")
+        yield text_part(case.inputs.draft or "(no question)", width, "  ", "draft")
+        pair = table.pair(case, variant)
+        if pair is None:
+            cell = table.cell(case, variant)
+            if cell is not None and cell.reply is not None:
+                yield from _reply(variant.name, cell, width)
+            return
+        judged = table.preferred(case, pair)
+        words = "1 or 2 is better, = no difference: then the names are shown."
+        if judged is not None:
+            words = "Judged." if judged else "Judged: no difference."
+        yield text_part(words, width, "", "muted")
+        for number, cell in enumerate(pair, 1):
+            title = f"{number}"
+            if judged is not None:
+                title += f" · {cell.variant}{' · better' if judged == cell.variant else ''}"
+            yield from _reply(title, cell, width)
+
+    # --- keys ----------------------------------------------------------------------------
+
+    def cursor_moved(self) -> None:
+        """Show the replies of the case under the cursor."""
+        super().cursor_moved()
+        cases = self.table.suite.cases if self.table is not None else ()
+        index = self.cursor - self._first_row
+        if 0 <= index < len(cases) and index != self._case:
+            self._case = index
+            self.rebuild()
+
+    def choose(self, row: ViewRow) -> bool:
+        """Send the plan, or show the request of a cell."""
+        table = self.table
+        if table is None:
+            return False
+        if row.action == SEND:
+            table.send()
+        elif row.action == INSPECT:
+            self._inspect(table)
+        return row.action in (SEND, INSPECT)
+
+    def _inspect(self, table: CaseTable) -> None:
+        case, variant = self.case, self.variant
+        workspace = self._tui.workspace
+        if case is None or variant is None or workspace is None:
+            return
+        other = table.reference(variant)
+        before = table.request(case, other) if other is not None else None
+        viewed = ViewedRequest(
+            table.request(case, variant),
+            f"case “{one_line(case.name, 40)}” · {variant.name} · t: cases",
+            before=before,
+            before_name=f"the same case with {other.name}" if other is not None else "",
+        )
+        workspace.live_request.view(viewed)
+        self.call_later(self.run_action, f"inspector.show_view('{PAYLOAD}')")
+
+    def action_column(self, step: int) -> None:
+        """Go to the next or the previous variant."""
+        count = len(self.table.variants) if self.table is not None else 0
+        if count:
+            self._column = (min(self._column, count - 1) + step) % count
+            self.rebuild()
+            self.post_highlighted_again()
+
+    def action_next_difference(self) -> None:
+        """Go to the next case whose replies differ, round the end."""
+        table, variant = self.table, self.variant
+        cases = table.suite.cases if table is not None else ()
+        for step in range(1, len(cases) + 1):
+            index = (self._case + step) % len(cases)
+            if table is not None and variant is not None and table.differs(cases[index], variant):
+                self.set_cursor(self._first_row + index)
+                return
+        self.notify("No replies differ." if cases else "There are no cases yet.")
+
+    def action_judge(self, choice: int) -> None:
+        """Say which of the two replies is better; 2 for neither."""
+        table, case, variant = self.table, self.case, self.variant
+        pair = table.pair(case, variant) if table and case and variant else None
+        if table is None or case is None or pair is None:
+            self.notify("Two replies are needed: send the plan first.", severity="warning")
+            return
+        self._work(partial(table.judge, case, pair, choice if choice < 2 else None))
+
+    def action_add_model(self) -> None:
+        """Ask for a model, and add a column for it."""
+        self._tui.run_worker(self._add_model, group="dialog", exclusive=True)
+
+    async def _add_model(self) -> None:
+        from tui_chat.ui.dialogs.model_choice import ask_model
+
+        app, table = self._tui, self.table
+        if app.workspace is not None and table is not None:
+            chosen = await ask_model(app, app.workspace, app.inspector.context.environ)
+            if chosen is not None:
+                await table.add_model(*chosen)
+
+    def action_ablate(self) -> None:
+        """Add a column without each message of the preset, or remove these."""
+        if self.table is not None:
+            self._work(self.table.ablate)
+
+    def action_stop(self) -> None:
+        """Stop sending; what has arrived stays."""
+        if self.table is not None:
+            self._work(self.table.stop)
+
+    def action_promote(self) -> None:
+        """Save the variant under the cursor as the preset, and set the baseline."""
+        if self.case is None or self.variant is None or self.table is None:
+            self.notify("There are no cases yet that a variant could be tried on.")
+        else:
+            self._work(partial(self._promote, self.table, self.variant))
+
+    async def _promote(self, table: CaseTable, variant: Variant) -> None:
+        if await table.promote(variant):
+            how = " The last run is the baseline." if table.run is not None else ""
+            words = f"“{variant.name}” is saved as “{table.preset_name}”.{how}"
+            self.notify(f"{words} u in the preset editor undoes it.", markup=False)
+
+    def _work(self, work: Callable[[], Awaitable[object]]) -> None:
+        """Run what changes the table, and show what went wrong."""
+
+        async def run() -> None:
+            try:
+                await work()
+            except TuiChatError as error:
+                show_error(self, error)
+
+        self._tui.run_worker(run, group="cases")
+
+    @property
+    def _tui(self) -> TuiChat:
+        return cast("TuiChat", app_of(self))
+
+
+def _plan_words(plan: Estimate) -> str:
+    """Return the size of a plan and its price in a few words."""
+    words = f"{counted(plan.cells, 'request')}, {short_number(plan.input_tokens)} tokens · "
+    if plan.unknown:
+        return f"{words}price unknown"
+    return words + (f"${plan.low:.4f} to ${plan.high:.4f}" if plan.high else "free")
+
+
+def _cell_pieces(table: CaseTable, case: Case, variant: Variant, style: str) -> Iterator[Piece]:
+    cell = table.cell(case, variant)
+    if cell is None:
+        yield " " * _COLUMN, ""
+        return
+    mark, color = _MARKS[cell.status]
+    yield f"{mark} ", color
+    words: list[str] = []
+    if cell.reply is not None:
+        output = cell.reply.usage.output
+        words += [f"{output:,} tok"] if output is not None else []
+        passed = sum(verdict.passed for verdict in cell.verdicts)
+        words += [f"{passed}/{len(cell.verdicts)}"] if cell.verdicts else []
+    yield cut(" ".join(words), _COLUMN - 3).ljust(_COLUMN - 2), style
+
+
+def _reply(title: str, cell: Cell, width: int) -> Iterator[Part]:
+    yield BLANK
+    yield line((title, "strong"))
+    reply = cell.reply
+    if reply is None:
+        return
+    if reply.error:
+        yield text_part(reply.error, width, "  ", "error")
+    if reply.text:
+        yield text_part(reply.text, width, "  ")
+    for verdict in cell.verdicts:
+        mark, style = _MARKS["passed" if verdict.passed else "failed"]
+        words = f"{mark} {verdict.type}: {verdict.reason}"
+        yield text_part(one_line(words, 300), width, "  ", style)
