@@ -15,6 +15,7 @@ from tests.plugins.mcp.conftest import SCRIPT, has_ended, is_alive, process_of
 from tui_chat.config import Config
 from tui_chat.plugins.mcp.settings import ServerSettings
 from tui_chat.plugins.mcp.source import OfferedSource, ServerSource, open_sources
+from tui_chat.providers import HttpClient
 from tui_chat.workspace.tool_sources import SourceContext, ToolSource
 
 pytestmark = [pytest.mark.slow]
@@ -33,7 +34,11 @@ class Opened:
             config_dir=self._folder / "c", data_dir=self._folder / "d", sections={"mcp": servers}
         )
         context = SourceContext(
-            config=config, hidden=hidden, changed=self.changed.set, before=self.sources
+            config=config,
+            client=HttpClient(),
+            hidden=hidden,
+            changed=self.changed.set,
+            before=self.sources,
         )
         self.sources = tuple(open_sources(context))
 

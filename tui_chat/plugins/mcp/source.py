@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -20,7 +19,6 @@ from tui_chat.plugins.mcp.foreign_files import PROJECT_FILE, servers_of_project
 from tui_chat.plugins.mcp.server import Server
 from tui_chat.plugins.mcp.settings import ServerSettings, configured_servers
 from tui_chat.plugins.mcp.tools import CLAIMS, ServerTool
-from tui_chat.providers import HttpClient
 from tui_chat.workspace.state import SourceStatus
 from tui_chat.workspace.tool_runner import ToolRun, argument_fault
 from tui_chat.workspace.tool_sources import SourceContext, ToolSource
@@ -36,8 +34,7 @@ class ServerSource:
         self.settings = settings
         self.hidden = context.hidden
         self._changed = context.changed
-        self._client = HttpClient(environ=os.environ)
-        self.server = Server(settings, self._client, hidden=context.hidden, changed=self._follow)
+        self.server = Server(settings, context.client, hidden=context.hidden, changed=self._follow)
         self.tools: tuple[Tool, ...] = ()
         self._names: dict[str, str] = {}
         """The names at the server, by those for models."""
@@ -92,7 +89,6 @@ class ServerSource:
         if self._loading is not None:
             self._loading.cancel()
         self.server.leave()
-        await self._client.aclose()
 
 
 class OfferedSource:
