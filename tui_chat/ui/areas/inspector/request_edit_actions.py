@@ -122,9 +122,7 @@ class RequestEditActions(DOMNode):
 
     async def _undo(self, workspace: Workspace) -> None:
         await workspace.request_edits.undo()
-        count = len(workspace.state.edits)
-        left = f"{count:,} left" if count else "none left"
-        self._area.notify(f"Took back the last change by hand: {left}.")
+        self._area.notify("Took back the last change by hand.")
 
     def _place(self, workspace: Workspace, *, adds: bool = False) -> EditPlace:
         """Return the place of the cursor. Raises InputError if it cannot be edited."""
