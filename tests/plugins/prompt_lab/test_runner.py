@@ -181,6 +181,11 @@ async def test_a_budget_is_never_exceeded(lab: LabStore, client: HttpClient):
     assert budget.spent + Decimal(most) / 1000 > limit
 
 
+def test_what_has_no_price_has_no_place_in_a_budget():
+    assert Budget(None).reserve(None)
+    assert not Budget(Decimal(1)).reserve(None)
+
+
 async def test_a_stop_keeps_what_ended_and_the_rest_is_sent_later(
     lab: LabStore, client: HttpClient
 ):

@@ -118,10 +118,11 @@ class Budget:
         """Reserve an amount; return False if that would exceed the budget. None is unknown, and
         allowed only without a limit.
         """
-        amount = amount or Decimal(0)
-        if self.limit is not None and self.spent + self.reserved + amount > self.limit:
+        if self.limit is not None and (
+            amount is None or self.spent + self.reserved + amount > self.limit
+        ):
             return False
-        self.reserved += amount
+        self.reserved += amount or Decimal(0)
         return True
 
     def settle(self, reserved: Decimal | None, cost: Decimal | None) -> None:
