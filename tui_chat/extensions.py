@@ -252,6 +252,8 @@ class ActionPath:
     """True if it changes or sends something: a read-only app does not have it."""
     place: Literal["", "message", "preset"] = ""
     """Where its keys work: anywhere, on a message of the conversation, or in the preset editor."""
+    needs_versions: bool = False
+    """True if its keys on a message are bound only in sessions whose messages have versions."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -74,6 +74,12 @@ def place_bindings(place: str) -> Iterator[Binding]:
             yield Binding(added.keys, run, added.label, show=False, tooltip=added.title)
 
 
+def version_keys() -> tuple[str, ...]:
+    """Return the keys on a message that plugins add for sessions with versions."""
+    needing = (added.keys for added in _ADDED.values() if added.needs_versions)
+    return tuple(key for keys in needing for key in keys.split(","))
+
+
 def place_aliases() -> dict[str, tuple[str, ...]]:
     """Return other words for the actions that plugins add in places, by their titles."""
     return {added.title: added.aliases for added in _ADDED.values() if added.place}

@@ -37,6 +37,7 @@ PLUGIN = Plugin(
             aliases=("tree", "map", "versions", "forks", "history tree"),
             argument="WORDS",
             place="message",
+            needs_versions=True,
         ),
     ),
 )

@@ -13,6 +13,7 @@ from tui_chat.models.media import Part
 from tui_chat.models.message import Message, ToolCall
 from tui_chat.models.semantics import MessageSemantics, ReasoningBlock
 from tui_chat.models.session import Entry
+from tui_chat.ui.actions import place_bindings
 from tui_chat.ui.areas.chat.branch_contents import contents_of, has_open_call
 from tui_chat.ui.areas.chat.transcript_keys import KEYS_WITH_USE, TRANSCRIPT_KEYS, KeyUse
 
@@ -53,7 +54,8 @@ def test_a_call_is_open_only_at_the_end_of_a_branch_and_without_a_result():
 
 
 def test_every_letter_with_a_use_is_a_key_of_the_transcript():
-    keys = {key for binding in TRANSCRIPT_KEYS for key in binding.key.split(",")}
+    bindings = (*TRANSCRIPT_KEYS, *place_bindings("message"))
+    keys = {key for binding in bindings for key in binding.key.split(",")}
     letters = [key for keys_of_use in KEYS_WITH_USE.values() for key in keys_of_use]
     assert keys >= set(letters)
     assert len(letters) == len(set(letters))

@@ -12,6 +12,8 @@ from typing import Literal
 
 from textual.binding import Binding
 
+from tui_chat.ui.actions import version_keys
+
 
 def _key(keys: str, action: str, word: str, title: str) -> Binding:
     return Binding(keys, action, word, show=False, tooltip=title)
@@ -86,7 +88,7 @@ KEYS_WITH_USE: Mapping[KeyUse, tuple[str, ...]] = {
     "file": ("v", "s"),
     "mutable": ("M",),
     "tokens": ("l",),
-    "version": ("b",),
+    "version": version_keys(),
     "call": ("a", "x"),
     "subagent": ("S",),
     "hit": ("n", "N"),
