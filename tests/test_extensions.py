@@ -123,7 +123,38 @@ def test_a_plugin_that_fails_is_reported_and_the_rest_works(
 ):
     (installed / "site" / "greeter" / "__init__.py").write_text(manifest)
     listed = {each["name"]: each for each in json.loads(run(installed, "plugins", "--json").stdout)}
-    assert listed["greeter"] == {"name": "greeter", "status": "fault", "summary": error}
+    fault = {"name": "greeter", "status": "fault", "version": "1.0", "summary": error}
+    assert listed["greeter"] == fault
+    assert run(installed, "build", "Hello").returncode == 0
+
+
+@pytest.mark.slow
+def test_the_check_imports_every_part_and_names_what_fails(installed: Path):
+    done = run(installed, "plugins", "check", "greeter")
+    assert done.returncode == 1
+    assert done.stdout.startswith("greeter  4 parts  ")
+    missing = "greeter: greeter.missing:command: ModuleNotFoundError: "
+    assert done.stderr.startswith(missing)
+    assert done.stderr.count("\n") == 1
+    words = run(installed, "plugins", "list", "--json").stdout
+    listed = {each["name"]: each for each in json.loads(words)}
+    greeter = listed["greeter"]
+    assert (greeter["version"], greeter["points"]) == ("1.0", ["commands", "exports"])
+    assert greeter["milliseconds"] >= 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("api", "error"),
+    [
+        ("", "greeter:PLUGIN does not say its `api`; this version of tui-chat has api 1."),
+        ("api=9,", "greeter:PLUGIN was made for api 9; this version of tui-chat has api 1."),
+    ],
+)
+def test_a_plugin_for_another_api_is_refused(installed: Path, api: str, error: str):
+    (installed / "site" / "greeter" / "__init__.py").write_text(MANIFEST.replace("api=1,", api))
+    done = run(installed, "plugins", "check")
+    assert (done.returncode, error in done.stderr) == (1, True)
     assert run(installed, "build", "Hello").returncode == 0
 
 

@@ -1,23 +1,45 @@
-"""`tui-chat plugins`: the plugins, and what cannot be loaded of them."""
+"""`tui-chat plugins`: the plugins, what they add, and what cannot be loaded of them."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import fields, is_dataclass
 from importlib.metadata import entry_points
+from time import perf_counter
+from typing import Any
 
 import click
 
-from tui_chat import extensions
+from tui_chat import __version__, extensions
 from tui_chat.cli import output
 from tui_chat.cli.common_options import CommonOptions
-from tui_chat.cli.options import json_option
+from tui_chat.cli.options import TEXT, json_option
 from tui_chat.cli.output import write_json, write_line
+from tui_chat.errors import InputError
+from tui_chat.extensions import Plugin
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.sanitize import one_line
 
+_NOT_POINTS = ("name", "summary", "api")
 
-@click.command()
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    name: str
+    status: str
+    summary: str
+    """The capability that it adds, or what is wrong with it."""
+    version: str = ""
+    points: tuple[str, ...] = ()
+    """The extension points that it uses."""
+    milliseconds: float | None = None
+    """The time that the import of its manifest took; None if it was not imported now."""
+
+
+@click.group(invoke_without_command=True)
 @json_option()
-@click.pass_obj
-def plugins(common: CommonOptions, as_json: bool) -> None:
+@click.pass_context
+def plugins(context: click.Context, as_json: bool) -> None:
     """List the built-in plugins, and the installed ones of other people.
 
     A plugin of other people is loaded if `[plugins] enabled` in config.toml has its name.
@@ -26,20 +48,123 @@ def plugins(common: CommonOptions, as_json: bool) -> None:
     Example:
       tui-chat plugins
     """
-    common.config()
-    faults = {fault.plugin: fault.error for fault in extensions.faults()}
-    built_in = extensions.built_in_plugins()
-    rows = [(plugin.name, "built in", plugin.summary) for plugin in built_in]
-    for plugin in extensions.plugins()[len(built_in) :]:
-        rows.append((plugin.name, "enabled", faults.pop(plugin.name, plugin.summary)))
-    rows += [(name, "fault", error) for name, error in faults.items()]
-    listed = {name for name, _, _ in rows}
-    for entry in entry_points(group=extensions.ENTRY_POINTS):
-        if entry.name not in listed:
-            advice = f"Add “{entry.name}” to `[plugins] enabled` to load {entry.value}."
-            rows.append((entry.name, "not enabled", advice))
+    if context.invoked_subcommand is None:
+        _print_list(context.obj, as_json)
+
+
+@plugins.command("list")
+@json_option()
+@click.pass_obj
+def list_command(common: CommonOptions, as_json: bool) -> None:
+    """List plugins with version, extension points, status and the time of their import.
+
+    \b
+    Example:
+      tui-chat plugins list
+    """
+    _print_list(common, as_json)
+
+
+def _print_list(common: CommonOptions, as_json: bool) -> None:
+    rows = _rows(common)
     if as_json:
-        write_json([dict(zip(("name", "status", "summary"), row, strict=True)) for row in rows])
-    else:
-        head = ("NAME", "STATUS", "SUMMARY")
-        write_line(output.table([head, *(tuple(map(one_line, row)) for row in rows)], (2, 20)))
+        values = ({each.name: getattr(row, each.name) for each in fields(row)} for row in rows)
+        write_json([{key: value for key, value in one.items() if value} for one in values])
+        return
+    head = ("NAME", "VERSION", "STATUS", "MS", "POINTS", "SUMMARY")
+    table = [
+        (
+            one_line(row.name),
+            one_line(row.version) or "—",
+            row.status,
+            "—" if row.milliseconds is None else f"{row.milliseconds:.0f}",
+            ", ".join(row.points) or "—",
+            one_line(row.summary),
+        )
+        for row in rows
+    ]
+    write_line(output.table([head, *table], (4, 20), (5, 20)))
+
+
+def _rows(common: CommonOptions) -> list[_Row]:
+    begun = perf_counter()
+    common.config()
+    spent = (perf_counter() - begun) * 1000
+    faults = {fault.plugin: fault.error for fault in extensions.faults()}
+    entries = {entry.name: entry for entry in entry_points(group=extensions.ENTRY_POINTS)}
+    versions = {name: entry.dist.version for name, entry in entries.items() if entry.dist}
+    built_in = extensions.built_in_plugins()
+    rows = [
+        _Row(plugin.name, "built in", plugin.summary, __version__, tuple(_points(plugin)))
+        for plugin in built_in
+    ]
+    enabled = extensions.plugins()[len(built_in) :]
+    for plugin in enabled:
+        summary = faults.pop(plugin.name, plugin.summary)
+        version, points = versions.get(plugin.name, ""), tuple(_points(plugin))
+        rows.append(_Row(plugin.name, "enabled", summary, version, points, spent / len(enabled)))
+    rows += [_Row(name, "fault", error, versions.get(name, "")) for name, error in faults.items()]
+    listed = {row.name for row in rows}
+    for name, entry in entries.items():
+        if name not in listed:
+            advice = f"Add “{name}” to `[plugins] enabled` to load {entry.value}."
+            rows.append(_Row(name, "not enabled", advice, versions.get(name, "")))
+    return rows
+
+
+def _points(plugin: Plugin) -> Iterator[str]:
+    for field in fields(plugin):
+        if field.name not in _NOT_POINTS and getattr(plugin, field.name):
+            yield field.name
+
+
+@plugins.command()
+@click.argument("names", metavar="[NAME]...", nargs=-1, type=TEXT)
+@click.pass_obj
+def check(common: CommonOptions, names: tuple[str, ...]) -> None:
+    """Import every part of the plugins, and name what fails.
+
+    Without names, all that are built in or enabled. The exit code is 1 if something fails.
+
+    \b
+    Example:
+      tui-chat plugins check
+    """
+    common.config()
+    found = {plugin.name: plugin for plugin in extensions.plugins()}
+    faults = [str(fault) for fault in extensions.faults() if not names or fault.plugin in names]
+    failed = {fault.plugin for fault in extensions.faults()}
+    if unknown := [name for name in names if name not in found and name not in failed]:
+        raise InputError(
+            f"No plugin “{unknown[0]}” is enabled.", advice="`tui-chat plugins` lists all plugins."
+        )
+    for name in names or found:
+        if name not in found:
+            continue
+        begun, count = perf_counter(), 0
+        for path in _paths(found[name]):
+            count += 1
+            try:
+                extensions.load(path)
+            except Exception as error:  # other people's code may raise anything
+                faults.append(f"{name}: {path}: {type(error).__name__}: {error}")
+        spent = (perf_counter() - begun) * 1000
+        write_line(f"{one_line(name)}  {count} parts  {spent:.0f} ms")
+    for fault in faults:
+        write_line(one_line(fault, 1000), err=True)
+    if faults:
+        raise SystemExit(1)
+
+
+def _paths(value: Any) -> Iterator[str]:
+    """Yield the import paths in a manifest."""
+    if isinstance(value, str):
+        module, _, attribute = value.partition(":")
+        if attribute.isidentifier() and module.replace(".", "").isidentifier():
+            yield value
+    elif isinstance(value, tuple):
+        for part in value:  # pyright: ignore[reportUnknownVariableType]  a manifest's values
+            yield from _paths(part)
+    elif is_dataclass(value):
+        for field in fields(value):
+            yield from _paths(getattr(value, field.name))

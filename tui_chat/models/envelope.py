@@ -210,7 +210,7 @@ class ToolOrigin:
     """The SHA-256 of the definition there: name, description and schemas."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True)
 class ToolDefinition:
     """A tool the model may call."""
 

@@ -108,7 +108,7 @@ _KEEPING_FOCUS = frozenset(
         *("first", "latest"),
         *("light", "regenerate", "back", "undo", "edit", "detach", "keep-captured", "remove-edits"),
         *("mute-tool-results", "unmute-all"),
-        *("session-tools", "ask-tools", "replay", "export-turn", "quit", "suspend"),
+        *("ask-tools", "replay", "export-turn", "quit", "suspend"),
     )
 )
 

@@ -147,6 +147,7 @@ COMMANDS = (
     _of("api-key", "ENDPOINT", name="key", aliases=("login",)),
     _of("endpoints", "NAME", aliases=("endpoint", "provider")),
     _of("tools", "NAME", aliases=("tool",)),
+    _of("session-tools"),
     _of("title-model", "ENDPOINT/MODEL"),
     _of("inspector", aliases=("request",)),
     _of("edit-request", aliases=("edit-payload", "edit-body", "override", "patch", "breakpoint")),

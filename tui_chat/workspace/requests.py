@@ -24,14 +24,16 @@ from tui_chat.context.generation import may_continue, with_kind
 from tui_chat.context.inputs import sendable_messages
 from tui_chat.errors import InputError
 from tui_chat.models.endpoint import Endpoint, Protocol
+from tui_chat.models.envelope import ToolDefinition
 from tui_chat.models.generation import GenerationKind
 from tui_chat.models.json_values import pack
 from tui_chat.models.lorebook import Lorebook
-from tui_chat.models.memo import forget_recent
+from tui_chat.models.memo import forget_recent, recent_memo
 from tui_chat.models.message import Message, Part
 from tui_chat.models.preset import Preset
 from tui_chat.models.request_edit import edits_for
 from tui_chat.models.session import Entry
+from tui_chat.models.tool import Tool
 from tui_chat.workspace.calibration import TokenCalibration
 from tui_chat.workspace.core import WorkspaceCore
 from tui_chat.workspace.state import WhatIf, WorkspaceState, unanswered_calls
@@ -363,7 +365,7 @@ class Requests:
             session_seed=crc32(state.session_id.encode()),
             lorebooks=state.searched_lorebooks,
             variables=state.variables,
-            tools=tuple(tool.definition for tool in state.tools) or None,
+            tools=_definitions(state.tools) or None,
             correction=self._calibration.correction(state.endpoint.name, state.effective_model),
             role_missing=state.role_missing,
             keeps_role_prompt=True,
@@ -384,6 +386,14 @@ class Requests:
         ]
         same_host = [endpoint for endpoint in candidates if f"://{host}" in endpoint.base_url]
         return (same_host or candidates)[0]
+
+
+@recent_memo()
+def _definitions(tools: tuple[Tool, ...]) -> tuple[ToolDefinition, ...]:
+    """Return the definitions of tools, the same for the same tools: what is computed of them is
+    remembered by identity.
+    """
+    return tuple(tool.definition for tool in tools)
 
 
 def answered_id(draft: str, history: tuple[Message, ...], parts: tuple[Part, ...] = ()) -> str:

@@ -18,6 +18,7 @@ from typing import Any, cast
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.envelope import ChatEnvelope, Level, Note, Sourced, ToolDefinition
 from tui_chat.models.json_tree import Arr, Lit, Obj, Tree, tree_of
+from tui_chat.models.memo import Memo
 from tui_chat.models.model_facts import NEWEST_CLAUDE_OUTPUT, is_newer_claude
 from tui_chat.models.semantics import UNSET, HostedTool
 from tui_chat.models.settings import ResponseFormat, ToolChoice
@@ -178,6 +179,7 @@ def _with_origin(tree: Obj, key: str, origin: Origin) -> Obj:
     return Obj(tuple(items), tree.origin)
 
 
+@Memo
 def _tool(tool: ToolDefinition, captured: bool) -> Tree:
     origin = tool_origin(tool.name)
     items: Items = [("name", tree_of(tool.name, origin))]

@@ -12,6 +12,7 @@ from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import Level, Note, Sourced, ToolDefinition
 from tui_chat.models.json_text import JsonObject, as_array, as_count, as_object, as_string
 from tui_chat.models.json_tree import Obj, tree_of
+from tui_chat.models.memo import Memo
 from tui_chat.models.semantics import UNSET, Namespace, Setting
 from tui_chat.models.settings import ResponseFormat, ToolChoice
 from tui_chat.protocols.common.decoding import Meanings
@@ -227,7 +228,8 @@ def read_tool(entry: Fields) -> ToolDefinition | None:
     return ToolDefinition(name, description, parameters, strict, extras=entry.remaining_json())
 
 
-def write_tool(tool: ToolDefinition, *, captured: bool) -> Obj:
+@Memo
+def write_tool(tool: ToolDefinition, captured: bool) -> Obj:
     """Return a function's definition; `captured`: in the protocol that it was decoded from."""
     function: dict[str, Any] = {"name": tool.name}
     if tool.description:

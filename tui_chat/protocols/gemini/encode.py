@@ -16,6 +16,7 @@ from urllib.parse import quote as url_quote
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.envelope import ChatEnvelope, Level, Note, Sourced, ToolDefinition
 from tui_chat.models.json_tree import Arr, Obj, Tree, tree_of
+from tui_chat.models.memo import Memo
 from tui_chat.models.semantics import UNSET, HostedTool
 from tui_chat.protocols.base import Encoded
 from tui_chat.protocols.common.encoding import (
@@ -151,6 +152,7 @@ def _grouped(encoded: list[Obj], namespace: GeminiSettings) -> Tree:
     return groups[0] if namespace.tools_shape == "object" and groups else Arr(tuple(groups))
 
 
+@Memo
 def _declaration(tool: ToolDefinition, captured: bool, spelled: tuple[str, ...]) -> Obj:
     origin = tool_origin(tool.name)
     items: Items = [("name", tree_of(tool.name, origin))]

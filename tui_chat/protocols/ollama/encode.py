@@ -254,7 +254,7 @@ def _tools(request: RequestEncoder) -> Items:
     functions, captured = request.functions(), request.captured
     written = functions if captured else [replace(tool, strict=None) for tool in functions]
     request.hosted_tools(())
-    encoded = request.with_native_tools([write_tool(tool, captured=captured) for tool in written])
+    encoded = request.with_native_tools([write_tool(tool, captured) for tool in written])
     if not captured:
         request.notes += strict_notes(functions, _OLLAMA)
         if (choice := request.parameters.tool_choice) is not None:

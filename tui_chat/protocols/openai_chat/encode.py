@@ -140,9 +140,7 @@ def _segment_encoder(
 def _tools(request: RequestEncoder) -> Items:
     """Return the tools and the choice among them."""
     functions = request.functions()
-    encoded = request.with_native_tools(
-        [write_tool(tool, captured=request.captured) for tool in functions]
-    )
+    encoded = request.with_native_tools([write_tool(tool, request.captured) for tool in functions])
     search, options = _web_search(request)
     items = request.tools_items(tools := with_hosted(encoded, search))
     if items and not tools:

@@ -20,6 +20,7 @@ from typing import Any
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.envelope import ChatEnvelope, Level, Note, Sourced, ToolDefinition, Turn
 from tui_chat.models.json_tree import Arr, Lit, Obj, Str, Tree, tree_of
+from tui_chat.models.memo import Memo
 from tui_chat.models.semantics import UNSET, SessionSemantics
 from tui_chat.protocols.base import Encoded
 from tui_chat.protocols.common.cache_marks import (
@@ -194,6 +195,7 @@ def _tools(request: RequestEncoder) -> Items:
     ]
 
 
+@Memo
 def _tool(tool: ToolDefinition, captured: bool) -> Obj:
     origin = tool_origin(tool.name)
     items: Items = [("type", constant("function")), ("name", tree_of(tool.name, origin))]
