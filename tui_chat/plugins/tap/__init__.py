@@ -13,11 +13,19 @@ conversations      which calls belong together (comparison: what one changed of 
 recorded_call      a call that has ended, with its reply, comparison and cost
 recorder           follows exchanges until they are explained (sessions: and stored)
 call_output        a call as a line of a table, and as JSON
+held_notice        says in the app that a request is held
 calls_view         the calls of a session, in the inspector
 har                the calls of a HAR file
 """
 
-from tui_chat.extensions import ActionPath, CommandPath, Plugin, RecordingPath, ViewPath
+from tui_chat.extensions import (
+    ActionPath,
+    CommandPath,
+    ListenerPath,
+    Plugin,
+    RecordingPath,
+    ViewPath,
+)
 
 PLUGIN = Plugin(
     name="tap",
@@ -39,6 +47,7 @@ PLUGIN = Plugin(
             "Record what another program sends to a model.",
         ),
     ),
+    listeners=(ListenerPath("SessionsChanged", "tui_chat.plugins.tap.held_notice:announce_held"),),
     recordings=(
         RecordingPath(
             "HAR files",

@@ -14,6 +14,7 @@ from tui_chat.plugins.tap.held_table import (
     limit_words,
     until_words,
     waiting_requests,
+    words_of,
 )
 from tui_chat.ui.notifications import show_error
 from tui_chat.ui.questions import ask, ask_text
@@ -67,11 +68,6 @@ def _choices(held: WaitingRequest) -> tuple[tuple[str, str, str], ...]:
         ("dropped", "Drop it", "its program gets an error"),
         ("show", "Show the request", "it waits meanwhile"),
     )
-
-
-def words_of(held: WaitingRequest) -> str:
-    """Return program and model of a held request."""
-    return one_line(f"{held.program or 'Unknown program'} · {held.model or 'unknown model'}", 80)
 
 
 async def _chosen(

@@ -19,6 +19,7 @@ from typing import Literal
 
 from tui_chat.errors import InputError, StoreError
 from tui_chat.lazy_dataclass import dataclass
+from tui_chat.models.sanitize import one_line
 from tui_chat.plugins.tap.held_request import edited_body
 from tui_chat.plugins.tap.pause import HeldRequest, HoldDecision
 from tui_chat.store.database import Database, Transaction
@@ -64,6 +65,11 @@ class WaitingRequest:
     """The seconds after which its program gives up, if it says so."""
     fault: str = ""
     """The reason why the last decision could not be followed."""
+
+
+def words_of(held: WaitingRequest) -> str:
+    """Return program and model of a held request."""
+    return one_line(f"{held.program or 'Unknown program'} · {held.model or 'unknown model'}", 80)
 
 
 def until_words(held: WaitingRequest) -> str:

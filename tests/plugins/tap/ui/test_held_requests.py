@@ -34,6 +34,7 @@ from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.inspector.inspector import Inspector
 from tui_chat.ui.dialogs.base import TextAreaPrompt
 from tui_chat.ui.dialogs.choices import ChoiceDialog
+from tui_chat.workspace.events import Done
 
 BODY: dict[str, Any] = {"model": "echo", "messages": [{"role": "user", "content": "Hi"}]}
 WIDE = (160, 45)
@@ -107,6 +108,9 @@ async def show_calls(pilot: Any, held: HeldCall) -> Inspector:
     workspace = app.workspace
     assert workspace is not None
     await workspace.external_changes.check()
+    await workspace.plugin_listeners.finish()
+    await settle(pilot)
+    app.clear_notifications()  # the announcement says a time
     (session,) = await held.tap.sessions()
     await workspace.sessions.open(session.session_id)
     inspector = app.query_one(Inspector)
@@ -140,6 +144,23 @@ async def test_a_held_request_is_sent_from_the_list_of_calls(tmp_path: Path):
             assert call.exchange.hold is not None
             assert call.exchange.hold.end == "sent"
             assert not await has_table(held.tap.store)
+
+
+async def test_a_held_request_is_announced_once(tmp_path: Path):
+    app = make_app(tmp_path)
+    async with app.run_test(size=WIDE) as pilot:
+        workspace = (await opened(pilot)).workspace
+        assert workspace is not None
+        events: list[object] = []
+        workspace.core.subscribe(events.append)
+        async with held_call(tmp_path):
+            await workspace.external_changes.check()
+            for _ in range(2):
+                await workspace.catalog.refresh()
+                await workspace.plugin_listeners.finish()
+        sentences = [event.sentence for event in events if isinstance(event, Done)]
+        [held] = [sentence for sentence in sentences if sentence.startswith("Held: ")]
+        assert held.startswith("Held: my-agent · echo. /held decides; it is sent on at ")
 
 
 async def test_a_held_request_is_edited_in_the_app(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
