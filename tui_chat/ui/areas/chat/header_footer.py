@@ -14,6 +14,7 @@ from tui_chat.config import OFFLINE_ENDPOINT
 from tui_chat.models.media import describe, is_damaged, pixels_of
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.session import SpeakerNames
+from tui_chat.models.tool import server_of
 from tui_chat.models.usage import NO_TIMING, Timing, Usage
 from tui_chat.tokens.counter import media_tokens
 from tui_chat.ui.areas.chat.markdown import plain_lines
@@ -156,7 +157,8 @@ def speaker_of(entry: Entry, speakers: SpeakerNames) -> str:
         case "system":
             return message.name or "System"
         case "tool":
-            return f"Result of {message.name}" if message.name else "Tool result"
+            untrusted = " · untrusted, from a server" if server_of(message.name) else ""
+            return f"Result of {message.name}{untrusted}" if message.name else "Tool result"
 
 
 def _version_switch(entry: Entry) -> list[TextRun]:
