@@ -121,8 +121,9 @@ async def test_keys_may_be_faster_than_candidates() -> None:
 async def test_chips_are_removed_with_backspace_or_the_mouse() -> None:
     app = Stage()
     async with app.run_test(size=(60, 24)) as pilot:
-        line = app.query_one(ChatPane).attachments
-        line.show(("photo.png · 34 kB", "notes.md · 2 kB"))
+        pane = app.query_one(ChatPane)
+        line = pane.attachments
+        pane.show_attachments(("photo.png · 34 kB", "notes.md · 2 kB"))
         await pilot.pause()
         assert line.display
         await pilot.press("a", "backspace")
