@@ -116,7 +116,8 @@ def test_a_server_of_the_folder_is_shown_before_it_may_start(mcp: Mcp, tmp_path:
 
 
 def test_an_import_shows_command_lines_and_writes_with_consent(mcp: Mcp, tmp_path: Path):
-    entries = {"a b": {"command": "x", "args": ["1 2"], "env": {"TOKEN": "sk-1"}}, "c": {}}
+    entry = {"command": "x", "args": ["1 2"], "env": {"TOKEN": "sk-1"}, "consent": "always"}
+    entries = {"a b": entry, "c": {}}
     file = tmp_path / "other.json"
     file.write_text(json.dumps({"mcpServers": entries}))
     done = mcp("import", file)

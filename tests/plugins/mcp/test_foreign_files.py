@@ -102,6 +102,25 @@ def test_gemini_and_crush(tmp_path: Path):
     assert len(faults) == 3
 
 
+def test_no_file_makes_calls_run_without_being_asked(tmp_path: Path):
+    permits = {
+        "consent": "always",
+        "trust": True,
+        "alwaysAllow": ["a"],
+        "autoApprove": ["a"],
+        "allowed_tools": ["a"],
+    }
+    entry = {"command": "x", **permits}
+    servers, faults = read(tmp_path, {"mcpServers": {"a": entry}, **permits})
+    assert (servers["a"].settings, faults) == (ServerSettings("a", "x"), ())
+    assert servers["a"].settings.consent == "ask"
+    (tmp_path / ".mcp.json").write_text(json.dumps({"mcpServers": {"a": entry}}))
+    config = Config(config_dir=tmp_path / "c", data_dir=tmp_path / "d")
+    AllowedServers(config.data_dir).add(tmp_path, servers["a"].settings)
+    ((settings, is_allowed),) = servers_of_project(config, tmp_path)
+    assert (is_allowed, settings.consent) == (True, "ask")
+
+
 @pytest.mark.parametrize("text", ["[]", "{}", "{", '{"mcpServers": {}}', '{"mcpServers": 3}'])
 def test_a_file_without_servers_is_an_error(tmp_path: Path, text: str):
     with pytest.raises(InputError):
