@@ -207,3 +207,30 @@ async def test_help_is_searched_by_typing(tmp_path: Path) -> None:
         app.chat.pane.composer.focus()
         await pilot.press("question_mark")
         assert app.chat.pane.composer.text == "?"
+
+
+async def test_a_key_that_leads_elsewhere_says_why_it_waits_for_a_dialog(tmp_path: Path):
+    app = make_app(tmp_path, keys=(("palette", "F9"),))
+    async with app.run_test(size=(120, 35)) as pilot:
+        await opened(pilot)
+        log = app.notifications.log
+        for command in ("/endpoints", "/search"):
+            await pilot.press(*command, "enter")
+            await until(pilot, lambda: len(app.screen_stack) == 2 and app.focused is not None)
+            for key in ("f9", "f4"):
+                log.clear()
+                await pilot.press(key)
+                await until(pilot, lambda: bool(log))
+                assert [notice.message for notice in log] == ["Close this dialog first (Esc)."]
+            log.clear()
+            await pilot.press("ctrl+p", "tab", "x")
+            await settle(pilot)
+            assert not log, "keys of the dialog, and keys of nothing"
+            await pilot.press("escape")
+            await until(pilot, lambda: len(app.screen_stack) == 1)
+        await pilot.press("f3")
+        await settle(pilot)
+        await pilot.press("enter")
+        await settle(pilot)
+        await pilot.press("f9")
+        await until(pilot, lambda: isinstance(app.screen, CommandPalette))

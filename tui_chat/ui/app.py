@@ -167,6 +167,15 @@ class TuiChat(App[None]):
         start = f"{key} quits" if key != NO_KEY else f"“Quit” is in the palette ({palette})"
         self.notify(f"{start}; the draft is kept.", markup=False)
 
+    def on_key(self, event: events.Key) -> None:
+        """Say why a key that leads elsewhere does nothing while a dialog is open: what the palette
+        lists acts on the panes below.
+        """
+        if self.screen.is_modal and event.key not in self.screen.active_bindings:
+            keys = self.key_bindings.by_action
+            if any(event.key in keys[action.id].split(",") for action in ACTIONS):
+                self.notify("Close this dialog first (Esc).")
+
     async def on_event(self, event: events.Event) -> None:
         if isinstance(event, events.Key):
             self.notifications.key_pressed()
