@@ -97,6 +97,27 @@ def test_a_model_of_unknown_price_has_no_budget(lab: Run, tmp_path: Path):
     assert "price of openai/gpt-99-unheard-of is unknown" in done.err
 
 
+def test_the_price_of_a_judge_counts(lab: Run, tmp_path: Path):
+    cases = asserted("Hello", "llm-rubric", "is kind"), asserted("Bye")
+    path = suite(tmp_path, *cases, judge="openai/gpt-4o-mini")
+    words = lab("eval", "run", path, "--dry-run", "--max-output", 1000).out
+    assert ", with 1 requests to judges." in words
+    assert float(words.partition(" to $")[2].partition(",")[0]) > 0.0001
+    done = lab("eval", "run", path)
+    assert done.code == 2
+    assert "would leave this machine" in done.err
+    assert "1 requests to judges" in done.err
+
+
+def test_a_judge_of_unknown_price_has_no_budget(lab: Run, tmp_path: Path):
+    case = asserted("Hello", "llm-rubric", "is kind")
+    path = suite(tmp_path, case, judge="openai/gpt-99-unheard-of")
+    done = lab("eval", "run", path, "--max-cost", "1")
+    assert done.code == 2
+    assert "price of openai/gpt-99-unheard-of is unknown" in done.err
+    assert "There are no runs" in lab("eval", "list").err
+
+
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [

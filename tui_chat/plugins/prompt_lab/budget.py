@@ -1,4 +1,4 @@
-"""What a run costs: an estimate before it, and a budget while it is sent.
+"""The money that a run may spend, and what costs nothing.
 
 1. Before a cell leaves, its most is reserved: the exact input at the full price, and the output
    limit. When it has ended, its real cost takes the place of the reserve. So a budget is exceeded
@@ -10,16 +10,14 @@
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from decimal import Decimal
 from urllib.parse import urlsplit
 
 from tui_chat.config import LOOPBACK_URL
-from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.endpoint import Endpoint
 from tui_chat.models.prices import Prices
 from tui_chat.models.usage import Usage, cost_of
-from tui_chat.plugins.prompt_lab.values import Cell
 
 FREE = Prices(input=Decimal(0), output=Decimal(0), source="costs nothing here")
 USUAL_OUTPUT = 4_096
@@ -62,47 +60,6 @@ def reserve_of(input_tokens: int, output_limit: int | None, prices: Prices) -> D
     """Return the most that a request costs, in US dollars; None if a price is unknown."""
     output = USUAL_OUTPUT if output_limit is None else output_limit
     return cost_of(Usage(input_tokens, output), prices)
-
-
-@dataclass(frozen=True, slots=True)
-class Estimate:
-    """The input of a plan, and the range of its price."""
-
-    cells: int
-    input_tokens: int
-    shared_tokens: int
-    """Input that prompt caches may serve."""
-    low: Decimal = Decimal(0)
-    """US dollars with all of that from caches, and empty replies."""
-    high: Decimal = Decimal(0)
-    """US dollars with nothing from caches, and the longest replies."""
-    unknown: tuple[str, ...] = ()
-    """`ENDPOINT/MODEL` of each model whose price is unknown; its cells are not in the range."""
-    unlimited: int = 0
-    """Cells without a known limit of output, for which `USUAL_OUTPUT` is assumed."""
-
-
-def estimate(
-    cells: Iterable[Cell], priced: Callable[[Cell], tuple[str, Prices | None]]
-) -> Estimate:
-    """Return the estimate of cells; `priced` returns `ENDPOINT/MODEL` and the prices of one."""
-    count = tokens = shared = unlimited = 0
-    low = high = Decimal(0)
-    unknown: dict[str, None] = {}
-    for cell in cells:
-        count += 1
-        tokens += cell.input_tokens
-        shared += cell.shared_tokens
-        model, prices = priced(cell)
-        most = reserve_of(cell.input_tokens, cell.output_limit, prices) if prices else None
-        least = cost_of(Usage(cell.input_tokens, 0, cached=cell.shared_tokens), prices)
-        if most is None or least is None:
-            unknown[model] = None
-            continue
-        high += most
-        low += least
-        unlimited += cell.output_limit is None and most > 0
-    return Estimate(count, tokens, shared, low, high, tuple(unknown), unlimited)
 
 
 class Budget:

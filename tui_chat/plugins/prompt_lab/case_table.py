@@ -20,8 +20,9 @@ from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from tui_chat.errors import InputError
-from tui_chat.plugins.prompt_lab.budget import Budget, Estimate, estimate, with_local_prices
+from tui_chat.plugins.prompt_lab.budget import Budget
 from tui_chat.plugins.prompt_lab.comparison import Comparison
+from tui_chat.plugins.prompt_lab.estimates import Estimate, estimate
 from tui_chat.plugins.prompt_lab.planning import plan, request_of
 from tui_chat.plugins.prompt_lab.results import LabStore
 from tui_chat.plugins.prompt_lab.runner import Runner
@@ -41,7 +42,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tui_chat.compose import Composed
-    from tui_chat.models.prices import Prices
     from tui_chat.workspace.workspace import Workspace
 
 EDITED, SAVED = "edited", "saved"
@@ -160,14 +160,7 @@ class CaseTable:
 
     async def _estimate(self, cells: Sequence[Cell]) -> Estimate:
         known, now = await self._workspace.usage.prices(), self._workspace.now()
-        prices_of = with_local_prices(lambda endpoint, model: known.prices_of(endpoint, model, now))
-
-        def priced(cell: Cell) -> tuple[str, Prices | None]:
-            variant = self.plan.variant(cell.variant)
-            model = variant.model_name
-            return f"{variant.endpoint.name}/{model}", prices_of(variant.endpoint, model)
-
-        return estimate(cells, priced)
+        return estimate(self.plan, cells, self._workspace.state.config, known, now)
 
     @property
     def missing(self) -> tuple[Cell, ...]:

@@ -17,8 +17,8 @@ from textual.timer import Timer
 from tui_chat.errors import TuiChatError
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.usage import short_number
-from tui_chat.plugins.prompt_lab.budget import Estimate
 from tui_chat.plugins.prompt_lab.case_table import CaseTable
+from tui_chat.plugins.prompt_lab.estimates import Estimate
 from tui_chat.plugins.prompt_lab.values import Case, Cell, Variant
 from tui_chat.ui.areas.inspector.row_wrapping import counted, cut
 from tui_chat.ui.areas.inspector.view import PAYLOAD, InspectorState
@@ -369,6 +369,8 @@ class CasesView(RowsView):
 def _plan_words(plan: Estimate) -> str:
     """Return the size of a plan and its price in a few words."""
     words = f"{counted(plan.cells, 'request')}, {short_number(plan.input_tokens)} tokens · "
+    if plan.judgements:
+        words += f"{counted(plan.judgements, 'judgement')} · "
     if plan.unknown:
         return f"{words}price unknown"
     return words + (f"${plan.low:.4f} to ${plan.high:.4f}" if plan.high else "free")

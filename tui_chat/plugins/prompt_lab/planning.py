@@ -86,14 +86,13 @@ def plan(
 def _planned(case: Case, variant: Variant, counter: Callable[[str], Counter]) -> _Planned:
     composed = request_of(case, variant, counter)
     prompt = prompt_of(composed, counter(composed.model))
-    budget = composed.envelope.budget
     cell = Cell(
         position=0,
         case=case.key,
         variant=variant.name,
         attempt=1,
         body_sha=composed.payload.sha256,
-        input_tokens=prompt.total if budget is None else budget.total,
+        input_tokens=input_tokens(composed) or prompt.total,
         output_limit=output_limit(composed),
         notes=tuple(
             (note.level.value, note.sentence)
@@ -103,6 +102,12 @@ def _planned(case: Case, variant: Variant, counter: Callable[[str], Counter]) ->
     )
     hashes = tuple(blake2b(body_of(part), digest_size=8).digest() for part in prompt.segments)
     return _Planned(cell, (variant.endpoint.name, composed.model), hashes, prompt.ends)
+
+
+def input_tokens(composed: Composed) -> int:
+    """Return the tokens of a request's input; 0 if they were not counted."""
+    budget = composed.envelope.budget
+    return budget.total if budget is not None else 0
 
 
 def output_limit(composed: Composed) -> int | None:

@@ -29,15 +29,9 @@ from tui_chat.errors import InputError
 from tui_chat.files import write_text
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.library.prices import KnownPrices, load_prices
-from tui_chat.models.prices import Prices
-from tui_chat.plugins.prompt_lab.budget import (
-    Budget,
-    Estimate,
-    estimate,
-    is_local,
-    with_local_prices,
-)
+from tui_chat.plugins.prompt_lab.budget import Budget
 from tui_chat.plugins.prompt_lab.command import compare_results, open_lab, print_run
+from tui_chat.plugins.prompt_lab.estimates import Estimate, estimate
 from tui_chat.plugins.prompt_lab.grading import judged_checks, regrade
 from tui_chat.plugins.prompt_lab.planning import MOST_CELLS, applies, plan
 from tui_chat.plugins.prompt_lab.report import (
@@ -233,16 +227,8 @@ def _require_judge(config: Config, suite: Suite, pairs: Sequence[tuple[Case, Var
 
 
 def _estimate(config: Config, planned: Plan) -> Estimate:
-    known, now = load_prices(config.data_dir), datetime.now(UTC)
-    prices_of = with_local_prices(lambda endpoint, model: known.prices_of(endpoint, model, now))
-    variants = {variant.name: variant for variant in planned.variants}
-
-    def priced(cell: Cell) -> tuple[str, Prices | None]:
-        variant = variants[cell.variant]
-        model = variant.model_name
-        return f"{variant.endpoint.name}/{model}", prices_of(variant.endpoint, model)
-
-    return estimate(planned.cells, priced)
+    known = load_prices(config.data_dir)
+    return estimate(planned, planned.cells, config, known, datetime.now(UTC))
 
 
 def _print_estimates(common: CommonOptions, paths: Sequence[str], options: RunOptions) -> None:
@@ -262,7 +248,9 @@ def _plan_words(planned: Plan, estimated: Estimate) -> str:
     words += f"{estimated.input_tokens:,} tokens of input"
     if estimated.shared_tokens:
         words += f", {estimated.shared_tokens:,} of them perhaps from caches"
-    words += f". ${estimated.low:.4f} to ${estimated.high:.4f}, without judges."
+    words += f". ${estimated.low:.4f} to ${estimated.high:.4f}."
+    if estimated.judgements:
+        words = f"{words[:-1]}, with {estimated.judgements:,} requests to judges."
     if estimated.unlimited:
         words += f" {estimated.unlimited:,} replies have no limit: 4,096 tokens are assumed."
     if estimated.unknown:
@@ -280,8 +268,7 @@ def _require_consent(config: Config, planned: Plan, options: RunOptions) -> None
             f"The price of {', '.join(estimated.unknown)} is unknown, so --max-cost cannot hold.",
             advice="Set it in config.toml ([models.NAME.prices]), or omit --max-cost.",
         )
-    leaves = any(not is_local(variant.endpoint) for variant in planned.variants)
-    if not leaves or options.yes or options.max_cost is not None:
+    if not estimated.leaves or options.yes or options.max_cost is not None:
         return
     words = _plan_words(planned, estimated)
     if not (sys.stdin.isatty() and is_terminal(err=True)):

@@ -31,7 +31,7 @@ from tui_chat.plugins.prompt_lab.checks import Undecidable, undecided
 from tui_chat.plugins.prompt_lab.endpoint_limits import OVERLOADED, EndpointLimit, usual_limit
 from tui_chat.plugins.prompt_lab.grading import grade, judged_checks, request_verdicts
 from tui_chat.plugins.prompt_lab.judge import judge_request, read_answer
-from tui_chat.plugins.prompt_lab.planning import output_limit, request_of
+from tui_chat.plugins.prompt_lab.planning import input_tokens, output_limit, request_of
 from tui_chat.plugins.prompt_lab.results import LabStore
 from tui_chat.plugins.prompt_lab.values import (
     Cell,
@@ -183,7 +183,7 @@ class Runner:
             endpoint, model = endpoint_and_model(name, self._config)
             composed = judge_request(check, cell.reply.text, endpoint, model)
             prices = self._prices_of(composed, "")
-            tokens = composed.envelope.budget.total if composed.envelope.budget else 0
+            tokens = input_tokens(composed)
             reserve = reserve_of(tokens, output_limit(composed), prices) if prices else None
             if not await self._reserve(reserve):
                 return undecided(check, "The budget was reached before the judge was asked.")
