@@ -116,7 +116,7 @@ _DOUBTFUL = ("misspelled-key", "unknown-key", "doubled-key")
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class PresetCase:
     """One case, ready to be run."""
 
     path: Path
@@ -152,7 +152,7 @@ def find_cases(folder: Path) -> Iterator[Path]:
 _CONTENT = {"draft", "history"}
 
 
-def load_case(path: Path) -> Case:
+def load_case(path: Path) -> PresetCase:
     """Read a case and the files it names. Raises InputError naming file, place and fault."""
     file = JsonFile(read_text(path, max_bytes=MAX_BYTES))
     file.raise_errors(str(path))
@@ -171,7 +171,7 @@ def read_case(
     value: Mapping[str, Any],
     place: JsonPath = (),
     moved: Mapping[str, tuple[str, ...]] | None = None,
-) -> Case:
+) -> PresetCase:
     """Read the case at a place of a file, and the files it names. Raises InputError naming
     `source`, place and fault. `moved` has the steps to fields that are not at their own key. A case
     without a preset has one without messages.
@@ -192,7 +192,7 @@ def read_case(
             where = f"{finding.path} (line {finding.line}, column {finding.column})"
             raise InputError(f"{source}: {where}: {finding.sentence}")
     inputs = _inputs(_Parts(path, source, file, place, case), content)
-    return Case(path, content.name, file.text, inputs, content.expected, checks, reply)
+    return PresetCase(path, content.name, file.text, inputs, content.expected, checks, reply)
 
 
 def _checks(file: JsonFile, values: object, where: JsonPath) -> Iterator[tuple[str, RequestCheck]]:

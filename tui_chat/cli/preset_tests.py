@@ -17,7 +17,7 @@ from tui_chat.analysis.request_checks import origin_words, placement_words
 from tui_chat.cli.junit import TestResult, junit_xml
 from tui_chat.cli.options import FILE, json_option
 from tui_chat.cli.output import Styled, counted, write_json, write_line
-from tui_chat.cli.preset_cases import Case, ExpectedTurn, find_cases, load_case
+from tui_chat.cli.preset_cases import ExpectedTurn, PresetCase, find_cases, load_case
 from tui_chat.compose import compose
 from tui_chat.errors import InputError
 from tui_chat.files import read_text, write_text
@@ -251,7 +251,7 @@ def _colored(line: str) -> Styled:
     return Styled(line, {"+": "green", "-": "red"}.get(line[:1]))
 
 
-def _updated(case: Case, turns: Sequence[Turn]) -> str:
+def _updated(case: PresetCase, turns: Sequence[Turn]) -> str:
     """Return a case's text with these turns as the expected ones, and otherwise unchanged."""
     expected = [plain(_as_expected(turn, case.expected or ())) for turn in turns]
     text = case.text

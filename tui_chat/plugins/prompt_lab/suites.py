@@ -31,8 +31,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from tui_chat import paths
-from tui_chat.cli.preset_cases import Case as PresetCase
-from tui_chat.cli.preset_cases import find_cases, read_case
+from tui_chat.cli.preset_cases import PresetCase, find_cases, read_case
 from tui_chat.context import Inputs
 from tui_chat.errors import InputError, located
 from tui_chat.files import MAX_BYTES, make_private_folder, read_text, write_text
