@@ -118,6 +118,15 @@ def test_a_judge_of_unknown_price_has_no_budget(lab: Run, tmp_path: Path):
     assert "There are no runs" in lab("eval", "list").err
 
 
+def test_the_rest_of_a_run_does_not_leave_the_machine_unasked(lab: Run, tmp_path: Path):
+    path = suite(tmp_path, asserted("Hello"), asserted("Bye"), models=["openai/gpt-4o-mini"])
+    assert lab("eval", "run", path, "--max-cost", "0").code == 4
+    done = lab("eval", "run", "--resume")
+    assert done.code == 2
+    assert "would leave this machine: 2 cells (2 cases, 1 variants)" in done.err
+    assert lab("eval", "run", "--resume", "--max-cost", "0").code == 4
+
+
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [

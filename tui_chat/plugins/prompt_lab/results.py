@@ -30,6 +30,7 @@ from tui_chat.plugins.prompt_lab.values import (
     Preference,
     Run,
     RunStatus,
+    Suite,
     Variant,
     Verdict,
 )
@@ -254,12 +255,23 @@ class LabStore:
 
     async def variants(self, run: Run) -> tuple[Variant, ...]:
         """Return the variants of a run, in the order in which they were planned."""
+        return tuple(unpack(Variant, text) for text in await self._values(run, "variant_id"))
+
+    async def plan(self, run: Run, *statuses: str) -> Plan:
+        """Return the plan of a run with its cells of some statuses, without their replies."""
+        cases = tuple(unpack(Case, text) for text in await self._values(run, "case_id"))
+        cells = [cell async for cell in self.cells(run, *statuses, with_replies=False)]
+        suite = Suite(run.suite, run.source, cases, judge=run.judge)
+        return Plan(suite, await self.variants(run), tuple(cells))
+
+    async def _values(self, run: Run, column: str) -> tuple[str, ...]:
+        """Return the stored cases or variants of a run, in the order of the plan."""
         rows = await self._database.rows(
             "SELECT json FROM lab_values WHERE id IN "
-            "(SELECT variant_id FROM lab_cells WHERE run = ?) ORDER BY id",
+            f"(SELECT {column} FROM lab_cells WHERE run = ?) ORDER BY id",
             run.seq,
         )
-        return tuple(unpack(Variant, text) for (text,) in rows)
+        return tuple(text for (text,) in rows)
 
     async def groups(self, run: Run) -> tuple[Group, ...]:
         """Return the counts of each case with each variant, in the order of the plan."""

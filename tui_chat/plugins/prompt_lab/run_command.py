@@ -290,18 +290,20 @@ async def _run(common: CommonOptions, paths: Sequence[str], options: RunOptions)
     async with open_lab(common) as lab:
         if options.regrade is not None:
             return await _regrade(config, lab, paths, options)
+        statuses = ["waiting", "interrupted", "streaming"]
+        if options.retry_errors:
+            statuses.append("error")
         runs: list[Run] = []
         if options.resume is not None:
-            runs.append(await lab.run(options.resume))
+            run = await lab.run(options.resume)
+            _require_consent(config, await lab.plan(run, *statuses), options)
+            runs.append(run)
         else:
             for suite in _suites(config, paths, options):
                 failed = await _failed_before(lab, suite) if options.failed else None
                 planned = _plan(common, config, suite, options, failed)
                 _require_consent(config, planned, options)
                 runs.append(await lab.add(planned, new_id(), time.time()))
-        statuses = ["waiting", "interrupted", "streaming"]
-        if options.retry_errors:
-            statuses.append("error")
         codes = [await _send(config, lab, run, statuses, options) for run in runs]
         for run in runs:
             await lab.prune(run.source)
