@@ -39,7 +39,7 @@ BUDGETS: dict[str, tuple[int, str]] = {
     ),
     "offline": (4_250, "the built-in models, and one writer for each of five protocols"),
     "plugins/prompt_lab": (
-        5_480,
+        5_560,
         "suites, variants, checks, the runner with its budget, its results, the command",
     ),
     "plugins/mcp": (

@@ -1,7 +1,7 @@
 """The cases of the session's preset as a table: rows are cases, columns are variants.
 
 1. The first columns are the preset as it is edited and as it is saved, on the session's model.
-   More are added for models, and without each message.
+   The variants of the suite follow. More are added for models, and without each message.
 2. A result belongs to the bytes of its request: after an edit, only cells whose request changed
    have none, and only those are sent. A run is stored whole, with the results that it did not need
    to send.
@@ -12,14 +12,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import fields, replace
 from hashlib import sha256
 from time import monotonic
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
+from tui_chat.cli.app import open_library
 from tui_chat.errors import InputError
+from tui_chat.models.settings import NO_SETTINGS, Settings
 from tui_chat.plugins.prompt_lab.budget import Budget
 from tui_chat.plugins.prompt_lab.comparison import Comparison
 from tui_chat.plugins.prompt_lab.estimates import Estimate, estimate
@@ -30,21 +33,24 @@ from tui_chat.plugins.prompt_lab.suites import read_suite, sample_suite, suite_f
 from tui_chat.plugins.prompt_lab.values import (
     Case,
     Cell,
+    Group,
     Plan,
     Preference,
     Run,
     Suite,
     Variant,
+    VariantChoice,
 )
-from tui_chat.plugins.prompt_lab.variants import ablations
+from tui_chat.plugins.prompt_lab.variants import ablations, changed_preset, resolve
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from tui_chat.compose import Composed
+    from tui_chat.models.preset import Preset
     from tui_chat.workspace.workspace import Workspace
 
-EDITED, SAVED = "edited", "saved"
+EDITED, SAVED, BEFORE = "edited", "saved", "saved before"
 
 _TABLES: WeakKeyDictionary[Workspace, CaseTable] = WeakKeyDictionary()
 
@@ -79,23 +85,28 @@ class CaseTable:
         self.run: Run | None = None
         """The last run."""
         self.preferences: dict[tuple[str, str, str], str] = {}
-        """The preferred variant by case and the two variants, in alphabetical order."""
+        """The SHA-256 of the preferred request by case and both requests, sorted; empty for none.
+        """
         self.version = 0
         """Counts the changes of what is shown."""
         self.on_change: Callable[[], None] = lambda: None
         self._models: tuple[tuple[str, str], ...] = ()
         self._is_ablated = False
-        self._results: dict[str, Cell] = {}
-        """Cells that have ended, by the SHA-256 of their request."""
-        self._streaming: set[str] = set()
+        self._before: Preset | None = None
+        """What was saved before a variant was accepted, until the next edit."""
+        self._results: dict[tuple[str, int], Cell] = {}
+        """Cells that have ended, by the SHA-256 of their request and their repeat."""
+        self._streaming: set[tuple[str, int]] = set()
         self._key: object = None
         self._stamp: tuple[int, int] | None = None
         self._sending: asyncio.Task[None] | None = None
         self._begun = 0.0
         """When sending began, in seconds of a monotonic clock."""
         self._ended_at_start = 0
-        self._places: dict[tuple[str, str], Cell] = {}
-        """The planned cells by case and variant."""
+        self._places: dict[tuple[str, str], list[Cell]] = {}
+        """The planned cells by case and variant: the repeats."""
+        self._sent: dict[tuple[str, str], str] = {}
+        """The variants of the last run by case and SHA-256 of the request."""
         self._missing: tuple[int, tuple[Cell, ...]] = -1, ()
         """The version for which cells without a result were looked up, and these."""
 
@@ -118,9 +129,14 @@ class CaseTable:
         if runs:
             self.run = runs[0]
             async for cell in self.lab.cells(self.run, "passed", "failed", "error"):
-                self._results[cell.body_sha] = cell
-            for preference in await self.lab.preferences(self.run):
-                self._take(preference)
+                self._results[cell.body_sha, cell.attempt] = cell
+                self._sent[cell.case, cell.body_sha] = cell.variant
+            names = {(case, name): sha for (case, sha), name in self._sent.items()}
+            for stored in await self.lab.preferences(self.run):
+                one, two = (names.get((stored.case, n)) for n in (stored.first, stored.second))
+                preferred = names.get((stored.case, stored.preferred), "")
+                if one and two:
+                    self.preferences[_pair_key(stored.case, one, two)] = preferred
 
     async def follow(self) -> None:
         """Read the suite if its file changed, and plan anew if cases or variants changed."""
@@ -130,33 +146,62 @@ class CaseTable:
             if stamp is not None:
                 self.suite = await asyncio.to_thread(read_suite, self._read_file)
             self._stamp = stamp
-        variants = self._current_variants()
+        named = await asyncio.to_thread(self._suite_variants)
+        variants = self._current_variants(named)
         if self._key == (self.suite, variants) or not variants:
             return
         self._key = self.suite, variants
         planned = await asyncio.to_thread(plan, self.suite, variants)
         if self._key == (self.suite, variants):
             self.variants, self.plan = variants, planned
-            self._places = {(cell.case, cell.variant): cell for cell in planned.cells}
+            self._places = {}
+            for cell in planned.cells:
+                self._places.setdefault((cell.case, cell.variant), []).append(cell)
             self._changed()
             self.estimate = await self._estimate(self.missing)
             self._changed()
 
-    def _current_variants(self) -> tuple[Variant, ...]:
+    def _current_variants(self, named: Iterable[Variant]) -> tuple[Variant, ...]:
         state = self._workspace.state
         edits = state.preset_edits
         if edits is None:
             return ()
         settings, model = state.settings, state.effective_model
         edited = Variant(EDITED, edits.preset, state.endpoint, model, settings)
-        variants = [edited] if edits.is_changed else []
+        variants: list[Variant] = []
+        if edits.is_changed:
+            variants.append(edited)
+            self._before = None
         variants.append(Variant(SAVED, edits.saved, state.endpoint, model, settings))
+        if self._before is not None:
+            variants.append(replace(edited, name=BEFORE, preset=self._before))
+        variants += _others(variants, named)
         for endpoint, name in self._models:
             target = state.config.endpoint_named(endpoint)
             variants.append(Variant(name, edits.preset, target, name, settings))
         if self._is_ablated:
-            variants += ablations(variants[0])
+            variants += _others(variants, ablations(variants[0]))
         return tuple(_with_own_names(variants))
+
+    def _suite_variants(self) -> tuple[Variant, ...]:
+        """Return the variants that the suite names, on the session's model and settings where they
+        name none. Raises InputError for what does not exist.
+        """
+        state = self._workspace.state
+        model = f"{state.endpoint.name}/{state.effective_model}"
+        own = VariantChoice(self.preset_name, model)
+        choices = [
+            replace(each, preset=each.preset or own.preset, model=each.model or own.model)
+            for each in self.suite.variants
+        ]
+        suite = replace(self.suite, variants=tuple(each for each in choices if each != own))
+        if not suite.variants:
+            return ()
+        library = open_library(state.config)
+        return tuple(
+            replace(each, settings=_merged(state.settings, each.settings), own=None)
+            for each in resolve(suite, state.config, library)
+        )
 
     async def _estimate(self, cells: Sequence[Cell]) -> Estimate:
         known, now = await self._workspace.usage.prices(), self._workspace.now()
@@ -168,20 +213,35 @@ class CaseTable:
         version, missing = self._missing
         if version != self.version:
             cells = self.plan.cells
-            missing = tuple(cell for cell in cells if cell.body_sha not in self._results)
+            missing = tuple(cell for cell in cells if _key(cell) not in self._results)
             self._missing = self.version, missing
         return missing
 
     def cell(self, case: Case, variant: Variant) -> Cell | None:
-        """Return a cell with its result, if it has one; None if the case is not for the variant."""
-        planned = self._places.get((case.key, variant.name))
-        if planned is None:
-            return None
-        result = self._results.get(planned.body_sha)
+        """Return the first cell with its result, if it has one; None if the case is not for the
+        variant.
+        """
+        return next(iter(self.repeats(case, variant)), None)
+
+    def repeats(self, case: Case, variant: Variant) -> list[Cell]:
+        """Return the cells of a case with a variant, with the results that they have."""
+        planned = self._places.get((case.key, variant.name), ())
+        return [self._with_result(cell) for cell in planned]
+
+    def _with_result(self, planned: Cell) -> Cell:
+        result = self._results.get(_key(planned))
         if result is not None:
-            return replace(result, case=case.key, variant=variant.name, position=planned.position)
-        is_streaming = planned.body_sha in self._streaming
+            return _result_at(planned, result)
+        is_streaming = _key(planned) in self._streaming
         return replace(planned, status="streaming") if is_streaming else planned
+
+    def group(self, case: Case, variant: Variant) -> Group:
+        """Return the repeats of a case with a variant, counted."""
+        counts = Counter(cell.status for cell in self.repeats(case, variant))
+        ended = counts["passed"], counts["failed"], counts["error"]
+        is_open = counts.total() - sum(ended)
+        rate = case.pass_rate
+        return Group(case.key, case.name, variant.name, *ended, is_open, rate, None, 0)
 
     def request(self, case: Case, variant: Variant) -> Composed:
         """Return the exact request of a cell."""
@@ -254,6 +314,7 @@ class CaseTable:
         now = workspace.now().timestamp()
         with workspace.reporting():
             run = self.run = await lab.add(self.plan, workspace.core.new_id(), now)
+            self._sent = {(cell.case, cell.body_sha): cell.variant for cell in self.plan.cells}
             twins = await self._finish_known(run)
             runner = Runner(
                 lab,
@@ -267,7 +328,7 @@ class CaseTable:
             try:
                 await runner.send("waiting")
                 for cell in twins:
-                    if (result := self._results.get(cell.body_sha)) is not None:
+                    if (result := self._results.get(_key(cell))) is not None:
                         await lab.finish(run, _result_at(cell, result))
                 await lab.prune(run.source)
             finally:
@@ -279,23 +340,23 @@ class CaseTable:
         that of another cell: it is sent once.
         """
         twins: list[Cell] = []
-        asked: set[str] = set()
+        asked: set[tuple[str, int]] = set()
         for cell in self.plan.cells:
-            if (result := self._results.get(cell.body_sha)) is not None:
+            if (result := self._results.get(_key(cell))) is not None:
                 await self.lab.finish(run, _result_at(cell, result))
-            elif cell.body_sha in asked:
+            elif _key(cell) in asked:
                 twins.append(cell)
                 await self.lab.finish(run, replace(cell, status="interrupted"))
-            asked.add(cell.body_sha)
+            asked.add(_key(cell))
         return twins
 
     def _take_cell(self, cell: Cell) -> None:
         """Take over a cell whose request left, or which has ended."""
         if cell.is_ended:
-            self._results[cell.body_sha] = cell
-            self._streaming.discard(cell.body_sha)
+            self._results[_key(cell)] = cell
+            self._streaming.discard(_key(cell))
         else:
-            self._streaming.add(cell.body_sha)
+            self._streaming.add(_key(cell))
         self._changed()
 
     # --- judging -------------------------------------------------------------------------
@@ -313,21 +374,23 @@ class CaseTable:
 
     def preferred(self, case: Case, pair: tuple[Cell, Cell]) -> str | None:
         """Return the name of the better variant, empty for neither; None if nobody judged."""
-        return self.preferences.get(_pair_key(case, pair[0].variant, pair[1].variant))
+        shas = [cell.body_sha for cell in pair]
+        judged = self.preferences.get(_pair_key(case.key, *shas))
+        return next((cell.variant for cell in pair if cell.body_sha == judged), judged and "")
 
     async def judge(self, case: Case, pair: tuple[Cell, Cell], choice: int | None) -> None:
         """Store which reply is better: 0 or 1, or None for no difference. Raises StoreError."""
-        first, second = sorted(cell.variant for cell in pair)
-        preferred = pair[choice].variant if choice is not None else ""
-        preference = Preference(case.key, 1, first, second, preferred)
-        if self.run is not None:
-            await self.lab.prefer(self.run, preference)
-        self._take(preference)
+        shas = [cell.body_sha for cell in pair]
+        if shas[0] == shas[1]:  # the same request has no better reply
+            choice = None
+        preferred = shas[choice] if choice is not None else ""
+        names = [self._sent.get((case.key, sha), "") for sha in shas]
+        if self.run is not None and all(names):
+            name = names[choice] if choice is not None else ""
+            first, second = sorted(names)
+            await self.lab.prefer(self.run, Preference(case.key, 1, first, second, name))
+        self.preferences[_pair_key(case.key, *shas)] = preferred
         self._changed()
-
-    def _take(self, preference: Preference) -> None:
-        key = preference.case, preference.first, preference.second
-        self.preferences[key] = preference.preferred
 
     def comparison(self, variant: Variant) -> str:
         """Return how often a variant is better than the one it is compared with, and whether that
@@ -354,7 +417,7 @@ class CaseTable:
         same; empty for other variants, and without replies.
         """
         other = self.reference(variant)
-        if other is None or not variant.name.startswith(f"{other.name} without "):
+        if other is None or not _is_without(variant, other):
             return ""
         pairs = [(self.cell(case, variant), self.cell(case, other)) for case in self.suite.cases]
         ended = [(one, two) for one, two in pairs if one and two and one.reply and two.reply]
@@ -365,11 +428,12 @@ class CaseTable:
         return f"{saved:,} tokens less, the same reply in {same:,} of {len(ended):,}"
 
     def _winner(self, case: Case, variant: Variant, other: Variant) -> str | None:
-        judged = self.preferences.get(_pair_key(case, variant.name, other.name))
+        pair = self.pair(case, variant)
+        judged = self.preferred(case, pair) if pair is not None else None
         if judged is not None:
             return judged
-        one, two = self.cell(case, variant), self.cell(case, other)
-        if not case.checks or one is None or two is None or not (one.is_ended and two.is_ended):
+        one, two = self.group(case, variant), self.group(case, other)
+        if not case.checks or not one.total or not two.total or one.open or two.open:
             return None
         if (one.status == "passed") is (two.status == "passed"):
             return ""
@@ -385,6 +449,7 @@ class CaseTable:
         edits = workspace.state.preset_edits
         if edits is None:
             raise InputError(f"The file of “{self.preset_name}” has faults.")
+        before = edits.saved
         if variant.preset != edits.preset:
             label = f"keep “{variant.name}”"
             workspace.presets.edit(self.preset_name, edits.record(variant.preset, label))
@@ -394,6 +459,7 @@ class CaseTable:
             await self.lab.accept(self.run)
             self.run = replace(self.run, accepted=True)
         self._models, self._is_ablated = (), False
+        self._before = before if before != variant.preset else None
         await self.follow()
         self._changed()
         return True
@@ -403,8 +469,34 @@ class CaseTable:
         self.on_change()
 
 
-def _pair_key(case: Case, one: str, two: str) -> tuple[str, str, str]:
-    return case.key, min(one, two), max(one, two)
+def _key(cell: Cell) -> tuple[str, int]:
+    return cell.body_sha, cell.attempt
+
+
+def _pair_key(case: str, one: str, two: str) -> tuple[str, str, str]:
+    return case, min(one, two), max(one, two)
+
+
+def _others(variants: Iterable[Variant], more: Iterable[Variant]) -> list[Variant]:
+    """Return those of `more` that are not among the variants by another name."""
+    unnamed = [replace(variant, name="") for variant in variants]
+    return [variant for variant in more if replace(variant, name="") not in unnamed]
+
+
+def _is_without(variant: Variant, other: Variant) -> bool:
+    """Return True if a variant is another one without some of its messages."""
+    on = {message.id for message in variant.preset.messages if message.enabled}
+    off = [each.id for each in other.preset.messages if each.enabled and each.id not in on]
+    is_alike = replace(variant, name="", preset=other.preset) == replace(other, name="")
+    return is_alike and bool(off) and changed_preset(other.preset, off) == variant.preset
+
+
+def _merged(settings: Settings, more: Settings) -> Settings:
+    """Return settings with those of `more` that are set in their places."""
+    names = [field.name for field in fields(more)]
+    changed = {name: getattr(more, name) for name in names}
+    unset = {name: getattr(NO_SETTINGS, name) for name in names}
+    return replace(settings, **{n: value for n, value in changed.items() if value != unset[n]})
 
 
 def _result_at(cell: Cell, result: Cell) -> Cell:

@@ -381,10 +381,13 @@ def _cell_pieces(table: CaseTable, case: Case, variant: Variant, style: str) -> 
     if cell is None:
         yield " " * _COLUMN, ""
         return
-    mark, color = _MARKS[cell.status]
+    group = table.group(case, variant)
+    mark, color = _MARKS[cell.status if group.total == 1 else group.status]
     yield f"{mark} ", color
     words: list[str] = []
-    if cell.reply is not None:
+    if group.total > 1:
+        words += [f"{group.passed:,} of {group.total:,}"]
+    elif cell.reply is not None:
         output = cell.reply.usage.output
         words += [f"{output:,} tok"] if output is not None else []
         passed = sum(verdict.passed for verdict in cell.verdicts)

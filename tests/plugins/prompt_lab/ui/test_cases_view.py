@@ -111,6 +111,10 @@ async def test_from_a_bad_reply_to_an_accepted_variant(tmp_path: Path):
         assert "not distinguishable" in text(view)
         await pilot.press("A")
         await until(pilot, lambda: "baseline set" in text(view))
+        await until(pilot, lambda: "saved before" in text(view))
+        assert "Judged" in text(view)
+        assert "not distinguishable" in text(view)
+        assert "All replies are here" in text(view)
         file = json.loads((tmp_path / "presets" / "tutor.json").read_text())
         assert file["presetMessages"][0]["content"] == "Never tell the answer."
         workspace = app_of(pilot).workspace
@@ -174,6 +178,26 @@ async def test_columns_without_each_message(tmp_path: Path):
         await until(pilot, lambda: "tokens less, the same reply in 0 of 1" in text(view))
         await pilot.press("T")
         await until(pilot, lambda: "1 variant" in text(view))
+
+
+async def test_variants_and_repeats_of_the_suite(tmp_path: Path):
+    async with chat(tmp_path, "What is 2+2?") as pilot:
+        await make_case(pilot, "wrong")
+        suite = json.loads(cases_file(pilot).read_text())
+        suite |= {"repeat": 3, "variants": [{"name": "no style", "off": ["style"]}]}
+        suite["tests"][0]["assert"] = [{"type": "contains", "value": "brief"}]
+        cases_file(pilot).write_text(json.dumps(suite))
+        view = await open_cases(pilot)
+        assert "1 case × 2 variants" in text(view)
+        assert "Enter sends 6 requests" in text(view)
+        table = view.table
+        assert table is not None
+        table.send()
+        await until(pilot, lambda: not table.is_sending and not table.missing)
+        await until(pilot, lambda: "3 of 3" in text(view) and "0 of 3" in text(view))
+        await pilot.press("right")
+        await until(pilot, lambda: "tokens less, the same reply in 0 of 1" in text(view))
+        assert "no style better 0, worse 1 of 1" in text(view)
 
 
 async def test_no_case_yet(tmp_path: Path):
