@@ -20,7 +20,7 @@ DRAWN = {
     "█▉▊▋▌▍▎▏▁▂▃▄▅▆▇░▒": "bars and shares",
     "▲▾▸▶■▣◆◇◦▪●○◐◑◒◓": "folds, levels of notes, marks, states",
     "☐☑✓✕✖✗": "check boxes, success, removal, faults",
-    "‹›↳↺⚓⁅⁆": "versions, branches, inherited values, cache marks, citations",
+    "‹›↺⚓⁅⁆": "versions, branches, inherited values, cache marks, citations",
 }
 """Each is in DejaVu Sans Mono, regular and bold, which is what is common to Linux terminals; those
 of other systems have more."""

@@ -188,10 +188,10 @@ class Compaction:
         """Return the summary that the model writes; empty, reported, if that fails. Nothing of the
         conversation changes.
         """
-        text = await self.write_text(plan.session_id, plan.composed, on_text)
+        text = await self.write_summary(plan.session_id, plan.composed, on_text)
         return f"{HEADING}\n\n{text}"
 
-    async def write_text(
+    async def write_summary(
         self, session_id: str, composed: Composed, on_text: Callable[[str], None]
     ) -> str:
         """Return what the model answers to a request for a summary. Raises TuiChatError."""

@@ -93,7 +93,7 @@ async def write_summary(
     workspace: Workspace, plan: BranchSummary, on_text: Callable[[str], None]
 ) -> str:
     """Return the summary that the model writes. Raises TuiChatError."""
-    text = await workspace.compaction.write_text(plan.session_id, plan.composed, on_text)
+    text = await workspace.compaction.write_summary(plan.session_id, plan.composed, on_text)
     return f"{HEADING}\n\n{text}"
 
 

@@ -326,6 +326,7 @@ class Inspector(OnePassWidget):
 
     def watch_view_shown(self) -> None:
         had_focus = self.has_focus_within
+        self._state = replace(self._state, loaded=None)  # it is of the view before
         try:
             self.views.select(self.view_shown)
         except InputError as error:  # another person's plugin
