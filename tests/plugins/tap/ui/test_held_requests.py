@@ -32,6 +32,7 @@ from tui_chat.store import Store
 from tui_chat.store.database import Transaction
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.inspector.inspector import Inspector
+from tui_chat.ui.areas.inspector.tabs import ViewTabs
 from tui_chat.ui.dialogs.base import TextAreaPrompt
 from tui_chat.ui.dialogs.choices import ChoiceDialog
 from tui_chat.workspace.events import Done
@@ -115,6 +116,7 @@ async def show_calls(pilot: Any, held: HeldCall) -> Inspector:
     await workspace.sessions.open(session.session_id)
     inspector = app.query_one(Inspector)
     await until(pilot, lambda: inspector.composed is not None)
+    await until(pilot, lambda: "recording" in inspector.query_one(ViewTabs).facts)
     inspector.focus()
     await pilot.press("C")
     await until(pilot, lambda: "Enter decides" in " ".join(rows_shown(inspector.views.current)))
