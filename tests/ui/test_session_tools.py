@@ -72,6 +72,10 @@ async def test_tools_are_chosen_and_their_definitions_read(
         assert [tool.name for tool in workspace_of(app).state.tools] == ["echo", "time__zones"]
         await pilot.press("up", "space")
         await until(pilot, lambda: "2 of 2 offered" in lines(shown)[2])
+        server.has("now")
+        await pilot.press("s")
+        await until(pilot, lambda: "1 of 1 offered" in lines(shown)[2])
+        assert server.is_closed
         await pilot.press("escape")
 
 

@@ -120,3 +120,16 @@ async def test_a_plugin_whose_sources_fail_is_named(make_workspace, serve, monke
     await asyncio.wait_for(workspace.tool_sources.loaded(), 10)
     assert "The plugin “servers” cannot be loaded" in str(heard.of(Failed)[-1].error)
     assert [tool.name for tool in workspace.state.tools] == ["echo"]
+
+
+async def test_a_source_is_closed_and_asked_again_by_request(make_workspace, serve):
+    server = ToolServer("time", "now")
+    serve(server)
+    workspace, _ = await make_workspace(model="toolsmith", tools=(ECHO,))
+    await workspace.tool_sources.loaded()
+    server.has("now", "zones")
+    await workspace.tool_sources.restart("time")
+    assert server.is_closed
+    assert server.loads == 2
+    assert [tool.name for tool in workspace.state.tools][1:] == ["time__now", "time__zones"]
+    await workspace.tool_sources.restart("")  # that of the commands has nothing to end

@@ -75,7 +75,8 @@ class Tool:
 
     definition: ToolDefinition
     runs: str = ""
-    """What answers a call: a command line, or that or the URL of a server; empty for a person."""
+    """What answers a call, as it is shown: a command line, or that or the URL of a server; empty
+    for a person."""
     digest: str = ""
     """The SHA-256 of the definition at its source."""
     claims: tuple[str, ...] = ()
@@ -84,6 +85,8 @@ class Tool:
     """`ask` asks the user before each run."""
     offered: bool = True
     """True if new sessions offer it to the model."""
+    identity: str = ""
+    """The SHA-256 of what answers a call, for a source that does not show all of it."""
 
     @property
     def name(self) -> str:

@@ -43,16 +43,16 @@ class ToolGrant:
 
     def covers(self, tool: Tool) -> bool:
         """Return True if it holds for the tool as it is now."""
-        return (self.bound_to, self.digest) == (_hash(tool.runs), tool.digest)
+        return (self.bound_to, self.digest) == (_bound_to(tool), tool.digest)
 
     def is_outdated_by(self, tool: Tool) -> bool:
         """Return True if the definition of a server's tool is another than that of the grant."""
-        is_same_server = bool(tool.server) and self.bound_to == _hash(tool.runs)
+        is_same_server = bool(tool.server) and self.bound_to == _bound_to(tool)
         return is_same_server and self.digest != tool.digest
 
 
-def _hash(text: str) -> str:
-    return sha256(text.encode("utf-8", "replace")).hexdigest()
+def _bound_to(tool: Tool) -> str:
+    return tool.identity or sha256(tool.runs.encode("utf-8", "replace")).hexdigest()
 
 
 def definition_changes(before: ToolDefinition, now: ToolDefinition) -> str:
@@ -107,13 +107,13 @@ class ToolGrants:
 
     def grant_in_session(self, session_id: str, tool: Tool) -> None:
         """Let a tool run in a session until the program ends."""
-        grant = ToolGrant(_hash(tool.runs), tool.digest, tool.definition)
+        grant = ToolGrant(_bound_to(tool), tool.digest, tool.definition)
         self._of_sessions[(session_id, tool.name)] = grant
 
     async def grant_always(self, tools: Iterable[Tool], now: str) -> None:
         """Let tools run in all sessions. Raises StoreError."""
         for tool in tools:
-            grant = ToolGrant(_hash(tool.runs), tool.digest, tool.definition, now)
+            grant = ToolGrant(_bound_to(tool), tool.digest, tool.definition, now)
             await self._store.settings.set(_PREFIX + tool.name, pack(grant))
         await self.load()
 

@@ -65,7 +65,7 @@ class ToolSource(Protocol):
         ...
 
     async def close(self) -> None:
-        """End what runs for it."""
+        """End what runs for it. `load` may start it again."""
         ...
 
 
@@ -283,6 +283,17 @@ class ToolSources:
         for source in self._sources:
             if source.name and source.name not in self._loads and self._may_offer(source):
                 self._loads[source.name] = asyncio.ensure_future(source.load())
+
+    async def restart(self, name: str) -> None:
+        """End what runs for a source of a plugin, however it is, and ask for its tools again."""
+        source = next((source for source in self._sources if source.name == name), None)
+        if source is None or not name:
+            return
+        if (load := self._loads.get(name)) is not None:
+            load.cancel()
+        await source.close()
+        self._loads[name] = load = asyncio.ensure_future(source.load())
+        await asyncio.wait((load,))
 
     def _close(self, source: ToolSource) -> None:
         if (load := self._loads.pop(source.name, None)) is not None:

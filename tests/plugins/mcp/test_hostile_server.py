@@ -150,7 +150,7 @@ async def test_death_tells_all_waiting_calls_and_there_is_one_restart(start: Sta
     again = await server.call("echo", {})
     assert again.failed
     assert server.state == "failed"
-    await server.restart()
+    await server.close()
     assert server.state == "idle"
     assert (await server.call("echo", {})).text == "{}"
 

@@ -144,3 +144,45 @@ async def test_a_server_of_the_folder_waits_until_it_is_allowed(opened: Opened, 
     assert source.tools == ()
     assert "`tui-chat mcp allow local`" in source.status.sentence
     assert not (tmp_path / "ran").exists()
+
+
+async def test_values_of_variables_are_not_shown_and_are_part_of_the_identity(opened: Opened):
+    opened.open(bad=settings(tools=("echo",), env=(("KEY", "secret-1"), ("HOST", "${HOME}"))))
+    (source,) = opened.sources
+    await source.load()
+    (before,) = source.tools
+    assert before.runs.startswith("KEY=… HOST='${HOME}' ")
+    opened.open(bad=settings(tools=("echo",), env=(("KEY", "secret-2"), ("HOST", "${HOME}"))))
+    (source,) = opened.sources
+    await source.load()
+    (now,) = source.tools
+    assert (now.runs, now.digest) == (before.runs, before.digest)
+    assert now.identity != before.identity
+    default = ServerSettings(command="prog", env=(("KEY", "${KEY:-secret-3}"),))
+    assert default.command_line == "KEY=… prog"
+
+
+async def test_a_closed_server_starts_again_however_often_it_died(opened: Opened):
+    opened.open(bad=settings(tools=("die", "echo")))
+    (source,) = opened.sources
+    await source.load()
+    echo, die = source.tools
+    for _ in range(3):
+        await source.call(die, "{}")
+    assert source.status.state == "failed"
+    await source.close()
+    await source.load()
+    assert source.status.state == "ready"
+    assert (await source.call(echo, "{}")).ok
+
+
+async def test_a_server_that_was_closed_while_it_started_starts_again(opened: Opened):
+    opened.open(bad=settings(tools=("echo",)))
+    (source,) = opened.sources
+    loading = asyncio.ensure_future(source.load())
+    while source.status.state != "starting":
+        await opened.until_changed()
+    loading.cancel()
+    await source.close()
+    await source.load()
+    assert source.status.state == "ready"

@@ -2,7 +2,7 @@
 
 1. The first use starts it, or connects to it; several at once share the start.
 2. A death tells the waiting calls. The next use starts it again, once; after that it has failed
-   until `restart`. No call is sent twice.
+   until it is closed. No call is sent twice.
 3. Lists are asked for once, and again after the server says that they changed; over HTTP, where
    nothing is held open for that, after the time that it names, or a minute.
 """
@@ -157,6 +157,8 @@ class Server:
         return connection
 
     def _started(self, task: asyncio.Task[Connection]) -> None:
+        if self._starting is not task:
+            return  # it was closed meanwhile
         self._starting = None
         self._lists.clear()
         self._start_error = None
@@ -169,11 +171,6 @@ class Server:
         self.stale.add(kind)
         self._changed()
 
-    async def restart(self) -> None:
-        """End the server, and start it with its next use, however often it died."""
-        await self.close()
-        self._restarts = 0
-
     async def close(self) -> None:
         """End the server, and wait until it has ended: for four seconds at most."""
         if (connection := self._taken()) is not None:
@@ -185,11 +182,13 @@ class Server:
             connection.leave()
 
     def _taken(self) -> Connection | None:
-        """Return the connection, which nobody uses any more."""
+        """Return the connection, which nobody uses any more. The next use starts the server."""
         if self._starting is not None:
             self._starting.cancel()
+            self._starting = None
         connection, self._connection = self._connection, None
         self._start_error = None
+        self._restarts = 0
         self._changed()
         return connection
 

@@ -71,6 +71,11 @@ def is_reference(value: str) -> bool:
     return value.startswith(_REFERENCES)
 
 
+def _shown(value: str) -> str:
+    match = _VARIABLE.fullmatch(value)
+    return shlex.quote(value) if match and not match[2] else "…"
+
+
 def _url(url: str) -> str:
     return url if not url or _VARIABLE.search(url) else base_url(url)
 
@@ -107,12 +112,13 @@ class ServerSettings:
     @property
     def command_line(self) -> str:
         """The command with its folder and variables, or the URL with its headers, for the user to
-        see before it is started. References and variables are not resolved.
+        see before it is started. References are not resolved, and a value of `env` is left out if
+        it is more than one variable: it may be a key.
         """
         if self.url:
             headers = "".join(f"\n{name}: {value}" for name, value in self.headers)
             return self.url + headers
-        variables = "".join(f"{name}={shlex.quote(value)} " for name, value in self.env)
+        variables = "".join(f"{name}={_shown(value)} " for name, value in self.env)
         folder = f"cd {shlex.quote(self.cwd)} && " if self.cwd else ""
         return folder + variables + shlex.join((self.command, *self.args))
 

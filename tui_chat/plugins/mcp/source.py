@@ -120,6 +120,7 @@ def _offered(tool: ServerTool, settings: ServerSettings) -> Tool:
     return Tool(
         tool.definition,
         runs=settings.command_line,
+        identity=settings.fingerprint,
         digest=tool.sha256,
         claims=tuple(CLAIMS[claim][value] for claim, value in tool.claims),
         consent=settings.consent,

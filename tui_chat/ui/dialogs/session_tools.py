@@ -27,7 +27,10 @@ if TYPE_CHECKING:
 
 LONGEST_DEFINITION = 20_000
 """Characters of a definition that are shown."""
-_HINT = "Space offers it or not · d default of the role · r asks again · → reads on · Esc closes"
+_HINT = (
+    "Space offers · d default of the role · r asks again · s restarts the server · → reads on · "
+    "Esc closes"
+)
 _CHANGED_HINT = "Enter accepts the changed definition: it is offered again, and asks · Esc closes"
 
 
@@ -53,6 +56,7 @@ class SessionToolsDialog(Dialog[None]):
         Binding("space", "offer", show=False, priority=True),
         Binding("d", "default", show=False, priority=True),
         Binding("r,delete", "revoke", show=False, priority=True),
+        Binding("s", "restart", show=False, priority=True),
         Binding("right,pagedown", "scroll(1)", show=False, priority=True),
         Binding("left,pageup", "scroll(-1)", show=False, priority=True),
     ]
@@ -182,6 +186,10 @@ class SessionToolsDialog(Dialog[None]):
     def action_revoke(self) -> None:
         """Ask before each run of the tool, or of all of the source."""
         self._do(partial(self._workspace.tools.revoke, self._names(self._row)))
+
+    def action_restart(self) -> None:
+        """Start the source again, and ask it for its tools."""
+        self._do(partial(self._workspace.tool_sources.restart, self._row.source))
 
     @on(OptionList.OptionSelected)
     def _accept(self) -> None:
