@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
@@ -16,6 +17,7 @@ from tui_chat.models.envelope import ToolDefinition
 from tui_chat.models.tool import CommandTool
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.chat.tool_question import ToolQuestion
+from tui_chat.ui.dialogs.base import Dialog
 from tui_chat.ui.dialogs.session_tools import SessionToolsDialog
 from tui_chat.workspace.workspace import Workspace
 
@@ -122,3 +124,26 @@ async def test_the_question_names_the_server_and_marks_its_claims(
         await pilot.press("v")
         await until(pilot, lambda: len(server.calls) == 1)
         assert len(workspace.tool_grants.lasting) == 2
+
+
+class Asking(Dialog[str]):
+    """A dialog of a source."""
+
+
+async def test_a_source_asks_in_the_app_and_its_dialog_ends_with_its_task(
+    tmp_path: Path, server: ToolServer
+) -> None:
+    app = make_app(tmp_path, model="toolsmith")
+    async with app.run_test(size=(120, 40)) as pilot:
+        app = await opened(pilot)
+        await workspace_of(app).tool_sources.loaded()
+        assert server.context is not None
+        asking = asyncio.ensure_future(server.context.ask(Asking))
+        await until(pilot, lambda: isinstance(app.screen, Asking))
+        app.screen.dismiss("blue")
+        await until(pilot, asking.done)
+        assert await asking == "blue"
+        asking = asyncio.ensure_future(server.context.ask(Asking))
+        await until(pilot, lambda: isinstance(app.screen, Asking))
+        asking.cancel()
+        await until(pilot, lambda: not isinstance(app.screen, Asking))

@@ -133,3 +133,11 @@ async def test_a_source_is_closed_and_asked_again_by_request(make_workspace, ser
     assert server.loads == 2
     assert [tool.name for tool in workspace.state.tools][1:] == ["time__now", "time__zones"]
     await workspace.tool_sources.restart("")  # that of the commands has nothing to end
+
+
+async def test_a_source_that_asks_without_a_screen_gets_no_answer(make_workspace, serve):
+    server = ToolServer("time", "now")
+    serve(server)
+    workspace, _ = await make_workspace(model="toolsmith")
+    await workspace.tool_sources.loaded()
+    assert await server.context.ask(object) is None

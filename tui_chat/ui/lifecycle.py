@@ -25,7 +25,7 @@ from tui_chat.paths import database_file
 from tui_chat.ui.key_bindings import screen_errors
 from tui_chat.ui.main_screen import confirm_leave
 from tui_chat.ui.notifications import show_error
-from tui_chat.ui.questions import ask, confirm
+from tui_chat.ui.questions import ask, confirm, show_question
 
 if TYPE_CHECKING:
     from tui_chat.config import Config
@@ -155,7 +155,7 @@ class Lifecycle:
 
     def handle(self, event: WorkspaceEvent) -> None:
         """Show an event of the workspace; only errors while it is not open."""
-        from tui_chat.workspace.events import ConfigChanged, Failed
+        from tui_chat.workspace.events import ConfigChanged, Failed, SourceAsked
 
         app, workspace = self._app, self._workspace
         if app.is_running and (workspace is not None or isinstance(event, Failed)):
@@ -166,6 +166,8 @@ class Lifecycle:
                 state = workspace.state
                 if isinstance(event, ConfigChanged):
                     self._apply_config(event.before, state.config)
+                elif isinstance(event, SourceAsked):
+                    event.answer = show_question(app, event.dialog)
                 self._reply_alerts.handle(event, state.entries, is_temporary=state.is_temporary)
 
     def _apply_config(self, before: Config, config: Config) -> None:

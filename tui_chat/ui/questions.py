@@ -6,12 +6,13 @@ when they are needed, since the first frame does without them.
 
 from __future__ import annotations
 
-from asyncio import to_thread
+from asyncio import Future, get_running_loop, to_thread
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 from textual.app import App
+from textual.screen import Screen
 
 from tui_chat.models.sanitize import one_line
 from tui_chat.paths import typed_path
@@ -34,6 +35,30 @@ async def ask(
     offered = [Choice(id, label, "".join(detail)) for id, label, *detail in choices]
     dialog = ChoiceDialog(title, offered, current, preview, new_item_label=new_item_label)
     return await app.push_screen_wait(dialog)
+
+
+def show_question(app: App[Any], dialog: Callable[[], Screen[Any]]) -> Future[Any]:
+    """Return the future result of a dialog, which is closed if the future is cancelled."""
+    answer: Future[Any] = get_running_loop().create_future()
+
+    def show() -> None:
+        if answer.done():
+            return
+        screen = dialog()
+
+        def close() -> None:
+            if app.screen is screen:
+                app.pop_screen()
+
+        def take(result: object) -> None:
+            if not answer.done():
+                answer.set_result(result)
+
+        answer.add_done_callback(lambda _: app.call_later(close))
+        app.push_screen(screen, take)
+
+    app.call_later(show)  # with the context of the app, whoever asks
+    return answer
 
 
 async def ask_line(

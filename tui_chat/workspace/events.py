@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
+import asyncio
+from collections.abc import Callable
+from typing import Any, TypeAlias
 
 from tui_chat.config import Config
 from tui_chat.errors import TuiChatError
@@ -173,6 +175,16 @@ class Done:
     """The session whose messages it is about; empty if it is about something else."""
 
 
+@dataclass(slots=True)
+class SourceAsked:
+    """A source of tools asks the user something."""
+
+    dialog: Callable[[], Any]
+    """Returns the dialog to show, a `tui_chat.ui.dialogs.base.Dialog`."""
+    answer: asyncio.Future[Any] | None = None
+    """The dialog's result, set by the listener that shows it; None where there is no screen."""
+
+
 WorkspaceEvent: TypeAlias = (
     SessionsChanged
     | BranchChanged
@@ -194,4 +206,5 @@ WorkspaceEvent: TypeAlias = (
     | FilesProgress
     | Failed
     | Done
+    | SourceAsked
 )

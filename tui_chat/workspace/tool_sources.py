@@ -14,11 +14,11 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from hashlib import sha256
 from itertools import chain
 from shlex import join
-from typing import Protocol
+from typing import Any, Protocol
 
 from tui_chat import extensions
 from tui_chat.config import Config
@@ -29,7 +29,7 @@ from tui_chat.models.role import Role
 from tui_chat.models.tool import CommandTool, Tool
 from tui_chat.providers import HttpClient
 from tui_chat.workspace.core import WorkspaceCore, reported
-from tui_chat.workspace.events import BranchChanged, Done
+from tui_chat.workspace.events import BranchChanged, Done, SourceAsked
 from tui_chat.workspace.state import SourceStatus, WorkspaceState
 from tui_chat.workspace.tool_grants import ToolGrants
 from tui_chat.workspace.tool_runner import ToolRun, run
@@ -69,6 +69,11 @@ class ToolSource(Protocol):
         ...
 
 
+async def _ask_nobody(dialog: Callable[[], Any]) -> Any:
+    del dialog
+    return None
+
+
 @dataclass(frozen=True, slots=True)
 class SourceContext:
     """What the sources of a plugin are opened with."""
@@ -81,6 +86,9 @@ class SourceContext:
     """To be called on the event loop after a change of a source's tools or status."""
     before: Sequence[ToolSource] = ()
     """The plugin's sources under the last configuration. Those that are not returned are closed."""
+    ask: Callable[[Callable[[], Any]], Awaitable[Any]] = _ask_nobody
+    """Shows the dialog that a function returns, and returns its result; None without a screen. A
+    dialog is closed when its task is cancelled. It must name the source."""
 
 
 OpenSources = Callable[[SourceContext], Sequence[ToolSource]]
@@ -267,8 +275,9 @@ class ToolSources:
         for plugin in extensions.plugins():
             for path in plugin.tool_sources:
                 before = self._added.get(path, ())
+                hidden = key_variables(config)
                 context = SourceContext(
-                    config, core.client, key_variables(config), self._changed, before
+                    config, core.client, hidden, self._changed, before, self._ask
                 )
                 with core.reporting():  # a plugin that fails is named, and the others go on
                     opened = await asyncio.to_thread(_open_sources, plugin, path, context)
@@ -313,6 +322,10 @@ class ToolSources:
             core.update(known_tools=known)
             self._offer()
         core.publish(BranchChanged())
+
+    async def _ask(self, dialog: Callable[[], Any]) -> Any:
+        self.core.publish(question := SourceAsked(dialog))
+        return None if question.answer is None else await question.answer
 
     # --- calls ---------------------------------------------------------------------------
 

@@ -186,3 +186,13 @@ async def test_a_server_that_was_closed_while_it_started_starts_again(opened: Op
     await source.close()
     await source.load()
     assert source.status.state == "ready"
+
+
+async def test_questions_of_a_server_go_to_the_user_and_are_declined_without_one(
+    opened: Opened, tmp_path: Path
+):
+    opened.open(bad=settings(tools=("ask",)))
+    (source,) = opened.sources
+    await source.load()
+    (ask,) = source.tools
+    assert '"action": "decline"' in (await source.call(ask, "{}")).text

@@ -2,7 +2,8 @@
 
 source           the configured servers (settings) as sources of tools
 server           one of them: its tools, prompts and resources, its life
-connection       the era of a server, requests with timeouts, questions to the user (elicitation)
+connection       the era of a server, requests with timeouts, questions to the user (elicitation,
+                 question_dialog)
 messages         the messages of both eras, without I/O
 stdio, streamable_http    the two ways to a server (transport: what they have in common)
 tools            definitions of tools, their hashes and their names for models

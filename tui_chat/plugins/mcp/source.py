@@ -15,6 +15,7 @@ from typing import Any
 
 from tui_chat.errors import InputError, ProviderError
 from tui_chat.models.tool import Tool
+from tui_chat.plugins.mcp.elicitation import Question, Reaction
 from tui_chat.plugins.mcp.foreign_files import PROJECT_FILE, servers_of_project
 from tui_chat.plugins.mcp.server import Server
 from tui_chat.plugins.mcp.settings import ServerSettings, configured_servers
@@ -34,7 +35,10 @@ class ServerSource:
         self.settings = settings
         self.hidden = context.hidden
         self._changed = context.changed
-        self.server = Server(settings, context.client, hidden=context.hidden, changed=self._follow)
+        self._show = context.ask
+        self.server = Server(
+            settings, context.client, hidden=context.hidden, ask=self._ask, changed=self._follow
+        )
         self.tools: tuple[Tool, ...] = ()
         self._names: dict[str, str] = {}
         """The names at the server, by those for models."""
@@ -83,6 +87,14 @@ class ServerSource:
         values: dict[str, Any] = json.loads(arguments.strip() or "{}")
         result = await self.server.call(name, values)
         return ToolRun(result.text, ok=not result.failed, parts=result.parts)
+
+    async def _ask(self, question: Question) -> Reaction:
+        def dialog() -> object:
+            from tui_chat.plugins.mcp.question_dialog import dialog_of
+
+            return dialog_of(question)
+
+        return await self._show(dialog) or Reaction("decline")
 
     async def close(self) -> None:
         """End the server without waiting for it."""

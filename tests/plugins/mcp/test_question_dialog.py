@@ -1,0 +1,84 @@
+"""The dialog in which a server asks the user something."""
+
+from __future__ import annotations
+
+import pytest
+from textual.app import App
+from textual.widgets import Input, SelectionList, Static
+
+from tui_chat.plugins.mcp.elicitation import Reaction, read_question
+from tui_chat.plugins.mcp.question_dialog import dialog_of
+from tui_chat.ui.widgets.choice_field import ChoiceField
+
+PROPERTIES = {
+    "name": {"type": "string", "minLength": 2, "title": "Your\u202e name"},
+    "age": {"type": "integer", "minimum": 0},
+    "height": {"type": "number"},
+    "color": {"type": "string", "enum": ["red", "green"]},
+    "news": {"type": "boolean", "default": True},
+    "days": {"type": "array", "items": {"enum": ["Mon", "Tue"]}, "default": ["Tue"]},
+}
+FORM = {
+    "message": "Who are you?\x1b[31m",
+    "requestedSchema": {"type": "object", "properties": PROPERTIES, "required": ["name", "color"]},
+}
+
+
+async def shown(app: App[None], params: dict[str, object]) -> list[Reaction | None]:
+    answers: list[Reaction | None] = []
+    await app.push_screen(dialog_of(read_question("bad", params)), answers.append)
+    return answers
+
+
+def texts(app: App[None]) -> str:
+    return "\n".join(str(one.render()) for one in app.screen.query(Static))
+
+
+async def test_a_form_names_its_server_and_is_checked():
+    app = App[None]()
+    async with app.run_test(size=(100, 40)) as pilot:
+        answers = await shown(app, FORM)
+        await pilot.pause()
+        assert app.screen.query_one("Vertical").border_title == "The MCP server “bad” asks"
+        assert "\x1b" not in texts(app)
+        assert "\u202e" not in texts(app)
+        name, age, height = app.screen.query(Input)
+        assert name.has_focus
+        await pilot.press("x", "ctrl+s")
+        assert not answers
+        assert "name must be 2 characters or more." in texts(app)
+        name.value, age.value, height.value = "Ann", "1.5", "nan"
+        await pilot.press("ctrl+s")
+        assert "age must be a whole number." in texts(app)
+        age.value = "15"
+        await pilot.press("ctrl+s")
+        assert "height must be a number." in texts(app)
+        height.value = "1.5"
+        await pilot.press("ctrl+s")
+        assert "color is required." in texts(app)
+        app.screen.query_one(ChoiceField).choose("1")
+        assert app.screen.query_one(SelectionList).selected == [1]
+        await pilot.press("ctrl+s")
+    content = {"name": "Ann", "age": 15, "height": 1.5, "color": "green", "news": True}
+    assert answers == [Reaction("accept", {**content, "days": ["Tue"]})]
+
+
+@pytest.mark.parametrize(
+    ("keys", "action"),
+    [(("escape",), "cancel"), (("enter",), "decline"), (("ctrl+s",), "accept")],
+)
+async def test_an_address_is_shown_and_not_opened(
+    keys: tuple[str, ...], action: str, monkeypatch: pytest.MonkeyPatch
+):
+    opened: list[object] = []
+    monkeypatch.setattr(App, "open_url", lambda *values, **_: opened.append(values))
+    app = App[None]()
+    async with app.run_test(size=(100, 40)) as pilot:
+        url = "https://bücher.example/login?a=1"
+        answers = await shown(app, {"mode": "url", "message": "Log in.", "url": url})
+        await pilot.pause()
+        assert url in texts(app)
+        assert "xn--bcher-kva.example" in texts(app)
+        await pilot.press(*keys)
+    assert [answer and answer.action for answer in answers] == [action]
+    assert not opened
