@@ -44,8 +44,8 @@ BUDGETS: dict[str, tuple[int, str]] = {
     ),
     "plugins/mcp": (
         3_700,
-        "a client of two eras and two transports that trusts no server, its questions, its commands "
-        "and imports; history as a server",
+        "a client of two eras and two transports that trusts no server, its questions, its "
+        "commands and imports; history as a server",
     ),
     "plugins/redact": (1_800, "what must not be shared, in all texts of a session, and its review"),
     "plugins/salvage": (1_050, "reads pages of SQLite files that SQLite refuses"),
