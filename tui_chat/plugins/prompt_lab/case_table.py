@@ -392,13 +392,13 @@ class CaseTable:
         self.preferences[_pair_key(case.key, *shas)] = preferred
         self._changed()
 
-    def comparison(self, variant: Variant) -> str:
-        """Return how often a variant is better than the one it is compared with, and whether that
-        is more than chance; empty without a judgement or a check that tells them apart.
+    def comparison(self, variant: Variant) -> Comparison:
+        """Return how often a variant is better than the one it is compared with: without a
+        judgement or a check that tells them apart, a comparison of nothing.
         """
         other = self.reference(variant)
         if other is None:
-            return ""
+            return Comparison(0, 0, 0)
         better = worse = same = 0
         for case in self.suite.cases:
             match self._winner(case, variant, other):
@@ -409,8 +409,7 @@ class CaseTable:
                 case winner:
                     better += winner == variant.name
                     worse += winner != variant.name
-        compared = Comparison(better, worse, better + worse + same)
-        return f"{variant.name} {compared.sentence}" if compared.total else ""
+        return Comparison(better, worse, better + worse + same)
 
     def effect(self, variant: Variant) -> str:
         """Return what a variant without a message saves, and in how many cases the reply is the

@@ -33,6 +33,7 @@ from tui_chat.ui.areas.inspector.views.rows_view import (
     text_part,
 )
 from tui_chat.ui.notifications import show_error
+from tui_chat.ui.questions import confirm
 from tui_chat.ui.widgets.typed_app import app_of
 from tui_chat.workspace.state import ViewedRequest
 
@@ -171,7 +172,7 @@ class CasesView(RowsView):
             words = "All replies are here. A accepts a variant; an edit makes a new plan."
             yield text_part(words, width, "", "muted")
         variant = self.variant
-        compared = table.comparison(variant) if variant is not None else ""
+        compared = _compared_words(table, variant) if variant is not None else ""
         effect = table.effect(variant) if variant is not None else ""
         baseline = "baseline set" if table.run is not None and table.run.accepted else ""
         if words := " · ".join(filter(None, (effect, compared, baseline))):
@@ -345,6 +346,11 @@ class CasesView(RowsView):
             self._work(partial(self._promote, self.table, self.variant))
 
     async def _promote(self, table: CaseTable, variant: Variant) -> None:
+        compared = table.comparison(variant)
+        if compared.worse > compared.better:
+            question = f"{_compared_words(table, variant)}. Save it all the same?"
+            if not await confirm(self._tui, "Accept the worse variant?", question, yes="Save it"):
+                return
         if await table.promote(variant):
             how = " The last run is the baseline." if table.run is not None else ""
             words = f"“{variant.name}” is saved as “{table.preset_name}”.{how}"
@@ -364,6 +370,12 @@ class CasesView(RowsView):
     @property
     def _tui(self) -> TuiChat:
         return cast("TuiChat", app_of(self))
+
+
+def _compared_words(table: CaseTable, variant: Variant) -> str:
+    """Return how a variant compares, as a sentence; empty if nothing tells it apart."""
+    compared = table.comparison(variant)
+    return f"{variant.name} {compared.sentence}" if compared.total else ""
 
 
 def _plan_words(plan: Estimate) -> str:

@@ -106,9 +106,22 @@ async def test_from_a_bad_reply_to_an_accepted_variant(tmp_path: Path):
         await settle(pilot)
         assert "edited ·" not in text(view)
         assert "1 or 2 is better" in text(view)
-        await pilot.press("1")
+        case, variant = view.case, view.variant
+        assert case is not None
+        assert variant is not None
+        pair = table.pair(case, variant)
+        assert pair is not None
+        saved, edited = ("1", "2") if pair[0].variant == "saved" else ("2", "1")
+        await pilot.press(saved)
         await until(pilot, lambda: "Judged." in text(view))
-        assert "not distinguishable" in text(view)
+        assert "edited better 0, worse 1 of 1: not distinguishable" in text(view)
+        await pilot.press("A")
+        await asked(pilot)
+        await pilot.press("escape")
+        await settle(pilot)
+        assert "baseline set" not in text(view), "the worse one is not saved by itself"
+        await pilot.press(edited)
+        await until(pilot, lambda: "edited better 1, worse 0" in text(view))
         await pilot.press("A")
         await until(pilot, lambda: "baseline set" in text(view))
         await until(pilot, lambda: "saved before" in text(view))
