@@ -40,18 +40,28 @@ class _CheckFile:
 _KEYS = KnownKeys((field.name for field in fields(_CheckFile)), {"provider": ("judge",)})
 
 
-def read_checks(file: JsonFile, values: object, where: JsonPath) -> Iterator[ReplyCheck]:
-    """Yield the checks of a list at a place of a file; faults become findings."""
-    checks = as_array(values)
-    if values is not None and values != checks:
-        file.report(Level.ERROR, "bad-value", "must be a list of checks", where)
-    for index, value in enumerate(checks):
+def objects_in(
+    file: JsonFile, values: object, where: JsonPath, noun: str
+) -> Iterator[tuple[JsonPath, dict[str, Any]]]:
+    """Yield the objects of a list at a place of a file, each with its place; what is none becomes a
+    finding that calls it `noun`.
+    """
+    listed = as_array(values)
+    if values is not None and values != listed:
+        file.report(Level.ERROR, "bad-value", f"must be a list of {noun}s", where)
+    for index, value in enumerate(listed):
         place = (*where, index)
         table = object_or_none(value)
         if table is None:
-            sentence = f"must be a check, not {describe_value(value)}"
+            sentence = f"must be a {noun}, not {describe_value(value)}"
             file.report(Level.ERROR, "bad-value", sentence, place)
-            continue
+        else:
+            yield place, table
+
+
+def read_checks(file: JsonFile, values: object, where: JsonPath) -> Iterator[ReplyCheck]:
+    """Yield the checks of a list at a place of a file; faults become findings."""
+    for place, table in objects_in(file, values, where, "check"):
         keys = file.sort_keys(table, place, _KEYS)
         for name in keys.extras:
             sentence = f"is unknown; a check has {', '.join(dict.fromkeys(_KEYS.field_of))}"

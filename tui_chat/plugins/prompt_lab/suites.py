@@ -47,7 +47,7 @@ from tui_chat.models.json_values import pack, plain
 from tui_chat.models.preset import Preset
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.typed_json import InvalidValue, read
-from tui_chat.plugins.prompt_lab.check_files import read_checks
+from tui_chat.plugins.prompt_lab.check_files import objects_in, read_checks
 from tui_chat.plugins.prompt_lab.checks import plain_text
 from tui_chat.plugins.prompt_lab.promptfoo import Test, tests_of_lines, tests_of_table
 from tui_chat.plugins.prompt_lab.values import (
@@ -169,16 +169,7 @@ def preset_name(folder: Path, name: str) -> str:
 def _variants(file: JsonFile, values: object, folder: Path) -> Iterator[VariantChoice]:
     """Yield the variants of a list; faults become findings."""
     where = file.path_of((), "variants")
-    listed = as_array(values)
-    if values is not None and values != listed:
-        file.report(Level.ERROR, "bad-value", "must be a list of variants", where)
-    for index, value in enumerate(listed):
-        place = (*where, index)
-        table = object_or_none(value)
-        if table is None:
-            sentence = f"must be a variant, not {describe_value(value)}"
-            file.report(Level.ERROR, "bad-value", sentence, place)
-            continue
+    for place, table in objects_in(file, values, where, "variant"):
         keys = file.sort_keys(table, place, _VARIANT_KEYS)
         _refuse_unknown(file, keys.extras, place, _VARIANT_KEYS)
         given = keys.fields.pop("settings", None)
