@@ -10,7 +10,7 @@ from textual.widget import Widget
 from textual.widgets import OptionList
 
 from tests.ui.app_under_test import make_app, opened, settle
-from tui_chat.ui.dialogs.base import DialogBox, HelpDialog, HelpLine
+from tui_chat.ui.dialogs.base import Confirm, DialogBox, HelpDialog, HelpLine
 from tui_chat.ui.dialogs.choices import Choice, ChoiceDialog
 
 
@@ -33,6 +33,17 @@ async def test_no_row_is_dead_below_a_list_that_scrolls(count: int, height: int)
         else:
             assert options.size.height == count
         assert options.styles.scrollbar_size_vertical == 1
+
+
+@pytest.mark.parametrize(("question", "rows"), [("Quit now?", 1), ("word " * 20, 2)])
+async def test_a_question_is_as_high_as_its_text(question: str, rows: int) -> None:
+    app = App[None]()
+    async with app.run_test(size=(160, 45)) as pilot:
+        await app.push_screen(Confirm("Quit?", question, yes="Quit"))
+        await pilot.pause()
+        box = app.screen.query_one(DialogBox)
+        around = 2 + 2 + 1 + 3  # the border, its padding, the row above the buttons, the buttons
+        assert box.region.height == rows + around
 
 
 async def test_a_help_that_scrolls_fills_its_frame() -> None:

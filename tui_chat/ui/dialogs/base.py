@@ -42,7 +42,8 @@ class DialogBox(Vertical):
     _has_relative_children_height = False  # pyright: ignore[reportAssignmentType, reportIncompatibleMethodOverride]
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        height = super().get_content_height(container, viewport, width)
+        # Without rows to share out, a fraction of them is one row.
+        height = super().get_content_height(Size(container.width, 0), viewport, width)
         for child in self.displayed_children:
             size = child.styles.height
             if size is not None and size.is_fraction:
