@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import cast
 
+import pytest
 from textual import events
 from textual.pilot import Pilot
 from textual.widgets import Input, OptionList
@@ -145,3 +146,32 @@ async def test_keys_in_one_read_are_handled_in_order_across_dialogs(
         burst(app, "home", "e", *" yet", "backspace", "enter", "y")
         await until(pilot, lambda: app.clipboard == "the\nred ye")
         assert composer.text == "so it is here"
+
+
+@pytest.mark.parametrize("slow", ["pane", "workspace"])
+async def test_keys_after_f4_at_the_start_wait_for_the_inspector(slow: str, tmp_path: Path):
+    app, release = make_app(tmp_path), asyncio.Event()
+    open_pane, open_workspace = app.inspector.open_pane, app.lifecycle._open_workspace
+
+    async def open_pane_late() -> None:
+        await release.wait()
+        await open_pane()
+
+    async def open_workspace_late() -> Workspace:
+        await release.wait()
+        return await open_workspace()
+
+    if slow == "pane":
+        app.inspector.open_pane = open_pane_late
+    else:
+        app.lifecycle._open_workspace = open_workspace_late
+    async with app.run_test(size=(160, 45)) as pilot:
+        burst(app, *"draft", "f4", "2")
+        await settle(pilot)
+        burst(app, "3")
+        await settle(pilot)
+        release.set()
+        await opened(pilot)
+        await until(pilot, lambda: app.key_queue.is_idle)
+        assert app.query_one(Composer).text == "draft"
+        assert app.inspector.has_focus_within

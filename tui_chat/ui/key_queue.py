@@ -199,8 +199,6 @@ class KeyQueue:
 
     def _moves_focus(self, key: events.Key) -> bool:
         """Return True if a key, pressed now, opens a dialog or moves the focus."""
-        if not self._main.is_workspace_open:
-            return False
         bound = self._app.screen.active_bindings.get(key.key)
         if bound is None or not bound.enabled:
             return False

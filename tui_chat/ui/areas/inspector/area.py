@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from asyncio import Event
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Self
 
 from textual import work
 
@@ -56,6 +56,8 @@ class InspectorArea(Area):
     def __init__(self, context: AreaContext) -> None:
         super().__init__(context, "inspector")
         self.pane: Inspector | None = None
+        self._is_focus_due = False
+        """True if the area was focused before it had a pane."""
         self._session_id = ""
         """The session whose request was shown last."""
         self._pinned_in: tuple[Entry, ...] = ()
@@ -80,6 +82,13 @@ class InspectorArea(Area):
             if not self.context.read_only:
                 self.pane.change(lore_folder=str(self.context.config.config_dir / "lorebooks"))
             await self.mount(self.pane)
+            if self._is_focus_due:
+                self.focus()
+
+    def focus(self, scroll_visible: bool = True) -> Self:
+        """Focus the pane; at the start as soon as there is one, for which keys wait."""
+        self._is_focus_due = self.pane is None
+        return super().focus(scroll_visible)
 
     def handle(self, event: WorkspaceEvent) -> None:
         """Show the request, and what is known of its reply."""
