@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from tests.e2e.conftest import settled
 from tests.tool_servers import ToolServer, tool_servers
 from tui_chat.models.envelope import ToolDefinition
 from tui_chat.models.tool import CommandTool
-from tui_chat.workspace.events import Done
+from tui_chat.store.messages import MessageStore
+from tui_chat.workspace.events import Done, Failed
 from tui_chat.workspace.tool_grants import definition_changes, read_grants, revoke_grants
 
 ECHO = CommandTool(ToolDefinition("echo", "Answers.", {}), command=("cat",))
@@ -141,3 +144,29 @@ async def test_a_role_has_tools_of_its_own(make_workspace, server):
     await workspace.close()
     workspace, _ = await make_workspace(model="toolsmith", tools=(ECHO,))
     assert [tool.name for tool in workspace.state.tools] == ["echo"]
+
+
+async def test_a_call_that_runs_by_consent_is_not_run_again_by_its_grant(
+    make_workspace, server, monkeypatch
+):
+    workspace, heard = await make_workspace(model="toolsmith")
+    call = await asked(workspace, heard)
+    add = MessageStore.add
+
+    async def add_after_the_reply_settled(*arguments):
+        await workspace.tools.run_permitted(workspace.state.session_id, call.entry_id)
+        return await add(*arguments)
+
+    monkeypatch.setattr(MessageStore, "add", add_after_the_reply_settled)
+    assert await workspace.tools.run(call.entry_id, call.call.id, scope="server")
+    assert len(server.calls) == 1
+
+
+async def test_a_call_is_answered_once(make_workspace, server):
+    workspace, heard = await make_workspace(model="toolsmith")
+    call = await asked(workspace, heard)
+    results = await asyncio.gather(
+        *(workspace.tools.answer(call.entry_id, call.call.id, text) for text in ("one", "two"))
+    )
+    assert sorted(results) == [False, True]
+    assert "was answered already" in str(heard.of(Failed)[-1].error)

@@ -12,7 +12,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Literal
 
@@ -64,6 +65,12 @@ class Tools:
         self._replies = replies
         self._runs: dict[tuple[str, str], asyncio.Task[ToolRun]] = {}
         """By reply id and call id."""
+        self._claimed: set[tuple[str, str]] = set()
+        """The calls that no one else may run, by reply id and call id: from the decision to run one
+        until its answer is stored.
+        """
+        self._storing = asyncio.Lock()
+        """Each answer follows the one that was stored before it."""
         self._unstored: dict[tuple[str, str], Message] = {}
         """Answers of commands that ran but could not be stored, by reply id and call id. Running
         the call again stores the answer instead: a command may do what must not be done twice.
@@ -141,18 +148,30 @@ class Tools:
         await self._active.branch_loaded()
         session_id = core.state.session_id
         call = _pending_call(await self._branch_of(entry_id), entry_id, call_id)
-        if (entry_id, call_id) in self._runs:
+        key = (entry_id, call_id)
+        if key in self._claimed:
             raise InputError(f"The tool “{call.name}” is running already.")
-        if (tool := core.state.tool_named(call.name)) is not None:
-            await self._grant(session_id, tool, scope)
-        answer = self._unstored.pop((entry_id, call_id), None)
-        answer = answer or await self._run(entry_id, call, arguments)
-        if answer is None or not await self._store(session_id, entry_id, [answer]):
-            return False
+        with self._claim(key):
+            if (tool := core.state.tool_named(call.name)) is not None:
+                await self._grant(session_id, tool, scope)
+            answer = await self._run(entry_id, call, arguments)
+            if answer is None or not await self._store(session_id, entry_id, [answer]):
+                return False
         if scope != "call":
             for reply_id in (entry_id, *self._replies.sent_to_targets):
                 await self.run_permitted(session_id, reply_id)
         return True
+
+    @contextmanager
+    def _claim(self, *keys: tuple[str, str]) -> Generator[None]:
+        """Let nobody else run these calls. A grant covers them as soon as it is given, and a reply
+        that settles then would have them run a second time.
+        """
+        self._claimed.update(keys)
+        try:
+            yield
+        finally:
+            self._claimed.difference_update(keys)
 
     async def _grant(self, session_id: str, tool: Tool, scope: Scope) -> None:
         match scope:
@@ -241,7 +260,13 @@ class Tools:
             if not pending:
                 return
             await self._grants.load()  # another copy of the program may have revoked one
-            calls = [c for c in pending if c.can_run and self._may_run(session_id, c.tool)]
+            calls = {
+                (call.entry_id, call.call.id): call
+                for call in pending
+                if call.can_run and self._may_run(session_id, call.tool)
+            }
+            for key in self._claimed & calls.keys():
+                del calls[key]
             if not calls:
                 return
             if _rounds(entries) > MAX_UNATTENDED_ROUNDS:
@@ -249,16 +274,19 @@ class Tools:
                     f"The model called tools {MAX_UNATTENDED_ROUNDS} times in a row.",
                     advice="Run the next call yourself to let it go on.",
                 )
-            answers = await asyncio.gather(*(self._run(call.entry_id, call.call) for call in calls))
-            answered = [answer for answer in answers if answer is not None]
-            await self._store(session_id, calls[0].entry_id, answered)
+            with self._claim(*calls):
+                runs = (self._run(call.entry_id, call.call) for call in calls.values())
+                answers = [answer for answer in await asyncio.gather(*runs) if answer is not None]
+                await self._store(session_id, pending[0].entry_id, answers)
 
     async def _run(
         self, entry_id: str, call: ToolCall, arguments: str | None = None
     ) -> Message | None:
         """Run the command of a call, with `arguments` in place of its own; return its answer, None
-        if it was cancelled.
+        if it was cancelled. If it ran before, return the answer that could not be stored.
         """
+        if (unstored := self._unstored.pop((entry_id, call.id), None)) is not None:
+            return unstored
         tool = self.core.state.tool_named(call.name)
         if tool is None or not tool.runs:
             raise InputError(
@@ -294,27 +322,32 @@ class Tools:
         unless the conversation does not go on.
         """
         core, store = self.core, self.core.store_of(session_id)
-        state = core.state
-        is_active = state.is_active(session_id)
-        branch = self._branch_of(entry_id) if is_active else store.branches.load(session_id)
-        entries = await branch
-        for number, answer in enumerate(answers):
-            try:
-                entry = await store.messages.add(session_id, answer, entries[-1].message.id)
-            except StoreError as error:
-                reply, _ = unanswered_calls(entries)
-                for unstored in answers[number:]:
-                    if reply is not None:
-                        self._unstored[(reply.message.id, unstored.tool_call_id)] = unstored
-                sentence = f"The answer of the tool could not be stored. {error}"
-                advice = (
-                    "It is kept in memory: “Run once” stores it, and does not run the tool again."
-                )
-                raise StoreError(sentence, advice=advice) from error
-            entries = (*entries, entry)
-        if not core.state.is_active(session_id):
-            return True  # the conversation goes on when the user is there to see it
-        await self._active.reload_branch()
+        async with self._storing:
+            is_active = core.state.is_active(session_id)
+            if is_active:
+                entries = await self._branch_of(entry_id)
+            else:
+                entries = await store.branches.path_to(entry_id, below=True)
+            pending = {call.id for call in unanswered_calls(entries)[1]}
+            if answers and pending.isdisjoint(answer.tool_call_id for answer in answers):
+                raise _not_pending()
+            answers = [answer for answer in answers if answer.tool_call_id in pending]
+            for number, answer in enumerate(answers):
+                try:
+                    entry = await store.messages.add(session_id, answer, entries[-1].message.id)
+                except StoreError as error:
+                    for unstored in answers[number:]:
+                        self._unstored[(entry_id, unstored.tool_call_id)] = unstored
+                    sentence = f"The answer of the tool could not be stored. {error}"
+                    advice = (
+                        "It is kept in memory: “Run once” stores it, and does not run the tool "
+                        "again."
+                    )
+                    raise StoreError(sentence, advice=advice) from error
+                entries = (*entries, entry)
+            if not core.state.is_active(session_id):
+                return True  # the conversation goes on when the user is there to see it
+            await self._active.reload_branch()
         target = self._replies.target_of(entry_id)
         _, left = unanswered_calls(core.state.entries if target is None else entries)
         if left or not answers or not goes_on:
@@ -336,7 +369,11 @@ def _pending_call(entries: Sequence[Entry], entry_id: str, call_id: str) -> Tool
         for call in calls:
             if call.id == call_id:
                 return call
-    raise InputError("This call was answered already, or its reply is not the last one.")
+    raise _not_pending()
+
+
+def _not_pending() -> InputError:
+    return InputError("This call was answered already, or its reply is not the last one.")
 
 
 def _rounds(entries: Sequence[Entry]) -> int:
