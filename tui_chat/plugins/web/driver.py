@@ -92,11 +92,13 @@ class WebDriver(web_driver.WebDriver):
         if packet_type == "quit":
             self._end(signal.SIGTERM)
             return
-        super().on_meta("resize" if packet_type == "attach" else packet_type, payload)
-        if packet_type == "attach":
-            self.write(MODES)
-            self._color_page()
-            self._app.post_message(self.SignalResume())
+        if packet_type != "attach":
+            super().on_meta(packet_type, payload)
+            return
+        self.write(MODES)  # before the resize, whose drawing another thread begins at once
+        self._color_page()
+        super().on_meta("resize", payload)
+        self._app.post_message(self.SignalResume())
 
     def _end(self, number: signal.Signals) -> None:
         """End the app as a signal does: the draft and what arrived of a reply are saved."""
