@@ -439,9 +439,7 @@ def load_all(point: str) -> Iterator[Any]:
 
 
 def missing_plugins(point: str) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Yield the built-in plugins that are not here, with the names that they would add at an
-    extension point.
-    """
+    """Yield the missing built-in plugins with what they would add at an extension point."""
     here = {plugin.name for plugin in built_in_plugins()}
     for plugin, added in BUILT_IN.items():
         if plugin not in here and point in added:
@@ -462,7 +460,5 @@ def preset_keys() -> tuple[str, ...]:
 
 
 def missing_plugin(point: str, name: str) -> str:
-    """Return the name of the built-in plugin that would add a name at an extension point, if it is
-    not here.
-    """
+    """Return the missing built-in plugin that adds a name at an extension point, if any."""
     return next((plugin for plugin, names in missing_plugins(point) if name in names), "")

@@ -247,9 +247,7 @@ def write_bytes(content: bytes, path: Path, access: Access, *, overwrite: bool) 
 
 
 def read_standard_input(limit: int = LARGEST_REQUEST) -> bytes:
-    """Return the standard input, at most `limit` bytes. Raises InputError, and KeyboardInterrupt at
-    the first Ctrl+C.
-    """
+    """Return at most `limit` bytes of standard input. Raises InputError, KeyboardInterrupt."""
     try:
         with _interruptible():
             return _within(standard_input(), limit, "standard input")
@@ -276,9 +274,7 @@ def copy_standard_input(target: IO[bytes], limit: int = LARGEST_INPUT) -> None:
 
 @contextmanager
 def _interruptible() -> Generator[None]:
-    """Let Ctrl+C end the block at once. An event loop would only note it, and wait for the end of
-    what blocks it.
-    """
+    """Let Ctrl+C end the block at once: an event loop would wait for what blocks it."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

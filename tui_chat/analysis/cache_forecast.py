@@ -66,9 +66,7 @@ class Forecast:
 
     @property
     def lost(self) -> int:
-        """The tokens of the last request that cannot be served again, because something before
-        their end changed.
-        """
+        """The tokens of the last request before a changed place, which must be read again."""
         return 0 if self.at.kind in ("grown", "model", "first") else max(0, self.last - self.common)
 
     def calibrated(self, total: int) -> Forecast:

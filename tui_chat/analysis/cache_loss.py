@@ -28,9 +28,7 @@ CACHE_SECONDS[Protocol.OPENAI_RESPONSES] = CACHE_SECONDS[Protocol.OPENAI_CHAT]
 
 
 def cache_seconds(protocol: Protocol, body: bytes) -> float | None:
-    """Return the seconds of idle time after which the cache of a request is gone; None if that is
-    unknown.
-    """
+    """Return the idle seconds after which a request's cache is gone; None if that is unknown."""
     if protocol is Protocol.ANTHROPIC and b'"ttl":"1h"' in body.replace(b" ", b""):
         return 3600.0
     return CACHE_SECONDS.get(protocol)
@@ -159,9 +157,7 @@ class CacheCause:
 
 
 def cache_causes(losses: Iterable[tuple[str, CacheLoss]]) -> tuple[CacheCause, ...]:
-    """Return the causes of losses, the most expensive first. The losses are oldest first, each with
-    the id of its reply.
-    """
+    """Return the causes of losses, given oldest first with ids of replies; the dearest first."""
     causes: dict[object, CacheCause] = {}
     for entry_id, loss in losses:
         # Only what is known of a loss that another version stored tells it apart.

@@ -77,9 +77,7 @@ EXIT_CODES: tuple[tuple[type[TuiChatError], int], ...] = (
 
 
 def main() -> None:
-    """Run the command line. Errors of ours are printed as one sentence, with the exit code of their
-    kind.
-    """
+    """Run the command line. Prints our errors as a sentence; their kind is the exit code."""
     _open_streams()
     try:
         _unwind_on_signals()

@@ -346,9 +346,7 @@ class _AskedExchange:
             await self._workspace.store.sessions.remove(session.session_id)
 
     async def _print_side_reply(self, kind: RequestKind, prompt: str) -> None:
-        """Print a text that is no message of the session, which stays as it is. Raises the error
-        that ended it.
-        """
+        """Print a text that is no message of the session. Raises the error that ended it."""
         question, workspace = self._question, self._workspace
         composed = workspace.requests.compose_kind(kind.name, prompt)
         _check(composed, question)
@@ -382,9 +380,7 @@ class _AskedExchange:
 
 
 def _check(composed: Composed, question: Question) -> None:
-    """Print the warnings of a request. Raises InputError for an error that keeps it from being
-    sent.
-    """
+    """Print the warnings of a request. Raises InputError for an error that prevents sending it."""
     for note in composed.notes:
         if note.level is Level.ERROR and note.code in _SENT_ANYWAY and not question.anyway:
             raise InputError(note.sentence, advice="Nothing was sent; --anyway sends it.")

@@ -298,9 +298,7 @@ class SavedFile:
 
 
 def save_files(message: Message, folder: Path | None) -> list[SavedFile]:
-    """Write the pictures and files of a reply to a folder, without overwriting anything; None for
-    no folder.
-    """
+    """Write a reply's pictures and files to a folder, if any, without overwriting anything."""
     return [_save(message, number, folder) for number in range(1, len(message.parts) + 1)]
 
 

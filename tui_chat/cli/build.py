@@ -254,9 +254,7 @@ async def _compose(config: Config, options: RequestOptions) -> Composed:
 
 
 async def _draft(workspace: Workspace, options: RequestOptions) -> tuple[str, tuple[Part, ...]]:
-    """Return the draft and its attachments: those of the command line, else those that are stored
-    with the session.
-    """
+    """Return the draft and attachments of the command line, else those of the session."""
     if options.draft is not None or not options.session:
         text = read_text(STANDARD_INPUT) if options.draft == "-" else options.draft or ""
         return clean(text), ()
@@ -282,9 +280,7 @@ def _with_options(inputs: Inputs, options: RequestOptions) -> Inputs:
 
 
 def _file(name: str | None) -> Path | None:
-    """Return the path of an option that is a file, or a path that does not exist; None for a
-    name.
-    """
+    """Return the path of an option that is a file, or a path that is missing; None for a name."""
     if not name:
         return None
     path = Path(name)
@@ -336,9 +332,7 @@ def parse_time(text: str, source: str) -> datetime:
 
 
 def _endpoint_name(config: Config, options: RequestOptions) -> str:
-    """Return the name of the endpoint that the options ask for; empty if they do not. Raises
-    InputError.
-    """
+    """Return the endpoint that the options ask for; empty for none. Raises InputError."""
     name = options.endpoint
     if not options.protocol:
         return name

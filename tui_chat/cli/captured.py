@@ -92,9 +92,7 @@ def _request_text(content: bytes, call: int | None, *, as_json: bool) -> str | N
 
 
 def _chooser_of_calls(text: str) -> Callable[..., str | None] | None:
-    """Return what lists the calls of a file that holds several, and chooses one of them; None for
-    any other text.
-    """
+    """Return what chooses among the calls of a file that holds several; None for other texts."""
     for plugin in extensions.plugins():
         for recording in plugin.recordings:
             if extensions.load_part(plugin, recording.detect)(text):

@@ -83,18 +83,14 @@ _HINTS = {
 
 
 class CommandLine(LazyGroup):
-    """All commands. The folder options may also follow the command, where most people write
-    them.
-    """
+    """All commands. The folder options may follow the command too, where most people write them."""
 
     def make_context(self, *args: Any, **kwargs: Any) -> click.Context:
         with detect_closed_output():
             return super().make_context(*args, **kwargs)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command. Raises OutputClosed, which click does not catch, so that the exit status
-        is ours.
-        """
+        """Run the command. Raises OutputClosed, which click passes on: the exit status is ours."""
         try:
             with detect_closed_output():
                 return super().invoke(ctx)

@@ -112,9 +112,7 @@ async def _check_key(endpoint: Endpoint) -> Check:
 async def check_server(
     endpoint: Endpoint, client: HttpClient
 ) -> tuple[Check, tuple[str, ...] | None]:
-    """Ask a server for its models. Return the check, and the models; None if the server cannot be
-    reached.
-    """
+    """Ask a server for its models. Return the check and the models; None if it is unreachable."""
     began = monotonic()
     try:
         models = await list_models(endpoint, client)

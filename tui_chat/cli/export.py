@@ -151,9 +151,7 @@ async def _write_each(
 def session_files(
     folder: Path, sessions: Sequence[SessionSummary], kind: str, *, force: bool
 ) -> list[Path]:
-    """Make a folder, and return a file in it for each session. Raises InputError if that cannot be,
-    or a file exists.
-    """
+    """Make a folder with a file for each session. Raises InputError, also for an existing file."""
     try:
         make_private_folder(folder)
     except OSError as error:

@@ -1,6 +1,4 @@
-"""`tui-chat keys`: keys of endpoints, in the system's keyring or in private files. No key is ever
-printed.
-"""
+"""`tui-chat keys`: endpoints' keys, in the keyring or private files. Never prints a key."""
 
 from __future__ import annotations
 

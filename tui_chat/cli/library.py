@@ -120,9 +120,7 @@ def excerpt(text: str) -> str:
 
 
 def export(content: bytes, output: Path | None, notes: Iterable[str] = ()) -> None:
-    """Write a file, or print it without an `output`; the notes go to the error stream. Raises
-    InputError.
-    """
+    """Write a file, or print it without an `output`; notes go to stderr. Raises InputError."""
     for note in notes:
         write_line(one_line(note), err=True)
     if output is None:

@@ -22,9 +22,7 @@ if TYPE_CHECKING:
 
 
 def find(what: str, name: str, names: Sequence[str]) -> str:
-    """Return a name as it is written in `names`, whatever its case. Raises InputError, which
-    suggests the nearest.
-    """
+    """Return a name as `names` spells it, in any case. Raises InputError with the nearest."""
     if name in names:
         return name
     for candidate in names:
@@ -79,9 +77,7 @@ SHORT_ID = 12
 
 
 async def short_ids(store: Store) -> dict[str, str]:
-    """Return, for the ids of all sessions and of those in the trash, a beginning that no other id
-    has.
-    """
+    """Return the shortest unique beginning of each session's id, the trash included."""
     sessions = (*await store.sessions.list(), *await store.sessions.list_trash())
     return shortened(session.session_id for session in sessions)
 

@@ -28,9 +28,7 @@ INPUT = click.Path(path_type=Path, allow_dash=True)
 
 
 class _Utf8Text(click.types.StringParamType):
-    """Text that can be sent and stored. Python makes surrogates of other bytes, which would be
-    replaced later.
-    """
+    """Text that can be sent and stored: no surrogates, which Python makes of other bytes."""
 
     name = "text"
 

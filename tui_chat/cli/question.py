@@ -1,6 +1,4 @@
-"""The message of `tui-chat ask` with its options, read from the command line, the standard input
-and files, and checked.
-"""
+"""The message of `tui-chat ask`, read from the command line, standard input and files."""
 
 from __future__ import annotations
 

@@ -57,9 +57,7 @@ async def usage(common: CommonOptions, group: UsageGroup, as_json: bool) -> None
 
 
 async def sums_of(common: CommonOptions, group: UsageGroup) -> tuple[dict[str, UsageSum], UsageSum]:
-    """Return the sum of each group by its name, sorted, and that of all replies. Raises StoreError
-    and ConfigError.
-    """
+    """Return each group's sum by name, sorted, and the total. Raises StoreError, ConfigError."""
     config, tables = common.config(), load_prices(common.data_folder)
     sums: dict[str, UsageSum] = {}
     total = UsageSum()

@@ -182,8 +182,6 @@ BUILT_IN_ENDPOINTS = (*OFFLINE, *PROVIDERS, *LOCAL)
 
 
 def standard_endpoint(protocol: Protocol) -> str:
-    """Return the name of the default endpoint of a protocol: of the offline provider if there is
-    no other.
-    """
+    """Return the default endpoint of a protocol: the offline provider's if there is no other."""
     endpoints = (*PROVIDERS, *LOCAL, *OFFLINE)
     return next(endpoint.name for endpoint in endpoints if endpoint.protocol is protocol)

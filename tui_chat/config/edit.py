@@ -34,9 +34,7 @@ def change_config(path: Path, changes: Changes, defaults: Config) -> None:
 
 
 def changed_toml(text: str, changes: Changes) -> str:
-    """Return a TOML text with changed values. Raises ConfigError if a key that should have a table
-    has a value.
-    """
+    """Return a TOML text with changed values. Raises ConfigError for a value in a table's place."""
     import tomlkit  # few starts change the file
 
     document = tomlkit.parse(text)

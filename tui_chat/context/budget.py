@@ -27,9 +27,7 @@ from tui_chat.tokens import (
 def count_envelope(
     envelope: ChatEnvelope, count: Counter, limit: int | None = None
 ) -> ChatEnvelope:
-    """Return a decoded envelope with the tokens of its turns; `limit` is its model's context
-    limit, None if unknown.
-    """
+    """Return a decoded envelope with its turns' tokens; `limit` is the model's, or None."""
     asked = envelope.parameters.max_tokens
     tokens = tuple(count.each(envelope.turns))
     costs = list(zip(envelope.turns, tokens, strict=True))

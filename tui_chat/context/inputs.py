@@ -50,9 +50,7 @@ NO_PLACES: Mapping[str, tuple[ResolvedMessage, ...]] = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True)
 class SessionSettings(Settings):
-    """The session's own settings and its model; None and empty leave them to preset, role and
-    endpoint.
-    """
+    """The session's own settings and model; None and empty leave them to preset, role, endpoint."""
 
     model: str = ""
 
@@ -151,9 +149,7 @@ class Inputs:
 
     @property
     def setting_places(self) -> tuple[tuple[Settings, str], ...]:
-        """The settings of each place that may have some, with the place's name. The first one that
-        has a setting counts.
-        """
+        """The settings of each place, with its name; the first that has a setting counts."""
         preset = self.preset
         role = self.role if self.role is not None and self.role.status == "enabled" else None
         return (

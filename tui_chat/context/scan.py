@@ -217,9 +217,7 @@ def _placed_like(line: ResolvedMessage, target: PresetMessage) -> ResolvedMessag
 def with_card_prompt(
     line: ResolvedMessage, role: Role | None, card_fields: tuple[CardField, ...]
 ) -> ResolvedMessage:
-    """Return the prompt of the role's character card in place of the preset's message, or the
-    message itself.
-    """
+    """Return the prompt of the role's card in the message's place, or the message itself."""
     field = line.message.card_field
     if role is None or role.character is None or field not in card_fields:
         return line

@@ -36,9 +36,7 @@ def with_shares(turn: Turn, tokens: int) -> Iterator[tuple[Turn, int]]:
 
 @Memo
 def preset_ids(turn: Turn) -> tuple[str, ...]:
-    """Return the ids of the preset messages that a turn is made of, also of those that a card's
-    prompt cites.
-    """
+    """Return the ids of a turn's preset messages, also of those that a card's prompt cites."""
     origins = [piece.origin for piece in split_turn(turn)]
     origins += (span.origin.outermost for span in turn.text.spans)
     return tuple(dict.fromkeys(each.id for each in origins if each.kind is OriginKind.PRESET))

@@ -56,9 +56,7 @@ class ObjectFormat:
 
     detect: Callable[[JsonObject], bool]
     read: Callable[[JsonObject], Reading] | None
-    """Raises UnreadableConversation. None for objects beside the conversations that are passed
-    over.
-    """
+    """Raises UnreadableConversation. None for other objects between conversations."""
 
 
 @dataclass(frozen=True, slots=True)

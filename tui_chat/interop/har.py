@@ -257,9 +257,7 @@ def _message(turn: Turn) -> Message:
 
 
 def _digest(path: str, message: Message | None = None) -> str:
-    """Return a hash of a path of messages and one more: of what both a reply and the request that
-    sends it back have.
-    """
+    """Return a hash of a path and a message, of what replies and later requests both have."""
     parts = [path]
     if message is not None:
         parts += [message.role, message.content.strip(), message.tool_call_id]

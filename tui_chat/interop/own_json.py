@@ -154,9 +154,7 @@ def _check_version(data: JsonObject) -> None:
 
 
 def _read_sessions(pieces: JsonStream, header: JsonObject) -> Iterator[FoundConversation]:
-    """Read the array of sessions, one by one. Raises UnreadableConversation for a file of a newer
-    version.
-    """
+    """Read the sessions one by one. Raises UnreadableConversation for a newer version's file."""
     _check_version(header)
     for index in pieces.elements():
         place = f"$.sessions[{index}]"

@@ -86,9 +86,7 @@ def card_error(path: FilePath) -> InputError:
 
 
 def read_file_text(path: FilePath, limit: int = MAX_BYTES) -> str:
-    """Read a file, of the library by default, as text. Raises InputError, also for a character
-    card.
-    """
+    """Read a file as text, by default of the library. Raises InputError, also for a card."""
     return decode_text(read_content(path, limit), path)
 
 
@@ -303,9 +301,7 @@ class JsonFile:
             return None
 
     def read_fields(self, kind: type, value: object, path: Path = ()) -> dict[str, Any] | None:
-        """Return those fields of a dataclass that an object has. None if one of them has faults,
-        which become findings.
-        """
+        """Return an object's fields of a dataclass; None, with findings, if one has faults."""
         try:
             return read_fields(kind, value)
         except InvalidValue as error:

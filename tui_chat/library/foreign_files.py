@@ -89,9 +89,7 @@ def first_preset_files() -> PresetFiles:
 
 
 def import_preset_file(path: Path, name: str = "") -> ImportedPreset:
-    """Import another program's preset; its name defaults to the file's. Raises InputError naming
-    the file and the fault.
-    """
+    """Import another program's preset, by default under the file's name. Raises InputError."""
     text = read_file_text(path)
     files = preset_reader(JsonFile(text).value) or first_preset_files()
     return files.parse(text, str(path), name or path.stem)

@@ -53,9 +53,7 @@ class LorebookFile:
 
     @classmethod
     def read(cls, text: str, source: str, name: str, form: LoreForm | None = None) -> LorebookFile:
-        """Read a file; new entries of one without any have this form. Raises InputError with place
-        and fault.
-        """
+        """Read a file; `form` is for new entries if it has none. Raises InputError with place."""
         parsed = read_lorebook(text, name)
         parsed.file.raise_errors(source)
         assert parsed.book is not None  # it had no errors

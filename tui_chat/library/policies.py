@@ -58,9 +58,7 @@ def policies_of_builder(name: str) -> BuilderPolicies | None:
 def read_policies(
     file: JsonFile, values: Mapping[str, Any], policies: BuilderPolicies, path: JsonPath
 ) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
-    """Return the policies that differ from the usual ones, and the unknown keys. Faults become
-    findings of the file.
-    """
+    """Return the changed policies and the unknown keys. Faults become findings of the file."""
     keys = KnownKeys(policy.name for policy in fields(policies.kind))
     taken = file.sort_keys(values, path, keys)
     checked = file.read_fields(policies.kind, taken.fields, path) or {}

@@ -66,9 +66,7 @@ def _shown(value: Any, kind: FieldKind) -> str | bool:
 
 
 def typed_values(values: Values, fields: Mapping[str, Field], kind: type) -> dict[str, Any]:
-    """Return typed values as fields of a dataclass. A field that is left empty has its default.
-    Raises FieldError.
-    """
+    """Return typed values as a dataclass's fields, its default for empty. Raises FieldError."""
     raw = {name: _meant(value, fields[name].kind) for name, value in values.items()}
     try:
         found = read_fields(kind, {name: value for name, value in raw.items() if value is not None})

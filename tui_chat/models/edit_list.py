@@ -43,9 +43,7 @@ def locate(body: EditedBody, path: BodyPath) -> tuple[EditResult | None, BodyPat
 
 
 def _element(results: Sequence[EditResult], holder: BodyPath, index: int) -> int | EditResult:
-    """Return the index without edits of an element of the edited list at `holder`, or the edit that
-    added it.
-    """
+    """Return the unedited index of an element of the list at `holder`, or the edit adding it."""
     here = [result for result in results if _is_element_of(result, holder)]
     original, shown = 0, 0
     for changed in sorted({int(result.path[-1]) for result in here}):

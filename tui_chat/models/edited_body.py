@@ -137,9 +137,7 @@ def _resolved(tree: Obj, edit: RequestEdit) -> BodyPath | str:
 
 
 def _places(node: Tree | None, path: BodyPath, wanted: str) -> Iterator[BodyPath]:
-    """Yield the places of a path through lists whose innermost list element has a fingerprint, the
-    nearest one first.
-    """
+    """Yield the places of a path whose innermost list element has a fingerprint, nearest first."""
     for depth, step in enumerate(path):
         if isinstance(step, str):
             node = child_of(node, step)
@@ -241,9 +239,7 @@ def _changed(value: Tree | None, changes: _Changes) -> Tree | None:
 
 @recent_memo(64)
 def _rebuilt_part(node: Tree, changes: _Changes) -> Tree:
-    """Return a part of a body with edits inside it: the same object for the same, so that a
-    keystroke encodes it once.
-    """
+    """Return a part with edits inside: for equal ones the same object, which is encoded once."""
     return _rebuilt(node, changes)
 
 

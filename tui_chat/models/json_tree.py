@@ -94,9 +94,7 @@ class Frame:
 
 @final
 class Later(Obj):
-    """An object that holds a text in a frame, made when somebody looks into it. Its bytes need no
-    object.
-    """
+    """An object that frames a text, made when it is looked into. Its bytes need no object."""
 
     __slots__ = ("frame", "text")
 

@@ -139,9 +139,7 @@ def pixels_of(part: Part) -> tuple[int, int] | None:
 
 
 def _pixels(data: bytes) -> tuple[int, int] | None:
-    """Read the header of a PNG, GIF, WebP or JPEG. Raises struct.error or IndexError if it is
-    incomplete.
-    """
+    """Read a PNG, GIF, WebP or JPEG header. Raises struct.error, IndexError if it is cut off."""
     if data.startswith(b"\x89PNG\r\n\x1a\n"):
         width, height = struct.unpack_from(">II", data, 16)
     elif data.startswith((b"GIF87a", b"GIF89a")):

@@ -135,9 +135,7 @@ def last_line(node: Obj | Arr, last: bool) -> tuple[LinePiece, ...]:
 def _lines(
     node: Tree, indent: int, key: str | None, last: bool, start: int, stop: int
 ) -> Iterator[PrettyLine]:
-    """Yield the lines `start` to `stop` of a node under a key. Children outside the range cost
-    nothing.
-    """
+    """Yield the lines `start` to `stop` of a node under a key; skips children outside them."""
     if start <= 0 < stop:
         yield PrettyLine(indent, first_line(node, key, last))
     if isinstance(node, Str | Lit) or not node.items:

@@ -135,8 +135,6 @@ class Preset:
         return self.builder or (FIRST_BUILDER if self.policies else "")
 
     def without_builder_keys(self) -> Preset:
-        """Return the preset without the keys of its file that only builders read; its requests are
-        the same.
-        """
+        """Return the preset without keys that only builders read; its requests are the same."""
         kept = {key: value for key, value in self.extras.items() if key not in preset_keys()}
         return self if len(kept) == len(self.extras) else replace(self, extras=kept)

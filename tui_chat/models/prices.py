@@ -55,9 +55,7 @@ Dollars = Annotated[Decimal, Range(0, 10**6)]
 
 @dataclass(frozen=True, slots=True)
 class PriceTier:
-    """Prices that hold for the whole of a request with more than `above` tokens of input; None
-    means unknown.
-    """
+    """Prices of a whole request with more than `above` input tokens; None means unknown."""
 
     above: Annotated[int, Range(0, 10**9)]
     """Tokens of input beyond which these prices hold."""

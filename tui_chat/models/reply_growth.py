@@ -142,9 +142,7 @@ def _with_tokens(reply: Reply, tokens: Iterable[TokenProbability]) -> Reply:
 
 
 def _referenced(reply: Reply, event: SourceFound | Cited | Searched) -> References:
-    """Return the references with one more. Beyond their limits nothing is added; a reply does not
-    end for that.
-    """
+    """Return the references with one more, if their limits allow it: a reply goes on anyway."""
     known = reply.references
     match event:
         case SourceFound():
@@ -303,9 +301,7 @@ def admitted_part(reply: Reply, event: Content) -> tuple[Content | None, str]:
 
 
 def part_excess(reply: Reply, size: int) -> str:
-    """Return a sentence about the limit that a further part of `size` characters exceeds; empty if
-    it exceeds none.
-    """
+    """Return a sentence about the limit that `size` more characters exceed; else empty."""
     most = min(MOST_PARTS, len(reply.parts) + MOST_PIECES - len(reply.pieces))
     if len(reply.parts) >= most:
         words = f"The reply has more than {most:,} pictures, sounds and files; the first {most:,}"

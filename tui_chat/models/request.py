@@ -90,9 +90,7 @@ class RequestRecord:
 
     @property
     def recorded(self) -> RecordedRequest | None:
-        """The request as another program sent it; None if it is one of ours, or its body is not
-        kept any more.
-        """
+        """The request of another program, as it was sent; None for ours, or if its body is gone."""
         if not self.is_recorded or self.body is None:
             return None
         missing, came = self.recipe.get("missing"), self.recipe.get("came")

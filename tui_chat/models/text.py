@@ -93,9 +93,7 @@ class Origin:
 
     @property
     def outermost(self) -> Origin:
-        """The origin of the written text that a macro or a setting comes from: a lore entry, but
-        not its lorebook.
-        """
+        """The written text behind a macro's or setting's origin: an entry, not its lorebook."""
         origin = self
         while origin.within is not None and origin.kind is not OriginKind.LORE:
             origin = origin.within

@@ -31,9 +31,7 @@ class _Token(NamedTuple):
 
 
 def requested_alternatives(is_on: object, count: object) -> int | None:
-    """Return how many alternatives of each token a request asks for; None if it does not ask for
-    probabilities.
-    """
+    """Return the number of alternatives of each token; None if none are asked for."""
     if is_on is not True:
         return None
     return max(0, min(count, _MOST)) if isinstance(count, int) else 0

@@ -149,9 +149,7 @@ class IncomingResponse:
                     turn = time.monotonic()
 
     async def read_body(self, limit: int | None = None) -> bytes:
-        """Read the whole body. Raises ReplyCut; TooLarge if it has more than `limit` bytes
-        (default `BODY_SIZE`).
-        """
+        """Read the whole body. Raises ReplyCut, and TooLarge beyond `limit` (`BODY_SIZE`) bytes."""
         limit = BODY_SIZE if limit is None else limit
         body, is_whole = await self.read_start(limit)
         if not is_whole:

@@ -112,9 +112,7 @@ class Credentials:
             self._add(unquote_plus(password))
 
     def add_body(self, body: Any) -> None:
-        """Add the credentials in a JSON body, such as `api_key` for a gateway or the authorization
-        of an MCP server.
-        """
+        """Add the credentials in a JSON body, such as a gateway's `api_key` or an MCP server's."""
         if not isinstance(body, dict):
             return
         for name, value in cast("dict[str, Any]", body).items():
@@ -173,9 +171,7 @@ class Credentials:
         return self._masks.mask_bytes(body)
 
     def mask_response(self, body: bytes) -> bytes:
-        """Return the body of a response without the credentials, and without the ends of a key
-        that an error shows.
-        """
+        """Return a response's body without credentials, and without ends of a key in an error."""
         body = self.mask_bytes(body)
         if self._shown_parts is not None and len(body) <= 64 * 1024:
             body = self._shown_parts.sub(_unless_long, body)

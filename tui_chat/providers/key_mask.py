@@ -213,9 +213,7 @@ class KeyMask:
         return len(text)
 
     def _spelled_length(self, text: str, at: int = 0) -> int:
-        """Return how many characters of the key a text spells from `at` to its end; -1 if it
-        spells something else.
-        """
+        """Return how many characters of the key a text spells from `at` to its end; else -1."""
         for number, character in enumerate(self._key):
             if at == len(text):
                 return number

@@ -165,9 +165,7 @@ def key_file(data_dir: Path, endpoint: str) -> Path:
 
 
 def write_key_file(data_dir: Path, endpoint: str, key: Secret) -> str:
-    """Write a key into a file that only the user can read; return the reference to it. Raises
-    InputError.
-    """
+    """Write a key into a private file; return the reference to it. Raises InputError."""
     path = key_file(data_dir, endpoint)
     write_private(f"{key.reveal()}\n", path)
     with suppress(RuntimeError, ValueError):

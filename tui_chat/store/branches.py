@@ -357,9 +357,7 @@ async def sibling_ids(tx: Transaction, session_id: str, parent_id: str | None) -
 async def version_ids(
     tx: Transaction, session_id: str, parent_id: str | None, message_id: str
 ) -> list[str]:
-    """Return the versions that a message is one of, oldest first: its siblings without failed
-    attempts, and itself.
-    """
+    """Return a message's versions, oldest first: itself and siblings that did not fail."""
     rows = await tx.rows(
         f"SELECT m.message_id FROM messages AS m WHERE m.session_id = ? AND m.parent_id IS ? "
         f"AND {_VISIBLE} AND (m.message_id = ? OR NOT {_FAILED_ATTEMPT}) ORDER BY m.seq",

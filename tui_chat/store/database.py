@@ -252,9 +252,7 @@ class Database:
         return await self.read(lambda tx: tx.row(sql, *values))
 
     async def data_version(self) -> int:
-        """Return a number that changes with each commit of another program. Costs next to
-        nothing.
-        """
+        """Return a number that changes with each commit of another program, at almost no cost."""
         [(version,)] = await self.rows("PRAGMA data_version")
         return version
 

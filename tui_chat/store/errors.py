@@ -41,9 +41,7 @@ def _rescue_advice() -> str:
 
 @contextmanager
 def store_errors(path: Path) -> Generator[None]:
-    """Translate errors of SQLite and of the file system in the block into `StoreError`s about the
-    database at `path`.
-    """
+    """Translate errors of SQLite and the file system into `StoreError`s about `path`."""
     import sqlite3
 
     try:

@@ -173,9 +173,7 @@ class MessageStore:
 
     @writes
     async def replace_semantics(self, tx: Transaction, message_id: str, message: Message) -> None:
-        """Store the semantics of a message that has others now. Raises `StoreError` if it is
-        gone.
-        """
+        """Store the changed semantics of a message. Raises `StoreError` if it is gone."""
         await locate(tx, message_id)
         await tx.run(
             "UPDATE messages SET semantics = ? WHERE message_id = ?",

@@ -227,9 +227,7 @@ class ReplyStore:
 
     @writes
     async def set_cache_loss(self, tx: Transaction, entry_id: str, loss: CacheLoss) -> None:
-        """Store what the request of a reply lost of the prompt cache. Nothing happens if the reply
-        is gone.
-        """
+        """Store what a reply's request lost of the prompt cache, unless the reply is gone."""
         await tx.run(
             "UPDATE messages SET cache_loss = ? WHERE message_id = ?", loss_text(loss), entry_id
         )
@@ -289,9 +287,7 @@ async def _owners(tx: Transaction) -> list[str]:
 
 
 async def _interrupt_replies(tx: Transaction, token: str) -> int:
-    """End the replies of a program that is gone, each with what had arrived; return how many
-    there were.
-    """
+    """End the replies of a program that is gone, with what had arrived; return their number."""
     streaming = await tx.rows(
         "SELECT message_id, session_id FROM messages WHERE status = 'streaming' AND owner = ?",
         token,

@@ -107,9 +107,7 @@ def entry_of(row: Row, place: tuple[int, int] = (0, 1)) -> Entry:
 
 
 def refuse_bytes(row: Row) -> None:
-    """Raise TypeError for a row with a text that has become bytes: SQLite distinguishes the two by
-    one bit.
-    """
+    """Raise TypeError for a text that became bytes: a single bit tells the two apart in SQLite."""
     if bytes in map(type, row):
         raise TypeError("a text in it is not text")
 

@@ -203,9 +203,7 @@ class SessionStore:
 
     @writes
     async def update_many(self, tx: Transaction, changes: Mapping[str, SessionChanges]) -> None:
-        """Change settings of sessions by id, of all or of none. Raises `RecordGone` if one of them
-        is gone.
-        """
+        """Change settings of sessions by id, all or none. Raises `RecordGone` if one is gone."""
         for session_id, session_changes in changes.items():
             await _update(tx, session_id, session_changes)
 
@@ -285,9 +283,7 @@ async def insert_session(tx: Transaction, session: Session) -> Session:
 
 
 async def insert_sessions(tx: Transaction, many: Iterable[Session], now: float) -> None:
-    """Add sessions without heads, each at its place in the list; roles that are gone are left
-    out.
-    """
+    """Add sessions without heads, each at its place in the list, without roles that are gone."""
     added = tuple(many)
     await tx.run_many(
         "INSERT INTO sessions (session_id, title, role_id, model, endpoint, preset, profile, "
@@ -376,9 +372,7 @@ async def set_edits(tx: Transaction, session_id: str, edits: tuple[RequestEdit, 
 
 
 async def restore_sessions(tx: Transaction, session_ids: Iterable[str]) -> None:
-    """Bring sessions back from the trash, to their old places in the list; those that are gone for
-    good stay gone.
-    """
+    """Restore sessions from the trash to their old places, without those gone for good."""
     await tx.run_many(
         "UPDATE sessions SET deleted = NULL WHERE session_id = ?",
         [(session_id,) for session_id in session_ids],
@@ -386,9 +380,7 @@ async def restore_sessions(tx: Transaction, session_ids: Iterable[str]) -> None:
 
 
 async def append_to_branch(tx: Transaction, session_id: str, entry: Entry, now: float) -> None:
-    """Make an entry that was just added the head of its session, which goes to the top of the
-    list.
-    """
+    """Make an entry just added the head of its session, which goes to the top of the list."""
     message = entry.message
     await tx.run(_APPEND, now, message.id, message.role, entry.status, entry.parent_id, session_id)
 

@@ -267,9 +267,7 @@ class _Plan:
 
 
 def _is_longer(entry: Entry, stored: _StoredMessage) -> bool:
-    """Return True if an entry has all of a stored message and more: its program was still writing
-    it at the last import.
-    """
+    """Return True if an entry continues a stored message: its program was still writing it."""
     if "streaming" in (entry.status, stored.status):
         return False
     content = clean(entry.message.content)

@@ -195,9 +195,7 @@ class Counter:
         return sum(map(self._json, filter(None, texts)))
 
     def _json(self, text: str) -> int:
-        """Return the tokens of JSON; of a long string without white space, such as encrypted
-        reasoning, an estimate.
-        """
+        """Return the tokens of JSON; an estimate for a long string without spaces (encrypted)."""
         opaque = _OPAQUE.findall(text) if len(text) >= _LEAST_OPAQUE else []
         if opaque:
             text = _OPAQUE.sub("", text)

@@ -123,9 +123,7 @@ class ActionIndex:
             await entries[chosen].run()
 
     def palette_entries(self) -> Iterator[PaletteEntry]:
-        """Yield every action for the palette, without those that only move a cursor: the app's,
-        then each pane's.
-        """
+        """Yield the palette's actions, without cursor moves: the app's, then each pane's."""
         from tui_chat.ui.command_palette import PANE_ALIASES, PaletteEntry
 
         app = self._app

@@ -42,9 +42,7 @@ class KeyBindings:
     """The keys of each action, and what is wrong with the configured ones."""
 
     def __init__(self, configured: Iterable[tuple[str, str]]) -> None:
-        """`configured` has pairs of an action's id and its keys, separated by commas, as users
-        write them.
-        """
+        """`configured` has pairs of an action's id and its keys, comma-separated as users write."""
         self.errors: list[InputError] = []
         self._keymap: dict[str, str] = {}
         """Configured keys by action id, in Textual's notation; empty if an action has none."""

@@ -44,9 +44,7 @@ CHECK_AFTER = 1.0
 
 
 class CrashLog:
-    """Writes tracebacks, without the values of variables: among those are what was typed and what
-    providers sent.
-    """
+    """Writes tracebacks without values of variables, which have typed and received texts."""
 
     def __init__(self, app: App[None], folder: Path) -> None:
         self._app = app
@@ -264,9 +262,7 @@ class Lifecycle:
             self._app.exit()
 
     async def _confirm_quit(self, workspace: Workspace) -> None:
-        """Ask about streaming replies, edited presets and what could not be saved, stop the
-        replies, and quit.
-        """
+        """Ask about what would be lost: replies, edited presets, unsaved data. Then quit."""
         app, state = self._app, workspace.state
         if not await confirm_leave(app, workspace):
             return
@@ -310,9 +306,7 @@ class Lifecycle:
                 self.unsaved = workspace.unsaved_writes.reason
 
     def end_by_signal(self, number: signal.Signals) -> bool:
-        """Quit without asking. May be called in a signal handler. Return False if the app does not
-        run yet.
-        """
+        """Quit without asking; may run in a signal handler. Return False before the app runs."""
         try:
             loop = asyncio.get_running_loop()
         except RuntimeError:

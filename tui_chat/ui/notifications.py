@@ -155,9 +155,7 @@ class Notifications:
         return (*self._waiting, *((self._current,) if self._current else ()))
 
     def handle(self, event: WorkspaceEvent, undo_key: str) -> None:
-        """Show a notification for an event of the workspace that needs one. `undo_key` restores
-        what was deleted.
-        """
+        """Show a notification for an event that needs one. `undo_key` restores what was deleted."""
         from tui_chat.workspace import events
 
         app = self._app

@@ -228,9 +228,7 @@ class Branches:
         core.push_undo(describe_message(entry), restore, message_id=entry_id, store=store)
 
     async def name_place(self, message_id: str, name: str) -> None:
-        """Give a message of the active session a name, or with an empty one none. Raises
-        StoreError.
-        """
+        """Name a message of the active session; an empty name removes it. Raises StoreError."""
         session = self.core.state.session
         if session is not None:
             others = [place for place in session.places if place.message_id != message_id]

@@ -185,9 +185,7 @@ class Compaction:
     async def write(
         self, plan: CompactionPlan, on_text: Callable[[str], None] = lambda text: None
     ) -> str:
-        """Return the summary that the model writes; empty, reported, if that fails. Nothing of the
-        conversation changes.
-        """
+        """Return the model's summary; empty, reported, if that fails. The conversation stays."""
         text = await self.write_summary(plan.session_id, plan.composed, on_text)
         return f"{HEADING}\n\n{text}"
 

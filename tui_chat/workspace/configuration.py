@@ -60,9 +60,7 @@ class Configuration:
         return True
 
     async def change(self, changes: Changes) -> None:
-        """Change values of the file, and use them. Raises ConfigError and InputError; nothing is
-        changed then.
-        """
+        """Change values of the file and use them, or nothing. Raises ConfigError and InputError."""
         await asyncio.to_thread(change_config, self.path, changes, Config())
         await self.reload()
 

@@ -118,9 +118,7 @@ class WorkspaceCore:
         return self.store_of(self.state.session_id)
 
     async def change_session(self, **changes: Unpack[SessionChanges]) -> None:
-        """Store changed settings of the active session, unless it is a new chat. Raises
-        StoreError.
-        """
+        """Store changed settings of the active session; not of a new chat. Raises StoreError."""
         session = self.state.session
         if session is not None:
             session = await self.active_store.sessions.update(session.session_id, **changes)

@@ -109,9 +109,7 @@ def transcript_texts(transcript: SessionTranscript, kind: str, zone: tzinfo) -> 
 
 
 async def write_file(chunks: AsyncIterator[str], path: Path) -> None:
-    """Write a file with conversations, which only its owner can read; see `open_for_replacement`.
-    Raises InputError.
-    """
+    """Write a private file of conversations; see `open_for_replacement`. Raises InputError."""
     with open_for_replacement(path, "private") as file:
         async for text in chunks:
             file.write(text)

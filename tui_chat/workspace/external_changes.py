@@ -171,9 +171,7 @@ class ExternalChanges:
         return True
 
     async def _leave_missing(self, session: Session) -> None:
-        """Leave a session that others deleted; at the second check, since this program may be
-        about to.
-        """
+        """Leave a deleted session, at the second check: this program may be about to do so."""
         if self._missing != session.session_id:
             self._missing = session.session_id
             return
@@ -248,9 +246,7 @@ class ExternalChanges:
 
 
 def _between(old: Message, new: Message) -> list[StreamEvent] | None:
-    """Return the events that lead from one state of a reply to a later one; None if the later one
-    does not continue it.
-    """
+    """Return the events between two states of a reply; None if one does not continue the other."""
     events: list[StreamEvent] = []
     blocks, calls = new.semantics.reasoning, new.tool_calls
     thoughts = [block.text for block in old.semantics.reasoning]

@@ -65,9 +65,7 @@ class ImportReader:
     """False if the content of pictures and files beside the conversations is not needed."""
 
     def read(self) -> Iterator[Importable]:
-        """Yield the conversations and cards of the file or folder, and add the rest to the report.
-        Raises InputError.
-        """
+        """Yield the file's conversations and cards; report the rest. Raises InputError."""
         report = self.report
         try:
             if report.path.is_dir():
@@ -312,9 +310,7 @@ def _archive_faults() -> Generator[None]:
 
 
 def _refuse_bomb(unpacked: int, packed: int) -> None:
-    """Raise InputError for a decompression bomb. A member never unpacks to more than its
-    declared size.
-    """
+    """Raise InputError for a decompression bomb. No member unpacks to more than it declares."""
     if unpacked > _BOMB_SIZE and unpacked > _BOMB_RATIO * packed:
         raise InputError(
             f"the archive would unpack from {packed / 1e6:,.1f} MB to {unpacked / 1e6:,.0f} MB, "

@@ -99,9 +99,7 @@ class LiveRequest:
     def set_draft(
         self, draft: str, parts: tuple[Part, ...] = (), command: str = "normal", argument: str = ""
     ) -> None:
-        """Set the text and the attachments that Enter would send, or what the typed command would
-        generate.
-        """
+        """Set the text and attachments that Enter would send, or what a command would generate."""
         request = self.core.state.request
         if (request.draft, request.command, request.argument) != (draft, command, argument) or (
             request.parts is not parts

@@ -50,9 +50,7 @@ class MessageQueue:
             self._spawn(self.send_next())
 
     async def take(self, index: int) -> QueuedMessage | None:
-        """Take a message out of the active session's queue and return it; None if there is no such
-        message.
-        """
+        """Take a message out of the active session's queue; return None if it is not there."""
         queue = self.core.state.queue
         if not -len(queue) <= index < len(queue):
             return None

@@ -162,9 +162,7 @@ class Mutes:
         return True
 
     def tool_results_before(self, turns: int) -> tuple[str, ...]:
-        """Return the ids of the tool results that are older than the last `turns` messages of the
-        user.
-        """
+        """Return the ids of the tool results older than the user's last `turns` messages."""
         entries = self.core.state.entries
         users = [i for i, entry in enumerate(entries) if entry.message.role == "user"]
         if turns > len(users):
@@ -229,9 +227,7 @@ class Mutes:
 
 
 def _exchange(entries: Sequence[Entry], index: int) -> set[int]:
-    """Return the messages that go together with one: its calls' results, or the message that has
-    its call, and itself.
-    """
+    """Return a message with its calls' results, or with the message that has its call."""
     history = tuple(entry.message for entry in entries)
     related = {index}
     for at, _, result in answered_calls(history):

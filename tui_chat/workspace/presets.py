@@ -54,9 +54,7 @@ class Presets:
         return opened.edits.preset
 
     def text(self) -> str:
-        """Return the active preset as JSON: as it is edited, else its file's text. Raises
-        InputError.
-        """
+        """Return the active preset as JSON: as edited, else its file's text. Raises InputError."""
         state = self.core.state
         if state.preset_edits is not None:
             return dump_preset(state.preset_edits.preset)

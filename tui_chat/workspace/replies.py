@@ -301,9 +301,7 @@ class Replies:
             await asyncio.wait(tasks)
 
     async def stop_all(self, *, for_good: bool = False) -> None:
-        """Stop all replies; what has arrived is kept. No tool runs because of that, and with
-        `for_good` none will.
-        """
+        """Stop all replies and keep what arrived. No tool runs because of it (`for_good`: ever)."""
         self._continues = False
         try:
             await self._stop(lambda exchange: True)
@@ -388,9 +386,7 @@ class Replies:
         begin_with: str = "",
         stored: Callable[[], None] | None = None,
     ) -> bool:
-        """Send a request and start receiving its reply; True once both messages are on disk and
-        shown. See `_begin`.
-        """
+        """Send a request; True once both messages are stored and shown. See `_begin`."""
         is_new = self.core.state.session is None or parent_id is None
         if not await self._begin(composed, parent_id, user, draft, begin_with, stored):
             return False

@@ -169,9 +169,7 @@ class RequestHistory:
         return None if is_own else ForeignReply(reply.message.id, False)
 
     async def edited_replies(self, session_id: str) -> frozenset[str]:
-        """Return the ids of a session's replies whose requests were edited by hand. Raises
-        StoreError.
-        """
+        """Return the ids of a session's replies to hand-edited requests. Raises StoreError."""
         return await self.core.store_of(session_id).requests.edited_replies(session_id)
 
     @reported(())
@@ -344,9 +342,7 @@ def with_known_messages(path: Iterable[Entry], loaded: Iterable[Entry]) -> tuple
 
 
 def with_target(inputs: Inputs, endpoint: Endpoint, model: str) -> Inputs:
-    """Return the same context for another endpoint and model. What was edited by hand stays, save
-    the model.
-    """
+    """Return a context for another endpoint and model, with its edits save of the model."""
     edits = tuple(edit for edit in inputs.edits if edit.path[:1] != ("model",))
     settings = replace(inputs.settings, model=model)
     return replace(inputs, endpoint=endpoint, settings=settings, edits=edits)

@@ -309,9 +309,7 @@ class Requests:
         protocol: Protocol | None = None,
         parts: tuple[Part, ...] = (),
     ) -> Composed:
-        """Return the request that `draft` would be after another history; see
-        `Branches.messages_to`.
-        """
+        """Return the request of `draft` after another history; see `Branches.messages_to`."""
 
         def compose_it() -> Composed:
             composed = compose(self._inputs(self.core.state, draft, history, parts))
@@ -390,16 +388,12 @@ class Requests:
 
 @recent_memo()
 def _definitions(tools: tuple[Tool, ...]) -> tuple[ToolDefinition, ...]:
-    """Return the definitions of tools, the same for the same tools: what is computed of them is
-    remembered by identity.
-    """
+    """Return tools' definitions, the same object for the same tools: it is a key of memos."""
     return tuple(tool.definition for tool in tools)
 
 
 def answered_id(draft: str, history: tuple[Message, ...], parts: tuple[Part, ...] = ()) -> str:
-    """Return the id of the stored message that Enter would have answered; empty if it would send
-    what is typed.
-    """
+    """Return the id of the message that Enter would have answered; empty if it sends a text."""
     is_typed = bool(draft or parts) or not history
     return "" if is_typed or history[-1].role not in ("user", "tool") else history[-1].id
 
@@ -412,9 +406,7 @@ def require_answered_calls(entries: tuple[Entry, ...]) -> None:
 
 
 def last_reply_index(entries: tuple[Entry, ...]) -> int | None:
-    """Return where the reply is that ends a branch, system messages after it aside; None if
-    another message ends it.
-    """
+    """Return the index of the reply that ends a branch, system messages aside; else None."""
     for index in range(len(entries) - 1, -1, -1):
         role = entries[index].message.role
         if role == "assistant":

@@ -69,9 +69,7 @@ class Roles:
         return await self.core.store.roles.picture(role_id)
 
     async def to_start_with(self, role_id: str | None) -> Role | None:
-        """Return the role of a new chat; see `Sessions.new`. Raises InputError if it is disabled
-        or gone.
-        """
+        """Return the role of a new chat, see `Sessions.new`. Raises InputError if unusable."""
         await self.refresh()
         roles = self.core.state.roles
         if role_id is None:

@@ -92,9 +92,7 @@ class SessionOrganization:
 
     @reported(None)
     async def delete(self, session_ids: Collection[str]) -> None:
-        """Delete sessions, stopping the replies that arrive there. `Workspace.undo` restores
-        them.
-        """
+        """Delete sessions, and stop replies that arrive there. `Workspace.undo` restores them."""
         core = self.core
         ids = tuple(session_ids)
         for session_id in ids:

@@ -176,9 +176,7 @@ class Sessions:
             await self._switch_to_new_chat(role_id)
 
     async def _switch_to_new_chat(self, role_id: str | None) -> None:
-        """Open a new chat; see `new`. The caller holds the lock. Raises InputError if the role is
-        disabled or gone.
-        """
+        """Open a new chat, see `new`. The caller holds the lock. Raises InputError for the role."""
         role = await self._roles.to_start_with(role_id)
         await self._switch(None, self.core.new_id())
         await self._settings.apply_new_chat(role)
@@ -187,9 +185,7 @@ class Sessions:
 
     @reported(None)
     async def choose_role(self, role_id: str) -> None:
-        """Give the new chat another role; empty for none. A session that was created keeps its
-        role, which is reported.
-        """
+        """Give the new chat another role; empty for none. A session keeps its own: reported."""
         if self.core.state.session is not None:
             raise InputError(
                 "A session keeps the role it began with.", advice="Begin a new chat for it."

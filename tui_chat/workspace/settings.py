@@ -74,9 +74,7 @@ class SessionSetup:
         self._presets = presets
         self._requests = requests
         self._is_model_chosen = False
-        """True after the user chose a model in this run, which counts instead of one that the
-        command line names.
-        """
+        """True if the user chose a model in this run; it goes before the command line's."""
         self._discovered: tuple[Endpoint, ...] = ()
         """What the last discovery found."""
 
@@ -106,9 +104,7 @@ class SessionSetup:
 
     @reported(False)
     async def save(self, values: SessionValues) -> bool:
-        """Set the session's endpoint, model and settings; False, with the fault reported, if they
-        cannot be stored.
-        """
+        """Set endpoint, model and settings; False, with a report, if they cannot be stored."""
         core = self.core
         self.preview(values)
         endpoint = values.endpoint.name
@@ -332,9 +328,7 @@ class SessionSetup:
 
     @reported(None)
     async def set_default_model(self, endpoint: str, model: str) -> None:
-        """Begin new sessions with this model of this endpoint; an empty endpoint for the model
-        that was chosen last.
-        """
+        """Begin new sessions with this model; an empty endpoint for the model chosen last."""
         core = self.core
         self._is_model_chosen = True
         stored = json.dumps([endpoint, model]) if endpoint else ""
@@ -343,9 +337,7 @@ class SessionSetup:
         core.publish(Done(f"New sessions use {begins}."))
 
     async def _last_model(self) -> tuple[Endpoint, str]:
-        """Return endpoint and model that were chosen last, or those of the config if it was changed
-        since.
-        """
+        """Return the endpoint and model chosen last; the config's if it changed since."""
         stored = await self.core.store.settings.get(LAST_MODEL) or ""
         return last_model(self.core.state.config, stored)
 
@@ -398,9 +390,7 @@ class SessionSetup:
 
 
 def default_model(config: Config, stored: str) -> tuple[Endpoint, str] | None:
-    """Return endpoint and model of the stored setting `DEFAULT_MODEL`; None if it has none, or its
-    endpoint is gone.
-    """
+    """Return the endpoint and model of `DEFAULT_MODEL`; None without one, or its endpoint."""
     names = [endpoint.name for endpoint in config.endpoints]
     match json.loads(stored or "[]"):
         case [str(name), str(model)] if name in names:
@@ -410,9 +400,7 @@ def default_model(config: Config, stored: str) -> tuple[Endpoint, str] | None:
 
 
 def last_model(config: Config, stored: str) -> tuple[Endpoint, str]:
-    """Return endpoint and model of the stored setting `LAST_MODEL`, or those of the config if it
-    was changed since.
-    """
+    """Return the endpoint and model of `LAST_MODEL`; the config's if it changed since."""
     names = [endpoint.name for endpoint in config.endpoints]
     match json.loads(stored or "[]"):
         case [str(name), str(model), config.chosen_endpoint, config.model] if name in names:

@@ -28,9 +28,7 @@ class Target:
     """Settings that count before the session's."""
 
     def applied_to(self, state: WorkspaceState, library: Library) -> WorkspaceState:
-        """Return the state with what the target chooses. Raises InputError if the endpoint or the
-        preset cannot be used.
-        """
+        """Return the state with the target's choices. Raises InputError if they cannot be used."""
         preset, name = state.preset, state.preset_name
         if self.preset and self.preset != name:
             opened, name = state.open_presets.get(self.preset), self.preset

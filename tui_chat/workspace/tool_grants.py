@@ -118,9 +118,7 @@ class ToolGrants:
         await self.load()
 
     async def revoke(self, names: Iterable[str] | None = None) -> None:
-        """End the grants of tools, in sessions too; without names those of sessions alone. Raises
-        StoreError.
-        """
+        """End tools' grants, lasting ones too; without names only sessions'. Raises StoreError."""
         ended = None if names is None else frozenset(names)
         self._of_sessions = {
             key: grant

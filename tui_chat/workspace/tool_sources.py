@@ -205,9 +205,7 @@ class ToolSources:
 
     @reported(None)
     async def choose_for_role(self) -> None:
-        """Let sessions of the active role offer what this session offers, unless they have a choice
-        of their own.
-        """
+        """Let the role's sessions offer what this one does, unless they have their own choice."""
         core = self.core
         if core.state.role is None:
             raise InputError("This session has no role.")

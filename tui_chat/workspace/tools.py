@@ -217,9 +217,7 @@ class Tools:
         self.core.publish(Done(sentence))
 
     def stop(self, entries: Sequence[Entry] | None = None) -> bool:
-        """Cancel the commands that run for a branch, by default the active one; return True if
-        there were any.
-        """
+        """Cancel commands of a branch, by default the active one; return True if some ran."""
         reply, calls = unanswered_calls(self.core.state.entries if entries is None else entries)
         runs = [self._runs.get((reply.message.id, call.id)) for call in calls if reply is not None]
         for task in filter(None, runs):

@@ -127,9 +127,7 @@ class UsageReports:
 
 
 def group_name(reply: ReplyUsage, group: UsageGroup, zone: tzinfo | None = None) -> str:
-    """Return the name of the group that a reply belongs to; days begin in `zone`, by default that
-    of this computer.
-    """
+    """Return the name of a reply's group; days begin in `zone`, by default the local one."""
     time = datetime.fromtimestamp(reply.created, UTC).astimezone(zone)
     match group:
         case "day":

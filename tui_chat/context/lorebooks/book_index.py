@@ -168,9 +168,7 @@ def entry_origin(book: str, entry: LorebookEntry) -> Origin:
 
 
 def resolve_entry(indexed: IndexedBook, entry: LorebookEntry, why: str) -> ResolvedMessage:
-    """Resolve an entry: to the same object as before if the reason is the same (with an empty
-    `why`: for any reason).
-    """
+    """Resolve an entry, to the same object for the same `why` (empty: for any reason)."""
     line = indexed.lines.get(id(entry))
     if line is None or (why and line.why != why):
         message = PresetMessage(

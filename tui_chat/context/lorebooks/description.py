@@ -28,9 +28,7 @@ POSITION_WORDS: Mapping[LorePosition, str] = {
 
 
 def describe_place(entry: LorebookEntry, *, by_position: bool = True) -> str:
-    """Return the place that an entry asks for; one with a name only if the preset has such places
-    (`by_position`).
-    """
+    """Return the place that an entry asks for, by name if the preset has it (`by_position`)."""
     if entry.position == "outlet":
         return f"outlet “{entry.outlet}”"
     if by_position and entry.position in POSITION_WORDS:

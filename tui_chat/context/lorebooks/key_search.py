@@ -111,9 +111,7 @@ def newest_texts(
     changes: TextChanges | None,
     follow: int,
 ) -> tuple[str, ...]:
-    """Return the newest messages as they are searched together, newest first; `follow` messages
-    follow the last one.
-    """
+    """Return the newest messages as searched together; `follow` messages follow the last one."""
     return tuple(
         searched_text(
             _changed(message.content, message.role, changes, follow + place),
@@ -421,9 +419,7 @@ class KeySearch:
         return _in_message(index, message, self.prefixes, self._changes, 0, marks).possible
 
     def keys_in_content(self, index: KeyIndex, entry: LorebookEntry) -> KeyNumbers | None:
-        """Return the keys that may occur in an entry's content; None if that differs between
-        requests.
-        """
+        """Return the keys that may occur in an entry's content; None if requests differ in that."""
         if not self.dialect.searches_sent_texts or self._keeps(entry.content):
             return index.in_entry(entry).possible
         return self._keys_in_macros(index, entry.content)

@@ -101,9 +101,7 @@ class TurnInputs(Sequence[Inputs]):
 
 @recent_memo()
 def reply_places(history: tuple[Message, ...]) -> tuple[int, ...]:
-    """Return the indexes of the replies; a message of the assistant that opens the conversation is
-    none.
-    """
+    """Return the indexes of the replies; an opening message of the assistant is none."""
     return tuple(at for at, message in enumerate(history) if at and message.role == "assistant")
 
 

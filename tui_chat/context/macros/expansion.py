@@ -1,6 +1,4 @@
-"""An expanded text: what it depends on, the notes about its macros, and the white space that macros
-remove.
-"""
+"""An expanded text: what it depends on, notes about its macros, white space that they remove."""
 
 from __future__ import annotations
 

@@ -66,9 +66,7 @@ async def export_redacted(app: TuiChat, _: str) -> None:
 
 
 class FindingsDialog(Dialog[frozenset[str] | None]):
-    """Lists findings by kind, with the text around one. The result is the placeholders of those
-    that are kept.
-    """
+    """Lists findings by kind, with the text around one. The result: placeholders that are kept."""
 
     DEFAULT_CSS = """
     FindingsDialog > Vertical { width: 110; }

@@ -76,9 +76,7 @@ class Scanner:
                 start = text.find(literal, start + len(literal))
 
     def _cut(self, text: str) -> Iterator[Match]:
-        """Yield the longest beginning of a whole text at the end of a cut one. A short one counts
-        in a path only.
-        """
+        """Yield the longest part of a text at the end of a cut one; a short part only in a path."""
         for start in range(max(len(text) - _LONGEST_CUT, 0), len(text)):
             if len(text) - start < _SHORTEST_CUT and text[start - 1 : start] not in ("/", "\\"):
                 continue
@@ -103,9 +101,7 @@ def _everywhere(
 
 
 def _merged(text: str, found: list[Match]) -> Iterator[Match]:
-    """Yield matches in order; of those within another only the other, and of two that overlap one
-    that covers both.
-    """
+    """Yield matches in order, without those within others; overlapping ones become one."""
     last: Match | None = None
     for match in sorted(found, key=lambda match: (match.start, -match.end)):
         if last is None or match.start >= last.end:

@@ -171,9 +171,7 @@ class TextWalk:
         return value
 
     def _fields(self, value: Any, path: str, *except_names: str) -> Any:
-        """Return a value of a data class with its fields visited, and the same one without
-        changes.
-        """
+        """Return a dataclass value with its fields visited; the same one without changes."""
         changes: dict[str, Any] = {}
         for field in fields(value):
             if field.name not in except_names:
@@ -326,9 +324,7 @@ def _replaced(text: str, stretches: Sequence[tuple[int, int, str]]) -> tuple[str
 
 
 def moved(offset: int, edits: Sequence[Edit]) -> int:
-    """Return where an offset in a text is after it was changed; one within a stretch is behind it
-    now.
-    """
+    """Return where an offset is after a change; one within a changed stretch is behind it."""
     shift = 0
     for edit in edits:
         if offset <= edit.start:

@@ -24,9 +24,7 @@ _SHORTEST_NAME = 3
 
 
 def read_words(folder: Path) -> tuple[str, ...]:
-    """Return the words of the user's file; none without one. Raises InputError, which names the
-    line.
-    """
+    """Return the words of the user's file, if there is one. Raises InputError naming the line."""
     file = folder / FILE
     if not file.exists():
         return ()
@@ -81,9 +79,7 @@ def _batches(words: list[str]) -> Iterator[list[str]]:
 
 
 def _pattern(words: Iterable[str]) -> re.Pattern[str]:
-    """Return a pattern of whole words. An underscore ends a word: `backup_anna` has the word
-    “anna”.
-    """
+    """Return a pattern of whole words. An underscore ends one: `backup_anna` has “anna”."""
     return re.compile("|".join(map(_word_pattern, words)), re.IGNORECASE)
 
 

@@ -116,9 +116,7 @@ def _replace_faulty_values(connection: sqlite3.Connection) -> list[str]:
 
 
 def _unhide_ancestors(connection: sqlite3.Connection) -> None:
-    """Unhide the ancestors of visible messages: showing a deleted message is better than hiding
-    another one.
-    """
+    """Unhide ancestors of visible messages: better to show a deleted message than hide one."""
     while connection.execute(_UNHIDE_ANCESTORS).rowcount:
         pass
     connection.execute(
@@ -153,9 +151,7 @@ def count_missing_messages(connection: sqlite3.Connection) -> int:
 
 
 def _drop_dangling_rows(connection: sqlite3.Connection) -> int:
-    """Remove rows with dangling references, or only the reference if it is optional; return the
-    number of removed rows.
-    """
+    """Remove rows, or optional references, that dangle; return the number of removed rows."""
     dropped = 0
     while rows := connection.execute("PRAGMA foreign_key_check").fetchmany(500):
         for table, rowid, _, number in rows:

@@ -330,9 +330,7 @@ _DUPLICATE = (
 
 
 def _reference_doubt(connection: sqlite3.Connection, shape: TableShape, row: RawRow) -> int:
-    """Return 0 if all references of a row of this shape exist, 1 if it has none, 2 if one is
-    missing.
-    """
+    """Return 0 if all references of a row of this shape exist, 1 without any, 2 if one is gone."""
     values: Iterable[tuple[Value, str, str]] = (
         (row.values[place], other, target)
         for place, other, target in shape.references

@@ -59,9 +59,7 @@ class CardFile:
 
     @property
     def name(self) -> str:
-        """The character's name; `{{char}}` is this also where a V3 card has a nickname, as in
-        SillyTavern.
-        """
+        """The name, which `{{char}}` is even where a V3 card has a nickname, as in SillyTavern."""
         return as_string(self.fields.get("name")).strip()
 
 

@@ -390,9 +390,7 @@ class CaseLore:
         metadata: Mapping[str, Any],
         source: str,
     ) -> None:
-        """`settings` are those in effect, `metadata` are the chat's; `source` is what errors call
-        the case.
-        """
+        """`settings` are in effect, `metadata` is the chat's; `source` names the case in errors."""
         self._found = found
         self._rules = object_or_none(settings.get("world_info")) or {}
         self._metadata = metadata

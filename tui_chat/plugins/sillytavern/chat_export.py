@@ -223,9 +223,7 @@ class _ChatWriter:
     # --- the header ------------------------------------------------------------------------
 
     def _header(self) -> JsonObject | None:
-        """Return the header with present variables and author's note; None for a chat that has
-        none.
-        """
+        """Return the header with the current variables and author's note; None without a header."""
         kept = next((each for each in self.sources.values() if "header" in each), None)
         if kept is not None and kept["header"] is None:
             return None
@@ -328,9 +326,7 @@ class _ChatWriter:
     def _with_swipes(
         self, line: dict[str, Any], own: Entry, versions: Sequence[Entry], shown: Entry
     ) -> dict[str, Any]:
-        """Return the line of one of the versions with those that were added here, the shown one
-        selected.
-        """
+        """Return a version's line with the versions added here, the current one selected."""
         self.written |= {each.message.id for each in versions}
         numbers: dict[str, object] = {own.message.id: line.get("swipe_id", 0)}
         added: list[Entry] = []

@@ -73,9 +73,7 @@ FORMATS = (LinesFormat(_is_chat, _read_lines),)
 
 
 def _read_chat(lines: Sequence[tuple[str, JsonObject]]) -> Reading:
-    """Return the transcript and its notes; lines have their place. Raises
-    UnreadableConversation.
-    """
+    """Return the transcript and its notes; lines have places. Raises UnreadableConversation."""
     has_header = _is_header(lines[0][1])
     header = lines[0][1] if has_header else as_object(None)
     message_lines = lines[1:] if has_header else lines

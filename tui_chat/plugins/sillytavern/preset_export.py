@@ -245,9 +245,7 @@ class _PresetExporter:
             ]
 
     def _listed(self) -> Iterator[PresetMessage]:
-        """Yield the messages in the order of the prompts: each one that has a place at an anchor is
-        beside it.
-        """
+        """Yield the messages in the order of the prompts; those at an anchor are beside it."""
         preset = self.preset
         anchors = {m.anchor_id: m for m in preset.messages if m.is_anchor}
         anchors |= {m.id: m for m in preset.messages if m.is_anchor}

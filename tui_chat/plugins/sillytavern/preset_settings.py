@@ -138,9 +138,7 @@ def setting_changes(before: Settings, after: Settings) -> dict[str, Any]:
 
 
 def kept(found: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a preset with null for the secrets that it may hold, so that a later report still
-    names them.
-    """
+    """Return a preset with null for its secrets, so that a later report still names them."""
     return {key: None if key in SECRETS and value else value for key, value in found.items()}
 
 

@@ -353,9 +353,7 @@ def _unused(
     extensions: Mapping[str, Any],
     note: Mapping[str, Any],
 ) -> Iterator[str]:
-    """Yield a sentence for each part of the settings that changes requests there and is not used
-    here.
-    """
+    """Yield a sentence for each part of the settings that affects requests only there."""
     api = found.get("main_api")
     if isinstance(api, str) and api and api != "openai":
         yield (

@@ -33,9 +33,7 @@ NOTE_DEPTH = 4
 
 
 def is_world_info_entry(found: Mapping[str, Any]) -> bool:
-    """Return True if an entry is SillyTavern's: it has a key that only its entries have, and none
-    that only ours have.
-    """
+    """Return True if an entry has a key that only SillyTavern's have, and none of ours alone."""
     return not found.keys().isdisjoint(_ONLY_ITS) and found.keys().isdisjoint(_ONLY_OURS)
 
 
@@ -301,9 +299,7 @@ def _book_notes(book: Lorebook) -> Iterator[str]:
 def export_entry(
     entry: LorebookEntry, number: int, book: Lorebook, notes: list[str]
 ) -> dict[str, Any]:
-    """Return an entry of a book as world info with the uid `number`; add what it cannot express to
-    the notes.
-    """
+    """Return an entry as world info with the uid `number`; note what that cannot express."""
     usual = Lorebook("")
 
     def own(name: str) -> Any:

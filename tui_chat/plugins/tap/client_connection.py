@@ -278,9 +278,7 @@ class ClientConnection:
             await asyncio.gather(left, return_exceptions=True)
 
     async def _obeyed(self, decision: HoldDecision, held: HeldRequest) -> bool:
-        """Do what was decided about a held request in place of sending it. Return True if it is to
-        be sent.
-        """
+        """Do what was decided about a held request. Return True if it is to be sent."""
         exchange = held.exchange
         if decision.end in ("sent", "edited", "expired"):
             return True
@@ -562,9 +560,7 @@ def error_body(status: int, sentence: str, protocol: Protocol | None) -> bytes:
 
 
 def _reset(writer: asyncio.StreamWriter) -> None:
-    """Abort a connection without an orderly end, so that the client does not take its response
-    for complete.
-    """
+    """Abort a connection, so that the client does not take its response for complete."""
     connection = writer.get_extra_info("socket")
     if connection is not None:
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))

@@ -119,9 +119,7 @@ def _unmarked(node: Tree) -> Tree:
 
 
 def _differences(was: Any, now: Any, path: str = "") -> Iterator[FirstDifference]:
-    """Yield the places at which two values differ, in reading order; what only `now` has at the
-    end of a list is none.
-    """
+    """Yield the differing places in reading order, without what `now` adds to a list's end."""
     if type(was) is not type(now):
         was, now = _lone_text(was), _lone_text(now)
     if isinstance(was, dict) and isinstance(now, dict):
@@ -141,9 +139,7 @@ def _differences(was: Any, now: Any, path: str = "") -> Iterator[FirstDifference
 
 
 def _lone_text(content: Any) -> Any:
-    """Return the text of a single text block, which a model reads like that text; else the
-    content.
-    """
+    """Return the text of a single text block, which a model reads as text; else the content."""
     blocks = cast("list[Any]", content) if isinstance(content, list) else []
     block = blocks[0] if len(blocks) == 1 else None
     if isinstance(block, dict) and block.keys() == {"type", "text"}:  # pyright: ignore[reportUnknownMemberType] JSON

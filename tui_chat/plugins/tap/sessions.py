@@ -336,9 +336,7 @@ def _restored(session_id: str, entries: Sequence[Entry]) -> _StoredConversation:
 
 
 def _shared(known: _StoredConversation, placed: PlacedCall) -> int:
-    """Return how many messages a new conversation shares with a stored one; 0 if no reply is
-    among them.
-    """
+    """Return how many messages two conversations share; 0 if no reply is among them."""
     parent, count, has_reply = known.root, 0, False
     for key, message in zip(placed.keys, placed.messages, strict=True):
         parent = _like(key, message, known.children.get(parent, ()))

@@ -381,9 +381,7 @@ def _pieces(opened: IO[bytes], progress: Callable[[int], object]) -> Iterator[by
 
 
 def holds_words(file: ListedFile, words: tuple[tuple[bytes, ...], ...]) -> bool:
-    """Return True if a file has each of the words in one of its spellings. Raises OSError and
-    InputError.
-    """
+    """Return True if a file has a spelling of each word. Raises OSError and InputError."""
     missing = set(range(len(words)))
     overlap = max((len(spelling) for word in words for spelling in word), default=0)
     before = b""

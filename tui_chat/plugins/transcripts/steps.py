@@ -170,9 +170,7 @@ def add_steps(tree: TranscriptBuilder, steps: Sequence[Step]) -> Mapping[Step | 
 
 
 def _add(tree: TranscriptBuilder, step: Step, before: str | None, preceding: int) -> str | None:
-    """Add the messages of a step after `before`, which `preceding` messages lead to; return the
-    last one.
-    """
+    """Add a step's messages after `before`, the last of `preceding`; return the last one."""
     if step.has_message:
         semantics = NO_MESSAGE_SEMANTICS
         if step.reasoning or step.is_summary or step.references != NO_REFERENCES:

@@ -64,9 +64,7 @@ def view(common: CommonOptions, paths: tuple[Path, ...]) -> None:
 
 
 async def open_files(config: Config, paths: Sequence[Path]) -> Workspace:
-    """Return a workspace in a temporary folder that lists files. Raises InputError and
-    StoreError.
-    """
+    """Return a workspace in a temporary folder that lists files. Raises InputError, StoreError."""
     from tui_chat.plugins.transcripts.session_files import SessionFiles
 
     workspace = await open_workspace(config)
@@ -80,9 +78,7 @@ async def open_files(config: Config, paths: Sequence[Path]) -> Workspace:
 
 
 def known_places(home: Path, environ: Mapping[str, str]) -> list[Path]:
-    """Return where known programs keep their conversations, as far as it exists. Raises InputError
-    if nothing does.
-    """
+    """Return the existing places of known programs. Raises InputError if there is none."""
     data = Path(environ.get("XDG_DATA_HOME") or home / ".local/share")
     config = Path(environ.get("XDG_CONFIG_HOME") or home / ".config")
     codex = Path(environ.get("CODEX_HOME") or home / ".codex")

@@ -85,9 +85,7 @@ class VimEditing:
         self._last = ""
 
     def press(self, key: str, character: str | None, text: str, cursor: int) -> EditedText | None:
-        """Return the text, the cursor and the start of the selection after a key; None if the key
-        is the composer's.
-        """
+        """Return text, cursor and selection start after a key; None if it is the composer's."""
         is_inserting = self._app.vi_state.input_mode == InputMode.INSERT
         if is_inserting and key != "escape":
             return None

@@ -180,9 +180,7 @@ def setting_note(sourced: Sourced[Any], name: str, why: str, level: Level = Leve
 
 
 def with_key(label: str, origin: Origin) -> str:
-    """Return the label of a setting, with the keys that its request has for it unless the label
-    names them.
-    """
+    """Return a setting's label, with its keys in the request unless the label names them."""
     keys = (path.rpartition(".")[2] for path in origin.id.split(", "))
     is_named = all(re.search(rf"\b{re.escape(key)}\b", label) for key in keys)
     return label if is_named else f"{label} ({origin.id})"
@@ -237,9 +235,7 @@ _WRITTEN = (OriginKind.PRESET, OriginKind.SETTING, OriginKind.LORE)
 
 
 def begins_reply(turn: Turn) -> bool:
-    """Return True for a turn that someone wrote as the beginning of a reply (a prefill), where it
-    is the last one.
-    """
+    """Return True for a turn written as the beginning of a reply (a prefill), if it is last."""
     return turn.role == "assistant" and turn.origin.outermost.kind in _WRITTEN
 
 

@@ -129,9 +129,7 @@ def reasoning_by_budget(
 def with_default_effort(
     reasoning: Reasoning, parameters: Parameters, notes: list[Note]
 ) -> Reasoning:
-    """Return the reasoning with a word and a budget in the place of `AUTO`, for a model that needs
-    an amount.
-    """
+    """Return the reasoning with an amount in place of `AUTO`, for models that need one."""
     if reasoning.effort != AUTO:
         return reasoning
     source = reasoning.source

@@ -174,9 +174,7 @@ class RequestEncoder:
         return ""
 
     def reply_limit(self) -> Sourced[int] | None:
-        """Return the reply limit, lowered to the model's maximum; None if it would allow no
-        reply.
-        """
+        """Return the reply limit, at most the model's maximum; None if it would allow no reply."""
         limit = self.parameters.max_tokens
         if limit is None or self.captured:
             return limit
@@ -191,9 +189,7 @@ class RequestEncoder:
         return Sourced(most, limit.origin)
 
     def stop_sequences(self, most: int, *, blank: bool = True) -> Sourced[tuple[str, ...]] | None:
-        """Return the stop sequences that may be sent: the first ones, and no blank ones if `blank`
-        is false.
-        """
+        """Return the stop sequences that may be sent: the first, blank ones only if `blank`."""
         stop = self.parameters.stop
         if stop is None or self.captured:
             return stop
@@ -240,9 +236,7 @@ class RequestEncoder:
     # --- what only this protocol has -----------------------------------------------------
 
     def with_namespace(self, items: Items, skip: Collection[str] = ()) -> Items:
-        """Return the items with the settings of the namespace over them. `skip` are names of
-        fields.
-        """
+        """Return the items with the namespace's settings over them, save the fields of `skip`."""
         namespace, written = self.envelope.semantics.settings, Items()
         if namespace is None or namespace.protocol is not self.protocol:
             return items

@@ -128,9 +128,7 @@ class Fields:
         return True
 
     def take_fields(self, key: str) -> Fields | None:
-        """Take an object that is not empty apart in its turn; give back what is left of it with
-        `put_back`.
-        """
+        """Decode an object that is not empty; `put_back` returns what is left of it."""
         value = self.remaining.get(key)
         if not isinstance(value, dict) or not value:
             return None

@@ -158,9 +158,7 @@ def take_domains(fields: Fields, key: str) -> tuple[str, ...]:
 
 
 def search_fields(search: WebSearch, *, nested: bool) -> dict[str, Any]:
-    """Return size and place of a search as OpenAI writes them. In Chat the place is in an inner
-    object (`nested`).
-    """
+    """Return a search's size and place for OpenAI; Chat has the place in an object (`nested`)."""
     fields: dict[str, Any] = {}
     if search.context_size:
         fields["search_context_size"] = search.context_size

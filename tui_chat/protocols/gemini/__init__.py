@@ -24,9 +24,7 @@ def _root(host: str, port: int | None, path: str) -> tuple[str, str]:
 
 
 def _request_path(root: str, path: str, version: str) -> str:
-    """Return a request's path with the version that was typed, and none on Vertex, which has it
-    in front of the project.
-    """
+    """Return a request's path with the typed version; none on Vertex, where it comes earlier."""
     _, _, rest = path.removeprefix("/").partition("/")
     if "/publishers/" in root:
         return f"/{rest}"

@@ -68,9 +68,7 @@ def decode(body: bytes) -> ChatEnvelope:
 
 
 def is_own_message(message: Mapping[str, Any]) -> bool:
-    """Return True for a message whose tool calls have an object as their arguments: in OpenAI Chat
-    these are text.
-    """
+    """Return True if a message's tool calls have objects as arguments; OpenAI Chat has texts."""
     functions = (
         as_object(as_object(call).get("function")) for call in as_array(message.get("tool_calls"))
     )

@@ -290,9 +290,7 @@ def _settings(request: RequestEncoder) -> Items:
 
 
 def _unified_settings(request: RequestEncoder) -> Items:
-    """Return log probabilities, which a captured request has in its namespace, and note what Ollama
-    does not have.
-    """
+    """Return log probabilities, as a captured request has them; note what Ollama lacks."""
     request.note_missing(
         *("verbosity", "replies", "store", "service_tier", "user_id", "parallel_tool_calls")
     )

@@ -99,9 +99,7 @@ class ReplyParser(ReplyReader):
 
 
 def read_reply(body: bytes) -> Reply:
-    """Read a reply that came whole, or the lines of one that a proxy collected. Raises Refused,
-    ReplyCut.
-    """
+    """Read a whole reply, or the lines that a proxy collected. Raises Refused, ReplyCut."""
     parser = ReplyParser()
     lines = body.strip().split(b"\n")
     if len(lines) > 1 and all(line.startswith(b"{") for line in lines):

@@ -64,9 +64,7 @@ def write_openrouter(tool: HostedTool) -> dict[str, Any]:
 
 
 def searches(model: str) -> bool:
-    """Return False for OpenAI's models that refuse `web_search_options`: all but those with
-    `-search-` in their name.
-    """
+    """Return False for OpenAI's models without `-search-` in their name, which refuse it."""
     return not is_openai_model(model) or "-search-" in plain_model_name(model)
 
 

@@ -161,9 +161,7 @@ class ReplyParser(ReplyReader):
         self._sound, self._sound_size, self._sound_id, self._sound_facts = [], 0, "", {}
 
     def _list_sources(self, chunk: JsonObject) -> None:
-        """Read the sources beside the choices. The text refers to them by number, so a repeated
-        one keeps its place.
-        """
+        """Read the sources beside the choices; a repeated one counts, as the text numbers them."""
         for name in sorted(_SOURCES, reverse=True):  # with their titles first
             for index, entry in enumerate(as_array(chunk.get(name))[: MOST_SOURCES + 1]):
                 source = as_object(entry)

@@ -79,9 +79,7 @@ class _ContentBuilder:
 
 @lru_cache(maxsize=4)
 def turn_encoder(developer: bool, speaks: bool = False) -> Callable[[Turn], TurnContent]:
-    """Return the encoder of single turns, which keeps its results. `speaks`: spoken replies are
-    sent by their ids.
-    """
+    """Return the encoder of turns, which keeps results. `speaks`: spoken replies go as ids."""
 
     def compute(turn: Turn) -> TurnContent:
         return _encode_turn(turn, developer, speaks)

@@ -175,9 +175,7 @@ def _is_output(item: Fields) -> bool:
 
 
 def _stands_alone(item: Fields, *, is_open: bool) -> bool:
-    """Return True for an item of an unknown type that is a turn of its own. `is_open` is True in a
-    turn of the model.
-    """
+    """Return True for an unknown item that is its own turn. `is_open`: in the model's turn."""
     kind, role = item.remaining.get("type"), item.remaining.get("role")
     if (isinstance(kind, str) and kind in _OF_THE_MODEL) or _is_output(item):
         return False

@@ -147,9 +147,7 @@ def _messages(
 def _segment_encoder(
     developer: bool, captured: bool, breakpoints: bool
 ) -> Callable[[Sequence[Turn]], Encoding]:
-    """Return a function that encodes a segment, and remembers the result. `breakpoints`: cache
-    marks are sent.
-    """
+    """Return a function that encodes and remembers segments. `breakpoints`: marks are sent."""
     encode_plain = plain_turns(_RESPONSES, openai_roles(developer))
     encode_turn = turn_encoder(developer, captured)
 

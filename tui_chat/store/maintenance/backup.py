@@ -30,9 +30,7 @@ def create_private(path: Path) -> None:
 
 
 def require_free_target(target: Path, *, force: bool) -> None:
-    """Raise InputError if `target` cannot be created: it exists (unless `force`), or its folder
-    does not.
-    """
+    """Raise InputError if `target` exists (without `force`), or its folder does not."""
     with store_errors(target):
         if target.is_dir():
             raise InputError(f"{target} is a folder.", advice="Name the file in it.")
@@ -93,9 +91,7 @@ def list_backups(path: Path) -> list[Path]:
 
 
 def publish(partial: Path, target: Path, *, force: bool) -> None:
-    """Sync a file to the disk and give it its name. Raises FileExistsError if that is taken, unless
-    `force` is set.
-    """
+    """Sync a file to disk and name it. Raises FileExistsError for a taken name, unless `force`."""
     file = os.open(partial, os.O_RDWR)
     try:
         os.fsync(file)

@@ -255,9 +255,7 @@ class _Rows:
 async def _searched_rows(
     tx: Transaction, query: Query, *, by_time: bool
 ) -> tuple[_Rows | None, ...]:
-    """Return where to look for matches, one after the other until there are enough; None stands
-    for everywhere.
-    """
+    """Return where to look for matches, in turn until there are enough; None is everywhere."""
     narrowed = [await _Rows.count(tx, select) for select in _narrowing(query)]
     few = [rows for rows in narrowed if rows.is_complete]
     if few:
@@ -266,9 +264,7 @@ async def _searched_rows(
 
 
 def _narrowing(query: Query) -> list[_Sql]:
-    """Return for each filter that may leave few messages the statement that selects at least what
-    passes it.
-    """
+    """Return, for each filter that may leave few messages, a statement that selects them."""
     selects: list[_Sql] = []
     sessions = _session_filters(query)
     if sessions:

@@ -165,9 +165,7 @@ class Area(Vertical, OnePassWidget):
 
     @property
     def title_row(self) -> Widget | None:
-        """The first row of the area's pane, lit while the area has the focus; None while there is
-        no pane.
-        """
+        """First row of the area's pane, lit while the area has the focus; None without a pane."""
         rows = (row for pane in self.children for row in pane.children)
         return next(rows, None)
 

@@ -118,9 +118,7 @@ class Dialog(ModalScreen[T]):
 
 
 class TextPrompt(Dialog[str | None]):
-    """Prompts for one line of text; the result is stripped, and None if empty unless empty is
-    allowed.
-    """
+    """Prompts for one line of text, stripped; None if it is empty and may not be."""
 
     key_hints: ClassVar[str] = ""
     """Hints on further keys, ending in ` · `."""

@@ -57,9 +57,7 @@ TOOL_FIELDS: FieldRows = (
 
 
 async def enter_key(app: App[Any], workspace: Workspace, name: str = "") -> None:
-    """Ask for the key of an endpoint. Where the offline provider answers, the endpoint does from
-    then on.
-    """
+    """Ask for an endpoint's key. It answers from then on if the offline provider did so far."""
     from tui_chat.ui.dialogs.api_key import ask_key
 
     endpoint = await ask_key(app, workspace, name)

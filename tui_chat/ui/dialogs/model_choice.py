@@ -35,9 +35,7 @@ class ModelChoiceDialog(ChoiceDialog):
         default: str,
         set_default: Callable[[str], None],
     ) -> None:
-        """`default` is the id of the default model, empty for none; `set_default` is called with
-        the id of another one.
-        """
+        """`default` is the default model's id or empty; `set_default` is called with another."""
         self._default = default
         self._set_default = set_default
         super().__init__("Switch model", choices, current)

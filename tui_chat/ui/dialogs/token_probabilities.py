@@ -38,9 +38,7 @@ class TokenLine(NamedTuple):
 
 
 def lay_out(tokens: Iterable[tuple[str, bool]], width: int) -> list[TokenLine]:
-    """Return the lines of tokens at a width in cells: their readable texts, each with True if it
-    ends its line.
-    """
+    """Return lines of tokens for a width in cells: readable texts, and True at a line's end."""
     lines: list[TokenLine] = []
     first, line, used = 0, list[str](), 0
 

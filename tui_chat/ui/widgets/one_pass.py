@@ -19,9 +19,7 @@ from textual.widget import Widget
 
 @lru_cache(maxsize=256)
 def _blank_row(width: int, background: Color) -> Strip:
-    """Return a row of one color. A strip remembers how it was divided and filtered, so the same
-    one serves all frames.
-    """
+    """Return a row of one color; the same strip remembers how it was divided and filtered."""
     return Strip.blank(width, Style(bgcolor=background.rich_color))
 
 

@@ -47,9 +47,7 @@ class _Kind(Enum):
     """Go to `target`; if that fails, continue."""
     GO = auto()
     LOOK = auto()
-    """Match the instructions up to MATCH; continue at `target` if they match, or if `negated`, do
-    not.
-    """
+    """Match the instructions up to MATCH; continue at `target` if they do (`negated`: do not)."""
     MATCH = auto()
 
 

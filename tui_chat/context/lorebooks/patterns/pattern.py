@@ -44,9 +44,7 @@ class Pattern:
         self.has_back_references = "\\" in source and _contains(self._item, _is_back_reference)
         """True if `occurs_in` only says that the pattern might match; see `backtrack`."""
         self.sees_surroundings = "y" in flags or _contains(self._item, _is_condition)
-        """True if a match may depend on more of the text before and after it than whether it
-        borders on a word.
-        """
+        """True if a match may depend on text around it, beyond whether it borders on a word."""
         self.required_texts = required_texts(self._item)
         """Requirements, the one that excludes most texts first: case-folded literals, one of which
         is in every matching text once that is case-folded. Empty if none are known.
@@ -93,9 +91,7 @@ class Pattern:
         return _ways(self._item, length)
 
     def _split(self, text: str, start: int) -> tuple[str, str]:
-        """Return the character before `start`, if any, and the text from there, in JavaScript's
-        characters.
-        """
+        """Return the character before `start`, if any, and the rest, in JavaScript's characters."""
         before, rest = text[max(start - 1, 0) : start], text[start:]
         if "u" in self._flags:
             return before, rest

@@ -139,9 +139,7 @@ def build_context(
 
 
 def _role_prompt(inputs: Inputs, notes: list[Note]) -> ResolvedMessage | None:
-    """Return the role's system prompt where it goes first; as the character's description it is
-    the value of a macro.
-    """
+    """Return the role's system prompt if it goes first; as description it is a macro's value."""
     if policies_of(inputs.preset).role_prompt != "description":
         return leading_prompt(inputs, notes)
     notes += role_notes(inputs)

@@ -51,9 +51,7 @@ def control_turns(inputs: Inputs, expander: Expander) -> Iterator[Turn]:
 
 
 def _control_role(inputs: Inputs) -> Literal["system", "user"]:
-    """Return the role of the message that requests a continuation, the user's message or a quiet
-    answer.
-    """
+    """Return the role of the message that asks for a continuation, user message or quiet answer."""
     is_system = policies_of(inputs.preset).depths == "joined"
     return "system" if is_system and inputs.endpoint.protocol not in _HOISTING else "user"
 

@@ -331,9 +331,7 @@ class _Fitter:
         sums: tuple[int, ...],
         runs: list[tuple[Sequence[Turn], Sequence[int]]],
     ) -> tuple[int, bool]:
-        """Keep the messages from `target` up to `at` that fit; return where they begin, and whether
-        one did not fit.
-        """
+        """Keep what fits of `target` to `at`; return its start, and whether one did not fit."""
         if at > stored and target <= stored and newest:
             tokens = cost(self._count, newest[0])
             if tokens > self._left:

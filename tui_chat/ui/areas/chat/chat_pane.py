@@ -251,9 +251,7 @@ class ChatPane(Vertical, OnePassWidget):
         self.find_bar.open(words)
 
     def show_message(self, message_id: str, words: tuple[str, ...] = ()) -> bool:
-        """Go to a message and mark words in it that were found elsewhere. Return False if it is not
-        on this branch.
-        """
+        """Go to a message and mark words in it. Return False if it is not on this branch."""
         if self.find_bar is not None:
             self.find_bar.display = False  # it has other words
         return self.transcript.show_message(message_id, words)

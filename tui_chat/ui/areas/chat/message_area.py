@@ -298,9 +298,7 @@ class MessageArea(Area):
 
     @work(group="dialog", exclusive=True)
     async def action_probabilities(self) -> None:
-        """Show how likely the tokens of a reply were: the one under the cursor, else the newest
-        that has some.
-        """
+        """Show token probabilities of the reply under the cursor, else the newest that has some."""
         from tui_chat.models.token_probabilities import unpack_tokens
         from tui_chat.ui.dialogs.token_probabilities import TokenProbabilities
 

@@ -76,9 +76,7 @@ class GrowingText:
         sources: Sequence[Source] = (),
         code: CodeView = WRAPPED,
     ) -> None:
-        """`sources` are those that the marks in the text stand for, `code` is how wide lines of
-        code are shown.
-        """
+        """`sources` are those of the marks in the text; `code` is the width of lines of code."""
         self.parts: list[LayoutPart] = []
         self._sections = SectionSplitter()
         self._settled = 0

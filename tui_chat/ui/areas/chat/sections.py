@@ -273,9 +273,7 @@ class SectionSplitter:
         self._fence = self._inner = None
 
     def _cut_plain(self, text: str) -> str:
-        """Cut plain text into pieces, at the end of a line if possible. Return the last one,
-        which may still grow.
-        """
+        """Cut plain text into pieces, at line ends if possible. Return the last, which may grow."""
         start = 0
         while len(text) - start > SIZE:
             lines = text.count("\n", start, start + SIZE)

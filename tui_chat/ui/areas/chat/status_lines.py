@@ -254,9 +254,7 @@ class ActivityLine(OnePassWidget):
         self.refresh()
 
     def _words(self) -> tuple[str, Tone]:
-        """Return what is shown while no reply streams, and its tone; no words if there is nothing
-        to say.
-        """
+        """Return the words and the tone while no reply streams; no words for nothing to say."""
         offer = self._retry_offer()
         text, tone = (offer, "warning") if offer else (self._status or self.hint, self._tone)
         before = (NOT_SAVED * (not self.is_saved), self.tool_state)

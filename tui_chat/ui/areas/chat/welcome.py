@@ -38,9 +38,7 @@ _BAR = TextRun("▎ ", ("user-bar",))
 
 
 class Offer(NamedTuple):
-    """Something that can be done now: a key or command, what it does, and the action that a click
-    runs.
-    """
+    """Something to do now: a key or command, its effect, and the action that a click runs."""
 
     key: str
     words: str

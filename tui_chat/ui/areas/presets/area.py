@@ -235,9 +235,7 @@ class PresetsArea(Area):
     # --- files ---------------------------------------------------------------------------
 
     def check_file(self) -> None:
-        """Reload the preset if another program changed its file; if both were changed, ask which
-        one to keep.
-        """
+        """Reload the preset if another program changed its file; ask if both were changed."""
         if not self.host.is_workspace_open or not self.screen.is_current:
             return
         workspace = self.workspace

@@ -139,9 +139,7 @@ class Folding:
         return self._folded != before
 
     def part_heading(self, part: str, tokens: Mapping[int, int], role: int) -> Heading:
-        """Return the heading of a part, with the tokens of messages by list index and of the role's
-        prompt.
-        """
+        """Return a part's heading with the tokens of its messages (by index) and of the role."""
         rows = list(self._messages(part))
         count = len(rows)
         cost = sum(tokens.get(row.index, 0) for row in rows if not row.disabled)

@@ -61,9 +61,7 @@ class OutlineLines:
     def of_outline(
         cls, outline: Outline | None, words: list[str], folding: Folding
     ) -> OutlineLines:
-        """Lay out the rows that contain all words, which are casefolded; without words, those that
-        are not folded.
-        """
+        """Lay out the rows with all words (casefolded); without words, the unfolded rows."""
         lines: list[tuple[int, Note | str | None]] = []
         of: dict[int, int] = {}
         rows, hidden = outline.rows if outline else (), folding.hidden() if not words else ()
@@ -88,9 +86,7 @@ class OutlineLines:
         return self.at[line][0] if 0 <= line < len(self.at) else -1
 
     def nearest(self, number: int, step: int) -> int:
-        """Return the message nearest to a row, first in the direction of `step`; the row itself
-        without messages.
-        """
+        """Return the message nearest to a row, in the direction of `step` first; else the row."""
         at = bisect_left(self.messages, number)
         if at == len(self.messages) or (step < 0 and at and self.messages[at] != number):
             at -= 1

@@ -231,9 +231,7 @@ class RequestFacts:
         return sum(map(sum, self.sent.values())) + sum(self.card.values())
 
     def history_at(self, depth: int) -> Turn | None:
-        """Return the history message before which a negative depth lies, or after which a
-        positive one does.
-        """
+        """Return the history message that a negative depth lies before, or a positive one after."""
         index = depth - 1 if depth > 0 else len(self.history) + depth + 1
         return self.history[index] if 0 <= index < len(self.history) else None
 

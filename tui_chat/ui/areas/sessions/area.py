@@ -486,9 +486,7 @@ class SessionsArea(Area):
     async def _ask_participant(
         self, workspace: Workspace, kind: ParticipantKind, name: str
     ) -> str | None:
-        """Ask which role the character of an imported chat is, or which profile its user; None for
-        none.
-        """
+        """Ask which role, or profile, a participant of an imported chat is; None for none."""
         called = one_line(name, 40)
         if kind == "character":
             what, macro = "role", "{{char}}"
@@ -511,9 +509,7 @@ class SessionsArea(Area):
 
     @work(group="dialog", exclusive=True)
     async def action_export(self, argument: str = "") -> None:
-        """Export the active session. `argument` is `PATH`, `FORMAT PATH` or `FORMAT`; what it does
-        not say is asked for.
-        """
+        """Export the session. `argument`: `PATH`, `FORMAT PATH` or `FORMAT`; asks for the rest."""
         from tui_chat.ui.dialogs.export import ask_export_file, ask_format, format_and_path
 
         workspace = await self.host.opened_workspace()

@@ -124,9 +124,7 @@ def _midnight(moment: float) -> datetime:
 
 
 def _spans(now: float) -> Iterator[tuple[float, str]]:
-    """Yield the beginnings of the spans of time and their names, the newest first; the last one is
-    everything older.
-    """
+    """Yield the spans of time with their names, newest first; the last has all that is older."""
     end = inf
     for start, title in _calendar(_midnight(now)):
         if (beginning := start.timestamp()) < end:  # a month may begin within the last days

@@ -139,9 +139,7 @@ NOTHING = "Nothing matches.\nEsc clears the filter.\n{search} searches\nall mess
 
 
 class SessionList(Vertical, OnePassWidget):
-    """The sidebar. Keys that change sessions run actions of `SessionsArea`, which asks for the
-    chosen ones.
-    """
+    """The sidebar. Its keys run actions of `SessionsArea`, which asks for the chosen sessions."""
 
     DEFAULT_CSS = """
     SessionList { background: $background; }
