@@ -1,20 +1,25 @@
-"""The sample plugin: built as a wheel, installed, enabled, used, broken on purpose, removed."""
+"""The sample plugin: built as a wheel, installed, enabled, used, broken on purpose, removed; and a
+hostile one.
+"""
 
 from __future__ import annotations
 
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tomllib
 import zipfile
 from datetime import datetime
 from pathlib import Path
+from time import sleep
 
 import pytest
 
 SAMPLE = Path(__file__).parent / "sample_plugin"
+HOSTILE = Path(__file__).parent / "hostile_plugin"
 HISTORY = """\
 
 # aider chat started at 2026-11-20 09:14:03
@@ -37,9 +42,9 @@ I renamed it in `shop.py`.
 """
 
 
-def wheel(folder: Path) -> Path:
-    """Build the sample plugin's wheel, without a build backend, which tests cannot download."""
-    project = tomllib.loads((SAMPLE / "pyproject.toml").read_text())["project"]
+def wheel(folder: Path, source: Path = SAMPLE) -> Path:
+    """Build a plugin's wheel, without a build backend, which tests cannot download."""
+    project = tomllib.loads((source / "pyproject.toml").read_text())["project"]
     name, version = project["name"].replace("-", "_"), project["version"]
     info = f"{name}-{version}.dist-info"
     points = "\n".join(
@@ -48,10 +53,11 @@ def wheel(folder: Path) -> Path:
     )
     path = folder / f"{name}-{version}-py3-none-any.whl"
     with zipfile.ZipFile(path, "w") as archive:
-        for module in sorted((SAMPLE / name).glob("*.py")):
+        for module in sorted((source / name).glob("*.py")):
             archive.write(module, f"{name}/{module.name}")
         archive.writestr(
-            f"{info}/METADATA", f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: 1.0\n"
+            f"{info}/METADATA",
+            f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: {version}\n",
         )
         archive.writestr(
             f"{info}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
@@ -77,15 +83,24 @@ class Home:
         config.mkdir(exist_ok=True)
         (config / "config.toml").write_text(f"[plugins]\nenabled = {json.dumps(names)}\n")
 
-    def run(self, *words: str) -> subprocess.CompletedProcess[str]:
+    def start(self, *words: str) -> subprocess.Popen[str]:
         config, data = str(self._folder / "config"), str(self._folder / "data")
-        return subprocess.run(
+        return subprocess.Popen(
             [sys.executable, "-m", "tui_chat", "--config-dir", config, "--data-dir", data, *words],
             env={**os.environ, "PYTHONPATH": str(self.site), "HOME": str(self._folder)},
-            capture_output=True,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
             text=True,
-            timeout=60,
         )
+
+    def run(self, *words: str) -> subprocess.CompletedProcess[str]:
+        process = self.start(*words)
+        try:
+            out, errors = process.communicate(timeout=60)
+        finally:
+            process.kill()
+        return subprocess.CompletedProcess(words, process.returncode, out, errors)
 
     def status(self, name: str) -> dict[str, str]:
         plugins = json.loads(self.run("plugins", "--json").stdout)
@@ -137,6 +152,67 @@ def test_a_faulty_history_gets_a_sentence(tmp_path: Path):
     home.install(wheel(tmp_path))
     home.enable("aider")
     assert "is not UTF-8 text (byte 31)" in home.run("import", str(file)).stderr
+
+
+def test_a_hostile_plugin_is_named_and_the_rest_works(tmp_path: Path):
+    home, file = Home(tmp_path), tmp_path / ".aider.chat.history.md"
+    file.write_text(HISTORY)
+    home.install(wheel(tmp_path))
+    home.install(wheel(tmp_path, HOSTILE))
+    assert home.status("quits")["status"] == "not enabled"
+    assert home.run("plugins", "check").returncode == 0, "nothing of it was imported"
+
+    home.enable("fails", "quits", "stranger", "incomplete", "aider")
+    assert home.status("fails") == {
+        "name": "fails", "status": "fault", "version": "6.6", "summary": "OSError: no such luck"
+    }  # fmt: skip
+    assert home.status("quits")["summary"] == "SystemExit: goodbye"
+    assert home.status("stranger")["summary"] == "tui_chat_hostile:stranger is no Plugin."
+    incomplete = home.status("incomplete")
+    assert (incomplete["status"], incomplete["points"]) == ("enabled", ["commands", "formats"])
+
+    checked = home.run("plugins", "check", "aider", "incomplete")
+    assert checked.returncode == 1
+    assert "aider  1 parts" in checked.stdout
+    assert [line.partition(":")[0] for line in checked.stderr.splitlines()] == ["incomplete"] * 3
+    for fault in (
+        "tui_chat_hostile.nowhere:command: ModuleNotFoundError",
+        "tui_chat_hostile.quitting:command: SystemExit: goodbye again",
+        "tui_chat_hostile:FORMATS: AttributeError",
+    ):
+        assert fault in checked.stderr
+
+    for command in ("nowhere", "quitting"):
+        refused = home.run(command)
+        assert refused.returncode == 2
+        assert "The plugin “incomplete” cannot be loaded" in refused.stderr
+        assert "Traceback" not in refused.stderr
+    failing = home.run("failing")
+    assert failing.returncode
+    assert "RuntimeError: no use" in failing.stderr
+    assert "Traceback" not in failing.stderr
+
+    assert home.run("import", str(file)).returncode == 0
+    assert home.run("build", "Hello").returncode == 0
+    assert home.run("--help").returncode == 0
+
+
+def test_an_import_that_hangs_is_named_when_it_is_interrupted(tmp_path: Path):
+    home = Home(tmp_path)
+    home.install(wheel(tmp_path, HOSTILE))
+    for plugin, words in (("hangs", ("build", "Hello")), ("hanging-part", ("plugins", "check"))):
+        home.enable(plugin)
+        process = home.start(*words)
+        try:
+            while process.poll() is None and not (tmp_path / f"{plugin} began").exists():
+                sleep(0.02)
+            process.send_signal(signal.SIGINT)
+            _, errors = process.communicate(timeout=60)
+        finally:
+            process.kill()
+        assert process.returncode == 2
+        assert f"The import of the plugin “{plugin}” was interrupted" in errors
+        assert "`[plugins] enabled`" in errors
 
 
 @pytest.mark.parametrize("name", ["pyproject.toml", "__init__.py", "history.py"])

@@ -352,7 +352,7 @@ def built_in_plugins() -> tuple[Plugin, ...]:
 
 def enable(names: Iterable[str]) -> None:
     """Import the manifests of the installed plugins with these names, in place of those enabled
-    before. What fails is in `faults()` then.
+    before. What fails is in `faults()` then. Raises InputError if the user interrupts an import.
     """
     names = tuple(dict.fromkeys(names))
     if names == _Enabled.names:
@@ -362,8 +362,10 @@ def enable(names: Iterable[str]) -> None:
     for name in names:
         try:
             plugins.append(_installed(name))
-        except Exception as error:  # other people's code may raise anything
+        except (Exception, SystemExit) as error:  # other people's code may raise anything
             faults.append(PluginFault(name, _sentence(error)))
+        except KeyboardInterrupt:
+            raise interrupted(name) from None
     _Enabled.names, _Enabled.plugins, _Enabled.faults = names, tuple(plugins), tuple(faults)
 
 
@@ -384,7 +386,15 @@ def _installed(name: str) -> Plugin:
     return plugin
 
 
-def _sentence(error: Exception) -> str:
+def interrupted(name: str) -> InputError:
+    """Return the error for an import that the user has interrupted: it may have hung."""
+    return InputError(
+        f"The import of the plugin “{name}” was interrupted.",
+        advice="If it hangs, remove its name from `[plugins] enabled` in config.toml.",
+    )
+
+
+def _sentence(error: BaseException) -> str:
     return str(error) if isinstance(error, InputError) else f"{type(error).__name__}: {error}"
 
 
@@ -408,7 +418,7 @@ def load_part(plugin: Plugin, path: str) -> Any:
     """Return a part of a plugin. Raises InputError if other people's cannot be imported."""
     try:
         return load(path)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         if plugin in built_in_plugins():
             raise
         fault = PluginFault(plugin.name, f"{path}: {_sentence(error)}")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tui_chat import extensions, paths
-from tui_chat.errors import TuiChatError
+from tui_chat.errors import ConfigError
 from tui_chat.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class CommonOptions:
         """Enable the plugins that the configuration names, for what works without the rest of it. A
         faulty configuration is reported by the commands that need it.
         """
-        with suppress(TuiChatError):
+        with suppress(ConfigError):  # not the user's interruption of an import
             self.config()
 
 

@@ -146,8 +146,10 @@ def check(common: CommonOptions, names: tuple[str, ...]) -> None:
             count += 1
             try:
                 extensions.load(path)
-            except Exception as error:  # other people's code may raise anything
+            except (Exception, SystemExit) as error:  # other people's code may raise anything
                 faults.append(f"{name}: {path}: {type(error).__name__}: {error}")
+            except KeyboardInterrupt:
+                raise extensions.interrupted(name) from None
         spent = (perf_counter() - begun) * 1000
         write_line(f"{one_line(name)}  {count} parts  {spent:.0f} ms")
     for fault in faults:
