@@ -372,3 +372,12 @@ def test_a_folder_that_cannot_be_written_to(home: Run, tmp_path: Path):
     if os.access(folder, os.W_OK):
         pytest.skip("this user may write everywhere")
     assert checks(home("doctor", "--json"))["database"] == ["ok", "failed"]
+
+
+def test_a_folder_that_cannot_be_read_is_named_and_help_works(run: Run):
+    folder = "a" * 300  # longer than names of files may be
+    assert run("--config-dir", folder, "--help").code == 0
+    done = run("--config-dir", folder, "build", "Hello")
+    assert (done.code, done.err) == (
+        2, f"Error: {folder}/config.toml cannot be read: File name too long\n"
+    )  # fmt: skip

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from tui_chat.config.values import OFFLINE_ENDPOINT, Config
+from tui_chat.errors import ConfigError
 from tui_chat.models.endpoint import Endpoint
 
 
@@ -24,7 +25,11 @@ def load_config(
     """
     config = Config(config_dir=config_dir, data_dir=data_dir, endpoint="")
     path = config_dir / "config.toml"
-    if path.exists():
+    try:
+        is_there = path.exists()
+    except OSError as error:  # the folder may not be read
+        raise ConfigError(f"{path} cannot be read: {error.strerror}") from error
+    if is_there:
         from tui_chat.config.file import read_config_file  # most have no file
 
         config = read_config_file(path, config)
