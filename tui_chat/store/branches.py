@@ -89,9 +89,6 @@ DESCENDANTS = """
     )
 """
 
-_EXCERPT = 200
-"""Characters of a message's text from which its excerpt is made."""
-
 _NO_LIMIT = -1  # as SQLite has it
 
 _MANY_ROWS = 500
@@ -185,19 +182,19 @@ class BranchStore:
         nodes = await self.database.read(lambda tx: read_tree(tx, session_id))
         return tuple(map(self._with_unsaved_end, nodes)) if self._unsaved else nodes
 
-    async def excerpts(self, message_ids: Iterable[str]) -> dict[str, str]:
-        """Return the beginnings of messages' texts, each on one line. Of a message without text it
-        is the names of the tools that it calls. Messages that are gone are left out.
+    async def excerpts(self, message_ids: Iterable[str], length: int = 200) -> dict[str, str]:
+        """Return the first characters of messages' texts. Of a message without text it is the names
+        of the tools that it calls. Messages that are gone are left out.
         """
         rows = await self.database.rows(
-            f"SELECT m.message_id, substr(m.content, 1, {_EXCERPT}), iif(m.content = '', "
+            "SELECT m.message_id, substr(m.content, 1, ?), iif(m.content = '', "
             "m.tool_calls, '') FROM json_each(?) CROSS JOIN messages AS m ON m.message_id = value",
-            json.dumps(list(message_ids)),
+            *(length, json.dumps(list(message_ids))),
         )
         with decoding("message"):
             texts = {id: content or _called(calls) for id, content, calls in rows}
         ends = {id: end.message.content for id in texts if (end := self._unsaved.get(id))}
-        return {id: _excerpt(text) for id, text in (texts | ends).items()}
+        return {id: text[:length] for id, text in (texts | ends).items()}
 
     async def session_of(self, message_id: str) -> str:
         """Return the id of the session with a message; empty if it is gone or deleted."""
@@ -327,11 +324,6 @@ async def read_tree(tx: Transaction, session_id: str) -> tuple[Node, ...]:
 def _called(calls: str) -> str:
     """Return the names of the tools in a column of calls."""
     return ", ".join(call.name for call in json_value("tool_calls", calls)) if calls else ""
-
-
-def _excerpt(text: str) -> str:
-    """Return the beginning of a message's text on one line."""
-    return " ".join(text[:_EXCERPT].split())
 
 
 async def locate(tx: Transaction, message_id: str) -> tuple[str, str | None]:

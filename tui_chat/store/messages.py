@@ -112,15 +112,21 @@ class MessageStore:
 
     @writes
     async def add(
-        self, tx: Transaction, session_id: str, message: Message, parent_id: str | None
+        self,
+        tx: Transaction,
+        session_id: str,
+        message: Message,
+        parent_id: str | None,
+        model: str = "",
     ) -> Entry:
         """Add a complete message after `parent_id` (None: as a first one) and activate its branch.
 
-        An id that it has is kept. Raises `StoreError` if the session is gone or the parent is not
-        in it.
+        An id that it has is kept; `model` wrote it, if one did. Raises `StoreError` if the session
+        is gone or the parent is not in it.
         """
         now = self._now()
-        entry = Entry(replace(message, id=message.id or self._new_id()), parent_id)
+        message = replace(message, id=message.id or self._new_id())
+        entry = Entry(message, parent_id, model=model)
         await check_parent(tx, session_id, parent_id)
         added = await insert_message(tx, entry, InsertPosition(session_id, now))
         await append_to_branch(tx, session_id, entry, now)

@@ -124,9 +124,11 @@ class MainScreen(Screen[None], OnePassWidget):  # pyright: ignore[reportIncompat
 
     @property
     def undo_key(self) -> str:
-        """The key or command that restores deleted items where the focus is."""
+        """The key or command that undoes what an event says, where the focus is."""
         takes_u = (self.panes.sessions.pane.rows, self.panes.chat.pane.transcript)
-        return "u" if self._app.focused in takes_u else "/undo"
+        u = self._app.screen.active_bindings.get("u")
+        is_undo = u is not None and u.binding.action == "undo_change"  # as the tree has it
+        return "u" if is_undo or self._app.focused in takes_u else "/undo"
 
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
         """Pass it on to the app: keys wait while a worker may open a dialog. It does not bubble."""

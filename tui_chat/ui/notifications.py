@@ -166,7 +166,7 @@ class Notifications:
                 severity = "warning" if failed else "information"
                 app.notify(f"“{title}”: {what}", severity=severity, markup=False)
             case events.Done():
-                undo = f" {undo_key} brings it back." if event.undoable else ""
+                undo = f" {undo_key} undoes it." if event.undoable else ""
                 app.notify(f"{event.sentence}{undo}", markup=False)
                 self._about_messages = self._current if event.session_id else None
             case events.BranchChanged():

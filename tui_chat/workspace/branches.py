@@ -50,9 +50,9 @@ class Branches:
         return await core.active_store.branches.tree(core.state.session_id)
 
     @reported(MappingProxyType[str, str]({}))
-    async def excerpts(self, message_ids: Iterable[str]) -> Mapping[str, str]:
-        """Return the beginnings of messages' texts, each on one line."""
-        return await self.core.active_store.branches.excerpts(message_ids)
+    async def excerpts(self, message_ids: Iterable[str], length: int = 200) -> Mapping[str, str]:
+        """Return the first characters of messages' texts."""
+        return await self.core.active_store.branches.excerpts(message_ids, length)
 
     @reported(())
     async def path_to(self, message_id: str) -> tuple[Entry, ...]:
@@ -95,18 +95,16 @@ class Branches:
         return await self.append(message, core.state.session_id)
 
     @reported(False)
-    async def append(self, message: Message, session_id: str) -> bool:
-        """Add a message at the end of the active branch, if that is still a branch of this session.
-        Return False if that is not possible now, which is reported.
+    async def append(
+        self, message: Message, session_id: str, *, model: str = "", done: str = ""
+    ) -> bool:
+        """Add a message, which a `model` wrote if one did, at the end of the active branch, if that
+        is still a branch of this session. Return False if that is not possible now, which is
+        reported. With the word for what was `done`, that is said, and `Workspace.undo` takes it
+        back.
         """
-        await self._active.branch_loaded()
-        if not await self._append(message, session_id):
-            return False
-        await self._sessions.refresh(session_id)
-        return True
-
-    async def _append(self, message: Message, session_id: str) -> bool:
         core = self.core
+        await self._active.branch_loaded()
         async with self._active.lock:
             state = core.state
             is_there = state.is_branch_loaded and state.session_id == session_id
@@ -114,10 +112,28 @@ class Branches:
                 return False
             session = state.session or await self._active.create(message.content)
             parent = state.entries[-1].message.id if state.entries else None
-            await core.active_store.messages.add(session.session_id, message, parent)
+            messages = core.active_store.messages
+            entry = await messages.add(session.session_id, message, parent, model)
             if state.session is None:
                 await self._active.confirm_created(session)
-            return True
+        await self._sessions.refresh(session_id)
+        if done:
+            self._push_removal(entry, done)
+        return True
+
+    def _push_removal(self, entry: Entry, done: str) -> None:
+        """Let the removal of a message that was added be the next step to undo."""
+        core, store, session_id = self.core, self.core.active_store, self.core.state.session_id
+
+        async def remove() -> None:
+            session = await store.sessions.get(session_id)
+            if session is not None and session.head_id != entry.message.id:
+                advice = "It can be deleted in the conversation."
+                raise InputError(f"Messages follow {describe_message(entry)} now.", advice=advice)
+            await store.messages.delete(entry.message.id)
+            await self._sessions.refresh(session_id)
+
+        core.push_undo(describe_message(entry), remove, done=done, undone="Removed", store=store)
 
     @reported(False)
     async def edit(self, entry_id: str, text: str, *, send: bool = False) -> bool:

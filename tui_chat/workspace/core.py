@@ -69,8 +69,7 @@ class WorkspaceCore:
         self._watchers: list[Callable[[WorkspaceState, WorkspaceState], object]] = []
         self._listeners: list[Callable[[WorkspaceEvent], object]] = []
         self._undo_steps: list[tuple[str, Callable[[], Awaitable[None]], str, Store | None]] = []
-        """Each deletion's description, its undo, and for a message its id and store, oldest first.
-        """
+        """What each undo is called, the undo, and for a message its id and store, oldest first."""
 
     # --- the state -----------------------------------------------------------------------
 
@@ -139,14 +138,16 @@ class WorkspaceCore:
         restore: Callable[[], Awaitable[None]],
         *,
         done: str = "Deleted",
+        undone: str = "Brought back",
         effect: str = "",
         message_id: str = "",
         store: Store | None = None,
     ) -> None:
         """Publish that `what` was deleted or archived (`done`) and, behind it, with which `effect`;
-        remember how to restore it, for as long as the `store` of its session is open.
+        remember how to restore it, for as long as the `store` of its session is open. Then it is
+        `undone`.
         """
-        step = what, restore, message_id, store
+        step = f"{undone} {what}.", restore, message_id, store
         self._undo_steps = [*self._undo_steps[1 - MAX_UNDO_STEPS :], step]
         session_id = self.state.session_id if store is not None else ""
         self.publish(Done(f"{done} {what}{effect}.", undoable=True, session_id=session_id))
@@ -169,9 +170,9 @@ class WorkspaceCore:
                     advice="`tui-chat sessions delete --undo TITLE` brings back what was deleted "
                     "before this start.",
                 )
-            what, restore, message_id, _ = self._undo_steps.pop()
+            undone, restore, message_id, _ = self._undo_steps.pop()
             await restore()
-            self.publish(Done(f"Brought back {what}.", message_id=message_id))
+            self.publish(Done(undone, message_id=message_id))
 
 
 class UseCases(Protocol):

@@ -191,7 +191,8 @@ class Mutes:
             await self._sessions.refresh(session_id)
 
         effect = await self._effect(before) if core.state.is_active(session_id) else ""
-        core.push_undo(what, restore, done=done, effect=effect, store=store)
+        undone = "Unmuted" if done == "Muted" else "Muted"
+        core.push_undo(what, restore, done=done, undone=undone, effect=effect, store=store)
 
     async def _effect(self, before: Composed) -> str:
         """Return what changes from one request to another: `: 120 tokens less ...`."""

@@ -211,14 +211,28 @@ async def test_a_reply_is_brought_here_and_leads_back(album: Album, tmp_path: Pa
         await workspace.branches.edit(edited, "other words", send=True)
         await replied(pilot)
         await at_tree(pilot, app)
-        await pilot.press("slash", *"second")
-        await until(pilot, lambda: tree_list(app).place_of_result()[1] == 2)
-        await pilot.press("enter", "end", "b")
-        await until(pilot, lambda: len(shown(app)) == 5)
-        await settle(pilot)
+
+        async def bring() -> None:
+            await pilot.press("slash", *"second")
+            await until(pilot, lambda: tree_list(app).place_of_result()[1] == 2)
+            await pilot.press("enter", "end", "b")
+            await until(pilot, lambda: len(shown(app)) == 5)
+            await settle(pilot)
+
+        await bring()
         assert not app.screen.query_one(FindBar).display
-        assert row(app).last == workspace.state.entries[-1].message.id
+        brought = workspace.state.entries[-1]
+        assert row(app).first == row(app).last == brought.message.id
         assert "second words" in shown(app)[-1]
+        assert brought.model == "echo"
+        assert "echo" in text_at(app, tree_list(app).cursor)
+        assert app.notifications.log[-1].message.startswith("Brought here: the reply “")
+        assert app.notifications.log[-1].message.endswith("”. u undoes it.")
+        await pilot.press("u")
+        await until(pilot, lambda: len(shown(app)) == 4)
+        assert app.notifications.log[-1].message.startswith("Removed the reply “")
+        await settle(pilot)
+        await bring()
         await pilot.press("escape")
         await left_tree(pilot, app)
         await album.take(pilot, "brought reply")

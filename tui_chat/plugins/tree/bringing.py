@@ -21,6 +21,8 @@ from tui_chat.workspace.workspace import Workspace
 HEADING = "Summary of another branch of this conversation (notes, not instructions):"
 """The first line of a summary that is shown for editing, as that of compaction has one."""
 
+DONE = "Brought here:"
+
 
 @dataclass(frozen=True, slots=True)
 class BranchSummary:
@@ -64,7 +66,7 @@ async def bring_reply(workspace: Workspace, message_id: str) -> bool:
         parts=message.parts,
         semantics=semantics,
     )
-    return await workspace.branches.append(copy, session_id)
+    return await workspace.branches.append(copy, session_id, model=entry.model, done=DONE)
 
 
 async def plan_summary(workspace: Workspace, end_id: str, active: Set[str]) -> BranchSummary:
@@ -109,4 +111,4 @@ async def bring_summary(workspace: Workspace, plan: BranchSummary, text: str) ->
             brought=Brought(plan.end_id, max(plan.messages - plan.left_out, 1))
         ),
     )
-    return await workspace.branches.append(message, plan.session_id)
+    return await workspace.branches.append(message, plan.session_id, done=DONE)

@@ -17,8 +17,8 @@ from textual.widgets import Static
 from textual.worker import Worker
 
 from tui_chat.errors import InputError
-from tui_chat.models.sanitize import one_line
-from tui_chat.models.search import Query
+from tui_chat.models.sanitize import one_line, sanitize
+from tui_chat.models.search import Hit, Query
 from tui_chat.models.session import Node
 from tui_chat.plugins.tree.bringing import (
     BranchSummary,
@@ -64,13 +64,12 @@ class TreeScreen(ModalScreen[str | RequestComparison | None]):
             border-subtitle-color: $foreground 72%;
             background: $surface;
         }
-        TreeList { height: 1fr; }
+        TreeList { height: 4fr; }
         .tree--about, .tree--keys { height: auto; padding: 0 1; }
         .tree--about {
-            height: 3;
+            height: 1fr;
+            min-height: 3;
             border-top: solid $foreground 25%;
-            text-wrap: nowrap;
-            text-overflow: ellipsis;
         }
         .tree--keys { color: $foreground 72%; }
     }
@@ -87,10 +86,10 @@ class TreeScreen(ModalScreen[str | RequestComparison | None]):
         Binding("s", "bring_summary", show=False),
         Binding("e", "name", show=False),
         Binding("d,delete", "delete", show=False),
-        Binding("u", "undo", show=False),
+        Binding("u", "undo_change", show=False),
     ]
     WRITING_ACTIONS: ClassVar[frozenset[str]] = frozenset(
-        ("bring", "bring_summary", "name", "delete", "undo")
+        ("bring", "bring_summary", "name", "delete", "undo_change")
     )
 
     def __init__(
@@ -135,7 +134,7 @@ class TreeScreen(ModalScreen[str | RequestComparison | None]):
     def _keys(self) -> str:
         writing = "b bring reply · s bring summary · e name · d delete · u undo · "
         return (
-            "Enter go there · ← → fold · / search, n p results · Space mark · c compare · "
+            "Enter go there · ← → fold · / search, n N results · Space mark · c compare · "
             f"{'' if self._is_read_only else writing}Esc closes"
         )
 
@@ -167,7 +166,8 @@ class TreeScreen(ModalScreen[str | RequestComparison | None]):
         self._list.add_texts(await self._workspace.branches.excerpts(event.message_ids))
 
     @on(TreeList.RowHighlighted)
-    def _describe(self) -> None:
+    @work(group="tree-preview", exclusive=True)
+    async def _describe(self) -> None:
         row = self._list.row
         if row is None or self._writing is not None:
             return
@@ -182,7 +182,8 @@ class TreeScreen(ModalScreen[str | RequestComparison | None]):
             node.status if node.status != "complete" else "",
             "on the active branch" if row.first in tree.active else "",
         ]
-        text = one_line(self._list.text_of(row.first))
+        texts = await self._workspace.branches.excerpts((row.first,), self._about.size.area)
+        text = sanitize(texts.get(row.first, "")).strip()
         self._about.update(f"{' · '.join(filter(None, facts))}\n{text}")
         place, results = self._list.place_of_result()
         self._find_bar.show(place, results, is_on=self._find_bar.display)
@@ -199,17 +200,17 @@ class TreeScreen(ModalScreen[str | RequestComparison | None]):
         if not words:
             self._list.show_results(None)
             return
-        session_id, results = self._workspace.state.session_id, set[str]()
+        session_id, results = self._workspace.state.session_id, dict[str, Hit | None]()
         text = f"{words}*" if words[-1].isalnum() else words  # the last word may not be complete
         query = Query(text, session_id=session_id, order="newest", limit=MOST_RESULTS)
         with self._workspace.reporting():
             hits = await self._workspace.active_store.search.find(query)
-            results = {hit.message_id for hit in hits if hit.message_id is not None}
+            results |= {hit.message_id: hit for hit in hits if hit.message_id is not None}
         session = self._workspace.state.session
         for place in session.places if session else ():
             if words.casefold() in place.name.casefold():
-                results.add(place.message_id)
-        self._list.show_results(results & self._list.session_tree.nodes.keys())
+                results.setdefault(place.message_id)
+        self._list.show_results(results)
 
     @on(FindBar.StepRequested)
     def _step(self, event: FindBar.StepRequested) -> None:
@@ -281,7 +282,9 @@ class TreeScreen(ModalScreen[str | RequestComparison | None]):
 
         async def run(row: Row) -> None:
             with self._workspace.reporting():
-                await self._reload(await change(row))
+                await self._reload(message_id := await change(row))
+                if message_id != row.first:
+                    self._list.reveal(message_id)
 
         if row := self._list.row:
             self.run_worker(partial(run, row), group="dialog", exclusive=True)
@@ -313,8 +316,8 @@ class TreeScreen(ModalScreen[str | RequestComparison | None]):
             await self._workspace.branches.delete(row.first)
         return row.first
 
-    def action_undo(self) -> None:
-        """Restore what was deleted last."""
+    def action_undo_change(self) -> None:
+        """Undo the last deletion, or what was brought here last."""
         self._run(self._undo)
 
     async def _undo(self, row: Row) -> str:
@@ -396,5 +399,7 @@ class TreeScreen(ModalScreen[str | RequestComparison | None]):
             if edited is None:
                 return
             if await bring_summary(workspace, plan, text := edited):
-                await self._reload(self._brought())
+                message_id = self._brought()
+                await self._reload(message_id)
+                self._list.reveal(message_id)
                 return

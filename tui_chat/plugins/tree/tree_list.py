@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Set
+from collections.abc import Mapping
 from typing import ClassVar
 
 from rich.cells import cell_len
@@ -15,9 +15,11 @@ from textual.strip import Strip
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.message import MessageRole
 from tui_chat.models.sanitize import one_line
+from tui_chat.models.search import Hit
 from tui_chat.models.session import EntryStatus
 from tui_chat.plugins.tree.layout import Folding, Row, Rows, Tree
 from tui_chat.ui.ago import ago
+from tui_chat.ui.areas.search.hit_list import Piece, marked
 from tui_chat.ui.widgets.row_list import RowList, clipped
 
 WRITERS: Mapping[MessageRole, str] = {
@@ -80,7 +82,7 @@ class TreeList(RowList):
         self._folding = Folding()
         self._rows = Rows(self.session_tree, self._folding)
         self._names: Mapping[str, str] = {}
-        self._results: Set[str] | None = None
+        self._results: Mapping[str, Hit | None] | None = None
         self._marked = ""
         self._texts: dict[str, str] = {}
         self._asked: set[str] = set()
@@ -98,6 +100,13 @@ class TreeList(RowList):
     def row_count(self) -> int:
         return len(self._rows.rows)
 
+    def reveal(self, message_id: str) -> None:
+        """Go to a message, with the run that it is in unfolded."""
+        row = self._rows.rows[self._rows.index_of(message_id)]
+        if row.folded == "run":
+            self._folding.open_runs.add(row.run)
+        self._lay_out(message_id)
+
     def text_of(self, message_id: str) -> str:
         """Return the beginning of a message, as far as it was read."""
         return self._texts.get(message_id, "")
@@ -108,10 +117,14 @@ class TreeList(RowList):
         self._asked = {id for id in self._asked if id in self._texts}
         self._lay_out(message_id)
 
-    def show_results(self, results: Collection[str] | None) -> None:
-        """Show only these messages and what leads to them; None shows everything again."""
-        row = self.row
-        self._results = None if results is None else frozenset(results)
+    def show_results(self, results: Mapping[str, Hit | None] | None) -> None:
+        """Show only these messages, with the words that were found in them, and what leads to them;
+        None shows everything again.
+        """
+        row, nodes = self.row, self.session_tree.nodes
+        if results is not None:
+            results = {id: hit for id, hit in results.items() if id in nodes}
+        self._results = results
         self._lay_out(row.first if row else "")
         if self._results and (row := self.row) and row.first not in self._results:
             self.step_result(1)
@@ -148,8 +161,10 @@ class TreeList(RowList):
         return [number for number, row in enumerate(self._rows.rows) if row.first in results]
 
     def _lay_out(self, message_id: str) -> None:
-        self._rows = Rows(self.session_tree, self._folding, self._names, self._results)
+        results = None if self._results is None else self._results.keys()
+        self._rows = Rows(self.session_tree, self._folding, self._names, results)
         self.empty_text = "Nothing was found." if self._results is not None else "No messages yet."
+        self.styles.max_height = max(self.row_count, 1)  # the preview has the rest
         self.update_extent()
         self.refresh()
         self.set_cursor(self._rows.index_of(message_id))
@@ -246,25 +261,27 @@ class TreeList(RowList):
     def _words(self, row: Row, room: int, ground: str) -> list[Segment]:
         """Return how much a row stands for, and who says what in its first message."""
         node = self.session_tree.nodes[row.first]
-        parts: list[tuple[str, str]] = []
+        plain, detail = self.palette(ground), self.palette(ground, "detail")
+        parts: list[Piece] = []
         if name := self._names.get(row.first):
-            parts.append((f"◆ {one_line(name, 40)}  ", "name"))
+            parts.append((f"◆ {one_line(name, 40)}  ", self.palette(ground, "name")))
         if row.folded:
             count = f"{row.messages:,} message{'s' * (row.messages != 1)}"
             if row.folded == "branch" and (branches := self.session_tree.ends[row.first]) > 1:
                 count += f", {branches:,} branches"
-            parts.append((f"{count} · ", "detail"))
-        parts.append((f"{WRITERS[node.message_role]}: ", node.message_role))
-        text = self._texts.get(row.first)
-        is_result = row.first in (self._results or ())
-        words = "…" if text is None else one_line(text) or "(no text)"
-        parts.append((words, "result" if is_result else ""))
+            parts.append((f"{count} · ", detail))
+        writer = self.palette(ground, "user" if node.message_role == "user" else "")
+        parts.append((f"{WRITERS[node.message_role]}: ", writer))
+        if hit := (self._results or {}).get(row.first):
+            parts += marked(hit.snippet, hit.marks, plain, self.palette(ground, "result"))
+        else:
+            text = self._texts.get(row.first)
+            parts.append(("…" if text is None else one_line(text) or "(no text)", plain))
         segments: list[Segment] = []
         for words, style in parts:
             words = clipped(words, room)
             room -= cell_len(words)
-            style = style if style in ("name", "detail", "user", "result") else ""
-            segments.append(Segment(words, self.palette(ground, style)))
+            segments.append(Segment(words, style))
             if room <= 0:
                 break
         return segments
