@@ -45,7 +45,7 @@ BUILT_IN: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     },
     "mcp": {"commands": ("mcp",), "config": ("mcp",), "tool_sources": ("servers",)},
     "prompt_lab": {
-        "commands": ("eval", "presets states"),
+        "commands": ("eval", "presets states", "presets test"),
         "actions": ("preset-states", "try-cases", "case", "case-with-history", "preset-state"),
         "views": ("cases",),
         "tables": (

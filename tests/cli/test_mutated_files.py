@@ -15,7 +15,6 @@ import pytest
 
 from tui_chat.analysis import read_captured
 from tui_chat.cli.captured import convert
-from tui_chat.cli.preset_cases import load_case
 from tui_chat.cli.read import read_reply
 from tui_chat.errors import InputError
 from tui_chat.interop.messages import read_history
@@ -396,23 +395,6 @@ def test_presets(body: dict[str, Any], tmp_path: Path) -> None:
         path.write_text(text)
         with suppress(InputError):
             import_preset_file(path)
-
-
-def test_cases(tmp_path: Path) -> None:
-    case = {
-        "preset": PRESETS[0],
-        "history": [{"role": "user", "content": "Hi"}],
-        "draft": "d",
-        "role": {"name": "Ada"},
-        "lorebooks": [PRESETS[2]],
-        "variables": {"a": "b"},
-        "expected": [{"role": "user", "content": "Hi", "origin": "history"}],
-    }
-    path = tmp_path / "case.json"
-    for text in mutants(case, WRONG[::3]):
-        path.write_text(text)
-        with suppress(InputError):
-            load_case(path)
 
 
 @pytest.mark.parametrize("body", CONVERSATIONS, ids=["chatgpt", "claude", "own", "list", "object"])

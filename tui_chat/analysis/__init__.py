@@ -6,7 +6,6 @@ diff              the difference of two bodies, line by line
 captured_request  a pasted request as a session and a preset
 history_parts     what captured messages are made of: reminders, files, tool results, ...
 token_shares      what is in the context window: tokens by origin, growth, largest turns
-request_checks    what a case expects of parts of a request
 lore_table        the entries of lorebooks over the turns of a conversation
 http_text         a request as HTTP text or as a curl command
 """

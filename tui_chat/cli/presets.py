@@ -1,4 +1,4 @@
-"""`tui-chat presets`: list, show, check, import and export presets; `preset_tests` has `test`."""
+"""`tui-chat presets`: list, show, check, import and export presets."""
 
 from __future__ import annotations
 
@@ -21,7 +21,6 @@ from tui_chat.cli.names import find
 from tui_chat.cli.options import FILE, INPUT, json_option
 from tui_chat.cli.output import Styled, counted, write_json, write_line
 from tui_chat.errors import InputError
-from tui_chat.extensions import CommandPath
 from tui_chat.files import STANDARD_INPUT
 from tui_chat.library.file_reader import Finding, read_file_text
 from tui_chat.library.foreign_files import first_preset_files, import_preset_file
@@ -31,8 +30,6 @@ from tui_chat.models.envelope import Level
 from tui_chat.models.preset import Preset, PresetMessage, depth_words
 from tui_chat.models.sanitize import one_line, sanitize
 from tui_chat.models.setting_json import settings_json
-
-_TEST = CommandPath("test", "tui_chat.cli.preset_tests:run_tests", "Run test cases of presets.")
 
 
 class _Presets(LibraryKind[Preset]):
@@ -106,7 +103,7 @@ def _place(message: PresetMessage) -> str:
 _PRESETS = _Presets()
 
 
-@click.group(cls=LazyGroup, place="presets", table=[_TEST])
+@click.group(cls=LazyGroup, place="presets")
 def presets() -> None:
     """List, show, check and test presets, and import others. `preset` is the same."""
 

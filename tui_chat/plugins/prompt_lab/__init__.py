@@ -12,7 +12,9 @@ estimates       what a plan costs (budget: the money that a run may spend)
 results         `LabStore`: runs in the database (tables: the tables and their migrations)
 runner          `Runner(lab, run, ...).send("waiting")` (endpoint_limits: how many at once)
 comparison      better, worse, or not distinguishable: `compare(old, new)`
-command         `tui-chat eval` (report: its tables and files)
+command         `tui-chat eval` (report: its tables and files; junit: results for CI services)
+preset_tests    `tui-chat presets test` (preset_cases: their files; request_checks: what they
+                expect of parts of a request)
 preset_states   every saved state of a preset (states_command, states_actions: listed, compared as
                 requests, restored)
 turn_cases      turns of conversations as cases
@@ -35,6 +37,11 @@ PLUGIN = Plugin(
             "presets states",
             "tui_chat.plugins.prompt_lab.states_command:list_states",
             "List the saved states of a preset, the newest first.",
+        ),
+        CommandPath(
+            "presets test",
+            "tui_chat.plugins.prompt_lab.preset_tests:run_tests",
+            "Run test cases of presets.",
         ),
     ),
     actions=(

@@ -11,10 +11,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from tui_chat.cli.preset_cases import read_case
 from tui_chat.compose import Composed
 from tui_chat.library.file_reader import JsonFile
 from tui_chat.plugins.prompt_lab.checks import total, undecided, verdict_of
+from tui_chat.plugins.prompt_lab.preset_cases import read_case
 from tui_chat.plugins.prompt_lab.values import Case, Cell, ReplyCheck, Verdict
 
 JUDGED = "llm-rubric"

@@ -8,10 +8,10 @@ import json
 from collections.abc import AsyncIterator, Iterable, Sequence
 from typing import Any
 
-from tui_chat.cli.junit import TestResult, junit_xml
 from tui_chat.cli.output import table
 from tui_chat.models.sanitize import one_line, sanitize
 from tui_chat.models.usage import usage_json
+from tui_chat.plugins.prompt_lab.junit import TestResult, junit_xml
 from tui_chat.plugins.prompt_lab.values import Cell, Group, Run
 
 SIGNS = {"passed": "✓", "failed": "✗", "error": "!", "waiting": "·"}

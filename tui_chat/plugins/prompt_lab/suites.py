@@ -31,7 +31,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from tui_chat import paths
-from tui_chat.cli.preset_cases import PresetCase, find_cases, read_case
 from tui_chat.context import Inputs
 from tui_chat.errors import InputError, located
 from tui_chat.files import MAX_BYTES, make_private_folder, read_text, write_text
@@ -49,6 +48,7 @@ from tui_chat.models.sanitize import one_line
 from tui_chat.models.typed_json import InvalidValue, read
 from tui_chat.plugins.prompt_lab.check_files import objects_in, read_checks
 from tui_chat.plugins.prompt_lab.checks import plain_text
+from tui_chat.plugins.prompt_lab.preset_cases import PresetCase, find_cases, read_case
 from tui_chat.plugins.prompt_lab.promptfoo import Test, tests_of_lines, tests_of_table
 from tui_chat.plugins.prompt_lab.values import (
     NO_ENDPOINT,

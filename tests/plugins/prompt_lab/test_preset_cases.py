@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -10,7 +11,12 @@ from xml.etree import ElementTree
 import pytest
 
 from tests.cli.conftest import Run
+from tests.cli.test_mutated_files import PRESETS, WRONG, mutants
+from tests.cli.test_turns import a_turn
+from tui_chat.errors import InputError
+from tui_chat.extensions import missing_plugin
 from tui_chat.paths import bundled
+from tui_chat.plugins.prompt_lab.preset_cases import load_case
 
 PRESET = {
     "presetMessages": [
@@ -207,6 +213,14 @@ def test_no_folder_is_a_usage_error(run: Run, tmp_path: Path):
     assert run("preset", "test", tmp_path / "none").code == 2
 
 
+@pytest.mark.skipif(
+    bool(missing_plugin("builders", "sillytavern")), reason="some presets are SillyTavern's"
+)
+def test_bundled_cases_pass(run: Run):
+    done = run("preset", "test", bundled("sample_presets"))
+    assert done.code == 0, done.out
+
+
 def test_each_bundled_preset_has_a_case():
     ours = bundled("sample_presets")
     tested = {
@@ -221,6 +235,28 @@ def test_the_case_in_the_help_is_valid(run: Run):
     assert all(
         f'"{key}"' in said for key in ("preset", "history", "draft", "at", "seed", "expected")
     )
+
+
+def test_any_value_of_a_case_may_be_of_another_type(tmp_path: Path) -> None:
+    path = tmp_path / "case.json"
+    whole = case(preset=PRESETS[0], lorebooks=[PRESETS[2]], expected=TURNS[-1:])
+    for text in mutants(whole, WRONG[::3]):
+        path.write_text(text)
+        with suppress(InputError):
+            load_case(path)
+
+
+def test_an_exported_turn_is_a_case(run: Run, tmp_path: Path):
+    path, _ = a_turn(tmp_path)
+    done = run("preset", "test", tmp_path)
+    assert done.code == 0, done.out
+    assert "1 passed" in done.out
+    changed = json.loads(path.read_text())
+    changed["inputs"]["draft"] = "other"
+    path.write_text(json.dumps(changed))
+    done = run("preset", "test", tmp_path)
+    assert done.code == 1
+    assert "other" in done.out
 
 
 # --- checks of parts of the request ----------------------------------------------------------

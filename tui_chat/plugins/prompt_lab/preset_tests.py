@@ -13,11 +13,8 @@ from typing import Literal
 
 import click
 
-from tui_chat.analysis.request_checks import origin_words, placement_words
-from tui_chat.cli.junit import TestResult, junit_xml
 from tui_chat.cli.options import FILE, json_option
 from tui_chat.cli.output import Styled, counted, write_json, write_line
-from tui_chat.cli.preset_cases import ExpectedTurn, PresetCase, find_cases, load_case
 from tui_chat.compose import compose
 from tui_chat.errors import InputError
 from tui_chat.files import read_text, write_text
@@ -25,6 +22,9 @@ from tui_chat.lazy_dataclass import dataclass
 from tui_chat.library.json_locations import locate
 from tui_chat.models.envelope import Turn
 from tui_chat.models.json_values import plain
+from tui_chat.plugins.prompt_lab.junit import TestResult, junit_xml
+from tui_chat.plugins.prompt_lab.preset_cases import ExpectedTurn, PresetCase, find_cases, load_case
+from tui_chat.plugins.prompt_lab.request_checks import origin_words, placement_words
 from tui_chat.turn_file import TurnFile, is_turn, read_turn
 
 _WORDS = {

@@ -6,8 +6,8 @@
 3. A case is a test, so an unknown key is an error.
 4. A JSON file is a case if it has `expected` or `checks`, or `preset` and one of `draft` and
    `history`. Other files of a folder (presets, roles, lorebooks, conversations) are ignored.
-5. `expected` is the whole request; `checks` are about parts of it (`analysis.request_checks`).
-6. What is expected of the reply (`REPLY_KEYS`) is left to the prompt lab, which sends requests.
+5. `expected` is the whole request; `checks` are about parts of it (`request_checks`).
+6. What is expected of the reply (`REPLY_KEYS`) is left to suites, whose requests are sent.
 """
 
 from __future__ import annotations
@@ -18,12 +18,6 @@ from dataclasses import field, fields
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
-from tui_chat.analysis.request_checks import (
-    CHECKS,
-    RequestCheck,
-    origin_words,
-    placement_words,
-)
 from tui_chat.cli.build import parse_time
 from tui_chat.context import Inputs, SessionSettings
 from tui_chat.context.inputs import EPOCH
@@ -44,6 +38,12 @@ from tui_chat.models.json_text import as_array, object_or_none
 from tui_chat.models.message import Message, MessageRole
 from tui_chat.models.preset import Preset
 from tui_chat.models.role import Profile
+from tui_chat.plugins.prompt_lab.request_checks import (
+    CHECKS,
+    RequestCheck,
+    origin_words,
+    placement_words,
+)
 from tui_chat.turn_file import is_turn
 
 T = TypeVar("T")
