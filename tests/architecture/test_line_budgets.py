@@ -63,7 +63,7 @@ BUDGETS: dict[str, tuple[int, str]] = {
     "providers": (2_200, "HTTP out: retries, keys, discovery, recording of replies"),
     "store": (6_550, "one writer, crash safety, search in texts and files, migrations, backup"),
     "tokens": (550, "exact counts, estimates, calibration"),
-    "ui": (34_850, "the screen: two virtual views, six areas, dialogs, the configuration, keys"),
+    "ui": (34_950, "the screen: two virtual views, six areas, dialogs, the configuration, keys"),
     "workspace": (10_250, "the app without a screen; sources of tools and their grants, targets"),
     ".": (2_700, "compose, send, extensions and their api, edited requests, files, paths, errors"),
 }

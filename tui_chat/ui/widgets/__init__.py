@@ -3,6 +3,7 @@
 line_view      the widget under transcript, payload and lists: lines, drawn when in sight
 block_view     a line view of blocks whose heights are estimates until they come into sight
 row_list       the one list widget, a line view of rows: cursor, paging, mouse
+mouse_selection  text selected by drag, double and triple click
 one_pass       widgets and containers that are laid out and drawn once per resize
 component_styles  style names to Rich styles of the current theme
 safe_text      a last filter for control characters, and a text area that shows them

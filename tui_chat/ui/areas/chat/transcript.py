@@ -14,7 +14,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
-from rich.style import Style
 from textual import events
 from textual.actions import SkipAction
 from textual.binding import BindingType
@@ -40,9 +39,17 @@ from tui_chat.ui.areas.chat.transcript_keys import KEYS_WITH_USE, TRANSCRIPT_KEY
 from tui_chat.ui.areas.chat.transcript_search import TranscriptSearch
 from tui_chat.ui.areas.chat.welcome import Welcome, welcome_lines
 from tui_chat.ui.widgets.block_view import BlockView, LinePosition
+from tui_chat.ui.widgets.mouse_selection import (
+    MouseSelection,
+    Span,
+    Unit,
+    column_at,
+    highlight,
+)
 from tui_chat.ui.widgets.typed_app import app_of
 
 if TYPE_CHECKING:
+    from textual.geometry import Offset
     from textual.selection import Selection
 
     from tui_chat.models.reply import Reply
@@ -96,7 +103,7 @@ class Transcript(BlockView[TextLine]):
         self.cursor: int | None = None
         """Index of the message that keys act on; None if it follows from what is on the screen."""
         self._search = TranscriptSearch(self._layouts, self._refold, self._show_line)
-        self._mouse = selecting.MouseSelection(self, self._viewport, self._layouts, self.scroll_by)
+        self._mouse = MouseSelection(self, self._unit_under, self.scroll_by)
         self._column = painting.ReadingColumn(0, 0)
         self._session_id: str | None = None
         self._highlighted = ""
@@ -153,7 +160,7 @@ class Transcript(BlockView[TextLine]):
             return
         change = branch_change(old, entries, same_session=same_session)
         if change.replaces_entries:
-            self.screen.clear_selection()
+            self._mouse.clear()
         keep = None if self._viewport.follows else self._viewport.top
         if change.is_other_session:
             self.cursor, self._has_unseen_text = None, False
@@ -230,7 +237,7 @@ class Transcript(BlockView[TextLine]):
         self._search.lines_changed()
         if view.follows and view.total > view.height:
             view.follows = index != len(self.entries) - 1
-        self.screen.clear_selection()
+        self._mouse.clear()
         self.lay_out()
 
     # Drawing
@@ -258,16 +265,12 @@ class Transcript(BlockView[TextLine]):
                 line, column, width, fill, palette, is_current=current, is_muted=is_muted
             ),
         )
+        left = column.left + painting.GUTTER
         for start, end, is_current in self._search.marks(position):
-            style = palette("hit-here" if is_current else "hit")
-            span = start + painting.GUTTER, end + painting.GUTTER
-            strip = selecting.highlight(strip, span, style, column.left)
-        selection = self.text_selection
-        span = selection and selection.get_span(selecting.row_number(position))
-        if span:
-            color = self.screen.get_component_rich_style("screen--selection").bgcolor
-            strip = selecting.highlight(strip, span, Style(bgcolor=color), column.left)
-        return strip
+            strip = highlight(
+                strip, (start, end), palette("hit-here" if is_current else "hit"), left
+            )
+        return self._mouse.highlight(strip, selecting.row_number(position), left)
 
     def set_button_keys(self, regenerate: str, model: str) -> None:
         """Set the keys that the buttons of a failed reply name; empty for none."""
@@ -328,7 +331,6 @@ class Transcript(BlockView[TextLine]):
     def lay_out_width(self) -> Sequence[int]:
         assert isinstance(self.parent, Widget)
         self._column = painting.reading_column(self.parent.region.width, self._width)
-        self._mouse.left = self._column.left
         self._layouts.resize(self._column.text_width)
         self._search.lines_changed()
         self._empty_lines = []
@@ -397,7 +399,7 @@ class Transcript(BlockView[TextLine]):
         self._layouts.set_code_view(view)
         self._search.lines_changed()
         self._viewport.load(self._layouts.heights(), keep=keep)
-        self.screen.clear_selection()
+        self._mouse.clear()
         self.lay_out()
 
     def action_message(self, step: int) -> None:
@@ -492,6 +494,20 @@ class Transcript(BlockView[TextLine]):
     def on_mouse_up(self) -> None:
         self._mouse.release()
 
+    def _unit_under(self, unit: Unit, offset: Offset) -> Span | None:
+        rows = self._viewport.rows
+        if not rows:
+            return None
+        position, line = rows[min(max(offset.y, 0), len(rows) - 1)]
+        column = column_at(line.text, offset.x - self._column.left - painting.GUTTER)
+        if offset.y >= len(rows):
+            column = len(line.text)
+        elif offset.y < 0:
+            column = 0
+        return selecting.unit_at(
+            unit, position, column, self._layouts(position.block).lines(position.part)
+        )
+
     def get_selection(self, selection: Selection) -> tuple[str, str] | None:
         if not self.entries:
             return None
@@ -530,7 +546,7 @@ class Transcript(BlockView[TextLine]):
                 self.post_message(self.SearchLeft())
             self.find("")
         elif self.text_selection:
-            self.screen.clear_selection()
+            self._mouse.clear()
         else:
             raise SkipAction
 
@@ -550,8 +566,7 @@ class Transcript(BlockView[TextLine]):
 
     def action_copy(self) -> None:
         """Copy the selection, else the message."""
-        selected = self.screen.get_selected_text() if self.text_selection else None
-        self._copies.copy(self.current_index, selected)
+        self._copies.copy(self.current_index, self._mouse.text)
 
     def action_copy_code(self) -> None:
         self._copies.copy_next_code(self.current_index)

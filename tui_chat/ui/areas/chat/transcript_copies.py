@@ -31,7 +31,7 @@ class TranscriptCopies:
         self._view, self._layouts, self._items = view, layouts, items
         self._show_line = show_line
 
-    def copy(self, message: int | None, selected: str | None) -> None:
+    def copy(self, message: int | None, selected: str) -> None:
         """Copy the selected text, else the message with this index."""
         if selected:
             self._copy(selected, "selection")

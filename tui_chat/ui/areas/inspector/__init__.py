@@ -6,6 +6,7 @@ view_stack      ViewStack: the views, of which one is visible
 unsent_origins  why nothing of an origin is in a request
 payload_view    PayloadView: the body as a line view, and what keys and clicks do in it
 payload_cursor  the row and piece under the cursor
+payload_selection  what the mouse selects, and what is copied of it
 payload_layout  which row shows what, for a width
 payload_blocks  the heights of everything, reused from keystroke to keystroke
 payload_places  where words, sources, the draft and notes are

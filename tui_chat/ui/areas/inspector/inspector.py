@@ -454,11 +454,14 @@ class Inspector(OnePassWidget):
         return self._status.under.origin if self._status.under is not None else None
 
     async def action_live(self) -> None:
-        """Close the line to find words, else go back to the live request; if that is shown, leave
-        Esc to the app.
+        """Close the line to find words, else clear the selection, else go back to the live request;
+        if that is shown, leave Esc to the app.
         """
         if self._find_bar is not None and self._find_bar.display:
             self.close_find()
+            return
+        if self.views.payload.text_selection is not None:
+            self.screen.clear_selection()
             return
         if not self.is_banner_up:
             raise SkipAction
@@ -470,6 +473,8 @@ class Inspector(OnePassWidget):
     async def on_click(self, event: events.Click) -> None:
         if event.widget is self._banner:
             await self.run_action("inspector.return_to_live")
+        elif event.widget is self._status:
+            await self.action_source()
 
     def on_rows_view_row_highlighted(self, event: RowsView.RowHighlighted) -> None:
         event.stop()

@@ -4,6 +4,7 @@
 2. The view follows the draft until the user scrolls away, and again after scrolling back.
    While it does not follow, its top row stays in place, whatever comes or goes above.
 3. It posts what is under the cursor or the mouse (`TargetChanged`), and decides nothing.
+4. A selection ends when one of its rows changes.
 """
 
 from __future__ import annotations
@@ -15,7 +16,9 @@ from typing import ClassVar
 
 from textual import events, work
 from textual.binding import Binding, BindingType
+from textual.geometry import Offset
 from textual.message import Message
+from textual.selection import Selection
 from textual.strip import Strip
 
 from tui_chat.lazy_dataclass import dataclass
@@ -35,9 +38,11 @@ from tui_chat.ui.areas.inspector.payload_places import (
     position_at,
     row_of_kind,
 )
+from tui_chat.ui.areas.inspector.payload_selection import selected_text, unit_at
 from tui_chat.ui.areas.inspector.row_painter import GUTTER, Highlights, RowLook, paint_row
 from tui_chat.ui.areas.inspector.view import FindRequested, InspectorState, copy_text, reveal_origin
 from tui_chat.ui.widgets.line_view import LineView
+from tui_chat.ui.widgets.mouse_selection import MouseSelection, Span, Unit
 
 LONG_BODY = 4_000
 """Rows from which a body is laid out in a thread when the width changes."""
@@ -133,6 +138,7 @@ class PayloadView(LineView):
         """The piece under the mouse, else under the cursor."""
         self.cursor = BodyCursor()
         self._mouse: tuple[int, int] | None = None
+        self._selection = MouseSelection(self, self._unit_under, self.scroll_by)
         self._form = ""
         self._layouts: dict[str, PayloadLayout] = {}
         """The last layout of each form, reused when the form is shown again."""
@@ -203,6 +209,7 @@ class PayloadView(LineView):
         """Drop the bodies shown, because another conversation follows. A visible one stays until
         then.
         """
+        self._selection.clear()
         self._layouts.clear()
         self.strips.clear()
         self.cursor.return_to_draft()
@@ -218,6 +225,7 @@ class PayloadView(LineView):
         width = self.scrollable_content_region.width - GUTTER
         if self.payload is None or width <= 0:
             self.layout_now = None
+            self._selection.clear()
             self._layouts.clear()
             self.set_extent(0)
             self._post_target()
@@ -233,9 +241,12 @@ class PayloadView(LineView):
         self.cursor.follow(layout)
         self._settle(self._follow_top() if self.following or top is None else layout.row_of(top))
         self._post_target()
+        same = layout.same_rows if was is followed else 0
+        if self._selection.last_row >= same:
+            self._selection.clear()
         if self.scroll_offset.y == was_at:
-            is_next = was is followed and not self._notes_moved
-            same = layout.same_rows if is_next else 0
+            if self._notes_moved:
+                same = 0
             if was_on != self.cursor.row:
                 same = min(same, was_on, self.cursor.row)
             self.refresh_changed(same - was_at)
@@ -296,6 +307,7 @@ class PayloadView(LineView):
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         """Follow the draft again, or stop following it, when the user scrolls."""
         super().watch_scroll_y(old_value, new_value)
+        self._selection.scrolled()
         if not self._settling and self.layout_now is not None and old_value != new_value:
             self.following = round(new_value) >= self._follow_top()
             if self.following and self.cursor.is_on_draft:
@@ -324,7 +336,8 @@ class PayloadView(LineView):
             self._by_letter,
         )
         shown = (line, spot.row, spot.owner.kind, look)
-        return self.strips(shown, lambda: paint_row(spot, line, look, self.palette))
+        strip: Strip = self.strips(shown, lambda: paint_row(spot, line, look, self.palette))
+        return self._selection.highlight(strip, row, GUTTER + look.lead)
 
     @property
     def note_here(self) -> Note | None:
@@ -463,6 +476,7 @@ class PayloadView(LineView):
         """Take over the number of rows after something was folded or unfolded."""
         layout = self.layout_now
         if layout is not None and layout.rows != self.virtual_size.height:
+            self._selection.clear()
             self._settle(self.scroll_offset.y)
             self.refresh_changed()
 
@@ -531,26 +545,25 @@ class PayloadView(LineView):
         offset = event.get_content_offset(self)
         self._mouse = None if offset is None else (offset.x, offset.y)
         self._post_target()
+        self._selection.drag(event)
 
     def on_leave(self) -> None:
         self._mouse = None
         self._post_target()
 
-    async def on_click(self, event: events.Click) -> None:
-        """Put the cursor under the mouse; open the origin on a double click."""
+    def on_click(self, event: events.Click) -> None:
+        """Put the cursor under the mouse, and fold or unfold what it is on."""
         offset = event.get_content_offset(self)
         layout, row = self.layout_now, self.line_under(event)
-        if offset is None or layout is None or row >= layout.rows:
+        if offset is None or layout is None or row >= layout.rows or self._selection.has_selected:
             return
         spot, line = layout.seen(row)
         runs = line.runs_in(*line.slice(spot.row))
         run = run_at(spot, line, offset.x - GUTTER - layout.lead(spot))
         self._set_cursor(row, runs.index(run) if run in runs else None)
         is_mark = offset.x < GUTTER + layout.lead(spot) and spot.place.part == "open"
-        if spot.folded or (event.chain == 1 and is_mark):
+        if spot.folded or is_mark:
             self.action_fold()
-        elif event.chain == 2:
-            await self.action_open()
 
     def action_move(self, rows: int) -> None:
         """Move the cursor by rows; first into sight if it was scrolled away."""
@@ -590,6 +603,34 @@ class PayloadView(LineView):
         if self.layout_now is not None:
             self._go(self.cursor.next_item(self.layout_now, step))
 
+    # Selecting
+
+    def on_mouse_down(self, event: events.MouseDown) -> None:
+        self._selection.press(event)
+
+    def on_mouse_up(self) -> None:
+        self._selection.release()
+
+    def scroll_by(self, rows: int) -> None:
+        """Scroll by rows, up if they are negative."""
+        self.scroll_to(y=self.scroll_offset.y + rows)
+
+    def _unit_under(self, unit: Unit, offset: Offset) -> Span | None:
+        layout, top = self.layout_now, self.scroll_offset.y
+        if layout is None:
+            return None
+        row = min(max(top + offset.y, 0), layout.rows - 1)
+        return unit_at(layout, unit, row, offset.x - GUTTER)
+
+    def get_selection(self, selection: Selection) -> tuple[str, str] | None:
+        return (
+            None if self.layout_now is None else (selected_text(self.layout_now, selection), "\n")
+        )
+
+    def selection_updated(self, selection: Selection | None) -> None:
+        del selection
+        self.refresh_changed()
+
     # Asking
 
     async def action_enter(self) -> None:
@@ -607,8 +648,10 @@ class PayloadView(LineView):
             await reveal_origin(self, origin)
 
     def action_copy(self) -> None:
-        """Copy the exact body to the clipboard."""
-        if self.payload is not None:
+        """Copy what is selected, else the exact body."""
+        if selected := self._selection.text:
+            copy_text(self, selected, "the selection")
+        elif self.payload is not None:
             copy_text(self, self.payload.body.decode(), "the body")
 
 

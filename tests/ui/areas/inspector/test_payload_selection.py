@@ -1,0 +1,152 @@
+"""Selecting text of the payload with the mouse: what is lit, what is copied, what ends it."""
+
+from __future__ import annotations
+
+import pytest
+from rich.cells import cell_len
+from textual import events
+from textual.pilot import Pilot
+
+from tests.ui.app_under_test import until
+from tests.ui.areas.inspector.requests import (
+    DRAFT,
+    STYLE,
+    InspectorApp,
+    chat_tree,
+    composed,
+    long_chat,
+    rows_shown,
+    said,
+)
+from tui_chat.models.text import Text
+from tui_chat.ui.areas.inspector import payload_selection
+from tui_chat.ui.areas.inspector.origins import OriginStatus
+
+CHAT = long_chat(60)
+
+
+def place(app: InspectorApp, words: str) -> tuple[int, int]:
+    """The cell and the row at which words begin."""
+    for y, row in enumerate(rows_shown(app.view)):
+        if words in row:
+            return cell_len(row.partition(words)[0]), y
+    raise AssertionError(words)
+
+
+def lit(app: InspectorApp) -> str:
+    """What is drawn on the ground of a selection."""
+    ground = app.screen.get_component_rich_style("screen--selection").bgcolor
+    strips = (app.view.render_line(y) for y in range(app.view.size.height))
+    return "\n".join(
+        text
+        for strip in strips
+        if (text := "".join(s.text for s in strip if s.style and s.style.bgcolor == ground))
+    )
+
+
+async def drag(pilot: Pilot[None], app: InspectorApp, first: str, last: str) -> None:
+    """Drag from the begin of some words to the last character of others."""
+    (x, y), (last_x, last_y) = place(app, first), place(app, last)
+    end = last_x + cell_len(last) - 1, last_y
+    await pilot.mouse_down(app.view, offset=(x, y))
+    await pilot.hover(app.view, offset=end)
+    await pilot.mouse_up(app.view, offset=end)
+    await pilot.pause()
+
+
+def show_draft(app: InspectorApp, draft: str) -> None:
+    tree = chat_tree((*CHAT, said("user", Text.of(draft, DRAFT), DRAFT)))
+    app.pane.show(composed(tree=tree, draft=draft))
+
+
+@pytest.mark.parametrize("width", [52, 80, 160])
+async def test_a_drag_selects_and_a_key_copies_and_says_so(width: int) -> None:
+    app = InspectorApp(composed())
+    async with app.run_test(size=(width, 45)) as pilot:
+        await pilot.pause()
+        await drag(pilot, app, "木漏れ日", "mean?")
+        assert lit(app) == "木漏れ日” mean?"
+        app.view.focus()
+        await pilot.press("ctrl+c")
+        assert app.clipboard == "木漏れ日” mean?"
+        assert [n.message for n in app._notifications] == ["Copied the selection: 21 bytes."]
+        await pilot.press("escape")
+        assert not lit(app)
+        await pilot.press("y")
+        assert app.clipboard.encode() == composed().payload.body
+
+
+async def test_wrapped_lines_are_copied_as_one_and_others_with_their_indent() -> None:
+    app = InspectorApp(composed())
+    async with app.run_test(size=(44, 60)) as pilot:
+        await pilot.pause()
+        await drag(pilot, app, "Keep names", "briefly.")
+        assert "\n" in lit(app)
+        assert app.screen.get_selected_text() == r"Keep names as they are.\nAnswer briefly."
+        await drag(pilot, app, "briefly.", '"role": "assistant"')
+        selected = app.screen.get_selected_text() or ""
+        assert selected.startswith("briefly.")
+        assert [line.strip() for line in selected.split("\n")[1:3]] == ["},", "{"]
+        assert selected.split("\n")[1].startswith(" ")
+
+
+async def test_two_clicks_select_a_word_and_three_a_line() -> None:
+    app = InspectorApp(composed())
+    async with app.run_test(size=(60, 60)) as pilot:
+        await pilot.pause()
+        x, y = place(app, "Answer")
+        await pilot.click(app.view, offset=(x + 1, y), times=2)
+        assert app.screen.get_selected_text() == "Answer", "the escape before it is no letter"
+        await pilot.click(app.view, offset=(x + 4, y), times=3)
+        selected = app.screen.get_selected_text() or ""
+        assert selected.startswith('"content": "You translate')
+        assert selected.endswith('Answer briefly."')
+        await pilot.click(app.view, offset=(x + 9, y))
+        assert not lit(app)
+
+
+async def test_what_is_typed_ends_a_selection_only_where_it_changes_it() -> None:
+    app = InspectorApp(composed(tree=chat_tree(CHAT)))
+    async with app.run_test(size=(80, 45)) as pilot:
+        show_draft(app, "some words of it")
+        await pilot.pause()
+        await drag(pilot, app, "some", "words")
+        show_draft(app, "other words of it")
+        assert not lit(app)
+        await pilot.press("g")
+        await pilot.pause()
+        await drag(pilot, app, "model", "model")
+        show_draft(app, "more words of it")
+        assert lit(app) == "model"
+        app.pane.forget()
+        assert app.screen.get_selected_text() is None
+
+
+async def test_a_drag_beyond_the_edge_selects_on_without_reading_the_body(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    app = InspectorApp(composed(tree=chat_tree(long_chat(4_000))))
+    async with app.run_test(size=(80, 45)) as pilot:
+        app.view.focus()
+        await pilot.press("g")
+        await pilot.pause()
+        x, y = place(app, "model")
+        await pilot.mouse_down(app.view, offset=(x, y))
+        await pilot.hover(app.view, offset=(x + 4, y + 3))
+        monkeypatch.setattr(payload_selection, "selected_text", None)
+        event = events.MouseMove(app.view, x, 50, 0, 0, 1, False, False, False)
+        app.view.post_message(event)
+        await until(pilot, lambda: app.view.scroll_offset.y > 40)
+        assert app.view._selection.last_row > 60
+        await pilot.mouse_up(app.view, offset=(x, 40))
+        monkeypatch.undo()
+        assert (app.screen.get_selected_text() or "").count("light falls") > 10
+
+
+async def test_a_click_on_the_line_of_the_origin_goes_to_the_source() -> None:
+    app = InspectorApp(composed())
+    async with app.run_test(size=(80, 45)) as pilot:
+        app.view.go_to("/messages/1/content")
+        await pilot.pause()
+        await pilot.click(OriginStatus)
+        assert app.origins == [STYLE]
