@@ -58,6 +58,7 @@ BUILT_IN: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "salvage": {"commands": ("db salvage",), "rescues": ("damaged databases",)},
     "tap": {
         "commands": ("tap",),
+        "formats": ("HAR files with calls of a provider",),
         "recordings": ("HAR files",),
         "views": ("calls",),
         "actions": ("held",),

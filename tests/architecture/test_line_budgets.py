@@ -26,8 +26,8 @@ BUDGETS: dict[str, tuple[int, str]] = {
     ),
     "context": (9_780, "three phases, mutes, budget, macros, lorebooks with JavaScript's patterns"),
     "interop": (
-        2_830,
-        "the transcript, our own JSON, Markdown, HTML, HAR, the registry of formats",
+        2_550,
+        "the transcript, our own JSON, Markdown, HTML, the registry of formats",
     ),
     "library": (
         3_600,
@@ -52,8 +52,8 @@ BUDGETS: dict[str, tuple[int, str]] = {
     "plugins/side_by_side": (1_600, "slots, columns, what they cost, consent that names the slot"),
     "plugins/sillytavern": (7_300, "SillyTavern's files, its builder, macro dialect and actions"),
     "plugins/tap": (
-        5_500,
-        "the proxy, byte for byte, its recorder, what it says about calls, held calls",
+        5_850,
+        "the proxy, byte for byte, its recorder, what it says about calls, held calls, HAR files",
     ),
     "plugins/transcripts": (4_800, "readers of eleven programs, and the viewer of folders"),
     "plugins/tree": (1_250, "the rows of a tree, its screen, and what is brought from a branch"),

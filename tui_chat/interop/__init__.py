@@ -3,7 +3,6 @@
 reader               all conversations of a file, whatever its format; plugins bring more formats
 formats              how a format is described
 own_json             our own JSON, without loss
-har                  the calls of providers that a browser or proxy recorded
 messages             JSON and JSON lines of unified messages
 markdown, html       for people to read; readable_parts is what both share
 json_stream          JSON in pieces, parsed value by value

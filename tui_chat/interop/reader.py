@@ -55,10 +55,7 @@ _SAMPLE_BYTES = 8 * 2**20
 
 
 _FIRST = (FormatPath("tui-chat's own JSON", "tui_chat.interop.own_json:FORMATS"),)
-_LAST = (
-    FormatPath("HAR files with calls of a provider", "tui_chat.interop.har:FORMATS"),
-    FormatPath("JSON or JSON lines of messages", "tui_chat.interop.messages:FORMATS"),
-)
+_LAST = (FormatPath("JSON or JSON lines of messages", "tui_chat.interop.messages:FORMATS"),)
 
 _OTHER_FILES: tuple[tuple[tuple[str, ...], str, str], ...] = (
     (

@@ -15,12 +15,13 @@ recorder           follows exchanges until they are explained (sessions: and sto
 call_output        a call as a line of a table, and as JSON
 held_notice        says in the app that a request is held
 calls_view         the calls of a session, in the inspector
-har                the calls of a HAR file
+har                the calls of a HAR file (har_file: its entries, and the conversations in them)
 """
 
 from tui_chat.extensions import (
     ActionPath,
     CommandPath,
+    FormatPath,
     ListenerPath,
     Plugin,
     RecordingPath,
@@ -48,6 +49,9 @@ PLUGIN = Plugin(
         ),
     ),
     listeners=(ListenerPath("SessionsChanged", "tui_chat.plugins.tap.held_notice:announce_held"),),
+    formats=(
+        FormatPath("HAR files with calls of a provider", "tui_chat.plugins.tap.har_file:FORMATS"),
+    ),
     recordings=(
         RecordingPath(
             "HAR files",

@@ -12,13 +12,13 @@ from urllib.parse import urlsplit
 
 from tui_chat.cli.output import write_compact, write_json, write_line
 from tui_chat.errors import InputError
-from tui_chat.interop.har import HarEntry, read_entry
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.plugins.tap.call_output import call_json, call_line, heading
 from tui_chat.plugins.tap.calls import RecordedReplyReader, read_call
 from tui_chat.plugins.tap.comparison import compare
 from tui_chat.plugins.tap.conversations import Conversations
 from tui_chat.plugins.tap.exchange import Held, RecordedExchange
+from tui_chat.plugins.tap.har_file import HarEntry, read_entry
 from tui_chat.plugins.tap.http_messages import RequestHead
 from tui_chat.plugins.tap.recorded_call import RecordedCall, calibrate_call
 
