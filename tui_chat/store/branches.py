@@ -21,13 +21,13 @@ from typing import TypeAlias
 
 from tui_chat.errors import InputError, StoreError
 from tui_chat.models.session import Entry, Node, Session
-from tui_chat.store.database import Database, Row, Transaction, writes
+from tui_chat.store.database import Row, Transaction, writes
 from tui_chat.store.errors import decoding
 from tui_chat.store.rows import ENTRY, ENTRY_NAMES, entry_of, json_value
 from tui_chat.store.search import index
 from tui_chat.store.sessions import insert_session, require_session, set_head
 from tui_chat.store.stream_journal import read_streamed_fields
-from tui_chat.store.unsaved import UnsavedReplies
+from tui_chat.store.unsaved import StoreContext
 
 PlacedRow: TypeAlias = "tuple[Row, tuple[int, int]]"
 """The arguments of `entry_of`: a row, and which of how many siblings it is."""
@@ -100,18 +100,8 @@ _STATUS = ENTRY_NAMES.index("status")
 class BranchStore:
     """The branches of sessions."""
 
-    def __init__(
-        self,
-        database: Database,
-        unsaved: UnsavedReplies,
-        *,
-        now: Callable[[], float],
-        new_id: Callable[[], str],
-    ) -> None:
-        self.database = database
-        self._unsaved = unsaved
-        self._now = now
-        self._new_id = new_id
+    def __init__(self, context: StoreContext) -> None:
+        self.database, self._unsaved, self._now, self._new_id = context
 
     async def load(
         self, session_id: str, *, last: int | None = None, before: str | None = None

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from tui_chat.errors import InputError
@@ -21,16 +21,15 @@ from tui_chat.store.branches import (
     sibling_ids,
     version_ids,
 )
-from tui_chat.store.database import Database, Transaction, writes
+from tui_chat.store.database import Transaction, writes
 from tui_chat.store.errors import decoding
 from tui_chat.store.rows import (
+    CACHE_LOSS,
+    MUTED,
     cost_text,
     entry_of,
     json_text,
     json_texts,
-    loss_text,
-    muted_of,
-    muted_text,
     usage_values,
 )
 from tui_chat.store.search.index import (
@@ -41,7 +40,7 @@ from tui_chat.store.search.index import (
     allow_more_segments,
 )
 from tui_chat.store.sessions import append_to_branch, set_head
-from tui_chat.store.unsaved import UnsavedReplies
+from tui_chat.store.unsaved import StoreContext
 
 _COLUMNS = 32
 
@@ -74,19 +73,9 @@ class InsertPosition:
 class MessageStore:
     """The messages in the database."""
 
-    def __init__(
-        self,
-        database: Database,
-        unsaved: UnsavedReplies,
-        *,
-        now: Callable[[], float],
-        new_id: Callable[[], str],
-    ) -> None:
-        self.database = database
-        self._unsaved = unsaved
-        self._now = now
-        self._new_id = new_id
-        self.restore = database.writer(_unhide)
+    def __init__(self, context: StoreContext) -> None:
+        self.database, self._unsaved, self._now, self._new_id = context
+        self.restore = self.database.writer(_unhide)
 
     async def get(self, message_id: str) -> Entry | None:
         """Return a message, on whatever branch; None if it is gone or deleted."""
@@ -155,7 +144,7 @@ class MessageStore:
         row = await tx.row("SELECT muted FROM messages WHERE message_id = ?", message_id)
         if pinned and row is not None and (text := row[0]):
             with decoding("message"):
-                muted = replace(muted_of(text), whole=False)
+                muted = replace(MUTED.read(text), whole=False)
             await self._mute(tx, ((message_id, muted),))
 
     @writes
@@ -174,7 +163,7 @@ class MessageStore:
     async def _mute(self, tx: Transaction, changes: Iterable[tuple[str, Muted]]) -> None:
         await tx.run_many(
             "UPDATE messages SET muted = ?, pinned = pinned AND NOT ? WHERE message_id = ?",
-            [(muted_text(muted), muted.whole, message_id) for message_id, muted in changes],
+            [(MUTED.text(muted), muted.whole, message_id) for message_id, muted in changes],
         )
 
     @writes
@@ -269,10 +258,10 @@ def _values(entry: Entry, placement: InsertPosition) -> tuple[object, ...]:
         *(placement.session_id, message.id, entry.parent_id, message.role, message.content),
         *json_texts(message),
         *(message.tool_call_id, message.name, message.timestamp, message.pinned),
-        muted_text(message.muted),
+        MUTED.text(message.muted),
         *(entry.status, entry.error, entry.advice, entry.model, entry.endpoint),
         *(*usage_values(entry.usage), entry.finish, entry.seconds, entry.first),
-        *(cost_text(entry.cost), entry.priced, loss_text(entry.cache_loss)),
+        *(cost_text(entry.cost), entry.priced, CACHE_LOSS.text(entry.cache_loss)),
         *(placement.owner, placement.created),
     )
 

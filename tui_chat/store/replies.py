@@ -7,7 +7,6 @@ written completely when it ends.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from decimal import Decimal
 from functools import partial
@@ -21,18 +20,18 @@ from tui_chat.models.request_edit import RequestEdit
 from tui_chat.models.session import Entry
 from tui_chat.models.usage import NO_USAGE, CacheLoss, Usage
 from tui_chat.store.branches import check_parent
-from tui_chat.store.database import Database, Transaction, writes
+from tui_chat.store.database import Transaction, writes
 from tui_chat.store.drafts import drop_sent_draft
 from tui_chat.store.errors import store_errors
 from tui_chat.store.messages import InsertPosition, insert_message, with_siblings_counted
 from tui_chat.store.process_lock import ProcessLock, is_running, lock_tokens
 from tui_chat.store.requests import insert_request, insert_response
 from tui_chat.store.rows import (
+    CACHE_LOSS,
     ENTRY_NAMES,
     cost_text,
     entry_of,
     json_texts,
-    loss_text,
     usage_values,
 )
 from tui_chat.store.search.index import add_new_message, add_stored, remove_messages
@@ -46,7 +45,7 @@ from tui_chat.store.stream_journal import (
     read_journal,
     read_streamed_fields,
 )
-from tui_chat.store.unsaved import UnsavedReplies
+from tui_chat.store.unsaved import StoreContext
 
 Ending = Literal["complete", "stopped", "failed", "interrupted"]
 """The status of a reply that has ended."""
@@ -66,22 +65,11 @@ _FINISH = f"""
 class ReplyStore:
     """The replies that this program receives, and those that others receive or left behind."""
 
-    def __init__(
-        self,
-        path: Path,
-        database: Database,
-        unsaved: UnsavedReplies,
-        *,
-        now: Callable[[], float],
-        new_id: Callable[[], str],
-    ) -> None:
+    def __init__(self, path: Path, context: StoreContext) -> None:
         self._path = path
-        self.database = database
-        self._unsaved = unsaved
-        self._now = now
-        self._new_id = new_id
-        self.read_journal = database.reader(read_journal)
-        self._owner = ProcessLock(None if database.is_in_memory else path, new_id())
+        self.database, self._unsaved, self._now, self._new_id = context
+        self.read_journal = self.database.reader(read_journal)
+        self._owner = ProcessLock(None if self.database.is_in_memory else path, self._new_id())
         self._persisted: dict[str, PersistedFields] = {}
         """The stored fields of each reply that this program receives, by entry id."""
         self._begun: dict[str, tuple[str, Entry]] = {}
@@ -229,7 +217,9 @@ class ReplyStore:
     async def set_cache_loss(self, tx: Transaction, entry_id: str, loss: CacheLoss) -> None:
         """Store what a reply's request lost of the prompt cache, unless the reply is gone."""
         await tx.run(
-            "UPDATE messages SET cache_loss = ? WHERE message_id = ?", loss_text(loss), entry_id
+            "UPDATE messages SET cache_loss = ? WHERE message_id = ?",
+            CACHE_LOSS.text(loss),
+            entry_id,
         )
 
     async def interrupt_orphans(self) -> bool:
@@ -270,7 +260,7 @@ async def write_reply(tx: Transaction, entry: Entry) -> tuple[Entry, str]:
         *(message.content, *json_columns, message.tool_call_id, message.name),
         *(message.timestamp, entry.status, entry.error, entry.advice),
         *(*usage_values(entry.usage), entry.finish, entry.seconds, entry.first),
-        *(cost_text(entry.cost), entry.priced, loss_text(entry.cache_loss), message.id),
+        *(cost_text(entry.cost), entry.priced, CACHE_LOSS.text(entry.cache_loss), message.id),
     )
     if row is None:
         raise RecordGone("The session of this reply no longer exists.")

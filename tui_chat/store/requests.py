@@ -27,7 +27,7 @@ from tui_chat.models.text import clean
 from tui_chat.models.usage import Usage
 from tui_chat.store.database import Database, Row, Transaction, writes
 from tui_chat.store.errors import decoding
-from tui_chat.store.rows import cost_of_text, cost_text, loss_of_text, usage_values
+from tui_chat.store.rows import CACHE_LOSS, cost_of_text, cost_text, usage_values
 
 SIDE_BODIES_KEPT = 50
 """The number of exact bodies that are kept; that of a summary holds a conversation."""
@@ -316,7 +316,7 @@ def _call_of(row: Row) -> CallSummary:
             *(message_id, session_id, program, model, created, status, error),
             usage=Usage(*row[7:12]),
             cost=cost_of_text(cost),
-            loss=loss_of_text(loss),
+            loss=CACHE_LOSS.read(loss),
             is_side=bool(is_side),
         )
 

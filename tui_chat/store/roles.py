@@ -10,7 +10,7 @@ from tui_chat.errors import InputError
 from tui_chat.models.json_values import pack
 from tui_chat.models.role import Role
 from tui_chat.store.database import Database, Transaction, writes
-from tui_chat.store.rows import ROLE, character_of, role_of, settings_text
+from tui_chat.store.rows import ROLE, SETTINGS, character_of, role_of
 
 
 class RoleStore:
@@ -62,7 +62,7 @@ async def save_role(tx: Transaction, role: Role, now: float, picture: bytes = b"
         "settings = excluded.settings, "
         "preset = excluded.preset, status = excluded.status, updated = excluded.updated",
         *(role.role_id, role.name, role.system_prompt, role.model),
-        *(settings_text(role.settings), role.preset, role.status, now, now),
+        *(SETTINGS.text(role.settings), role.preset, role.status, now, now),
     )
     if role.character is not None:
         await tx.run(

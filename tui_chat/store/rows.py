@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields
 from decimal import Decimal, InvalidOperation
 from sys import intern
-from typing import Any, Literal, cast
+from typing import Any, Generic, Literal, TypeVar, cast
 
 from tui_chat.models.json_values import pack, unpack
 from tui_chat.models.message import NOT_MUTED, Message, Muted, Part, ToolCall
@@ -19,6 +19,8 @@ from tui_chat.models.settings import NO_SETTINGS, Settings
 from tui_chat.models.usage import NO_USAGE, CacheLoss, Usage
 from tui_chat.store.database import Row
 from tui_chat.store.errors import DECODE_ERRORS, decoding, undecodable
+
+_T = TypeVar("_T")
 
 ENTRY_NAMES = (
     *("message_id", "parent_id", "message_role", "content", "parts", "tool_calls", "semantics"),
@@ -32,15 +34,37 @@ ENTRY_NAMES = (
 ENTRY = ", ".join(f"m.{name}" for name in ENTRY_NAMES)
 """The same for a query on `messages AS m`."""
 
-_SESSION = tuple(field.name for field in fields(Session))
+SESSION_NAMES = tuple(field.name for field in fields(Session))
 
-SESSION = ", ".join(_SESSION)
+SESSION = ", ".join(SESSION_NAMES)
 """The columns that `session_of` reads; they have the names of the fields."""
 
 _ROLE = tuple(field.name for field in fields(Role) if field.name != "character")
 
 ROLE = ", ".join(_ROLE)
 """The columns that `role_of` reads; they have the names of the fields."""
+
+
+class JsonColumn(Generic[_T]):
+    """A column with a value as JSON; empty for the default value."""
+
+    def __init__(self, kind: Any, default: _T) -> None:
+        self._kind, self._default = kind, default
+
+    def read(self, text: str) -> _T:
+        """Return the value. Raises ValueError, TypeError, LookupError or AttributeError."""
+        return unpack(self._kind, text) if text else self._default
+
+    def text(self, value: _T) -> str:
+        """Return the column of a value."""
+        return "" if value is self._default or value == self._default else pack(value)
+
+
+MUTED = JsonColumn(Muted, NOT_MUTED)
+SETTINGS = JsonColumn(Settings, NO_SETTINGS)
+EDITS = JsonColumn[tuple[RequestEdit, ...]](tuple[RequestEdit, ...], ())
+PLACES = JsonColumn[tuple[PlaceName, ...]](tuple[PlaceName, ...], ())
+CACHE_LOSS = JsonColumn[CacheLoss | None](CacheLoss, None)
 
 JsonField = Literal["parts", "tool_calls", "semantics"]
 """Fields of a message that are stored as JSON."""
@@ -70,7 +94,7 @@ def entry_of(row: Row, place: tuple[int, int] = (0, 1)) -> Entry:
         refuse_bytes(row)
         status, model, endpoint, finish = map(_shared, (status, model, endpoint, finish))
         dollars = cost_of_text(cost)
-        cache_loss = loss_of_text(loss)
+        cache_loss = CACHE_LOSS.read(loss)
         message = Message(
             role=_shared(message_role),
             content=content,
@@ -80,7 +104,7 @@ def entry_of(row: Row, place: tuple[int, int] = (0, 1)) -> Entry:
             name=name,
             timestamp=timestamp,
             pinned=bool(pinned),
-            muted=muted_of(muted) if muted else NOT_MUTED,
+            muted=MUTED.read(muted),
             parts=json_value("parts", parts) if parts else (),
             semantics=json_value("semantics", semantics) if semantics else NO_MESSAGE_SEMANTICS,
         )
@@ -131,16 +155,6 @@ def json_text(message: Message, field: JsonField) -> str:
     return "" if value is default or value == default else pack(value)
 
 
-def muted_of(text: str) -> Muted:
-    """Return what is muted, of its column. Raises ValueError, TypeError or AttributeError."""
-    return unpack(Muted, text) if text else NOT_MUTED
-
-
-def muted_text(muted: Muted) -> str:
-    """Return the column for what is muted; empty for nothing."""
-    return pack(muted) if muted else ""
-
-
 def json_texts(message: Message) -> tuple[str, str, str]:
     """Return the three JSON columns, in the order of the statements."""
     if message.semantics is NO_MESSAGE_SEMANTICS and not (message.parts or message.tool_calls):
@@ -160,16 +174,6 @@ def usage_values(usage: Usage) -> tuple[int | None, ...]:
     return tuple(None if count is None else max(0, min(count, _MOST_TOKENS)) for count in counts)
 
 
-def loss_of_text(text: str) -> CacheLoss | None:
-    """Return the cache loss of its column. Raises ValueError or TypeError."""
-    return unpack(CacheLoss, text) if text else None
-
-
-def loss_text(loss: CacheLoss | None) -> str:
-    """Return the column of a cache loss; empty for None."""
-    return "" if loss is None else pack(loss)
-
-
 def cost_of_text(text: str) -> Decimal | None:
     """Return the cost of its column. Raises ValueError or TypeError."""
     try:
@@ -181,17 +185,6 @@ def cost_of_text(text: str) -> Decimal | None:
 def cost_text(cost: Decimal | None) -> str:
     """Return the column for a cost."""
     return "" if cost is None else f"{cost:f}"
-
-
-def session_of(row: Row) -> Session:
-    """Return the session of a row of `SESSION`."""
-    with decoding("session"):
-        refuse_bytes(row)
-        values = [
-            _READ[name](value) if name in _READ else value
-            for name, value in zip(_SESSION, row, strict=True)
-        ]
-    return Session(*values)
 
 
 def names_of(text: str) -> tuple[str, ...]:
@@ -208,51 +201,48 @@ def names_text(names: Iterable[str]) -> str:
     return json.dumps(distinct, ensure_ascii=False) if distinct else ""
 
 
-def settings_of(text: str) -> Settings:
-    """Return the settings of their column. Raises ValueError, TypeError or AttributeError."""
-    return unpack(Settings, text) if text else NO_SETTINGS
-
-
-def edits_of(text: str) -> tuple[RequestEdit, ...]:
-    """Return edits by hand of their column. Raises ValueError, TypeError or AttributeError."""
-    return unpack(tuple[RequestEdit, ...], text) if text else ()
-
-
-def edits_text(edits: tuple[RequestEdit, ...]) -> str:
-    """Return the column for edits by hand."""
-    return pack(edits) if edits else ""
-
-
-def places_of(text: str) -> tuple[PlaceName, ...]:
-    """Return the named places of their column. Raises ValueError, TypeError or AttributeError."""
-    return unpack(tuple[PlaceName, ...], text) if text else ()
-
-
-def places_text(places: tuple[PlaceName, ...]) -> str:
-    """Return the column for named places."""
-    return pack(places) if places else ""
-
-
 _READ: dict[str, Callable[[Any], Any]] = {
-    "settings": settings_of,
-    "edits": edits_of,
-    "places": places_of,
+    "settings": SETTINGS.read,
+    "edits": EDITS.read,
+    "places": PLACES.read,
     "pinned": bool,
     "archived": bool,
     "tags": names_of,
     "lorebooks": names_of,
 }
+"""Reads the columns of sessions and roles that are not stored as their fields are."""
+_TEXTS: dict[str, Callable[[Any], str]] = {
+    "settings": SETTINGS.text,
+    "edits": EDITS.text,
+    "places": PLACES.text,
+    "tags": names_text,
+    "lorebooks": names_text,
+}
+
+
+def session_of(row: Row) -> Session:
+    """Return the session of a row of `SESSION`."""
+    with decoding("session"):
+        return Session(*_read_values(SESSION_NAMES, row))
 
 
 def role_of(row: Row) -> Role:
     """Return the role of a row of `ROLE`."""
     with decoding("role"):
-        refuse_bytes(row)
-        values = [
-            _READ[name](value) if name in _READ else value
-            for name, value in zip(_ROLE, row, strict=True)
-        ]
-    return Role(*values)
+        return Role(*_read_values(_ROLE, row))
+
+
+def _read_values(names: Sequence[str], row: Row) -> list[Any]:
+    refuse_bytes(row)
+    return [
+        _READ[name](value) if name in _READ else value
+        for name, value in zip(names, row, strict=True)
+    ]
+
+
+def column_value(name: str, value: object) -> object:
+    """Return the column of a session's or a role's field."""
+    return _TEXTS[name](value) if name in _TEXTS else value
 
 
 def character_of(row: Row) -> Character:
@@ -260,8 +250,3 @@ def character_of(row: Row) -> Character:
     with decoding("character"):
         refuse_bytes(row)
         return unpack(Character, str(row[0]))
-
-
-def settings_text(settings: Settings) -> str:
-    """Return the column for settings."""
-    return "" if settings == NO_SETTINGS else pack(settings)

@@ -8,26 +8,19 @@ always on top, and an imported one takes the place that its time gives it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import TypedDict, Unpack
 
 from tui_chat.errors import RecordGone
 from tui_chat.models.request_edit import RequestEdit
 from tui_chat.models.session import Entry, PlaceName, Session, SessionSummary
 from tui_chat.models.settings import NO_SETTINGS, Settings
-from tui_chat.store.database import Database, Transaction, writes
+from tui_chat.store.database import Transaction, writes
 from tui_chat.store.roles import require_enabled_role
-from tui_chat.store.rows import (
-    SESSION,
-    edits_text,
-    names_text,
-    places_text,
-    session_of,
-    settings_text,
-)
+from tui_chat.store.rows import EDITS, SESSION, SESSION_NAMES, column_value, session_of
 from tui_chat.store.search import index
 from tui_chat.store.session_list import SessionListCache, newest_summaries, trashed_summaries
-from tui_chat.store.unsaved import UnsavedReplies
+from tui_chat.store.unsaved import StoreContext
 
 UNTITLED = "New chat"
 """The title of a session that has neither a title nor a role."""
@@ -74,6 +67,13 @@ _APPEND = f"""
     WHERE session_id = ?
 """
 
+_INSERTED = tuple(name for name in SESSION_NAMES if name != "head_id")
+_VALUES = (
+    "(SELECT role_id FROM roles WHERE role_id = ?)" if name == "role_id" else "?"
+    for name in _INSERTED
+)
+_INSERT = f"INSERT INTO sessions ({', '.join(_INSERTED)}, touched) VALUES ({', '.join(_VALUES)}, ?)"
+
 _SET_HEAD = (
     f"UPDATE sessions SET head_id = ?1, status = {_STATUS_AT.format('?1')} WHERE session_id = ?2"
 )
@@ -106,24 +106,14 @@ class SessionChanges(TypedDict, total=False):
 class SessionStore:
     """The sessions in the database."""
 
-    def __init__(
-        self,
-        database: Database,
-        unsaved: UnsavedReplies,
-        *,
-        now: Callable[[], float],
-        new_id: Callable[[], str],
-    ) -> None:
-        self.database = database
-        self._unsaved = unsaved
-        self._now = now
-        self._new_id = new_id
+    def __init__(self, context: StoreContext) -> None:
+        self.database, self._unsaved, self._now, self._new_id = context
         self._list = SessionListCache()
-        self.get = database.reader(find_session)
-        self.variables = database.reader(find_variables)
-        self.restore = database.writer(restore_sessions)
-        self.remove = database.writer(remove_session)
-        self.list_trash = database.reader(trashed_summaries)
+        self.get = self.database.reader(find_session)
+        self.variables = self.database.reader(find_variables)
+        self.restore = self.database.writer(restore_sessions)
+        self.remove = self.database.writer(remove_session)
+        self.list_trash = self.database.reader(trashed_summaries)
 
     @writes
     async def create(
@@ -286,25 +276,10 @@ async def insert_sessions(tx: Transaction, many: Iterable[Session], now: float) 
     """Add sessions without heads, each at its place in the list, without roles that are gone."""
     added = tuple(many)
     await tx.run_many(
-        "INSERT INTO sessions (session_id, title, role_id, model, endpoint, preset, profile, "
-        "settings, pinned, archived, folder, tags, lorebooks, lost_role, created, "
-        "updated, fork_of, client, parent_id, edits, places, touched) VALUES "
-        "(?, ?, (SELECT role_id FROM roles WHERE role_id = ?), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "
-        "?, ?, ?, ?, ?, ?, ?)",
+        _INSERT,
         [
             (
-                *(session.session_id, session.title, session.role_id, session.model),
-                *(session.endpoint, session.preset, session.profile),
-                *(
-                    settings_text(session.settings),
-                    session.pinned,
-                    session.archived,
-                    session.folder,
-                ),
-                *(names_text(session.tags), names_text(session.lorebooks), session.lost_role),
-                *(session.created, session.updated, session.fork_of),
-                *(session.client, session.parent_id, edits_text(session.edits)),
-                places_text(session.places),
+                *(column_value(name, getattr(session, name)) for name in _INSERTED),
                 _touched_at(session.updated, now),
             )
             for session in added
@@ -338,21 +313,11 @@ async def _update(tx: Transaction, session_id: str, changes: SessionChanges) -> 
     if unknown:
         raise TypeError(f"a session has no such settings: {', '.join(sorted(unknown))}")
     if changes:
-        stored: dict[str, object] = dict(changes)
+        stored = {name: column_value(name, value) for name, value in changes.items()}
         if "title" in changes:
             await index.remove_title(tx, session_id)
-        if "tags" in changes:
-            stored["tags"] = names_text(changes["tags"])
-        if "settings" in changes:
-            stored["settings"] = settings_text(changes["settings"])
-        if "edits" in changes:
-            stored["edits"] = edits_text(changes["edits"])
-        if "places" in changes:
-            stored["places"] = places_text(changes["places"])
         if "updated" in changes:
             stored["touched"] = _touched_at(changes["updated"], changes["updated"])
-        if "lorebooks" in changes:
-            stored["lorebooks"] = names_text(changes["lorebooks"])
         assignments = ", ".join(f"{name} = ?" for name in stored)
         await tx.run(
             f"UPDATE sessions SET {assignments} WHERE session_id = ? AND deleted IS NULL",
@@ -367,7 +332,7 @@ async def _update(tx: Transaction, session_id: str, changes: SessionChanges) -> 
 async def set_edits(tx: Transaction, session_id: str, edits: tuple[RequestEdit, ...]) -> None:
     """Set the edits by hand of a session."""
     await tx.run(
-        "UPDATE sessions SET edits = ? WHERE session_id = ?", edits_text(edits), session_id
+        "UPDATE sessions SET edits = ? WHERE session_id = ?", EDITS.text(edits), session_id
     )
 
 

@@ -19,7 +19,7 @@ from tui_chat.store.requests import RequestStore, RevisionStore, SideRequestStor
 from tui_chat.store.roles import RoleStore
 from tui_chat.store.sessions import SessionStore
 from tui_chat.store.transcripts import TranscriptStore
-from tui_chat.store.unsaved import UnsavedReplies, UnsavedTexts
+from tui_chat.store.unsaved import StoreContext, UnsavedReplies, UnsavedTexts
 from tui_chat.store.usage import UsageStore
 
 if TYPE_CHECKING:
@@ -49,10 +49,11 @@ class Store:
         self.database = database
         """The connection, and deferred writes."""
         replies, texts = UnsavedReplies(database), UnsavedTexts(database)
-        self.sessions = SessionStore(database, replies, now=now, new_id=new_id)
-        self.branches = BranchStore(database, replies, now=now, new_id=new_id)
-        self.messages = MessageStore(database, replies, now=now, new_id=new_id)
-        self.replies = ReplyStore(path, database, replies, now=now, new_id=new_id)
+        context = StoreContext(database, replies, now, new_id)
+        self.sessions = SessionStore(context)
+        self.branches = BranchStore(context)
+        self.messages = MessageStore(context)
+        self.replies = ReplyStore(path, context)
         self.requests = RequestStore(database)
         self.side_requests = SideRequestStore(database, now)
         self.usage = UsageStore(database)

@@ -26,7 +26,7 @@ from tui_chat.store.requests import (
     save_revision,
 )
 from tui_chat.store.roles import find_role, save_role
-from tui_chat.store.rows import json_texts, muted_text
+from tui_chat.store.rows import MUTED, json_texts
 from tui_chat.store.sessions import (
     UNTITLED,
     add_variables,
@@ -180,7 +180,7 @@ async def _mute_parents(
         "UPDATE messages AS m SET muted = ? WHERE message_id = ? AND muted = '' AND NOT EXISTS "
         "(SELECT 1 FROM messages AS child WHERE child.parent_id = m.message_id "
         "AND child.session_id = m.session_id)",
-        [(muted_text(m.muted), m.id) for m in messages if m.muted and m.id in parents],
+        [(MUTED.text(m.muted), m.id) for m in messages if m.muted and m.id in parents],
     )
 
 

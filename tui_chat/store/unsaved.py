@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
+from typing import NamedTuple
 
 from tui_chat.errors import StoreError
 from tui_chat.models.session import Entry
@@ -95,3 +96,13 @@ class UnsavedTexts:
             if key in self._database.deferred:
                 self._texts[key] = text
             raise
+
+
+class StoreContext(NamedTuple):
+    """What the stores of sessions, branches, messages and replies share."""
+
+    database: Database
+    unsaved: UnsavedReplies
+    now: Callable[[], float]
+    """Returns seconds since the epoch."""
+    new_id: Callable[[], str]

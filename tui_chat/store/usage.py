@@ -9,7 +9,7 @@ from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.usage import CacheLoss, Usage
 from tui_chat.store.database import Database
 from tui_chat.store.errors import decoding
-from tui_chat.store.rows import cost_of_text, loss_of_text
+from tui_chat.store.rows import CACHE_LOSS, cost_of_text
 
 _PAGE = 10_000
 
@@ -73,7 +73,7 @@ class UsageStore:
             session_id,
         )
         with decoding("cache loss"):
-            losses = [(entry_id, loss_of_text(text)) for entry_id, text in rows]
+            losses = [(entry_id, CACHE_LOSS.read(text)) for entry_id, text in rows]
         return tuple((entry_id, loss) for entry_id, loss in losses if loss is not None)
 
     async def requests(self, session_id: str = "") -> AsyncIterator[ReplyUsage]:

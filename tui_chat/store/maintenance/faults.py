@@ -20,13 +20,13 @@ from tui_chat.models.session import EntryStatus
 from tui_chat.store.errors import DECODE_ERRORS
 from tui_chat.store.requests import recipe_of, times_of
 from tui_chat.store.rows import (
+    EDITS,
+    MUTED,
+    PLACES,
+    SETTINGS,
     JsonField,
-    edits_of,
     json_value,
-    muted_of,
     names_of,
-    places_of,
-    settings_of,
 )
 
 
@@ -56,13 +56,13 @@ _ROW_NAMES: dict[_Table, tuple[str, str]] = {
 
 _READERS: tuple[tuple[_Table, str, Callable[[str], object], str], ...] = (
     *(("messages", name, partial(json_value, name), "''") for name in get_args(JsonField)),
-    ("messages", "muted", muted_of, "''"),
+    ("messages", "muted", MUTED.read, "''"),
     ("sessions", "tags", names_of, "''"),
     ("sessions", "lorebooks", names_of, "''"),
-    ("sessions", "settings", settings_of, "''"),
-    ("sessions", "edits", edits_of, "''"),
-    ("sessions", "places", places_of, "''"),
-    ("roles", "settings", settings_of, "''"),
+    ("sessions", "settings", SETTINGS.read, "''"),
+    ("sessions", "edits", EDITS.read, "''"),
+    ("sessions", "places", PLACES.read, "''"),
+    ("roles", "settings", SETTINGS.read, "''"),
     ("requests", "recipe", recipe_of, "'{}'"),
     ("requests", "protocol", Protocol, ""),
     ("received", "times", times_of, ""),
