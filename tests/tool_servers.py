@@ -18,7 +18,7 @@ from tui_chat.models.field_types import Range
 from tui_chat.models.tool import Tool
 from tui_chat.workspace.state import SourceStatus
 from tui_chat.workspace.tool_runner import ToolRun
-from tui_chat.workspace.tool_sources import SourceContext, definition_digest
+from tui_chat.workspace.tool_sources import OnProgress, SourceContext, definition_digest
 
 SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
 
@@ -61,9 +61,12 @@ class ToolServer:
         self.status = SourceStatus(self.name, "ready")
         self.announce()
 
-    async def call(self, tool: Tool, arguments: str) -> ToolRun:
+    async def call(
+        self, tool: Tool, arguments: str, progress: OnProgress = lambda words: None
+    ) -> ToolRun:
         assert tool.definition.source is not None
         self.calls.append((tool.definition.source.name, arguments))
+        progress("half \x1b[2J")
         await self.may_answer.wait()
         return ToolRun(f"{self.name} got {arguments}", ok=True)
 

@@ -60,6 +60,25 @@ async def test_a_call_goes_to_its_server_after_consent(make_workspace, serve):
     assert workspace.state.entries[2].message.content.startswith("time got {")
 
 
+async def test_the_progress_of_a_call_is_there_while_it_runs(make_workspace, serve):
+    server = ToolServer("time", "now")
+    serve(server)
+    workspace, heard = await make_workspace(model="toolsmith")
+    await workspace.tool_sources.loaded()
+    assert await workspace.replies.submit("Use the tool.")
+    await settled(workspace, heard)
+    [waiting] = workspace.state.pending_calls
+    server.may_answer.clear()
+    running = asyncio.ensure_future(workspace.tools.run(waiting.entry_id, waiting.call.id))
+    await heard.until(lambda: any(call.progress for call in workspace.state.pending_calls))
+    [call] = workspace.state.pending_calls
+    assert (call.is_running, call.progress) == (True, "half \x1b[2J")
+    server.may_answer.set()
+    assert await running
+    await settled(workspace, heard)
+    assert not workspace.state.running_calls
+
+
 async def test_a_waiting_call_of_an_opened_session_asks_its_server(make_workspace, serve):
     server = ToolServer("time", "now")
     serve(server)

@@ -57,6 +57,7 @@ from tui_chat.library.roles_and_profiles import load_profile, load_role
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import Level
 from tui_chat.models.lorebook import Lorebook
+from tui_chat.models.sanitize import one_line
 from tui_chat.models.text import clean
 from tui_chat.protocols.common.encoding import NOTHING_TO_SEND
 from tui_chat.turn_file import read_turn
@@ -95,6 +96,8 @@ class RequestOptions:
     stream: bool
     edits: bool
     """False for the body without the edits by hand."""
+    tools: bool
+    """True to ask the sources of tools for theirs."""
 
 
 @click.command()
@@ -153,6 +156,11 @@ class RequestOptions:
     "--edits/--no-edits",
     default=True,
     help="With what was edited by hand in the session.",
+)
+@click.option(
+    "--tools",
+    is_flag=True,
+    help="Start the servers whose tools the session may offer: the app does so while you type.",
 )
 @click.option(
     "--show",
@@ -248,9 +256,23 @@ async def _compose(config: Config, options: RequestOptions) -> Composed:
         elif options.draft is not None:
             leave_pending_edits(workspace)
         draft, parts = await _draft(workspace, options)
+        await _load_tools(workspace, start=options.tools)
         failures.warn()
         inputs = _with_options(workspace.requests.inputs(draft, parts), options)
         return compose(of_kind(inputs, options.kind))
+
+
+async def _load_tools(workspace: Workspace, *, start: bool) -> None:
+    """Ask the sources of tools for theirs, or say which ones are not asked and why one failed."""
+    sources = workspace.tool_sources
+    if start:
+        await sources.loaded()
+        for status in workspace.state.tool_sources:
+            if status.sentence:
+                write_line(f"warning: {status.name}: {one_line(status.sentence)}", err=True)
+    elif names := await sources.unasked():
+        sentence = f"note: Tools of {', '.join(names)} are missing here: --tools starts servers."
+        write_line(sentence, err=True)
 
 
 async def _draft(workspace: Workspace, options: RequestOptions) -> tuple[str, tuple[Part, ...]]:

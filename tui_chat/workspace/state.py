@@ -75,6 +75,8 @@ class PendingToolCall:
     tool: Tool | None
     """The known tool of this name; None if there is none."""
     is_running: bool
+    progress: str = ""
+    """The progress that the tool tells, in words. It is the tool's: sanitize it."""
 
     @property
     def can_run(self) -> bool:
@@ -344,8 +346,8 @@ class WorkspaceState:
         default_factory=dict[str, tuple[QueuedMessage, ...]]
     )
     """The queued messages of each session that has some, by its id; the next one first."""
-    running_calls: frozenset[tuple[str, str]] = frozenset()
-    """The reply id and call id of tool calls whose command is running."""
+    running_calls: Mapping[tuple[str, str], str] = field(default_factory=dict[tuple[str, str], str])
+    """The progress of tool calls that are running, in words, by the ids of reply and call."""
 
     # Requests
     request: LiveRequestState = field(default_factory=LiveRequestState)
@@ -480,6 +482,7 @@ class WorkspaceState:
                 call,
                 self.tool_named(call.name),
                 (entry_id, call.id) in self.running_calls,
+                self.running_calls.get((entry_id, call.id), ""),
             )
             for call in calls
         )

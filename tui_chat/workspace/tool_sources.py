@@ -38,6 +38,10 @@ _ROLE_PREFIX = "role tools/"
 """Settings of the store with the names of the tools chosen for a role, by its id."""
 
 
+OnProgress = Callable[[str], None]
+"""Shows the progress of a call, in words, for as long as it runs."""
+
+
 class ToolSource(Protocol):
     """A source of tools. Nothing raises: what fails is in its status, or the answer of a call."""
 
@@ -60,7 +64,7 @@ class ToolSource(Protocol):
         """Ask for the tools, unless they are known."""
         ...
 
-    async def call(self, tool: Tool, arguments: str) -> ToolRun:
+    async def call(self, tool: Tool, arguments: str, progress: OnProgress) -> ToolRun:
         """Answer a call with arguments as JSON. Cancel the task to cancel the call."""
         ...
 
@@ -121,8 +125,9 @@ class LocalCommands:
     async def load(self) -> None:
         """Do nothing: the configuration has the tools."""
 
-    async def call(self, tool: Tool, arguments: str) -> ToolRun:
+    async def call(self, tool: Tool, arguments: str, progress: OnProgress) -> ToolRun:
         """Run the command, without the environment variables that hold keys."""
+        del progress
         command = self._config.tool_named(tool.name)
         assert command is not None
         return await run(command, arguments, hidden=key_variables(self._config))
@@ -254,17 +259,33 @@ class ToolSources:
         """
         if self._opening is None:
             self._opening = asyncio.ensure_future(self._open())
-        elif self._opening.done():
+        if self._opening.done():
+            self._load_offered()
+        else:
+            self._opening.add_done_callback(self._load_opened)
+
+    def _load_opened(self, opening: asyncio.Task[None]) -> None:
+        if opening is self._opening:  # else the configuration was changed
             self._load_offered()
 
     async def loaded(self) -> None:
         """Wait until the sources that the session may offer were asked for their tools."""
-        self.load()
-        while self._opening is not None and not self._opening.done():
-            await asyncio.wait((self._opening,))
+        await self._opened()
         self._load_offered()
         if loads := tuple(self._loads.values()):
             await asyncio.wait(loads)
+
+    async def _opened(self) -> None:
+        """Wait until the sources of plugins are open. None is asked for anything."""
+        while self._opening is None or not self._opening.done():
+            self._opening = self._opening or asyncio.ensure_future(self._open())
+            await asyncio.wait((self._opening,))
+
+    async def unasked(self) -> list[str]:
+        """Return the names of the sources that the session may offer and that were not asked."""
+        await self._opened()
+        unasked = (one for one in self._sources if one.name and one.name not in self._loads)
+        return [one.name for one in unasked if self._may_offer(one) and not one.status.sentence]
 
     async def _open(self) -> None:
         core, config = self.core, self.core.state.config
@@ -284,7 +305,6 @@ class ToolSources:
                         if source not in opened:
                             self._close(source)
         self._changed()
-        self._load_offered()
 
     def _load_offered(self) -> None:
         for source in self._sources:
@@ -327,10 +347,10 @@ class ToolSources:
 
     # --- calls ---------------------------------------------------------------------------
 
-    async def call(self, tool: Tool, arguments: str) -> ToolRun:
+    async def call(self, tool: Tool, arguments: str, progress: OnProgress) -> ToolRun:
         """Answer a call of a tool that is known."""
         source = next(source for source in self._sources if source.name == tool.server)
-        return await source.call(tool, arguments)
+        return await source.call(tool, arguments, progress)
 
     async def close(self) -> None:
         """End all sources."""

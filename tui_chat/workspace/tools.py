@@ -292,8 +292,14 @@ class Tools:
                 advice=f"Answer the call by hand, or set `command` in [tools.{call.name}].",
             )
         sent_arguments = call.arguments if arguments is None else arguments
-        task = asyncio.ensure_future(self._sources.call(tool, sent_arguments))
-        self._runs[(entry_id, call.id)] = task
+        key = entry_id, call.id
+
+        def show_progress(words: str) -> None:
+            if key in self._runs:
+                self._publish_runs(key, words)
+
+        task = asyncio.ensure_future(self._sources.call(tool, sent_arguments, show_progress))
+        self._runs[key] = task
         self._publish_runs()
         try:
             await asyncio.wait((task,))
@@ -307,11 +313,14 @@ class Tools:
             return replace(answer, parts=result.parts)
         finally:
             task.cancel()
-            del self._runs[(entry_id, call.id)]
+            del self._runs[key]
             self._publish_runs()
 
-    def _publish_runs(self) -> None:
-        self.core.update(BranchChanged(), running_calls=frozenset(self._runs))
+    def _publish_runs(self, key: tuple[str, str] | None = None, words: str = "") -> None:
+        """Publish which calls run, and the progress of one of them."""
+        before = self.core.state.running_calls
+        running = {run: words if run == key else before.get(run, "") for run in self._runs}
+        self.core.update(BranchChanged(), running_calls=running)
 
     async def _store(
         self, session_id: str, entry_id: str, answers: Sequence[Message], *, goes_on: bool = True

@@ -136,6 +136,8 @@ def call(number: Any, params: Any) -> None:
             text(number, "done")
         case "progress":
             notify("notifications/progress", progressToken="other", progress=9)
+            for amount in (True, -1, 10**400, float("nan"), "1"):
+                notify("notifications/progress", progressToken=token, progress=amount, total="x")
             notify(
                 "notifications/progress", progressToken=token, progress=1, total=2, message="half"
             )

@@ -47,7 +47,7 @@ def test_servers_are_added_listed_and_removed(mcp: Mcp, tmp_path: Path):
     }
     (one, two) = json.loads(mcp("list", "--json").out)
     assert one["runs"] == "cd / && A='${B}' prog --flag 'a b'"
-    assert two["runs"].startswith("https://example.org/mcp")
+    assert two["runs"] == "https://example.org/mcp\nAuthorization: … ${T}"
     assert "There is a server “one” already" in mcp("add", "one", "--", "other").err
     assert mcp("add", "one", "--force", "--", "other").code == 0
     assert mcp("remove", "two").code == 0
@@ -129,3 +129,25 @@ def test_an_import_shows_command_lines_and_writes_with_consent(mcp: Mcp, tmp_pat
     assert configured(tmp_path) == {
         "a-b": {"command": "x", "args": ["1 2"], "env": {"TOKEN": "${TOKEN}"}}
     }
+
+
+def test_build_names_the_servers_that_it_does_not_start(run: Run, mcp: Mcp, tmp_path: Path):
+    folders = ("--data-dir", tmp_path / "data", "--config-dir", tmp_path / "config")
+    mcp("add", "bad", "--tool", "echo", "--", sys.executable, "-S", "-E", str(SCRIPT))
+    mcp("add", "gone", "--", "/nonexistent")
+    built = run(*folders, "build", "Hello")
+    assert "bad__echo" not in built.out
+    assert "Tools of bad, gone are missing here: --tools starts servers." in built.err
+    started = run(*folders, "build", "--tools", "Hello")
+    assert "bad__echo" in started.out
+    assert "warning: gone: " in started.err
+    assert "bad, gone" not in started.err
+
+
+def test_values_of_headers_are_not_shown(mcp: Mcp, tmp_path: Path):
+    table = {"X-Team": "search", "X-Key": "env:KEY", "X-A": "${A}", "X-B": "v ${A} ${B:-secret}"}
+    file = tmp_path / ".mcp.json"
+    file.write_text(json.dumps({"mcpServers": {"web": {"url": "https://h/m", "headers": table}}}))
+    (web,) = json.loads(mcp("list", "--json").out)
+    shown = ["X-Team: …", "X-Key: ${X_KEY}", "X-A: ${A}", "X-B: … ${A}${B}"]
+    assert web["runs"].split("\n") == ["https://h/m", *shown]

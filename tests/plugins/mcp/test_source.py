@@ -77,8 +77,17 @@ async def test_tools_have_their_origin_and_claims(opened: Opened):
     assert echo.definition.source.digest == echo.digest
     assert echo.runs.endswith("hostile_server.py")
     assert hidden.claims == ("only reads",)
-    answer = await source.call(echo, ' {"a": 1}')
+    answer = await source.call(echo, ' {"a": 1}', print)
     assert (answer.text, answer.ok) == ('{"a": 1}', True)
+
+
+async def test_progress_is_told_in_words(opened: Opened):
+    opened.open(bad=settings(tools=("progress",)))
+    (source,) = opened.sources
+    await source.load()
+    words: list[str] = []
+    assert (await source.call(source.tools[0], "{}", words.append)).ok
+    assert words == ["50% half"]
 
 
 async def test_calls_that_cannot_be_made_are_answered(opened: Opened):
@@ -87,11 +96,11 @@ async def test_calls_that_cannot_be_made_are_answered(opened: Opened):
     await source.load()
     echo, failing = source.tools
     for arguments in ("{", "[1]"):
-        answer = await source.call(echo, arguments)
+        answer = await source.call(echo, arguments, print)
         assert not answer.ok
         assert answer.text.startswith("The tool was not called.")
-    assert (await source.call(echo, "")).text == "{}"
-    assert not (await source.call(failing, "{}")).ok
+    assert (await source.call(echo, "", print)).text == "{}"
+    assert not (await source.call(failing, "{}", print)).ok
 
 
 async def test_tools_that_changed_are_asked_for_again(opened: Opened):
@@ -99,7 +108,7 @@ async def test_tools_that_changed_are_asked_for_again(opened: Opened):
     (source,) = opened.sources
     await source.load()
     change, before = source.tools
-    await source.call(change, "{}")
+    await source.call(change, "{}", print)
     while source.tools[1].digest == before.digest:
         await opened.until_changed()
     assert source.tools[1].definition.description == "Adds, and more."
@@ -168,12 +177,12 @@ async def test_a_closed_server_starts_again_however_often_it_died(opened: Opened
     await source.load()
     echo, die = source.tools
     for _ in range(3):
-        await source.call(die, "{}")
+        await source.call(die, "{}", print)
     assert source.status.state == "failed"
     await source.close()
     await source.load()
     assert source.status.state == "ready"
-    assert (await source.call(echo, "{}")).ok
+    assert (await source.call(echo, "{}", print)).ok
 
 
 async def test_a_server_that_was_closed_while_it_started_starts_again(opened: Opened):
@@ -195,4 +204,4 @@ async def test_questions_of_a_server_go_to_the_user_and_are_declined_without_one
     (source,) = opened.sources
     await source.load()
     (ask,) = source.tools
-    assert '"action": "decline"' in (await source.call(ask, "{}")).text
+    assert '"action": "decline"' in (await source.call(ask, "{}", print)).text

@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeGuard
 
 from tui_chat.errors import ProviderError, Refused, ReplyCut
 from tui_chat.models.json_text import as_count, as_object, as_string, objects_in
@@ -29,9 +29,15 @@ MAX_ENTRIES = 2_000
 """Maximum entries of a list, over all pages."""
 MAX_ROUNDS = 10
 """Maximum times that one call asks for input."""
+_LARGEST_AMOUNT = 1e15
+"""Limit of the progress that a server tells, which is divided and shown."""
 
 OnProgress = Callable[[float, float | None, str], None]
 """Gets progress, total (None if unknown) and a message."""
+
+
+def _is_amount(value: Any) -> TypeGuard[float]:
+    return type(value) in (int, float) and 0 <= value < _LARGEST_AMOUNT
 
 
 class Connection:
@@ -278,13 +284,9 @@ class Connection:
         token = params.get("progressToken")
         on_progress = self._progress.get(token) if isinstance(token, int | str) else None
         progress, total = params.get("progress"), params.get("total")
-        if on_progress is None or not isinstance(progress, int | float):
-            return
-        on_progress(
-            progress,
-            total if isinstance(total, int | float) else None,
-            one_line(as_string(params.get("message"))),
-        )
+        if on_progress is not None and _is_amount(progress):
+            message = one_line(as_string(params.get("message")))
+            on_progress(progress, total if total and _is_amount(total) else None, message)
 
     async def _answer(self, request: Request) -> None:
         """Answer a request of a legacy server."""

@@ -1,7 +1,7 @@
 """The content of results, prompts and resources: texts, and pictures, sounds and files.
 
 1. A text is cleaned as a model's is; what is invisible in it stays, and is shown by the screen.
-2. At most `RESULT_SIZE` bytes of a result go to the model. The rest is kept.
+2. At most `RESULT_SIZE` bytes of a result go to the model, and it is told how many were left out.
 3. `structuredContent` that is in the text already is not repeated.
 """
 
@@ -27,7 +27,6 @@ from tui_chat.models.sanitize import one_line
 
 RESULT_SIZE = 100_000
 """Bytes of a result that a model gets."""
-_CUT = "\nThe rest of the output was cut off."
 _MOST_PARTS = 20
 
 
@@ -43,8 +42,6 @@ class ToolResult:
     """True if the tool says that it failed, or there is no result."""
     structured: Any = None
     """The structured content; None if there is none."""
-    whole_text: str = ""
-    """The text without a limit; empty if `text` is all of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,18 +105,17 @@ def read_result(result: Mapping[str, Any]) -> ToolResult:
     texts = content.texts
     if structured is not None and not _repeats(texts, structured):
         texts = (*texts, to_json(structured))
-    whole = "\n".join(texts)
-    text, is_cut = bounded(whole)
-    return ToolResult(
-        text, content.parts, result.get("isError") is True, structured, whole if is_cut else ""
-    )
+    text = bounded("\n".join(texts))
+    return ToolResult(text, content.parts, result.get("isError") is True, structured)
 
 
-def bounded(text: str) -> tuple[str, bool]:
-    """Return a text of at most `RESULT_SIZE` bytes, and True if it was cut."""
+def bounded(text: str) -> str:
+    """Return a text of at most `RESULT_SIZE` bytes, which says how many bytes were left out."""
     if len(text) <= RESULT_SIZE // 4 or len(data := text.encode()) <= RESULT_SIZE:
-        return text, False
-    return data[: RESULT_SIZE - len(_CUT)].decode(errors="ignore") + _CUT, True
+        return text
+    kept = RESULT_SIZE - 100
+    cut = f"\n[The last {len(data) - kept:,} of {len(data):,} bytes of this result were left out.]"
+    return data[:kept].decode(errors="ignore") + cut
 
 
 def _repeats(texts: tuple[str, ...], structured: object) -> bool:

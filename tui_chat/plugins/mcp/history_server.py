@@ -160,7 +160,7 @@ class HistoryServer:
         except (InputError, StoreError) as error:
             return {"content": [{"type": "text", "text": str(error)}], "isError": True}
         text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=1)
-        return {"content": [{"type": "text", "text": bounded(text)[0]}]}
+        return {"content": [{"type": "text", "text": bounded(text)}]}
 
     async def _value(self, name: str, arguments: Mapping[str, Any]) -> Any:
         limit = min(as_count(arguments.get("limit")) or 50, _MOST)

@@ -76,6 +76,14 @@ def _shown(value: str) -> str:
     return shlex.quote(value) if match and not match[2] else "…"
 
 
+def _header(value: str) -> str:
+    """Return a reference, or the variables in a header: they are sent to the server's address."""
+    if is_reference(value):
+        return value
+    variables = "".join(f"${{{name}}}" for name, _ in _VARIABLE.findall(value))
+    return value if value == variables else f"… {variables}".strip()
+
+
 def _url(url: str) -> str:
     return url if not url or _VARIABLE.search(url) else base_url(url)
 
@@ -112,11 +120,11 @@ class ServerSettings:
     @property
     def command_line(self) -> str:
         """The command with its folder and variables, or the URL with its headers, for the user to
-        see before it is started. References are not resolved, and a value of `env` is left out if
-        it is more than one variable: it may be a key.
+        see before it is started. References are not resolved. A value of `env` or of a header is
+        left out if it is more than one variable: it may be a key.
         """
         if self.url:
-            headers = "".join(f"\n{name}: {value}" for name, value in self.headers)
+            headers = "".join(f"\n{name}: {_header(value)}" for name, value in self.headers)
             return self.url + headers
         variables = "".join(f"{name}={_shown(value)} " for name, value in self.env)
         folder = f"cd {shlex.quote(self.cwd)} && " if self.cwd else ""

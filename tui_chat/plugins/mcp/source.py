@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -22,8 +23,10 @@ from tui_chat.plugins.mcp.settings import ServerSettings, configured_servers
 from tui_chat.plugins.mcp.tools import CLAIMS, ServerTool
 from tui_chat.workspace.state import SourceStatus
 from tui_chat.workspace.tool_runner import ToolRun, argument_fault
-from tui_chat.workspace.tool_sources import SourceContext, ToolSource
+from tui_chat.workspace.tool_sources import OnProgress, SourceContext, ToolSource
 
+_PROGRESS_SECONDS = 0.2
+"""Seconds for which a progress is shown at least."""
 _CHANGES_SECONDS = 0.5
 """Seconds in which changes that a server tells are one."""
 
@@ -77,7 +80,7 @@ class ServerSource:
         await asyncio.sleep(_CHANGES_SECONDS)
         await self.load()
 
-    async def call(self, tool: Tool, arguments: str) -> ToolRun:
+    async def call(self, tool: Tool, arguments: str, progress: OnProgress) -> ToolRun:
         """Call a tool. What fails is in the text."""
         if fault := argument_fault(arguments):
             return ToolRun(f"The tool was not called. {fault}", ok=False)
@@ -85,7 +88,7 @@ class ServerSource:
         if name is None:
             return ToolRun("The tool was not called: its server has it no more.", ok=False)
         values: dict[str, Any] = json.loads(arguments.strip() or "{}")
-        result = await self.server.call(name, values)
+        result = await self.server.call(name, values, _telling(progress))
         return ToolRun(result.text, ok=not result.failed, parts=result.parts)
 
     async def _ask(self, question: Question) -> Reaction:
@@ -119,13 +122,27 @@ class OfferedSource:
     async def load(self) -> None:
         """Do nothing."""
 
-    async def call(self, tool: Tool, arguments: str) -> ToolRun:
+    async def call(self, tool: Tool, arguments: str, progress: OnProgress) -> ToolRun:
         """Refuse the call."""
-        del tool, arguments
+        del tool, arguments, progress
         return ToolRun(f"The tool was not called. {self.status.sentence}", ok=False)
 
     async def close(self) -> None:
         """Do nothing."""
+
+
+def _telling(show: OnProgress) -> Callable[[float, float | None, str], None]:
+    """Return a function that shows the progress of a call in words, not more often than is read."""
+    shown = float("-inf")
+
+    def tell(progress: float, total: float | None, message: str) -> None:
+        nonlocal shown
+        if (now := time.monotonic()) - shown >= _PROGRESS_SECONDS:
+            shown = now
+            amount = f"{min(progress / total, 1):.0%}" if total else f"{progress:g}"
+            show(f"{amount} {message}".strip())
+
+    return tell
 
 
 def _offered(tool: ServerTool, settings: ServerSettings) -> Tool:

@@ -45,7 +45,10 @@ class ToolCallArea(Area):
             len(calls) - len(waiting) + 1,
             len(calls),
         )
-        names = ", ".join(one_line(call.call.name, 30) for call in (running or waiting)[:3])
+        names = ", ".join(
+            f"{one_line(call.call.name, 30)} {one_line(call.progress, 60)}".strip()
+            for call in (running or waiting)[:3]
+        )
         key = self.context.key_labels["tool-call"]
         verb = "is" if len(waiting) == 1 else "are"
         state = f"{names} {verb} waiting for you · {key}"
