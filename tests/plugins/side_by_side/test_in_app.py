@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
+import pytest
 from textual.pilot import Pilot
 
 from tests.ui.app_under_test import asked, idle, make_app, opened, settle, until
 from tests.workspace.test_tools import ECHO
+from tui_chat import extensions
 from tui_chat.models.settings import Settings
 from tui_chat.plugins.side_by_side.column import SlotColumn
 from tui_chat.plugins.side_by_side.screen import ComparisonScreen
 from tui_chat.plugins.side_by_side.slot_dialog import SlotDialog
 from tui_chat.plugins.side_by_side.targets import remember_targets, remembered_targets
 from tui_chat.ui.app import TuiChat
+from tui_chat.ui.areas.chat.editing_mode import EditedText
 from tui_chat.workspace.target import Target
 
 
@@ -65,7 +69,7 @@ async def test_a_draft_goes_to_all_slots_and_one_is_kept(tmp_path: Path):
         assert [bool(reply) for reply in replies(screen)] == [True] * 3
         await sent(pilot, screen, "pepper")
         assert {len(slot.entries) for slot in screen.panel.slots} == {4}
-        await pilot.press("tab", "3")
+        await pilot.press("tab", "left", "right", "right", "right")
         await settle(pilot)
         assert screen.current.number == 3
         await pilot.press("k")
@@ -127,6 +131,42 @@ async def test_esc_stops_the_current_slot_then_all_then_leaves(tmp_path: Path):
         assert isinstance(app, TuiChat)
         assert app.chat.pane.composer.text == "not sent"
         assert app.workspace.state.entries[-1].message.id == screen.panel.slots[1].reply_id
+        assert app.notifications.log[-1].message == (
+            "The conversation goes on after the reply of 2 flaky-stall, with "
+            f"{app.workspace.state.effective_model}. The other replies stay as versions."
+        )
+
+
+class UpperCase:
+    """An editing mode that types capital letters."""
+
+    label = "CAPS"
+
+    def reset(self, text: str) -> None: ...
+
+    def insert(self) -> None: ...
+
+    def press(self, key: str, character: str | None, text: str, cursor: int) -> EditedText | None:
+        return EditedText(text + character.upper(), cursor + 1) if character else None
+
+
+async def test_the_composer_has_the_editing_mode_of_the_conversation(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    load = extensions.load_named
+    monkeypatch.setattr(
+        extensions,
+        "load_named",
+        lambda point, name: UpperCase if point == "editing_modes" else load(point, name),
+    )
+    async with make_app(tmp_path).run_test(size=(160, 45)) as pilot:
+        app = await opened(pilot)
+        config = replace(app.workspace.state.config, editing_mode="caps")
+        app.workspace.core.update(config=config)
+        screen = await compared(pilot, "echo", "echo")
+        await until(pilot, lambda: screen._composer.border_title == "CAPS")
+        await pilot.press("a", "b")
+        assert screen._composer.text == "AB"
 
 
 async def test_a_tool_call_waits_in_its_slot_and_is_asked_about_there(tmp_path: Path):

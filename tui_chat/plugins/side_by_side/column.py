@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, ClassVar
 
 from rich.cells import cell_len
+from rich.style import Style
 from rich.text import Text
 from textual import events
 from textual.app import ComposeResult
@@ -126,20 +127,15 @@ class ReplyDifference(RowsView, can_focus=False):
         yield ViewRow(tuple(row))
 
 
-class SlotTitle(Widget):
-    """The first row of a column: model, state, time, tokens and cost."""
-
-    DEFAULT_CSS = """
-    SlotTitle { height: 1; padding: 0 1; background: $panel; }
-    """
+class WordsRow(Widget):
+    """A row of words, cut at the right."""
 
     def __init__(self) -> None:
         super().__init__()
         self._words = Text()
 
-    def show(self, name: str, state: str, facts: str) -> None:
-        """Show other words; what does not fit is cut at the right."""
-        words = Text.assemble(name, (f"  {state}" if state else ""), (f"  {facts}", "dim"))
+    def show_words(self, words: Text) -> None:
+        """Show other words."""
         words.no_wrap, words.overflow = True, "ellipsis"
         if words != self._words:
             self._words = words
@@ -147,6 +143,19 @@ class SlotTitle(Widget):
 
     def render(self) -> Text:
         return self._words
+
+
+class SlotTitle(WordsRow):
+    """The first row of a column: model, state, time, tokens and cost."""
+
+    DEFAULT_CSS = """
+    SlotTitle { height: 1; padding: 0 1; background: $panel; }
+    """
+
+    def show(self, name: str, state: str, facts: str) -> None:
+        """Show a slot's name, state, and tokens with cost."""
+        state = f"  {state}" if state else ""
+        self.show_words(Text.assemble(name, state, (f"  {facts}", "dim")))
 
 
 class SlotColumn(Vertical, can_focus=True):
@@ -174,6 +183,8 @@ class SlotColumn(Vertical, can_focus=True):
         Binding("pagedown", "scroll_page(1)", show=False),
         Binding("home,g", "scroll_to_begin", show=False),
         Binding("end,G", "scroll_to_last", show=False),
+        Binding("left", "screen.beside(-1)", show=False),
+        Binding("right", "screen.beside(1)", show=False),
     ]
 
     @dataclass
@@ -249,7 +260,7 @@ class SlotColumn(Vertical, can_focus=True):
         self.focus()
 
 
-class SlotStrip(Widget):
+class SlotStrip(WordsRow):
     """All slots in one row, where not all of them are in sight."""
 
     DEFAULT_CSS = """
@@ -257,32 +268,16 @@ class SlotStrip(Widget):
     SlotStrip.-needed { display: block; }
     """
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._words = Text()
-
     def show(self, slots: list[tuple[str, bool]]) -> None:
         """Show names and states of slots, each with whether it is the current one."""
-        words = Text(" · ").join(
-            Text(text, "reverse bold" if is_current else "").copy() for text, is_current in slots
+        parts = (
+            Text(text, Style(reverse=is_current, bold=is_current, meta={"slot": number}))
+            for number, (text, is_current) in enumerate(slots, 1)
         )
-        for number, _ in enumerate(slots, 1):
-            words.apply_meta({"slot": number}, *_span(words.plain, slots, number))
-        words.no_wrap, words.overflow = True, "ellipsis"
-        if words != self._words:
-            self._words = words
-            self.refresh()
-
-    def render(self) -> Text:
-        return self._words
+        self.show_words(Text(" · ").join(parts))
 
     def on_click(self, event: events.Click) -> None:
         """Choose the slot that was clicked."""
         if number := event.style.meta.get("slot"):
             app = app_of(self)
             app.call_later(app.run_action, f"screen.slot({number})")
-
-
-def _span(plain: str, slots: list[tuple[str, bool]], number: int) -> tuple[int, int]:
-    start = sum(len(text) + len(" · ") for text, _ in slots[: number - 1])
-    return start, min(start + len(slots[number - 1][0]), len(plain))

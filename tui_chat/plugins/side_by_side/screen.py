@@ -43,11 +43,9 @@ if TYPE_CHECKING:
 COST_PAUSE = 0.3
 """Seconds without a keystroke after which the cost is computed."""
 KEYS = (
-    "Enter keeps it · Tab 1-4 slot · = differences · d i requests · Space in or out · "
+    "Enter keeps it · ← → 1-4 slot · = differences · d i requests · Space in or out · "
     "a only this · r regenerate · y copy · Esc back"
 )
-SHORT_KEYS = "Enter keeps · Tab 1-4 slot · = d differ · i request · Space a who · r again · Esc"
-"""The same where the terminal is narrow."""
 WRITING = "Enter sends to all · Tab to the replies · Esc stops, then leaves"
 
 
@@ -83,8 +81,7 @@ class ComparisonScreen(ModalScreen[str]):
         & > Horizontal { height: 1fr; }
         & > SlotToolCalls { height: auto; max-height: 50%; }
         & > SlotToolCalls > SlotQuestion { max-height: 100%; }
-        & > .keys { height: 1; padding: 0 1; color: $foreground 72%; text-wrap: nowrap; }
-        & > .keys { text-overflow: ellipsis; }
+        & > .keys { height: auto; padding: 0 1; color: $foreground 72%; }
     }
     """
     AUTO_FOCUS = "PanelComposer"
@@ -144,6 +141,7 @@ class ComparisonScreen(ModalScreen[str]):
 
     def on_mount(self) -> None:
         self._composer.text = self._first
+        self._choose_editing_mode()
         self._clock = self.set_interval(REDRAW_INTERVAL, self._redraw.request, pause=True)
         self._fit()
         self._show()
@@ -151,6 +149,12 @@ class ComparisonScreen(ModalScreen[str]):
 
     def on_unmount(self) -> None:
         self.panel.close()
+
+    @work
+    async def _choose_editing_mode(self) -> None:
+        """Edit with the keys of the conversation's composer."""
+        with self.workspace.reporting():
+            await self._composer.modal_editing.choose(self.workspace.state.config.editing_mode)
 
     # --- what is shown -------------------------------------------------------------------
 
@@ -162,7 +166,6 @@ class ComparisonScreen(ModalScreen[str]):
     def on_resize(self, event: events.Resize) -> None:
         del event
         self._fit()
-        self._show_keys()
 
     def _fit(self) -> None:
         """Show as many columns as fit, the current one among them."""
@@ -255,14 +258,17 @@ class ComparisonScreen(ModalScreen[str]):
         self._show_keys()
 
     def _show_keys(self) -> None:
-        keys = KEYS if self.size.width > len(KEYS) else SHORT_KEYS
-        self._keys.update(WRITING if self._composer.has_focus else keys)
+        self._keys.update(WRITING if self._composer.has_focus else KEYS)
 
     def action_slot(self, number: int) -> None:
         """Move to a slot."""
         if number <= len(self._columns):
             self._make_current(number - 1)
             self._columns[number - 1].focus()
+
+    def action_beside(self, step: int) -> None:
+        """Move to the slot beside this one, if there is one."""
+        self.action_slot(max(self._current + step, 0) + 1)
 
     def action_step(self, step: int) -> None:
         """Move from slot to slot, and to the composer behind the last one."""
@@ -429,6 +435,9 @@ class ComparisonScreen(ModalScreen[str]):
         else:
             await panel.leave(current)
             self.dismiss(self._composer.text)
+            if current.reply_id:
+                model = self.workspace.state.effective_model
+                self._say_what_goes_on(f"after the reply of {current.name}, with {model}")
 
     @work(group="leave", exclusive=True)
     async def action_keep(self) -> None:
@@ -439,12 +448,13 @@ class ComparisonScreen(ModalScreen[str]):
             return
         await self.panel.keep(kept)
         self.dismiss(self._composer.text)
+        self._say_what_goes_on(f"with {kept.target.model}")
+
+    def _say_what_goes_on(self, how: str) -> None:
         others = len(self.panel.slots) - 1
-        app_of(self).notify(
-            f"The conversation goes on with {kept.target.model}. "
-            f"The other repl{'y stays as a version' if others == 1 else 'ies stay as versions'}.",
-            markup=False,
-        )
+        stay = "reply stays as a version" if others == 1 else "replies stay as versions"
+        sentence = f"The conversation goes on {how}. The other {stay}."
+        app_of(self).notify(sentence, markup=False)
 
     def action_leave_and_quit(self) -> None:
         """Leave, and quit; replies that arrive are asked about there."""

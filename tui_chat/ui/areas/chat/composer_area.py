@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual import on, work
 
-from tui_chat import extensions
 from tui_chat.errors import InputError
 from tui_chat.models.sanitize import one_line
 from tui_chat.paths import typed_path
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
     from tui_chat.ui.areas.chat.chat_pane import ChatPane
     from tui_chat.ui.areas.chat.completion import CompletionQuery
     from tui_chat.ui.areas.chat.drafts import ComposerDrafts
-    from tui_chat.ui.areas.chat.editing_mode import EditingMode
     from tui_chat.workspace.workspace import Workspace
 
 
@@ -151,17 +149,10 @@ class ComposerArea(Area):
         """Edit the draft with the keys of a mode that a plugin adds; empty for the ordinary ones.
         A name that no plugin adds is an error of the configuration, which the start shows.
         """
-
-        def load() -> EditingMode | None:
-            made = extensions.load_named("editing_modes", name)
-            return None if made is None else made()
-
         try:
-            mode = await to_thread(load) if name else None
+            await self._pane.composer.modal_editing.choose(name)
         except InputError as error:
             self.show_error(error)
-        else:
-            self._pane.composer.modal_editing.choose(mode)
 
     @on(Composer.Changed)
     def _draft_changed(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from asyncio import to_thread
 from collections.abc import Callable
 from typing import Protocol
 
@@ -9,6 +10,7 @@ from textual import events
 from textual.widgets import TextArea
 from textual.widgets.text_area import Selection
 
+from tui_chat import extensions
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.common_prefix import common_prefix
 from tui_chat.ui.areas.chat.snippet_blanks import SnippetBlanks
@@ -61,9 +63,16 @@ class ModalEditing:
         self._selected: tuple[Selection, int] | None = None
         """The selection that the mode made, and the index of its cursor."""
 
-    def choose(self, mode: EditingMode | None) -> None:
-        """Edit with a mode's keys from now on; None for the ordinary ones."""
-        self._mode = mode
+    async def choose(self, name: str) -> None:
+        """Edit with the keys of a mode that a plugin adds; empty, or a name that none adds, for the
+        ordinary ones. Raises InputError if the mode cannot be used.
+        """
+
+        def load() -> EditingMode | None:
+            made = extensions.load_named("editing_modes", name)
+            return None if made is None else made()
+
+        self._mode = await to_thread(load) if name else None
         self.reset()
 
     def reset(self) -> None:
