@@ -1,11 +1,9 @@
 """The cases of the session's preset as a table: rows are cases, columns are variants.
 
-1. The first columns are the preset as it is edited and as it is saved, on the session's model.
-   The variants of the suite follow. More are added for models, and without each message.
-2. A result belongs to the bytes of its request: after an edit, only cells whose request changed
+1. A result belongs to the bytes of its request: after an edit, only cells whose request changed
    have none, and only those are sent. A run is stored whole, with the results that it did not need
    to send.
-3. Which of two replies is the first one to judge follows from case and variants, and has nothing to
+2. Which of two replies is the first one to judge follows from case and variants, and has nothing to
    do with the order of the columns.
 """
 
@@ -13,17 +11,21 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import fields, replace
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from hashlib import sha256
 from time import monotonic
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
-from tui_chat.cli.app import open_library
 from tui_chat.errors import InputError
-from tui_chat.models.settings import NO_SETTINGS, Settings
 from tui_chat.plugins.prompt_lab.budget import Budget
+from tui_chat.plugins.prompt_lab.case_columns import (
+    columns_of,
+    is_without,
+    reference_of,
+    suite_columns,
+)
 from tui_chat.plugins.prompt_lab.comparison import Comparison
 from tui_chat.plugins.prompt_lab.estimates import Estimate, estimate
 from tui_chat.plugins.prompt_lab.planning import plan, request_of
@@ -33,15 +35,14 @@ from tui_chat.plugins.prompt_lab.suites import read_suite, sample_suite, suite_f
 from tui_chat.plugins.prompt_lab.values import (
     Case,
     Cell,
+    CellReply,
     Group,
     Plan,
     Preference,
     Run,
     Suite,
     Variant,
-    VariantChoice,
 )
-from tui_chat.plugins.prompt_lab.variants import ablations, changed_preset, resolve
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -49,8 +50,6 @@ if TYPE_CHECKING:
     from tui_chat.compose import Composed
     from tui_chat.models.preset import Preset
     from tui_chat.workspace.workspace import Workspace
-
-EDITED, SAVED, BEFORE = "edited", "saved", "saved before"
 
 _TABLES: WeakKeyDictionary[Workspace, CaseTable] = WeakKeyDictionary()
 
@@ -96,19 +95,22 @@ class CaseTable:
         """What was saved before a variant was accepted, until the next edit."""
         self._results: dict[tuple[str, int], Cell] = {}
         """Cells that have ended, by the SHA-256 of their request and their repeat."""
-        self._streaming: set[tuple[str, int]] = set()
         self._key: object = None
         self._stamp: tuple[int, int] | None = None
         self._sending: asyncio.Task[None] | None = None
         self._begun = 0.0
         """When sending began, in seconds of a monotonic clock."""
         self._ended_at_start = 0
-        self._places: dict[tuple[str, str], list[Cell]] = {}
-        """The planned cells by case and variant: the repeats."""
+        self._cells: dict[tuple[str, str], list[Cell]] = {}
+        """The cells by case and variant, with the results that they have: the repeats."""
+        self._same: dict[tuple[str, int], list[Cell]] = {}
+        """The planned cells by what they send: the SHA-256 of the request, and the repeat."""
         self._sent: dict[tuple[str, str], str] = {}
         """The variants of the last run by case and SHA-256 of the request."""
-        self._missing: tuple[int, tuple[Cell, ...]] = -1, ()
-        """The version for which cells without a result were looked up, and these."""
+        self._missing: tuple[Cell, ...] | None = None
+        """The cells without a result; None if they are to be looked up."""
+        self._comparisons: dict[str, Comparison] = {}
+        """What was counted since the last change, by variant."""
 
     @property
     def _read_file(self) -> Path:
@@ -146,62 +148,35 @@ class CaseTable:
             if stamp is not None:
                 self.suite = await asyncio.to_thread(read_suite, self._read_file)
             self._stamp = stamp
-        named = await asyncio.to_thread(self._suite_variants)
-        variants = self._current_variants(named)
+        state = self._workspace.state
+        if state.preset_edits is not None and state.preset_edits.is_changed:
+            self._before = None
+        variants = columns_of(
+            state,
+            await asyncio.to_thread(suite_columns, self.suite, state),
+            before=self._before,
+            models=self._models,
+            is_ablated=self._is_ablated,
+        )
         if self._key == (self.suite, variants) or not variants:
             return
         self._key = self.suite, variants
         planned = await asyncio.to_thread(plan, self.suite, variants)
         if self._key == (self.suite, variants):
             self.variants, self.plan = variants, planned
-            self._places = {}
-            for cell in planned.cells:
-                self._places.setdefault((cell.case, cell.variant), []).append(cell)
-            self._changed()
+            self._arrange()
             self.estimate = await self._estimate(self.missing)
             self._changed()
 
-    def _current_variants(self, named: Iterable[Variant]) -> tuple[Variant, ...]:
-        state = self._workspace.state
-        edits = state.preset_edits
-        if edits is None:
-            return ()
-        settings, model = state.settings, state.effective_model
-        edited = Variant(EDITED, edits.preset, state.endpoint, model, settings)
-        variants: list[Variant] = []
-        if edits.is_changed:
-            variants.append(edited)
-            self._before = None
-        variants.append(Variant(SAVED, edits.saved, state.endpoint, model, settings))
-        if self._before is not None:
-            variants.append(replace(edited, name=BEFORE, preset=self._before))
-        variants += _others(variants, named)
-        for endpoint, name in self._models:
-            target = state.config.endpoint_named(endpoint)
-            variants.append(Variant(name, edits.preset, target, name, settings))
-        if self._is_ablated:
-            variants += _others(variants, ablations(variants[0]))
-        return tuple(_with_own_names(variants))
-
-    def _suite_variants(self) -> tuple[Variant, ...]:
-        """Return the variants that the suite names, on the session's model and settings where they
-        name none. Raises InputError for what does not exist.
-        """
-        state = self._workspace.state
-        model = f"{state.endpoint.name}/{state.effective_model}"
-        own = VariantChoice(self.preset_name, model)
-        choices = [
-            replace(each, preset=each.preset or own.preset, model=each.model or own.model)
-            for each in self.suite.variants
-        ]
-        suite = replace(self.suite, variants=tuple(each for each in choices if each != own))
-        if not suite.variants:
-            return ()
-        library = open_library(state.config)
-        return tuple(
-            replace(each, settings=_merged(state.settings, each.settings), own=None)
-            for each in resolve(suite, state.config, library)
-        )
+    def _arrange(self) -> None:
+        """Look the results of the planned cells up."""
+        self._cells, self._same = {}, {}
+        for cell in self.plan.cells:
+            self._same.setdefault(_key(cell), []).append(cell)
+            result = self._results.get(_key(cell))
+            shown = cell if result is None else _result_at(cell, result)
+            self._cells.setdefault((cell.case, cell.variant), []).append(shown)
+        self._changed()
 
     async def _estimate(self, cells: Sequence[Cell]) -> Estimate:
         known, now = await self._workspace.usage.prices(), self._workspace.now()
@@ -210,12 +185,10 @@ class CaseTable:
     @property
     def missing(self) -> tuple[Cell, ...]:
         """The cells without a result."""
-        version, missing = self._missing
-        if version != self.version:
+        if self._missing is None:
             cells = self.plan.cells
-            missing = tuple(cell for cell in cells if _key(cell) not in self._results)
-            self._missing = self.version, missing
-        return missing
+            self._missing = tuple(cell for cell in cells if _key(cell) not in self._results)
+        return self._missing
 
     def cell(self, case: Case, variant: Variant) -> Cell | None:
         """Return the first cell with its result, if it has one; None if the case is not for the
@@ -223,17 +196,9 @@ class CaseTable:
         """
         return next(iter(self.repeats(case, variant)), None)
 
-    def repeats(self, case: Case, variant: Variant) -> list[Cell]:
+    def repeats(self, case: Case, variant: Variant) -> Sequence[Cell]:
         """Return the cells of a case with a variant, with the results that they have."""
-        planned = self._places.get((case.key, variant.name), ())
-        return [self._with_result(cell) for cell in planned]
-
-    def _with_result(self, planned: Cell) -> Cell:
-        result = self._results.get(_key(planned))
-        if result is not None:
-            return _result_at(planned, result)
-        is_streaming = _key(planned) in self._streaming
-        return replace(planned, status="streaming") if is_streaming else planned
+        return self._cells.get((case.key, variant.name), ())
 
     def group(self, case: Case, variant: Variant) -> Group:
         """Return the repeats of a case with a variant, counted."""
@@ -248,23 +213,33 @@ class CaseTable:
         return request_of(case, variant)
 
     def reference(self, variant: Variant) -> Variant | None:
-        """Return the variant that another one is compared with: the saved preset, or for one
-        without a message the one with it. None if there is only one.
+        """Return the variant that another one is compared with; None if there is only one."""
+        return reference_of(variant, self.variants)
+
+    def replies(self, case: Case, variant: Variant) -> tuple[Cell, Cell] | None:
+        """Return the cells of a variant and of the one that it is compared with; None if they do
+        not both have a reply.
         """
-        if variant.name.startswith(f"{self.variants[0].name} without "):
-            return self.variants[0]
-        others = [each for each in self.variants if each.name != variant.name]
-        saved = [each for each in others if each.name == SAVED]
-        return next(iter(saved or others), None)
+        other = self.reference(variant)
+        cells = self.cell(case, variant), other and self.cell(case, other)
+        match cells:
+            case (Cell(reply=CellReply()) as one, Cell(reply=CellReply()) as two):
+                return one, two
+            case _:
+                return None
+
+    def is_saved(self, variant: Variant) -> bool:
+        """Return True if a variant has the preset as it is saved."""
+        edits = self._workspace.state.preset_edits
+        return edits is not None and variant.preset == edits.saved
 
     def differs(self, case: Case, variant: Variant) -> bool:
         """Return True if a cell and the one it is compared with have other replies."""
-        other = self.reference(variant)
-        cells = [self.cell(case, each) for each in (variant, other) if each is not None]
-        ended = [cell for cell in cells if cell is not None and cell.reply is not None]
-        return len(ended) == 2 and (
-            _text(ended[0]) != _text(ended[1]) or ended[0].status != ended[1].status
-        )
+        replies = self.replies(case, variant)
+        if replies is None:
+            return False
+        one, two = replies
+        return _text(one) != _text(two) or one.status != two.status
 
     # --- variants ------------------------------------------------------------------------
 
@@ -332,8 +307,7 @@ class CaseTable:
                         await lab.finish(run, _result_at(cell, result))
                 await lab.prune(run.source)
             finally:
-                self._streaming.clear()
-                self._changed()
+                self._arrange()
 
     async def _finish_known(self, run: Run) -> list[Cell]:
         """Store the results that a new run need not ask for, and return the cells whose request is
@@ -354,21 +328,19 @@ class CaseTable:
         """Take over a cell whose request left, or which has ended."""
         if cell.is_ended:
             self._results[_key(cell)] = cell
-            self._streaming.discard(_key(cell))
-        else:
-            self._streaming.add(_key(cell))
+        for planned in self._same.get(_key(cell), ()):
+            repeats = self._cells[planned.case, planned.variant]
+            repeats[planned.attempt - 1] = _result_at(planned, cell)
         self._changed()
 
     # --- judging -------------------------------------------------------------------------
 
     def pair(self, case: Case, variant: Variant) -> tuple[Cell, Cell] | None:
         """Return the two replies to judge, in a hidden order; None if they are not both there."""
-        other = self.reference(variant)
-        cells = [self.cell(case, each) for each in (variant, other) if each is not None]
-        ended = [cell for cell in cells if cell is not None and cell.reply is not None]
-        if len(ended) < 2:
+        replies = self.replies(case, variant)
+        if replies is None:
             return None
-        one, two = sorted(ended, key=lambda cell: cell.variant)
+        one, two = sorted(replies, key=lambda cell: cell.variant)
         digest = sha256(f"{case.key}\n{one.body_sha}\n{two.body_sha}".encode()).digest()
         return (one, two) if digest[0] % 2 else (two, one)
 
@@ -396,6 +368,8 @@ class CaseTable:
         """Return how often a variant is better than the one it is compared with: without a
         judgement or a check that tells them apart, a comparison of nothing.
         """
+        if (known := self._comparisons.get(variant.name)) is not None:
+            return known
         other = self.reference(variant)
         if other is None:
             return Comparison(0, 0, 0)
@@ -409,17 +383,19 @@ class CaseTable:
                 case winner:
                     better += winner == variant.name
                     worse += winner != variant.name
-        return Comparison(better, worse, better + worse + same)
+        compared = Comparison(better, worse, better + worse + same)
+        self._comparisons[variant.name] = compared
+        return compared
 
     def effect(self, variant: Variant) -> str:
         """Return what a variant without a message saves, and in how many cases the reply is the
         same; empty for other variants, and without replies.
         """
         other = self.reference(variant)
-        if other is None or not _is_without(variant, other):
+        if other is None or not is_without(variant, other):
             return ""
-        pairs = [(self.cell(case, variant), self.cell(case, other)) for case in self.suite.cases]
-        ended = [(one, two) for one, two in pairs if one and two and one.reply and two.reply]
+        pairs = (self.replies(case, variant) for case in self.suite.cases)
+        ended = [pair for pair in pairs if pair is not None]
         if not ended:
             return ""
         saved = sum(two.input_tokens - one.input_tokens for one, two in ended) // len(ended)
@@ -427,8 +403,8 @@ class CaseTable:
         return f"{saved:,} tokens less, the same reply in {same:,} of {len(ended):,}"
 
     def _winner(self, case: Case, variant: Variant, other: Variant) -> str | None:
-        pair = self.pair(case, variant)
-        judged = self.preferred(case, pair) if pair is not None else None
+        replies = self.replies(case, variant)
+        judged = self.preferred(case, replies) if replies is not None else None
         if judged is not None:
             return judged
         one, two = self.group(case, variant), self.group(case, other)
@@ -454,7 +430,7 @@ class CaseTable:
             workspace.presets.edit(self.preset_name, edits.record(variant.preset, label))
         if await workspace.presets.save() is None:
             return False
-        if self.run is not None:
+        if self.run is not None and not self.missing:
             await self.lab.accept(self.run)
             self.run = replace(self.run, accepted=True)
         self._models, self._is_ablated = (), False
@@ -465,6 +441,8 @@ class CaseTable:
 
     def _changed(self) -> None:
         self.version += 1
+        self._missing = None
+        self._comparisons = {}
         self.on_change()
 
 
@@ -474,28 +452,6 @@ def _key(cell: Cell) -> tuple[str, int]:
 
 def _pair_key(case: str, one: str, two: str) -> tuple[str, str, str]:
     return case, min(one, two), max(one, two)
-
-
-def _others(variants: Iterable[Variant], more: Iterable[Variant]) -> list[Variant]:
-    """Return those of `more` that are not among the variants by another name."""
-    unnamed = [replace(variant, name="") for variant in variants]
-    return [variant for variant in more if replace(variant, name="") not in unnamed]
-
-
-def _is_without(variant: Variant, other: Variant) -> bool:
-    """Return True if a variant is another one without some of its messages."""
-    on = {message.id for message in variant.preset.messages if message.enabled}
-    off = [each.id for each in other.preset.messages if each.enabled and each.id not in on]
-    is_alike = replace(variant, name="", preset=other.preset) == replace(other, name="")
-    return is_alike and bool(off) and changed_preset(other.preset, off) == variant.preset
-
-
-def _merged(settings: Settings, more: Settings) -> Settings:
-    """Return settings with those of `more` that are set in their places."""
-    names = [field.name for field in fields(more)]
-    changed = {name: getattr(more, name) for name in names}
-    unset = {name: getattr(NO_SETTINGS, name) for name in names}
-    return replace(settings, **{n: value for n, value in changed.items() if value != unset[n]})
 
 
 def _result_at(cell: Cell, result: Cell) -> Cell:
@@ -519,14 +475,3 @@ def _stamp(path: Path) -> tuple[int, int] | None:
     except OSError:
         return None
     return status.st_mtime_ns, status.st_size
-
-
-def _with_own_names(variants: list[Variant]) -> list[Variant]:
-    """Return variants, numbered where a name is taken."""
-    named: dict[str, Variant] = {}
-    for variant in variants:
-        name, number = variant.name, 2
-        while name in named:
-            name, number = f"{variant.name} {number}", number + 1
-        named[name] = replace(variant, name=name)
-    return [*named.values()]

@@ -64,6 +64,7 @@ class CasesView(RowsView):
     """Shows the cases of the session's preset."""
 
     uses = frozenset({"loaded"})
+    shows_request = False
     BINDINGS: ClassVar[list[BindingType]] = [
         _key("left", "column(-1)", "variant", "Previous variant"),
         _key("right", "column(1)", "variant", "Next variant"),
@@ -75,6 +76,7 @@ class CasesView(RowsView):
         _key("T", "ablate", "Try without", "Try without each message of the preset"),
         _key("A", "promote", "Accept", "Accept the variant: save it, and set the baseline"),
         _key("x", "stop", "stop", "Stop sending"),
+        Binding("escape", "edit_preset", "Edit the preset", tooltip="Back to the preset editor"),
     ]
 
     def __init__(self, *, id: str | None = None) -> None:
@@ -169,13 +171,12 @@ class CasesView(RowsView):
             hint = "From nothing but cached input to nothing cached and the longest replies."
             yield line((cut(words, width), "link"), action=SEND, hint=hint)
         else:
-            words = "All replies are here. A accepts a variant; an edit makes a new plan."
+            words = f"All replies are here. {self._acceptance(table)}"
             yield text_part(words, width, "", "muted")
         variant = self.variant
         compared = _compared_words(table, variant) if variant is not None else ""
         effect = table.effect(variant) if variant is not None else ""
-        baseline = "baseline set" if table.run is not None and table.run.accepted else ""
-        if words := " · ".join(filter(None, (effect, compared, baseline))):
+        if words := " · ".join(filter(None, (effect, compared))):
             yield text_part(words, width, "", "strong")
         yield BLANK
         columns, name_width = self._columns(table, width)
@@ -184,6 +185,16 @@ class CasesView(RowsView):
             style = "strong" if number == self._column else "muted"
             names.append((cut(table.variants[number].name, _COLUMN - 1).ljust(_COLUMN), style))
         yield line(*names)
+
+    def _acceptance(self, table: CaseTable) -> str:
+        """Return what `A` does with the variant under the cursor, as a sentence."""
+        variant = self.variant
+        if variant is None or not table.is_saved(variant):
+            name = "" if variant is None else variant.name
+            return f"A saves “{name}” and sets the baseline."
+        if table.run is not None and table.run.accepted:
+            return "This run is the baseline. Esc goes to the preset, to edit it."
+        return "A makes this run the baseline."
 
     def _columns(self, table: CaseTable, width: int) -> tuple[range, int]:
         """Return the columns that fit, that of the cursor among them, and the width of names."""
@@ -338,6 +349,13 @@ class CasesView(RowsView):
         if self.table is not None:
             self._work(self.table.stop)
 
+    async def action_edit_preset(self) -> None:
+        """Go to the preset editor, and leave the request of a cell that was shown."""
+        workspace = self._tui.workspace
+        if workspace is not None and workspace.state.request.viewed is not None:
+            workspace.live_request.return_to_live()
+        await self.run_action("presets.toggle_editor")
+
     def action_promote(self) -> None:
         """Save the variant under the cursor as the preset, and set the baseline."""
         if self.case is None or self.variant is None or self.table is None:
@@ -352,7 +370,7 @@ class CasesView(RowsView):
             if not await confirm(self._tui, "Accept the worse variant?", question, yes="Save it"):
                 return
         if await table.promote(variant):
-            how = " The last run is the baseline." if table.run is not None else ""
+            how = "" if table.missing else " The last run is the baseline."
             words = f"“{variant.name}” is saved as “{table.preset_name}”.{how}"
             self.notify(f"{words} u in the preset editor undoes it.", markup=False)
 
@@ -393,17 +411,19 @@ def _cell_pieces(table: CaseTable, case: Case, variant: Variant, style: str) -> 
     if cell is None:
         yield " " * _COLUMN, ""
         return
-    group = table.group(case, variant)
-    mark, color = _MARKS[cell.status if group.total == 1 else group.status]
-    yield f"{mark} ", color
     words: list[str] = []
-    if group.total > 1:
+    status = cell.status
+    if len(table.repeats(case, variant)) > 1:
+        group = table.group(case, variant)
+        status = group.status
         words += [f"{group.passed:,} of {group.total:,}"]
     elif cell.reply is not None:
         output = cell.reply.usage.output
         words += [f"{output:,} tok"] if output is not None else []
         passed = sum(verdict.passed for verdict in cell.verdicts)
         words += [f"{passed}/{len(cell.verdicts)}"] if cell.verdicts else []
+    mark, color = _MARKS[status]
+    yield f"{mark} ", color
     yield cut(" ".join(words), _COLUMN - 3).ljust(_COLUMN - 2), style
 
 

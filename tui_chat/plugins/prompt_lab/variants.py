@@ -92,7 +92,7 @@ def resolve(
         firsts = [next(c for c in choices if repr(replace(c, model="")) == key) for key in plain]
         choices = [replace(each, model=model) for each in firsts for model in models]
     several_models = len({choice.model for choice in choices}) > 1
-    variants: dict[str, Variant] = {}
+    variants: list[Variant] = []
     for choice in choices:
         endpoint, model = endpoint_and_model(choice.model, config)
         settings = choice.settings
@@ -104,13 +104,20 @@ def resolve(
                 choice.name or _name(preset, choice, model if several_models else ""),
                 *(changed, endpoint, model, settings, own),
             )
-            for each in (variant, *(ablations(variant) if choice.ablation else ())):
-                name, number = each.name, 1
-                while name in variants:
-                    number += 1
-                    name = f"{each.name} ({number})"
-                variants[name] = replace(each, name=name)
-    return tuple(variants.values())
+            variants += (variant, *(ablations(variant) if choice.ablation else ()))
+    return with_own_names(variants)
+
+
+def with_own_names(variants: Iterable[Variant]) -> tuple[Variant, ...]:
+    """Return variants, numbered where a name is taken."""
+    named: dict[str, Variant] = {}
+    for variant in variants:
+        name, number = variant.name, 1
+        while name in named:
+            number += 1
+            name = f"{variant.name} ({number})"
+        named[name] = replace(variant, name=name)
+    return tuple(named.values())
 
 
 def endpoint_and_model(words: str, config: Config) -> tuple[Endpoint, str]:

@@ -16,6 +16,10 @@ from tui_chat.plugins.prompt_lab.cases_view import CasesView
 from tui_chat.plugins.prompt_lab.results import LabStore
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.inspector.inspector import Inspector
+from tui_chat.ui.areas.inspector.notes_list import NotesList
+from tui_chat.ui.areas.inspector.tabs import ProtocolTabs
+from tui_chat.ui.areas.presets.pane import PresetPane
+from tui_chat.ui.pane_keys import letter_entries
 
 PRESET = {
     "presetMessages": [
@@ -119,11 +123,13 @@ async def test_from_a_bad_reply_to_an_accepted_variant(tmp_path: Path):
         await asked(pilot)
         await pilot.press("escape")
         await settle(pilot)
-        assert "baseline set" not in text(view), "the worse one is not saved by itself"
+        assert "A saves “edited” and sets the baseline" in text(view), (
+            "the worse one is not saved by itself"
+        )
         await pilot.press(edited)
         await until(pilot, lambda: "edited better 1, worse 0" in text(view))
         await pilot.press("A")
-        await until(pilot, lambda: "baseline set" in text(view))
+        await until(pilot, lambda: "This run is the baseline." in text(view))
         await until(pilot, lambda: "saved before" in text(view))
         assert "Judged" in text(view)
         assert "not distinguishable" in text(view)
@@ -232,3 +238,42 @@ async def test_a_case_has_the_shortest_history(tmp_path: Path):
         await until(pilot, lambda: len(json.loads(cases_file(pilot).read_text())["tests"]) == 2)
         *_, test = json.loads(cases_file(pilot).read_text())["tests"]
         assert len(test["inputs"]["history"]) == 6
+
+
+async def test_what_is_about_the_request_is_not_beside_the_cases(tmp_path: Path):
+    async with chat(tmp_path, "What is 2+2?") as pilot:
+        await make_case(pilot, "wrong")
+        app = app_of(pilot)
+        await open_cases(pilot)
+        inspector = app.query_one(Inspector)
+        assert not inspector.query_one(ProtocolTabs).display
+        assert not inspector.query_one(NotesList).display
+        assert {"1", "2"}.isdisjoint(inspector.marked_keys)
+        entries = {word: keys for keys, word in letter_entries(app.screen)}
+        assert entries["better"] == "1 2 ="
+        assert not {"notes", "details", "where", "copy"} & entries.keys()
+        await pilot.press("p")
+        await until(pilot, lambda: inspector.view_shown == "payload")
+        assert inspector.query_one(ProtocolTabs).display
+        assert {"1", "2"} < {*inspector.marked_keys}
+
+
+async def test_esc_goes_back_to_the_preset(tmp_path: Path):
+    async with chat(tmp_path, "What is 2+2?") as pilot:
+        await make_case(pilot, "wrong")
+        view = await open_cases(pilot)
+        await pilot.press("escape")
+        app = app_of(pilot)
+        await until(pilot, lambda: app.query_one(PresetPane).has_focus_within)
+        await pilot.press("t")
+        await until(pilot, lambda: view.has_focus)
+        view.set_cursor(view._first_row)
+        await pilot.press("enter")
+        workspace = app.workspace
+        assert workspace is not None
+        await until(pilot, lambda: workspace.state.request.viewed is not None)
+        await pilot.press("t")
+        await until(pilot, lambda: view.has_focus)
+        await pilot.press("escape")
+        await until(pilot, lambda: app.query_one(PresetPane).has_focus_within)
+        assert workspace.state.request.viewed is None

@@ -57,6 +57,8 @@ if TYPE_CHECKING:
     from tui_chat.analysis import Forecast
     from tui_chat.compose import Composed
 
+_OF_REQUEST = ("protocol", "notes", "details", "source", "copy")
+"""Actions about the request."""
 _MANY = 1_000
 """Turns from which encoding the body takes too long for a keystroke."""
 
@@ -84,6 +86,9 @@ class Inspector(OnePassWidget):
         &.-details ForecastLine.-forecast { display: block; }
         &.-empty OriginStatus, &.-empty Legend, &.-empty NotesList, &.-empty ForecastLine,
         Legend.-away { display: none; }
+        &.-aside {
+            #inspector-banner, ProtocolTabs, ForecastLine, NotesList, Legend { display: none; }
+        }
         &.-low ViewTabs { display: none; }
     }
     """
@@ -304,7 +309,8 @@ class Inspector(OnePassWidget):
     def _show_size(self) -> None:
         """Show the body's size and kinds of origin, once they are known."""
         composed = self.composed
-        if composed is None:
+        if composed is None or not self.views.current.shows_request:
+            self._summary.show(None, None, None)
             return
         layout = self.views.payload.layout_now
         if layout is not None and layout.payload is composed.payload:
@@ -321,7 +327,8 @@ class Inspector(OnePassWidget):
     def _show_encoded_size(self) -> None:
         """Show the size of a body that is not laid out, for a long one when typing has paused."""
         composed = self.composed
-        if composed is not None and self.view_shown != PAYLOAD and self.is_attached:
+        is_figured = self.view_shown != PAYLOAD and self.views.current.shows_request
+        if composed is not None and is_figured and self.is_attached:
             self._summary.show(composed, len(composed.payload.body), self.own_protocol)
 
     def watch_view_shown(self) -> None:
@@ -340,6 +347,8 @@ class Inspector(OnePassWidget):
         self.close_find()  # its words and count are those of the view before
         self._legend.set_class(self.view_shown != PAYLOAD, "-away")
         view = self.views.current
+        self.set_class(not view.shows_request, "-aside")
+        self._make_room()
         if had_focus:
             view.focus()
         if self.composed is not None and not self._stale:
@@ -379,9 +388,10 @@ class Inspector(OnePassWidget):
         self._make_room()
 
     def _make_room(self) -> None:
-        is_open = self.are_details_open
+        shows_request = self.views.current.shows_request
+        is_open = self.are_details_open and shows_request
         self._summary.is_whole = is_open and self._height >= 14
-        self._status.lines = (2 if self._height < 30 else 3) if is_open else 1
+        self._status.lines = (2 if self._height < 30 else 3) if is_open else 2 - shows_request
         self._notes.header.are_details_open = is_open
 
     # Keys and clicks
@@ -389,8 +399,10 @@ class Inspector(OnePassWidget):
     @property
     def marked_keys(self) -> Collection[str]:
         """The keys of tabs, digits and letters in the names of views, and the one of details."""
+        named = [view.key for view in self._view_tabs.marked]
+        if not self.views.current.shows_request:
+            return named
         digits = (str(number) for number, _ in enumerate(Protocol, 1))
-        named = (view.key for view in self._view_tabs.marked)
         return [*digits, *named, *("i" * self._notes.header.shows_details_key)]
 
     @property
@@ -400,8 +412,12 @@ class Inspector(OnePassWidget):
         return has_some or self.active is Protocol.ANTHROPIC
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Leave the key of a view without a tab to be typed as text."""
+        """Leave the key of a view without a tab to be typed as text, and beside a view that does
+        not show the request also those of what is about it.
+        """
         if action == "view" and parameters[0] not in self._view_tabs.views:
+            return False
+        if action in _OF_REQUEST and not self.views.current.shows_request:
             return False
         return super().check_action(action, parameters)
 

@@ -52,7 +52,7 @@ class PayloadView(LineView):
     """The body, laid out for reading."""
 
     uses: ClassVar[frozenset[str]] = frozenset()
-    has_places = finds = True
+    has_places = finds = shows_request = True
     ALLOW_SELECT = False
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up,k", "move(-1)", "↑↓", show=False, tooltip="Up"),

@@ -210,6 +210,8 @@ class RowsView(RowList):
     """True if words can be found in it, with `find` and `action_hit`; else they are found in the
     body.
     """
+    shows_request: ClassVar[bool] = True
+    """False if the lines around it, which are about the request, have no place there."""
 
     @dataclass
     class RowHighlighted(Message):
