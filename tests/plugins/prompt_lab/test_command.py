@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import sqlite3
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -221,3 +222,14 @@ def test_ablation_says_what_a_message_changes(lab: Run, tmp_path: Path):
     out = lab("eval", "compare").out
     assert "two without a against two: better 0, worse 1 of 1" in out
     assert "two without b against two: better 0, worse 0 of 1: no difference" in out
+
+
+def test_judgements_made_in_the_app_are_compared(lab: Run, tmp_path: Path):
+    path = suite(tmp_path, asserted("Hello"), models=["loopback/echo", "loopback/mirror"])
+    lab("eval", "run", path)
+    judged = (1, "Hello", 1, "none · echo", "none · mirror", "none · mirror")
+    with sqlite3.connect(tmp_path / "data" / "chat.db") as database:
+        database.execute("INSERT INTO lab_preferences VALUES (?, ?, ?, ?, ?, ?)", judged)
+    database.close()
+    out = lab("eval", "compare").out
+    assert "none · mirror against none · echo, as judged: better 1, worse 0 of 1" in out

@@ -15,7 +15,14 @@ from tui_chat.models.role import Role
 from tui_chat.models.usage import Usage
 from tui_chat.plugins.prompt_lab.planning import plan, request_of
 from tui_chat.plugins.prompt_lab.results import KEPT_RUNS, LabStore
-from tui_chat.plugins.prompt_lab.values import CellReply, Preference, ReplyCheck, Verdict
+from tui_chat.plugins.prompt_lab.values import (
+    Cell,
+    CellReply,
+    Preference,
+    ReplyCheck,
+    Run,
+    Verdict,
+)
 from tui_chat.store import Store
 from tui_chat.store.maintenance.check import check
 
@@ -35,6 +42,10 @@ REPLY = CellReply(
 )
 
 
+async def cell_at(lab: LabStore, run: Run, position: int) -> Cell:
+    return [cell async for cell in lab.cells(run)][position]
+
+
 async def test_a_plan_comes_back_whole(lab: LabStore):
     planned = plan(SUITE, VARIANTS, repeat=2)
     run = await lab.add(planned, "id-1", 1.0)
@@ -42,10 +53,12 @@ async def test_a_plan_comes_back_whole(lab: LabStore):
     assert tuple(cells) == planned.cells
     assert run.plan_sha == planned.sha256
     assert run.total == 8
+    cases = {case.key: case for case in planned.suite.cases}
+    variants = {variant.name: variant for variant in planned.variants}
     for cell in cells:
         case, variant = await lab.parts(run, cell)
-        assert case == planned.case(cell.case)
-        assert variant == planned.variant(cell.variant)
+        assert case == cases[cell.case]
+        assert variant == variants[cell.variant]
         assert request_of(case, variant).payload.sha256 == cell.body_sha
     assert await lab.variants(run) == VARIANTS
 
@@ -55,20 +68,21 @@ async def test_inputs_of_every_kind_come_back(lab: LabStore):
     case = make_case("Hi")
     case = replace(case, inputs=replace(case.inputs, role=role, variables={"tone": "dry"}))
     run = await lab.add(plan(make_suite(case), VARIANTS), "id-1", 1.0)
-    again, _ = await lab.parts(run, await lab.cell(run, 0))
+    first = await anext(lab.cells(run))
+    again, _ = await lab.parts(run, first)
     assert again == case
 
 
 async def test_a_result_is_kept(lab: LabStore):
     run = await lab.add(plan(SUITE, VARIANTS), "id-1", 1.0)
-    cell = await lab.cell(run, 2)
+    cell = await cell_at(lab, run, 2)
     async with lab.running(run):
         await lab.start(run, cell, cell.body_sha)
         verdicts = (Verdict("icontains", True, "It contains “ada”.", 1.0, cost=Decimal("0.1")),)
         ended = replace(cell, status="passed", reply=REPLY, verdicts=verdicts, score=1.0)
         await lab.finish(run, ended)
         await lab.end(run, "complete", 9.0)
-    assert await lab.cell(run, 2) == ended
+    assert await cell_at(lab, run, 2) == ended
     run = await lab.run()
     assert (run.status, run.finished) == ("complete", 9.0)
     assert run.counts == {"passed": 1, "waiting": 3}
@@ -78,7 +92,7 @@ async def test_a_result_is_kept(lab: LabStore):
 async def test_leaving_early_interrupts_what_was_begun(lab: LabStore):
     run = await lab.add(plan(SUITE, VARIANTS), "id-1", 1.0)
     async with lab.running(run):
-        await lab.start(run, await lab.cell(run, 0), "sha")
+        await lab.start(run, await cell_at(lab, run, 0), "sha")
         assert (await lab.run()).status == "running"
     run = await lab.run()
     assert run.status == "interrupted"

@@ -6,7 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from tui_chat.errors import InputError, TuiChatError
-from tui_chat.models.session import last_reply
+from tui_chat.models.session import Entry, last_reply
 from tui_chat.plugins.prompt_lab.suites import add_case, suite_file
 from tui_chat.plugins.prompt_lab.turn_cases import case_of, shortest_history
 from tui_chat.ui.notifications import show_error
@@ -14,8 +14,16 @@ from tui_chat.ui.questions import ask_line
 
 if TYPE_CHECKING:
     from tui_chat.ui.app import TuiChat
+    from tui_chat.workspace.workspace import Workspace
 
 VIEW = "cases"
+
+
+def reply_here(app: TuiChat, workspace: Workspace) -> Entry | None:
+    """Return the reply under the cursor, else the last one; None if there is none."""
+    current = app.conversation.transcript.current
+    is_reply = current is not None and current.message.role == "assistant"
+    return current if is_reply else last_reply(workspace.state.entries)
 
 
 async def make_case(app: TuiChat, wrong: str) -> None:
@@ -33,9 +41,7 @@ async def make_whole_case(app: TuiChat, wrong: str) -> None:
 async def _make_case(app: TuiChat, wrong: str, *, is_whole: bool) -> None:
     workspace = await app.main.opened_workspace()
     try:
-        current = app.conversation.transcript.current
-        is_reply = current is not None and current.message.role == "assistant"
-        entry = current if is_reply else last_reply(workspace.state.entries)
+        entry = reply_here(app, workspace)
         if entry is None:
             raise InputError("There is no reply yet that could become a case.")
         sent = await workspace.request_history.request(entry.message.id, workspace.state.entries)

@@ -22,7 +22,7 @@ from tui_chat.cli.output import (
 from tui_chat.errors import InputError
 from tui_chat.extensions import CommandPath
 from tui_chat.models.sanitize import one_line
-from tui_chat.plugins.prompt_lab.comparison import Comparison, compare
+from tui_chat.plugins.prompt_lab.comparison import Comparison, compare, compare_preferences
 from tui_chat.plugins.prompt_lab.report import (
     cell_json,
     problem_of,
@@ -180,6 +180,9 @@ async def compare_runs(common: CommonOptions, old: str, new: str) -> None:
                 for n in (names[0], name)
             ]
             write_line(f"{name} against {names[0]}: {compare(*sets).sentence}")
+            judged = compare_preferences(await lab.preferences(run), names[0], name)
+            if judged.total:
+                write_line(f"{name} against {names[0]}, as judged: {judged.sentence}")
 
 
 async def _results(lab: LabStore, run: Run) -> Results:

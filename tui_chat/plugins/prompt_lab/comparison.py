@@ -13,7 +13,7 @@ from math import comb
 from typing import TypeVar
 
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.plugins.prompt_lab.values import Cell, Preference
+from tui_chat.plugins.prompt_lab.values import Preference
 
 K = TypeVar("K")
 
@@ -63,12 +63,3 @@ def compare_preferences(preferences: Iterable[Preference], old: str, new: str) -
     """Compare two variants by what a person preferred."""
     chosen = [each.preferred for each in preferences if {each.first, each.second} == {old, new}]
     return Comparison(chosen.count(new), chosen.count(old), len(chosen))
-
-
-def results_of(cells: Iterable[Cell], variant: str) -> dict[tuple[str, int], bool]:
-    """Return the results of a variant by case and attempt; cells without one are left out."""
-    return {
-        (cell.case, cell.attempt): cell.status == "passed"
-        for cell in cells
-        if cell.variant == variant and cell.status in ("passed", "failed")
-    }

@@ -34,11 +34,8 @@ def request_verdicts(case: Case, composed: Composed) -> tuple[Verdict, ...]:
     file = JsonFile(json.dumps(case.expected))
     expectations = read_case(file, case.name, Path(), case.expected)
     faults = [check.fault(composed) for _, check in expectations.checks]
-    if (expected := expectations.expected) is not None:
-        turns = composed.envelope.turns
-        is_equal = len(expected) == len(turns) and all(
-            one.matches(turn) for one, turn in zip(expected, turns, strict=True)
-        )
+    if expectations.expected is not None:
+        is_equal = expectations.expects(composed.envelope.turns)
         faults.append("" if is_equal else "The turns are not those that are expected.")
     return tuple(
         Verdict(REQUEST, not fault, fault or "The request is as expected.", float(not fault))

@@ -13,7 +13,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field, fields
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
@@ -129,6 +129,13 @@ class PresetCase:
     """Each with its place in the file."""
     reply: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """The values of `REPLY_KEYS` that it has, as they are in the file."""
+
+    def expects(self, turns: Sequence[Turn]) -> bool:
+        """Return True if turns are the whole request that it expects."""
+        expected = self.expected or ()
+        return len(expected) == len(turns) and all(
+            one.matches(turn) for one, turn in zip(expected, turns, strict=True)
+        )
 
 
 def find_cases(folder: Path) -> Iterator[Path]:

@@ -174,7 +174,7 @@ def _run(path: Path, update: bool) -> CaseResult:
     checked = [(place, check.fault(composed)) for place, check in case.checks]
     faults = tuple((place, fault) for place, fault in checked if fault)
     expected = case.expected
-    is_expected = _all_match(expected, turns) if expected is not None else bool(case.checks)
+    is_expected = case.expects(turns) if expected is not None else bool(case.checks)
     if is_expected:
         return CaseResult(path, "failed" if faults else "passed", case.name, faults=faults)
     lines = tuple(difference(expected or (), turns))
@@ -209,12 +209,6 @@ def _run_turn(path: Path, turn: TurnFile) -> CaseResult:
     lines = unified_diff(before, after, "sent", "would be sent", lineterm="", n=2)
     remark = f" (sent by tui-chat {turn.app})"
     return CaseResult(path, "failed", remark=remark, difference=tuple(lines))
-
-
-def _all_match(expected: Sequence[ExpectedTurn], turns: Sequence[Turn]) -> bool:
-    return len(expected) == len(turns) and all(
-        one.matches(turn) for one, turn in zip(expected, turns, strict=True)
-    )
 
 
 def difference(expected: Sequence[ExpectedTurn], turns: Sequence[Turn]) -> Iterator[str]:

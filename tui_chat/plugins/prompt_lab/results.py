@@ -230,15 +230,6 @@ class LabStore:
                 yield _cell_of(row)
             position = rows[-1][0]
 
-    async def cell(self, run: Run, position: int) -> Cell:
-        """Return one cell. Raises RecordGone."""
-        row = await self._database.row(
-            f"SELECT {_CELL} FROM lab_cells WHERE run = ? AND position = ?", run.seq, position
-        )
-        if row is None:
-            raise RecordGone(f"Run {run.seq} has no cell {position}.")
-        return _cell_of(row)
-
     async def parts(self, run: Run, cell: Cell) -> tuple[Case, Variant]:
         """Return the case and the variant of a cell, as they were when the run was made. Raises
         RecordGone.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from tui_chat.errors import InputError, TuiChatError
 from tui_chat.models.preset import Preset
 from tui_chat.models.sanitize import one_line
-from tui_chat.models.session import last_reply
+from tui_chat.plugins.prompt_lab.cases_actions import reply_here
 from tui_chat.plugins.prompt_lab.preset_states import (
     PresetState,
     PresetStates,
@@ -42,9 +42,7 @@ async def show_state_of_reply(app: TuiChat, _: str) -> None:
     """Show which state of its preset made the reply under the cursor, or the last reply."""
     workspace = await app.main.opened_workspace()
     try:
-        current = app.conversation.transcript.current
-        is_reply = current is not None and current.message.role == "assistant"
-        entry = current if is_reply else last_reply(workspace.state.entries)
+        entry = reply_here(app, workspace)
         record = entry and await workspace.active_store.requests.get(entry.message.id)
         if record is None:
             raise InputError("No request of this program made this reply.")

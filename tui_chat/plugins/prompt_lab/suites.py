@@ -24,7 +24,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import field, replace
+from dataclasses import field, fields, replace
 from hashlib import sha256
 from itertools import product
 from pathlib import Path
@@ -87,16 +87,6 @@ def suite_file(config_dir: Path, preset: str) -> Path:
 
 
 @dataclass(frozen=True, slots=True)
-class _VariantFile:
-    preset: str = ""
-    model: str = ""
-    name: str = ""
-    off: tuple[str, ...] = ()
-    set: dict[str, Any] = field(default_factory=dict[str, Any])
-    ablation: bool = False
-
-
-@dataclass(frozen=True, slots=True)
 class _SuiteFile:
     tests: Any = None
     name: str = ""
@@ -109,10 +99,8 @@ class _SuiteFile:
     variants: Any = None
 
 
-_SUITE_KEYS = KnownKeys(
-    ("tests", "name", "note", "presets", "models", "judge", "repeat", "default_test", "variants")
-)
-_VARIANT_KEYS = KnownKeys(("preset", "model", "name", "off", "set", "settings", "ablation"))
+_SUITE_KEYS = KnownKeys(each.name for each in fields(_SuiteFile))
+_VARIANT_KEYS = KnownKeys(each.name for each in fields(VariantChoice))
 
 
 def read_suite(path: Path) -> Suite:
@@ -176,17 +164,10 @@ def _variants(file: JsonFile, values: object, folder: Path) -> Iterator[VariantC
         settings, unknown = file.read_settings(given, file.path_of(place, "settings"))
         for name in unknown:
             file.report(Level.ERROR, "bad-value", "is no setting", (*place, "settings", name))
-        content = file.read(_VariantFile, keys.fields, place)
-        if content is not None:
-            yield VariantChoice(
-                preset_name(folder, content.preset) if content.preset else "",
-                content.model,
-                content.name,
-                content.off,
-                content.set,
-                settings,
-                content.ablation,
-            )
+        choice = file.read(VariantChoice, keys.fields, place)
+        if choice is not None:
+            preset = preset_name(folder, choice.preset) if choice.preset else ""
+            yield replace(choice, preset=preset, settings=settings)
 
 
 def _refuse_unknown(file: JsonFile, names: Iterable[str], place: JsonPath, keys: KnownKeys) -> None:

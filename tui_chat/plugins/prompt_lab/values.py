@@ -7,7 +7,7 @@ neither the suite's file nor the preset's to show or send a request again.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import field
 from decimal import Decimal
 from hashlib import sha256
@@ -223,22 +223,9 @@ class Plan:
 
     @property
     def sha256(self) -> str:
-        """The identity of what is sent: cases, variants and bodies."""
-        return plan_sha(self.cells)
-
-    def case(self, key: str) -> Case:
-        """Return the case with a key."""
-        return next(case for case in self.suite.cases if case.key == key)
-
-    def variant(self, name: str) -> Variant:
-        """Return the variant with a name."""
-        return next(variant for variant in self.variants if variant.name == name)
-
-
-def plan_sha(cells: Iterable[Cell]) -> str:
-    """Return the identity of what cells send, in whatever order."""
-    lines = sorted((cell.case, cell.variant, cell.attempt, cell.body_sha) for cell in cells)
-    return sha256(repr(lines).encode()).hexdigest()
+        """The identity of what is sent, in whatever order: cases, variants and bodies."""
+        sent = sorted((cell.case, cell.variant, cell.attempt, cell.body_sha) for cell in self.cells)
+        return sha256(repr(sent).encode()).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
