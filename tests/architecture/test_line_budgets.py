@@ -49,7 +49,10 @@ BUDGETS: dict[str, tuple[int, str]] = {
     ),
     "plugins/redact": (1_800, "what must not be shared, in all texts of a session, and its review"),
     "plugins/salvage": (1_050, "reads pages of SQLite files that SQLite refuses"),
-    "plugins/side_by_side": (1_600, "slots, columns, what they cost, consent that names the slot"),
+    "plugins/side_by_side": (
+        1_620,
+        "slots, columns, what they cost and have of edits by hand, consent that names the slot",
+    ),
     "plugins/sillytavern": (7_300, "SillyTavern's files, its builder, macro dialect and actions"),
     "plugins/tap": (
         5_850,

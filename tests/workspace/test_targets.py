@@ -290,15 +290,40 @@ asyncio.run(main())
     assert all(excerpts[node.message_id] for node in ends)
 
 
-@pytest.mark.parametrize("endpoint", LOOPBACKS[:1], ids=lambda e: e.name)
-async def test_edits_for_one_request_wait_for_the_sessions_own(endpoint: Endpoint, make_workspace):
-    workspace, _ = await make_workspace(endpoint.name)
-    workspace.live_request.set_draft("one", ())
-    workspace.live_request.compose()
-    assert await workspace.request_edits.add_value(("x",), 1, kept=False)
-    assert await workspace.request_edits.add_value(("user",), "Ada", kept=True)
-    composed = workspace.requests.compose_for(
-        slots_of(workspace, Target("loopback", "echo"))[0], ""
+@pytest.mark.parametrize("endpoint", LOOPBACKS, ids=lambda e: e.name)
+async def test_edits_by_hand_are_sent_where_the_protocol_is_theirs(
+    endpoint: Endpoint, make_workspace
+):
+    received: list[bytes] = []
+    workspace, _ = await make_workspace(
+        endpoint.name, on_request=lambda request: received.append(request.body)
     )
-    assert b'"user":"Ada"' in composed.payload.body
-    assert b'"x":1' not in composed.payload.body
+    targets = (*TARGETS, Target(endpoint.name, "mirror"))
+    slots = slots_of(workspace, *targets)
+    for turn in ("one", "two"):
+        workspace.live_request.set_draft(turn, ())
+        workspace.live_request.compose()
+        assert await workspace.request_edits.add_value((f"x_{turn}",), 1, kept=False)
+        composed = [workspace.requests.compose_for(slot, turn) for slot in slots]
+        shown = [request.payload.body for request in composed]
+        for target, request in zip(targets, composed, strict=True):
+            is_own = target.endpoint == endpoint.name
+            assert (f'"x_{turn}":1'.encode() in request.payload.body) == is_own
+            notes = [note.code for note in request.encoded.notes]
+            assert ("edit-of-other-protocol" in notes) != is_own
+        received.clear()
+        replies = await workspace.replies.submit_to(slots, turn)
+        await workspace.tools.all_ended()
+        assert sorted(received) == sorted(shown)
+        branches = [await branch(workspace, reply_id) for reply_id in replies]
+        again = [
+            workspace.requests.compose_for(Slot(target, entries[:-1]), "").payload.body
+            for target, entries in zip(targets, branches, strict=True)
+        ]
+        assert again == shown
+        sent = [await workspace.request_history.request(reply_id) for reply_id in replies]
+        assert [request.composed.payload.body for request in sent] == shown
+        slots = [Slot(*pair) for pair in zip(targets, branches, strict=True)]
+    workspace.live_request.set_draft("three", ())
+    body = json.loads(workspace.requests.compose("three").payload.body)
+    assert not {"x_one", "x_two"} & body.keys()

@@ -62,16 +62,24 @@ def edits_for(edits: tuple[RequestEdit, ...], answered: str) -> tuple[RequestEdi
 
 
 def edits_after(
-    edits: tuple[RequestEdit, ...], sent: tuple[RequestEdit, ...], answered: str
+    edits: tuple[RequestEdit, ...],
+    sent: tuple[RequestEdit, ...],
+    answered: str,
+    *,
+    is_one_of_several: bool = False,
 ) -> tuple[RequestEdit, ...]:
     """Return a session's edits after a request that `sent` changed has left, which answers the
-    message `answered`. Those for one request belong to that message from now on. Those of earlier
-    messages are dropped when they become too many.
+    message `answered`. Those for one request belong to that message from now on, also those that
+    belong to the message of another one since, if the request is one of several that left together.
+    Those of earlier messages are dropped when they become too many.
     """
     after = [
         edit if edit.kept or edit not in sent else replace(edit, answered=answered)
         for edit in edits
     ]
+    if is_one_of_several:
+        own = [replace(edit, answered=answered) for edit in sent if not edit.kept]
+        after += [edit for edit in own if edit not in after]
     old = [edit for edit in after if not edit.kept and edit.answered not in ("", answered)]
     dropped = old[: max(len(old) - MOST_SENT, 0)]
     return tuple(edit for edit in after if edit not in dropped)

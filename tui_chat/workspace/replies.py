@@ -15,6 +15,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from typing import Literal
 
 from tui_chat.compose import Composed, compose
@@ -421,7 +422,13 @@ class Replies:
         if user is not None and sent_edits and not user.id:  # they belong to it, and need its id
             user = replace(user, id=core.new_id())
         answered = user.id if user is not None else parent_id or ""
-        edits = edits_after(core.state.edits, sent_edits, answered)
+        change_edits = partial(
+            edits_after,
+            sent=sent_edits,
+            answered=answered,
+            is_one_of_several=target is not None,
+        )
+        edits = change_edits(core.state.edits)
         begun: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         parts = user.parts if user is not None else ()
         session = core.state.session or await self._active.create(draft, parts)
@@ -435,7 +442,7 @@ class Replies:
                 if target is not None:
                     self._targets[reply_id] = target
                 if core.state.is_active(session_id):
-                    core.update(edits=edits_after(core.state.edits, sent_edits, answered))
+                    core.update(edits=change_edits(core.state.edits))
                 if stored is not None:
                     stored()
                 begun.set_result(None)

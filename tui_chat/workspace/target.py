@@ -1,8 +1,7 @@
 """Targets: where messages go besides the session's own choice, each with a branch of its own.
 
 A request to a target is composed like any other, from the state with what the target chooses in
-its place. Edits by hand for one request wait for one of the session's own; those that are kept
-hold here, too, save that of the model.
+its place. Edits by hand hold here, too, where the protocol is theirs; the model is the target's.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ class Target:
             preset=preset,
             preset_name=name,
             settings=replace(state.settings, **chosen),
-            edits=tuple(e for e in state.edits if e.kept and e.path[:1] != ("model",)),
+            edits=tuple(edit for edit in state.edits if edit.path[:1] != ("model",)),
         )
 
 

@@ -12,7 +12,7 @@ from tests.ui.app_under_test import asked, idle, make_app, opened, settle, until
 from tests.workspace.test_tools import ECHO
 from tui_chat import extensions
 from tui_chat.models.settings import Settings
-from tui_chat.plugins.side_by_side.column import SlotColumn
+from tui_chat.plugins.side_by_side.column import SlotColumn, SlotTitle
 from tui_chat.plugins.side_by_side.screen import ComparisonScreen
 from tui_chat.plugins.side_by_side.slot_dialog import SlotDialog
 from tui_chat.plugins.side_by_side.targets import remember_targets, remembered_targets
@@ -210,6 +210,25 @@ async def test_requests_and_differences_are_shown(tmp_path: Path):
         await settle(pilot)
         await pilot.press("escape")
         await until(pilot, lambda: pilot.app.screen is screen)
+
+
+async def test_a_column_says_whether_edits_by_hand_hold_in_it(tmp_path: Path):
+    async with make_app(tmp_path).run_test(size=(160, 45)) as pilot:
+        app = await opened(pilot)
+        app.chat.pane.composer.text = "salt"
+        await settle(pilot)
+        assert await app.workspace.request_edits.add_value(("user",), "Ada", kept=False)
+        screen = await compared(pilot, "echo", "loopback-anthropic/echo")
+
+        def titles() -> list[str]:
+            return [str(title.render()) for title in screen.query(SlotTitle)]
+
+        await until(pilot, lambda: "edited by hand" in titles()[0])
+        await until(pilot, lambda: "without the edits by hand" in titles()[1])
+        await pilot.press("enter")
+        await ended(pilot, screen)
+        await until(pilot, lambda: "hand" not in "".join(titles()))
+        assert replies(screen) == ["salt", "salt"]
 
 
 async def test_columns_fit_the_terminal(tmp_path: Path):

@@ -220,7 +220,8 @@ class SlotColumn(Vertical, can_focus=True):
         state = state_words(panel, slot)
         left_out = "" if slot.is_included or not slot.reply else " (left out)"
         name = f"{slot.name}{f' · {more}' if more else ''}{left_out}"
-        self._title.show(one_line(name, 60), state, fact_words(panel.timing(slot)))
+        facts = " · ".join(filter(None, (slot.edits, fact_words(panel.timing(slot)))))
+        self._title.show(one_line(name, 60), state, facts)
 
     def compare(self, other: str | None) -> None:
         """Show the difference from another reply; None shows the conversation."""

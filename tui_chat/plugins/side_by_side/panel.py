@@ -26,6 +26,7 @@ from tui_chat.workspace.target import Slot, Target
 
 if TYPE_CHECKING:
     from tui_chat.compose import Composed
+    from tui_chat.models.endpoint import Protocol
     from tui_chat.models.envelope import Note
     from tui_chat.models.message import Part
     from tui_chat.models.session import Entry
@@ -53,6 +54,8 @@ class PanelSlot:
     """True if it gets the next draft."""
     reply_id: str = ""
     """The id of the reply that its branch is found by; empty before the first send."""
+    edits: str = ""
+    """What the request composed last has of the edits by hand; empty if there are none."""
 
     @property
     def reply(self) -> Entry | None:
@@ -197,7 +200,9 @@ class Panel:
         return bool(replies)
 
     def _compose(self, slot: PanelSlot, draft: str, parts: tuple[Part, ...] = ()) -> Composed:
-        return self._workspace.requests.compose_for(slot.slot, draft, parts)
+        composed = self._workspace.requests.compose_for(slot.slot, draft, parts)
+        slot.edits = _edit_words(composed, self._workspace.state.endpoint.protocol)
+        return composed
 
     async def cost(self, draft: str, parts: tuple[Part, ...] = ()) -> Decimal | None:
         """Return what sending a draft will cost, in US dollars, with replies as long as the last
@@ -276,6 +281,18 @@ def _name(target: Target, targets: Sequence[Target]) -> str:
     model = target.model or "first model"
     endpoints = {other.endpoint for other in targets if other.model == target.model}
     return model if len(endpoints) == 1 and target.model else f"{model} @ {target.endpoint}"
+
+
+def _edit_words(composed: Composed, own: Protocol) -> str:
+    """Return whether a request has the edits by hand for requests in the session's `own`
+    protocol.
+    """
+    edits = composed.inputs.edits if composed.inputs is not None else ()
+    count = sum(edit.protocol is own for edit in edits)
+    applied = len(composed.edited.applied) if composed.edited is not None else 0
+    if applied < count:
+        return f"{applied} of {count} edits by hand" if applied else "without the edits by hand"
+    return "edited by hand" if applied else ""
 
 
 def price_words(count: int, cost: Decimal | None) -> str:

@@ -235,6 +235,8 @@ class ComparisonScreen(ModalScreen[str]):
         try:
             cost = await self.panel.cost(self._composer.text, self._parts)
             self._cost = price_words(len(self.panel.included), cost)
+            for column in self._columns:
+                column.show_progress(self.panel)  # what it has of edits by hand
         except InputError as error:
             self._cost = str(error)
         self._show_facts()
