@@ -43,6 +43,7 @@ BUILT_IN: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "card_files": ("character cards",),
         "lore_forms": ("uid", "keysecondary", "selectiveLogic"),
     },
+    "doctor": {"commands": ("doctor",)},
     "mcp": {"commands": ("mcp",), "config": ("mcp",), "tool_sources": ("servers",)},
     "prompt_lab": {
         "commands": ("eval", "presets states", "presets test"),

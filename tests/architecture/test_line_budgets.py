@@ -19,7 +19,7 @@ BUDGETS: dict[str, tuple[int, str]] = {
         2_500,
         "what can be said of a request: forecast, diff, shares, checks, captured requests",
     ),
-    "cli": (7_850, "about 60 commands, each with help, JSON and a table"),
+    "cli": (7_550, "about 60 commands, each with help, JSON and a table"),
     "config": (
         900,
         "every key of config.toml with its meaning, its changes by the program, built-in endpoints",
@@ -38,6 +38,7 @@ BUDGETS: dict[str, tuple[int, str]] = {
         "the values, described once; model facts, prices, settings, bodies edited by hand",
     ),
     "offline": (4_250, "the built-in models, and one writer for each of five protocols"),
+    "plugins/doctor": (300, "one command, and what it looks at"),
     "plugins/prompt_lab": (
         6_450,
         "suites, variants, checks, the runner with its budget, its results, commands, preset cases",

@@ -1,11 +1,9 @@
-"""`tui-chat config`, `keys` and `doctor`."""
+"""`tui-chat config` and `keys`."""
 
 from __future__ import annotations
 
-import asyncio
 import io
 import json
-import os
 import sys
 import tomllib
 from pathlib import Path
@@ -15,8 +13,6 @@ import pytest
 
 from tests.cli.conftest import Done, Run
 from tests.e2e.terminal_app import TerminalApp
-from tui_chat.cli.app import open_workspace
-from tui_chat.cli.common_options import CommonOptions
 from tui_chat.config.file import TEMPLATE
 
 SECRET = "sk-secret-0123456789"
@@ -125,14 +121,15 @@ def test_faults_have_line_and_column(home: Run, tmp_path: Path):
     assert "There is no endpoint “none”." in done.err
 
 
-@pytest.mark.parametrize(
-    ("line", "words"),
-    [
-        ('theme = "nosuch"', "There is no theme “nosuch”."),
-        ('[keys]\nnonsense = "F9"', "“nonsense”, which is not an action."),
-        ('[keys]\nnew = "Ctrl+F"', "Ctrl+F"),
-    ],
-)
+SCREEN_FAULTS = [
+    ('theme = "nosuch"', "There is no theme “nosuch”."),
+    ('[keys]\nnonsense = "F9"', "“nonsense”, which is not an action."),
+    ('[keys]\nnew = "Ctrl+F"', "Ctrl+F"),
+]
+"""Lines of the configuration that only the app finds fault with, and words of the error."""
+
+
+@pytest.mark.parametrize(("line", "words"), SCREEN_FAULTS)
 def test_keys_and_themes_that_the_app_would_not_use_are_faults(
     line: str, words: str, home: Run, tmp_path: Path
 ):
@@ -141,9 +138,6 @@ def test_keys_and_themes_that_the_app_would_not_use_are_faults(
         done = home(*check, stdin=f"{line}\n")
         assert done.code == 2
         assert words in done.err, done.err
-    done = home("doctor", "--json")
-    assert checks(done)["config"] == ["warning"]
-    assert words in done.out.replace("\\u201c", "“").replace("\\u201d", "”")
 
 
 def test_edit_opens_the_editor_and_checks(home: Run, tmp_path: Path, monkeypatch):
@@ -273,111 +267,3 @@ def test_a_typed_key_is_not_shown(tmp_path: Path):
         assert app.wait() == 0
     assert (tmp_path / "kept").read_text() == SECRET
     assert SECRET not in app.text()
-
-
-# --- doctor ------------------------------------------------------------------------------
-
-
-def checks(done: Done) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
-    for check in json.loads(done.out)["checks"]:
-        found.setdefault(check["name"], []).append(check["result"])
-    return found
-
-
-def test_a_fresh_home_is_well(home: Run, tmp_path: Path):
-    done = home("doctor", "--json")
-    assert done.code == 0
-    found = checks(done)
-    assert {
-        "program",
-        "packages",
-        "terminal",
-        "config",
-        "files",
-        "database",
-        "keys",
-        "endpoint",
-    } <= (set(found))
-    assert all("failed" not in results for results in found.values())
-    assert [*tmp_path.iterdir()] == []
-    assert "Nothing was sent" in home("doctor").out
-
-
-async def _choose_models(home: Path, *, default: bool) -> None:
-    workspace = await open_workspace(CommonOptions(home / "data", home).config())
-    try:
-        await workspace.start_new_chat()
-        await workspace.settings.set_model("loopback", "echo")
-        if default:
-            await workspace.settings.set_default_model("loopback", "lorem")
-    finally:
-        await workspace.close()
-
-
-def test_doctor_names_the_model_of_new_sessions_and_the_roles(home: Run, tmp_path: Path):
-    assert "New sessions use mirror at loopback (as configured)" in home("doctor").out
-    asyncio.run(_choose_models(tmp_path, default=False))
-    done = home("doctor")
-    assert "New sessions use echo at loopback (chosen last in the app)" in done.out
-    assert "0 sessions, 0 messages, 1 role" in done.out
-    assert "0 role files" in done.out
-    asyncio.run(_choose_models(tmp_path, default=True))
-    assert "New sessions use lorem at loopback (the default that you" in home("doctor").out
-    (tmp_path / "config.toml").write_text('model = "upper"\n')
-    assert "use lorem" in home("doctor").out
-    assert "New sessions use gpt-5 at openai" in home("--model", "gpt-5", "doctor").out
-
-
-@pytest.mark.usefixtures("impatient")
-def test_what_is_wrong_is_said_with_advice(home: Run, tmp_path: Path):
-    (tmp_path / "config.toml").write_text("endpoint = 5")
-    assert checks(home("doctor", "--json"))["config"] == ["failed"]
-    (tmp_path / "config.toml").write_text(f'endpoint = "openai"\n{COMMENTED}')
-    (tmp_path / "presets").mkdir()
-    (tmp_path / "presets" / "bad.json").write_text("{")
-    (tmp_path / "data").mkdir()
-    (tmp_path / "data" / "chat.db").write_bytes(b"no database at all" * 100)
-    done = home("doctor", "--json")
-    assert done.code == 1
-    found = checks(done)
-    assert found["database"][0] == "failed"
-    assert found["files"] == ["ok", "warning"]
-    assert found["endpoint"] == ["failed"]
-    text = home("doctor").out
-    assert "tui-chat keys set openai" in text
-    assert "Does not work: database, endpoint." in text
-
-
-def test_online_asks_the_endpoints(home: Run, tmp_path: Path, monkeypatch):
-    monkeypatch.setenv("WORK_LLM_KEY", SECRET)
-    (tmp_path / "config.toml").write_text(
-        COMMENTED.replace("https://llm.example.org", "http://127.0.0.1:9")
-    )
-    done = home("doctor", "--online", "--json")
-    servers = [each for each in json.loads(done.out)["checks"] if each["name"] == "server"]
-    assert [each["result"] for each in servers if each["sentence"].startswith("loopback:")] == [
-        "ok"
-    ]
-    assert [each["result"] for each in servers if each["sentence"].startswith("work:")] == [
-        "failed"
-    ]
-    assert done.code == 1
-    assert SECRET not in done.out
-
-
-def test_a_folder_that_cannot_be_written_to(home: Run, tmp_path: Path):
-    folder = tmp_path / "data"
-    folder.mkdir(mode=0o500)
-    if os.access(folder, os.W_OK):
-        pytest.skip("this user may write everywhere")
-    assert checks(home("doctor", "--json"))["database"] == ["ok", "failed"]
-
-
-def test_a_folder_that_cannot_be_read_is_named_and_help_works(run: Run):
-    folder = "a" * 300  # longer than names of files may be
-    assert run("--config-dir", folder, "--help").code == 0
-    done = run("--config-dir", folder, "build", "Hello")
-    assert (done.code, done.err) == (
-        2, f"Error: {folder}/config.toml cannot be read: File name too long\n"
-    )  # fmt: skip

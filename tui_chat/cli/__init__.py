@@ -27,7 +27,6 @@ prices            shows and updates prices
 usage             prints what replies cost
 config            shows, opens and checks config.toml
 keys              keys in the system's keyring
-doctor            checks this machine
 docs              prints the documentation
 completion        names for the shells' completion
 db                maintains the database file

@@ -24,7 +24,6 @@ _COMMANDS = (
     ("convert", "captured:convert_command", "Convert a request body to another protocol."),
     ("db", "db:db", "Maintain the database: versions, backups, checks, rescue."),
     ("docs", "docs:docs", "Print a page of the documentation, or list the pages."),
-    ("doctor", "doctor:doctor", "Check this machine, and say what to do."),
     (
         "endpoints",
         "endpoints:endpoints",
