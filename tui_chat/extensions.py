@@ -44,6 +44,7 @@ BUILT_IN: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "lore_forms": ("uid", "keysecondary", "selectiveLogic"),
     },
     "doctor": {"commands": ("doctor",)},
+    "formulas": {"markdown": ("LaTeX",)},
     "mcp": {"commands": ("mcp",), "config": ("mcp",), "tool_sources": ("servers",)},
     "prompt_lab": {
         "commands": ("eval", "presets states", "presets test"),
@@ -314,6 +315,10 @@ class Plugin:
     actions: tuple[ActionPath, ...] = ()
     listeners: tuple[ListenerPath, ...] = ()
     editing_modes: tuple[EditingModePath, ...] = ()
+    markdown: tuple[str, ...] = ()
+    """Each a function that adds rules to the `MarkdownIt` which parses messages. Tokens of its own
+    are of the type `added` within a line, and `added_block`; their content is what is drawn.
+    """
     tool_sources: tuple[str, ...] = ()
     """Each a `workspace.tool_sources.OpenSources`: the sources of tools that it has configured."""
     rescues: tuple[str, ...] = ()

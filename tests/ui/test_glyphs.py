@@ -42,7 +42,7 @@ WITHOUT_SCREEN = (
     "plugins/sillytavern/context/scripts.py",
     "models/text.py",
     "models/json_text.py",
-    "ui/areas/chat/formula_text.py",  # characters of formulas, which another's text asks for
+    "plugins/formulas/formula_text.py",  # characters of formulas, which another's text asks for
     "workspace/titles.py",  # quotes around a title that are taken off
 )
 """Modules whose characters are compared with text and not drawn."""

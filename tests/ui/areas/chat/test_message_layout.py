@@ -80,11 +80,6 @@ def drawn(source: str, width: int = 30) -> list[str]:
             "| a | b |\n|:--|--:|\n| 1 | 22 |\n| 333 | 4 |",
             ["a     b", "───  ──", "1    22", "333   4"],
         ),
-        (r"so $a_1 * b_1 * c$ costs $5", ["so a₁ ∗ b₁ ∗ c costs $5"]),
-        (r"\(x\_1\) and \[y*z*\]", ["x_1 and y∗z∗"]),
-        (r"so $\foo{a_1} * b$ and *c*", [r"so $\foo{a_1} * b$ and c"]),
-        ("$$\na\n= b\n- c\n$$\nso", ["a = b − c", "", "so"]),
-        ("$$\na\n= b", ["$$", "a", "= b"]),
         ("[not bold]**", ["[not bold]**"]),
         ("[red]markup[/red]", ["[red]markup[/red]"]),
         ("a" * 35, ["a" * 30, "a" * 5]),
@@ -106,7 +101,6 @@ def test_markdown_is_drawn_as_it_is_meant(source: str, lines: list[str]) -> None
     [
         ("a **b** _c_ ~~d~~", {"b": ("strong",), "c": ("emphasis",), "d": ("strike",)}),
         ("a **b `c` d**", {"b ": ("strong",), "c": ("strong", "code"), " d": ("strong",)}),
-        (r"so **\(x_1\)** and $y$", {"x₁": ("strong", "maths"), "y": ("maths",)}),
     ],
 )
 def test_inline_marks_are_styles(source: str, runs: dict[str, tuple[str, ...]]) -> None:

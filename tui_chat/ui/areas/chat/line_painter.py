@@ -72,7 +72,7 @@ Transcript {
     & .transcript--code-block { background: $foreground 5%; }
     & .transcript--code-label { color: $foreground 67%; }
     & .transcript--code-copy { color: $foreground 67%; }
-    & .transcript--maths { color: $text-secondary; }
+    & .transcript--added { color: $text-secondary; }
     & .transcript--tool { color: $foreground; text-style: bold; }
     & .transcript--answered { color: $text-success; }
     & .transcript--awaiting { color: $text-warning; }

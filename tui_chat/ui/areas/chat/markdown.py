@@ -7,7 +7,7 @@ it grows, or is not trusted:
 2. Reference links (`[a]: url`) are text: a late definition would change what is on the screen.
 3. A newline in a paragraph stays a newline: models and people mean it.
 4. A link shows its address, and bare addresses are links.
-5. Formulas are drawn as text where all of a formula is known (`formula_text`), else as written.
+5. Plugins add rules for more, such as formulas. What is drawn is the content of their tokens.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
 
+from tui_chat import extensions
 from tui_chat.ui.areas.chat.code_blocks import code_lines
-from tui_chat.ui.areas.chat.formula_text import readable
 from tui_chat.ui.areas.chat.sources import MARK_START, split_marks
 from tui_chat.ui.areas.chat.text_lines import (
     BLANK,
@@ -54,7 +54,7 @@ _UNSPACED = re.compile("[\u2e80-\u9fff\uf900-\ufaff\uff00-\uffef]")
 _SOFT, _SPACE = TextRun("\n"), TextRun(" ")
 _BULLETS = "•◦▪"
 _QUOTED = re.compile(r"^(?: {0,3}> ?)+")
-_ALWAYS_APART = {"heading", "fence", "code_block", "table", "hr", "blockquote", "maths_block"}
+_ALWAYS_APART = {"heading", "fence", "code_block", "table", "hr", "blockquote", "added_block"}
 
 
 def section_lines(
@@ -99,14 +99,14 @@ def _source_of(section: Section) -> str:
 def _parser() -> MarkdownIt:
     from markdown_it import MarkdownIt
 
-    from tui_chat.ui.areas.chat.formulas import formula_plugin
-
-    return (
+    parser = (
         MarkdownIt("commonmark", {"html": False})
         .enable(["table", "strikethrough"])
         .disable(["reference", "html_block", "html_inline"])
-        .use(formula_plugin)
     )
+    for add_rules in extensions.load_all("markdown"):
+        parser.use(add_rules)
+    return parser
 
 
 def code_in(section: Section) -> list[tuple[str, str]]:
@@ -185,9 +185,8 @@ class _BlockLayout:
                 self._code_blocks += 1
                 code = node.content.removesuffix("\n")
                 return code_lines(code, node.info, width, number=self._code_blocks - 1)
-            case "maths_block":
-                text = readable(node.content) or node.content
-                return plain_lines(text, width, (*styles, "maths"), links=False)
+            case "added_block":
+                return plain_lines(node.content, width, (*styles, "added"), links=False)
             case "hr":
                 return [TextLine((TextRun("─" * width, ("rule",)),))]
             case "table":
@@ -314,13 +313,11 @@ def _inline_runs(
                 yield _SOFT
             case "hardbreak":
                 yield None
-            case "maths":
-                text = readable(child.content)
-                pieces = child.content.split("\n") if text is None else [text.replace("\n", "; ")]
-                for index, piece in enumerate(pieces):
+            case "added":
+                for index, piece in enumerate(child.content.split("\n")):
                     if index:
                         yield None
-                    yield safe_run(piece, *styles, "maths", link=link)
+                    yield safe_run(piece, *styles, "added", link=link)
             case "code_inline":
                 yield safe_run(child.content, *styles, "code", link=link)
             case "strong" | "em" | "s":

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tui_chat.ui.areas.chat.formula_text import LONGEST, readable
+from tui_chat.plugins.formulas.formula_text import LONGEST, readable
 
 
 @pytest.mark.parametrize(

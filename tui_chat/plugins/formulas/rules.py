@@ -1,8 +1,8 @@
-r"""A markdown-it plugin that recognizes LaTeX formulas; `formula_text` makes them readable.
+r"""The rules of markdown-it that recognize LaTeX formulas; `formula_text` makes them readable.
 
 In Markdown, `$a_1 * b_1$` is half emphasis and `\(` a bracket. These rules make a formula a token
-of its own, whose text no other rule reads. They are apart from `markdown` because they need
-markdown-it, which is loaded with the first Markdown.
+of its own, whose text no other rule reads: the readable one where all of the formula is known, else
+the formula as it was written.
 
 1. Within a line: `\( \)`, `\[ \]`, `$$ $$`, and `$ $` where the opening one touches what
    follows, the closing one what precedes, and no digit comes after it, so that prices stay
@@ -19,6 +19,8 @@ from markdown_it import MarkdownIt
 from markdown_it.rules_block import StateBlock
 from markdown_it.rules_inline import StateInline
 
+from tui_chat.plugins.formulas.formula_text import readable
+
 _INLINE = re.compile(
     r"\\\((?P<round>(?s:.+?))\\\)"
     r"|\\\[(?P<square>(?s:.+?))\\\]"
@@ -31,10 +33,10 @@ _ENDS = {"$$": "$$", "\\[": "\\]"}
 _BEGIN = re.compile(r"\\begin\{([A-Za-z]+\*?)\}")
 
 
-def formula_plugin(parser: MarkdownIt) -> None:
+def add_rules(parser: MarkdownIt) -> None:
     """Add the two rules to a parser."""
-    parser.inline.ruler.before("escape", "maths", _inline)
-    parser.block.ruler.before("fence", "maths_block", _block, {"alt": ["paragraph", "list"]})
+    parser.inline.ruler.before("escape", "formula", _inline)
+    parser.block.ruler.before("fence", "formula_block", _block, {"alt": ["paragraph", "list"]})
 
 
 def _inline(state: StateInline, silent: bool) -> bool:
@@ -44,8 +46,9 @@ def _inline(state: StateInline, silent: bool) -> bool:
     if match is None:
         return False
     if not silent:
-        token = state.push("maths", "", 0)
-        token.content = match.group()
+        token = state.push("added", "", 0)
+        text = readable(match.group())
+        token.content = match.group() if text is None else text.replace("\n", "; ")
     state.pos = match.end()
     return True
 
@@ -72,8 +75,9 @@ def _block(state: StateBlock, first: int, end: int, silent: bool) -> bool:
     if silent:
         return True
     state.line = min(last + 1, end)
-    token = state.push("maths_block", "", 0)
-    token.content = "\n".join(_line(state, number) for number in range(first, state.line))
+    token = state.push("added_block", "", 0)
+    formula = "\n".join(_line(state, number) for number in range(first, state.line))
+    token.content = readable(formula) or formula
     token.map = [first, state.line]
     return True
 

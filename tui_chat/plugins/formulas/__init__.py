@@ -1,0 +1,13 @@
+"""Formulas in replies: LaTeX is drawn as text that can be read in a terminal, (a+b)/2 ≤ x².
+
+rules           recognize formulas in Markdown
+formula_text    a formula as text; pylatexenc parses it
+"""
+
+from tui_chat.extensions import Plugin
+
+PLUGIN = Plugin(
+    name="formulas",
+    summary="Draws LaTeX formulas in messages as text.",
+    markdown=("tui_chat.plugins.formulas.rules:add_rules",),
+)
