@@ -211,8 +211,9 @@ class Panel:
         """
         core, prices = self._workspace.core, await self._workspace.usage.prices()
         total = Decimal(0)
-        for slot in self.included:
-            composed = await asyncio.to_thread(self._compose, slot, draft, parts)
+        slots = self.included
+        requests = [await asyncio.to_thread(self._compose, slot, draft, parts) for slot in slots]
+        for slot, composed in zip(slots, requests, strict=True):
             budget, reply = composed.envelope.budget, slot.reply
             last = reply.usage.output if reply is not None else None
             usage = Usage(budget.total if budget else None, last or USUAL_OUTPUT)
