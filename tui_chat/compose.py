@@ -124,9 +124,7 @@ class Composed:
 
     @property
     def key_header(self) -> tuple[str, str] | None:
-        """The name of the key's header and the prefix of its value; None if no key is sent, or if
-        it is among the headers, masked.
-        """
+        """The key's header and prefix; None if no key is sent, or if the headers have it masked."""
         if self.has_recorded_headers:
             return None
         return self.endpoint.key_header(self.encoded.key_header)

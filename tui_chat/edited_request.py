@@ -99,9 +99,7 @@ def _parameters(envelope: ChatEnvelope, decoded: ChatEnvelope, body: EditedBody)
 
 
 def _touched_parts(before: Obj, after: Obj) -> tuple[Obj, Obj]:
-    """Return both bodies without the list elements that they have in common, save one that shows
-    that the list is not empty.
-    """
+    """Return both bodies without common list elements, save one that keeps a list from emptying."""
     olds: list[tuple[str, Tree]] = []
     news: list[tuple[str, Tree]] = []
     for key, value in before.items:

@@ -435,9 +435,7 @@ def load_part(plugin: Plugin, path: str) -> Any:
 
 
 def load_named(point: str, name: str) -> Any:
-    """Return the part with a name that a plugin adds at an extension point; None without one.
-    Raises InputError like `load_part`.
-    """
+    """Return a plugin's part of this name at an extension point, or None. Raises InputError."""
     for plugin in plugins():
         for added in getattr(plugin, point):
             if added.name == name:

@@ -236,9 +236,7 @@ def write_new_file(path: Path, content: bytes) -> Path:
 
 
 def write_bytes(content: bytes, path: Path, access: Access, *, overwrite: bool) -> None:
-    """Write a regular file as `open_for_replacement` does. Raises InputError, also if there is a
-    file that may not be overwritten.
-    """
+    """Write a file as `open_for_replacement` does. Raises InputError, also where one must stay."""
     if path.exists() and not (overwrite and path.is_file()):
         fault = "it exists already" if path.is_file() else "it is not a regular file"
         raise InputError(f"{path} cannot be written: {fault}")

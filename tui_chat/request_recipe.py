@@ -174,9 +174,7 @@ def rebuilt_inputs(
     history: tuple[Message, ...],
     sent: Message | None,
 ) -> Inputs:
-    """Return the inputs of a request with this history and sent user message. Raises InputError
-    naming what is missing.
-    """
+    """Return a request's inputs with this history and user message. Raises InputError."""
     if len(history) != recipe.messages:
         raise InputError(
             f"The request had {recipe.messages:,} messages, of which {len(history):,} still exist."

@@ -180,9 +180,7 @@ _EXPIRED = "The time to live had passed since the last request."
 
 
 def _key(loss: CacheLoss) -> object:
-    """Return what losses of one cause have in common: messages that were cut off or edited are
-    others each time, and one cause.
-    """
+    """Return what losses of one cause share: cut or edited messages differ each time."""
     origin = loss.origin
     if origin is None or origin.kind is OriginKind.HISTORY:
         return origin and origin.kind

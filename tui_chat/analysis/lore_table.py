@@ -138,9 +138,7 @@ class LoreTable:
                 yield entry
 
     def change(self, turn: int, entry: int, step: int) -> int | None:
-        """Return the nearest computed turn before (-1) or after (1) one in which an entry has
-        another state; None if there is none.
-        """
+        """Return the nearest computed turn before (-1) or after (1) with another state, or None."""
         was, turn = self.compute(turn)[entry], turn + step
         while 0 <= turn < self.turns and (states := self._states.get(turn)) is not None:
             if states[entry] != was:

@@ -262,9 +262,7 @@ def _compact(value: Any) -> str:
 def _setting_nodes(
     tree: Tree, pointer: str = "", around: Origin = GLUE
 ) -> Iterator[tuple[str, Tree, Origin]]:
-    """Yield the nodes of a body that come from a setting, other than the one that sets what is
-    around them. Messages are left out.
-    """
+    """Yield a body's nodes that come from a setting of their own, without messages."""
     origin = _setting_of(_origin_of(tree))
     if origin.kind is OriginKind.SETTING and origin != around:
         yield pointer, tree, origin

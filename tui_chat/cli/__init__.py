@@ -129,9 +129,7 @@ def _exit_for_signal(number: int, _: FrameType | None) -> NoReturn:
 
 
 def _open_streams() -> None:
-    """Replace a closed input or error stream (`<&-`, None in Python) by an empty one; exit with 1
-    if the output is closed.
-    """
+    """Replace a closed input or error stream (`<&-`); exit with 1 if the output is closed."""
     if sys.stdin is None:
         sys.stdin = io.TextIOWrapper(io.BytesIO())
     if sys.stderr is None:

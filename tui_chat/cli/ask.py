@@ -202,9 +202,7 @@ class _AskedExchange:
         """True if the session begins with this message."""
 
     async def open_session(self) -> None:
-        """Open the session that the question names, and use what the command line chooses. Raises
-        InputError and StoreError.
-        """
+        """Open the question's session with the line's choices. Raises InputError and StoreError."""
         workspace, failures, question = self._workspace, self._failures, self._question
         if question.session:
             await open_session(workspace, failures, question.session)
@@ -236,9 +234,7 @@ class _AskedExchange:
             omit_screen_rules(self._workspace, self._question.choices)
 
     async def run(self, text: str, parts: tuple[Part, ...]) -> None:
-        """Send the message, run the tools that are called, and print the reply as it arrives.
-        Raises the error that ended the reply.
-        """
+        """Send the message, run called tools, print the reply. Raises the error that ended it."""
         workspace, printer = self._workspace, self._printer
         try:
             if (side := side_kind(self._question.kind)) is not None:

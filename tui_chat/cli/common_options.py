@@ -53,9 +53,7 @@ class CommonOptions:
         return paths.database_file(self.data_folder)
 
     def config(self) -> Config:
-        """Return the configuration from file, environment and options, and enable the plugins that
-        it names. Raises ConfigError.
-        """
+        """Return the configuration, with its plugins enabled. Raises ConfigError."""
         from tui_chat.config import load_config
 
         config = load_config(self.config_folder, self.data_folder, os.environ, self.flags)

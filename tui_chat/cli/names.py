@@ -51,9 +51,7 @@ def find_role(roles: Sequence[Role], name: str) -> Role:
 
 
 async def named_session(store: Store, name: str | None) -> SessionSummary:
-    """Return the session with this id, start of an id, or title; None for the one that was active
-    last. Raises InputError and StoreError.
-    """
+    """Return the session of an id, its start, or a title; None: the last. Raises InputError."""
     sessions = await store.sessions.list()
     if name is None:
         if not sessions:

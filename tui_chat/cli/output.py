@@ -155,9 +155,7 @@ def markdown_target() -> MarkdownOutput | None:
 
 
 def write_reply(text: str) -> None:
-    """Print a piece of a reply: to a pipe or a file as it is, to a terminal without harmful
-    characters. Raises OutputClosed, OSError.
-    """
+    """Print a piece of a reply, to a terminal without harmful characters. Raises OutputClosed."""
     if is_terminal():
         write_text(sanitize(text))
         return

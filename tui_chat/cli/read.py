@@ -129,9 +129,7 @@ _FIELDS = (b"data:", b"event:", b"id:", b"retry:", b":")
 
 
 def _is_stream(body: bytes, media_type: str) -> bool:
-    """Return True if the body is a stream of server-sent events, or of JSON lines where
-    `media_type` is theirs, rather than JSON.
-    """
+    """Return True for a stream of events, or of JSON lines if `media_type` is theirs; not JSON."""
     body = body.removeprefix(b"\xef\xbb\xbf").lstrip()
     if media_type == JSON_LINES and b"\n{" in body:
         return True

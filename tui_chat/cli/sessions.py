@@ -98,9 +98,7 @@ class Filters:
         return [session for session in sessions if self._matches(session)][: self.limit]
 
     def rows(self, sessions: Sequence[SessionSummary], *, unfolded: bool) -> list[_ListedSession]:
-        """Return the sessions that meet the conditions without their side conversations, which
-        follow their session if they are `unfolded`.
-        """
+        """Return matching sessions; side conversations follow theirs only if `unfolded`."""
         matching = [session for session in sessions if self._matches(session)]
         ids = {session.session_id for session in matching if not session.parent_id}
         sides = [session for session in matching if session.parent_id in ids]

@@ -80,9 +80,7 @@ def calibrated(envelope: ChatEnvelope, reported: int | None) -> ChatEnvelope:
 
 
 def without_unsent(envelope: ChatEnvelope, notes: Iterable[Note]) -> ChatEnvelope:
-    """Return an envelope in which the pictures and files that a protocol leaves out, as `notes`
-    of its encoder say, cost nothing.
-    """
+    """Return an envelope in which files that the encoder leaves out (`notes`) cost nothing."""
     budget = envelope.budget
     unsent = [(note, note.unsent) for note in notes if note.unsent is not None]
     if not unsent or budget is None:

@@ -55,9 +55,7 @@ def uses_prefill(inputs: Inputs) -> bool:
 
 
 def may_continue(preset: Preset, role: MessageRole) -> bool:
-    """Return True if the rest of a message can be requested: the model's, and with some
-    builders the user's too.
-    """
+    """Return True if the rest of a message can be requested: the model's, perhaps the user's."""
     return role == "assistant" or (role == "user" and rules_of(preset).continues_user)
 
 

@@ -152,9 +152,7 @@ def place_deep_messages(
 
 
 def requested_position(depth: int, length: int) -> int:
-    """Return how many of `length` messages precede an insertion point: below 0 or above `length`
-    if it lies beyond an end.
-    """
+    """Return how many of `length` messages precede a point, which may lie beyond the ends."""
     return depth if depth >= 0 else length + 1 + depth
 
 

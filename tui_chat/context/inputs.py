@@ -132,9 +132,7 @@ class Inputs:
 
     @property
     def active_role(self) -> Role | None:
-        """The session's role, with the texts that the session sends instead of its card's; None
-        without one or if it is disabled.
-        """
+        """The session's role with its own texts for the card's; None without an enabled one."""
         role = self.role
         if role is None or role.status != "enabled" or role.character is None:
             return None if role is None or role.status != "enabled" else role
@@ -244,9 +242,7 @@ _COLLAPSED = (
 
 @recent_memo()
 def _as_sent(role: Role, texts: CharacterTexts | None, collapses: bool) -> Role:
-    """Return a role with the texts that a session sends instead of its card's, and, if that is
-    wanted, with single line breaks.
-    """
+    """Return a role with the session's texts for its card's, perhaps with single line breaks."""
     character = role.character
     assert character is not None
     found = {name: getattr(character, name) for name in _COLLAPSED}
@@ -314,9 +310,7 @@ def prefilled_history(history: tuple[Message, ...]) -> tuple[Message, ...]:
 
 
 def without_expired_sounds(inputs: Inputs) -> Inputs:
-    """Return the inputs without the ids of spoken replies that OpenAI keeps no longer, so that
-    their transcripts are sent.
-    """
+    """Return the inputs without ids of expired spoken replies, so that transcripts are sent."""
     seconds = inputs.now.timestamp()
     expired = tuple(index for index, expires in _expiries(inputs.history) if expires <= seconds)
     if not expired:

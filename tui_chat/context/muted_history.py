@@ -108,9 +108,7 @@ def _is_less(sent: Message, stored: Message) -> bool:
 
 
 def _pair(history: tuple[Message, ...], gone: set[int]) -> dict[int, set[int]]:
-    """Add to the messages that go the results of calls that go; return the indices of the calls
-    that leave a message which stays, by its index.
-    """
+    """Add the results of calls that go; return by message the calls that leave one that stays."""
     removed: dict[int, set[int]] = {}
     for at, number, result in answered_calls(history):
         if at in gone:

@@ -77,9 +77,7 @@ _resolved: WeakValueDictionary[int, ResolvedMessage] = WeakValueDictionary()
 
 
 def resolve_preset_message(message: PresetMessage) -> ResolvedMessage:
-    """Resolve a preset's message: to the same object each time, so that editing one message keeps
-    the turns of the others.
-    """
+    """Resolve a message, to the same object each time: an edit keeps the turns of the others."""
     line = _resolved.get(id(message))
     if line is None or line.message is not message:
         line = _resolved[id(message)] = ResolvedMessage(message, origin_of(message))

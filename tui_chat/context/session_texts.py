@@ -79,9 +79,7 @@ _WORDS: Mapping[str, str] = {
 
 
 def author_note(inputs: Inputs) -> tuple[AuthorNote, str]:
-    """Return the author's note of the first place that sets one, and that place; an empty one takes
-    away those of others.
-    """
+    """Return the first place's author's note, and the place; an empty note hides others."""
     for settings, by in inputs.setting_places:
         if settings.author_note is not None:
             return settings.author_note, by

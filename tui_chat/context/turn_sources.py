@@ -21,9 +21,7 @@ def split_turns(turns: Iterable[Turn]) -> Iterator[Turn]:
 
 
 def with_shares(turn: Turn, tokens: int) -> Iterator[tuple[Turn, int]]:
-    """Yield the messages that a turn is made of, each with its share of the turn's tokens by its
-    length. The shares add up.
-    """
+    """Yield a turn's messages with their shares of its tokens, by length. The shares add up."""
     pieces = split_turn(turn)
     length = sum(len(piece.text.plain) for piece in pieces)
     end = done = 0

@@ -400,9 +400,7 @@ def _check_references(references: References, place: str) -> None:
 
 
 def _read(kind: type[T], data: object, place: str, *, is_own: bool = True) -> T:
-    """Return the value that was written; with its limits checked, too, if it is not `is_own`.
-    Raises UnreadableConversation.
-    """
+    """Return the value; checks its limits unless it `is_own`. Raises UnreadableConversation."""
     try:
         return read(kind, data, is_own=is_own)
     except InvalidValue as error:

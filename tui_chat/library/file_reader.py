@@ -254,9 +254,7 @@ class JsonFile:
         return fields, extras
 
     def read_settings(self, value: object, path: Path) -> tuple[Settings, Mapping[str, Any]]:
-        """Return the settings in an object, and its unknown keys. Values that are not accepted
-        become findings.
-        """
+        """Return an object's settings and its unknown keys. Refused values become findings."""
         table = object_or_none(value)
         if table is None:
             if value is not None:

@@ -113,9 +113,7 @@ def place_kind(entry: LorebookEntry) -> str:
 
 
 def typed_entry(values: Values, before: LorebookEntry, *, is_foreign: bool) -> LorebookEntry:
-    """Return an entry with other values of its fields. A field that shows what it showed before
-    stays as it is. Raises FieldError.
-    """
+    """Return an entry with the fields that were changed. Raises FieldError."""
     shown, known = entry_values(before), _known(entry_fields(is_foreign=is_foreign))
     changed = {name for name in ("place", *known) if values[name] != shown[name]}
     place_names = {"place", "insertion_point", "anchor_target", "outlet"}

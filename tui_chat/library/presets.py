@@ -136,9 +136,7 @@ def _whole(file: JsonFile) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def _foreign(table: Mapping[str, Any]) -> str:
-    """Return what is wrong with another program's preset, as the end of a sentence; empty for any
-    other value.
-    """
+    """Return what is wrong with another program's preset, as a sentence's end; else empty."""
     from tui_chat.library.foreign_files import preset_reader  # few files are another program's
 
     if (reader := preset_reader(table)) is not None:

@@ -66,9 +66,7 @@ class KnownPrices:
     def _makers_prices(
         self, model: str, moment: datetime, context: Mapping[str, str] | None
     ) -> Prices | None:
-        """Return what the maker of a model asks for it, behind any gateway; None if anybody can
-        serve the model.
-        """
+        """Return what a model's maker asks for it; None if anybody can serve the model."""
         maker = maker_of(model)
         for table in self.tables if maker else ():
             for name in spellings(model)[1:]:
@@ -81,9 +79,7 @@ class KnownPrices:
         return None
 
     def prices_of_request(self, composed: Composed, at: datetime) -> Callable[[str], Prices | None]:
-        """Return a function from the service tier that a provider names, or an empty string, to
-        the prices of a request.
-        """
+        """Return a function from a provider's service tier (or empty) to a request's prices."""
         parameters: dict[str, str] = {}
         for name, value in composed.encoded.tree.items:
             key = _ASKED.get(name)

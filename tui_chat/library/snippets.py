@@ -59,9 +59,7 @@ class Snippet:
 
 
 def read_snippet(text: str, place: str) -> Snippet:
-    """Return the snippet of a file's text; `place` is what errors call the file. Raises InputError
-    naming the line and the fault.
-    """
+    """Return the snippet in a text; `place` names the file in errors. Raises InputError."""
     if len(text) > MAX_CHARACTERS:
         raise InputError(f"{place} is longer than {MAX_CHARACTERS:,} characters")
     description, body, line = _front_matter(clean(text), place)

@@ -1,6 +1,4 @@
-"""Inputs of a request besides the session's messages and settings: the kind of generation, timers
-of lore entries, what is not sent.
-"""
+"""Inputs of a request besides messages and settings: kind, lore timers, what is not sent."""
 
 from __future__ import annotations
 

@@ -149,9 +149,7 @@ def web_address(url: str) -> str:
 
 
 def found_source(title: str = "", url: str = "", file: str = "") -> Source:
-    """Return a source with its texts cut and made safe. An address outside of the web names it as
-    a file would, and is no link.
-    """
+    """Return a source with safe, cut texts. An address outside of the web is no link."""
     address = web_address(url)
     name = one_line(file or ("" if address else url), TITLE_LENGTH)
     return Source(one_line(title, TITLE_LENGTH), address, name)

@@ -177,9 +177,7 @@ def _before(tree: Obj, edit: RequestEdit, path: BodyPath) -> Tree | None:
 
 
 def _is_covered(number: int, results: Sequence[EditResult]) -> bool:
-    """Return True if another edit sets or removes what holds an edit's place, or a later one sets
-    or removes the same place.
-    """
+    """Return True if another edit changes what holds an edit's place, or a later one the place."""
     path = results[number].path
     for other, result in enumerate(results):
         if other == number or result.fault or _adds_element(result):

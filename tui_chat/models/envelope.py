@@ -296,9 +296,7 @@ class Budget:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ChatEnvelope:
-    """The whole request, protocol-free: what the context builder produces, what every
-    protocol encodes from and decodes to.
-    """
+    """The whole request without a protocol: what is built, and encoded and decoded by each."""
 
     turns: tuple[Turn, ...]
     parameters: Parameters

@@ -115,9 +115,7 @@ _ESCAPED_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
 def decode_lenient(text: str) -> object:
-    """Parse JSON. Raises ValueError, and nothing else, where it is none or has more than about
-    `MAX_VALUES` values. NaN is null.
-    """
+    """Parse JSON. Raises only ValueError, also for more than `MAX_VALUES` values. NaN is null."""
     if len(text) > _UNCHECKED_LENGTH and sum(map(text.count, "[{,")) > MAX_VALUES:
         raise ValueError("too many values")
     try:

@@ -25,9 +25,7 @@ JsonValue: TypeAlias = (
 
 
 class _Container:
-    """A node that remembers how it was drawn. The slots are empty until then: nodes are made by
-    the thousand, and few are looked at.
-    """
+    """A node that remembers how it was drawn. The slots are empty until it is looked at."""
 
     __slots__ = ("body", "digest", "starts")
 

@@ -201,9 +201,7 @@ def _published_data() -> dict[str, Any]:
 
 
 def _read_data(name: str) -> Any:
-    """Return the JSON of a file of this package. It is a part of the program: reading it is like
-    importing a module.
-    """
+    """Return the JSON of a file of this package, which is a part of the program like a module."""
     from pkgutil import get_data
 
     return json.loads(get_data(__name__, name) or b"null")

@@ -107,9 +107,7 @@ class RequestRecord:
 
 TRANSCRIPT = "transcript"
 RECORDED_SOURCES = ("tap", TRANSCRIPT)
-"""The values of `source` in the recipe of a recorded request: recorded on its way, or kept by the
-program that sent it.
-"""
+"""The `source` of recorded requests' recipes: recorded on the way, or kept by the sender."""
 
 
 def recorded_recipe(source: str, request: RecordedRequest, client: str = "") -> dict[str, Any]:

@@ -173,7 +173,5 @@ class SessionSummary(NamedTuple):
 
 
 def last_reply(entries: Sequence[Entry]) -> Entry | None:
-    """Return the last message of a branch that a model wrote, whatever follows it; None if no
-    model has replied.
-    """
+    """Return the last message of a branch that a model wrote; None if no model has replied."""
     return next((entry for entry in reversed(entries) if entry.message.role == "assistant"), None)

@@ -151,9 +151,7 @@ def reset_words(name: str) -> tuple[str, ...]:
 
 
 def setting_name(name: str) -> str:
-    """Return the name of a setting as we call it, from snake_case, camelCase or with hyphens.
-    Raises SettingError if there is none.
-    """
+    """Return a setting's name from snake_case, camelCase or hyphens. Raises SettingError."""
     snake_name = snake_case(name.strip()).replace("-", "_")
     if snake_name in SETTINGS:
         return snake_name
@@ -165,9 +163,7 @@ def setting_name(name: str) -> str:
 
 
 def typed_setting_name(text: str) -> str:
-    """Return the name of a setting that a person typed, also where its beginning is enough: `temp`
-    or `context`. Raises SettingError.
-    """
+    """Return the name of a typed setting, also from its beginning: `temp`. Raises SettingError."""
     start = snake_case(text.strip()).replace("-", "_")
     matches = [name for name in SETTINGS if name.startswith(start)]
     return matches[0] if len(matches) == 1 and len(start) > 1 else setting_name(text)

@@ -74,9 +74,7 @@ def probability(logprob: float) -> float:
 def received_token(
     text: object, logprob: object, alternatives: Iterable[tuple[object, object]] = ()
 ) -> TokenProbability | None:
-    """Return a token that a provider sent, with the texts and logarithms of its alternatives; None
-    if it has no text or no number.
-    """
+    """Return a provider's token with its alternatives; None without a text or a number."""
     token = _received(text, logprob)
     if token is None:
         return None

@@ -40,9 +40,7 @@ def prefix_in(group: Mapping[str, Any]) -> str:
 
 
 def name_in(definition: Mapping[str, Any]) -> str:
-    """Return the name of a tool from its definition in a request: what the model calls it by, else
-    the provider's word for it.
-    """
+    """Return a tool's name in a request: the model's, else the provider's word for it."""
     function = definition.get("function")
     inner = cast("dict[str, Any]", function) if isinstance(function, dict) else {}
     named = inner.get("name") or definition.get("name") or definition.get("type")

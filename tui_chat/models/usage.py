@@ -41,9 +41,7 @@ NO_USAGE = Usage()
 
 
 def usage_json(usage: Usage) -> dict[str, int | None]:
-    """Return a usage as every command prints it: `input` includes `cached` and `cache_write`, and
-    `output` includes `reasoning`.
-    """
+    """Return a usage as commands print it: `input` with cached, `output` with reasoning tokens."""
     names = ("input", "output", "cached", "cache_write", "reasoning")
     return {name: getattr(usage, name) for name in names}
 
@@ -150,9 +148,7 @@ def short_number(number: int) -> str:
 
 
 def lost_cost(lost: int, total: int, prices: Prices | None) -> Decimal | None:
-    """Return what lost tokens of a prompt of `total` tokens cost more than cached ones, in US
-    dollars; None if a price is unknown.
-    """
+    """Return the added dollars of lost tokens in a prompt of `total`; None for unknown prices."""
     price = prices.for_input(total) if prices is not None else None
     if price is None or price.input is None:
         return None

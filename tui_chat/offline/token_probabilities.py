@@ -75,9 +75,7 @@ def _openai_token(text: str, logprob: float) -> dict[str, Any]:
 
 
 def gemini_tokens(text: str, top: int | None) -> dict[str, Any]:
-    """Return the tokens of a text as `logprobsResult`; nothing if the request does not ask for
-    them, or there are none.
-    """
+    """Return a text's tokens as `logprobsResult`, if the request asks for them."""
     if top is None or not text:
         return {}
     tokens = _tokens(text, top)

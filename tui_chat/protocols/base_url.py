@@ -62,9 +62,7 @@ def read_base_url(typed: str, protocol: Protocol) -> BaseUrl:
 
 
 def request_url(endpoint: Endpoint, path: str) -> str:
-    """Return the URL of a request to an endpoint: its base URL, the path without what both have,
-    and the endpoint's query.
-    """
+    """Return a request's URL: the base URL, the path without what both have, and the query."""
     url = _joined(endpoint.base_url, endpoint.protocol, path, endpoint.api_version)
     if not endpoint.query:
         return url

@@ -263,9 +263,7 @@ async def _server_sent(text: _EventText) -> AsyncGenerator[tuple[str, str]]:
 
 
 async def _lines(text: _EventText) -> AsyncGenerator[tuple[str, str]]:
-    """Yield the lines that are not empty, as events without a name. Only a line feed ends a line:
-    U+2028 may stand in JSON.
-    """
+    """Yield lines that are not empty as nameless events, cut at line feeds (JSON has U+2028)."""
     begun: list[str] = []
     async for piece in text.aiter_text():
         first, *more = piece.split("\n")

@@ -197,9 +197,7 @@ class BranchStore:
     async def activate(
         self, tx: Transaction, session_id: str, message_id: str, *, ends_there: bool = False
     ) -> None:
-        """Make the branch through a message active, down to the newest leaf below it, or only to
-        the message if the branch `ends_there`.
-        """
+        """Activate the branch through a message, to its newest leaf or (`ends_there`) to it."""
         await _activate(tx, session_id, message_id)
         if ends_there:
             await set_head(tx, session_id, message_id)
@@ -244,9 +242,7 @@ class BranchStore:
 async def read_path(
     tx: Transaction, session_id: str, end_id: str, last: int | None = None
 ) -> list[PlacedRow]:
-    """Return the messages that lead to `end_id`, itself included, first message first; with
-    `last`, at most that many of the end.
-    """
+    """Return the messages that lead to `end_id`, and it, in order; with `last`, only the end."""
     rows = await tx.rows(_BRANCH, end_id, _NO_LIMIT if last is None else last)
     rows.reverse()
     return await _placed(tx, session_id, rows)
@@ -349,9 +345,7 @@ async def version_ids(
 
 
 async def check_parent(tx: Transaction, session_id: str, parent_id: str | None) -> None:
-    """Raise `StoreError` if the session is gone, or the parent deleted or not one of its messages.
-    None stands for the root.
-    """
+    """Raise `StoreError` unless the parent (None: the root) is a message that the session has."""
     await require_session(tx, session_id)
     if parent_id is None:
         return

@@ -136,9 +136,7 @@ class MessageStore:
 
     @writes
     async def pin(self, tx: Transaction, message_id: str, pinned: bool) -> None:
-        """Pin or unpin a message: no truncation drops a pinned one, which is not muted. Raises
-        `StoreError` if it is gone.
-        """
+        """Pin a message, so that it is not truncated or muted, or unpin it. Raises `StoreError`."""
         await locate(tx, message_id)
         await tx.run("UPDATE messages SET pinned = ? WHERE message_id = ?", pinned, message_id)
         row = await tx.row("SELECT muted FROM messages WHERE message_id = ?", message_id)
@@ -234,9 +232,7 @@ async def _unhide(tx: Transaction, message_id: str) -> None:
 
 
 async def insert_message(tx: Transaction, entry: Entry, placement: InsertPosition) -> Entry:
-    """Add an entry to its session's tree and to the search index; its parent was checked. Return
-    it with its place among its siblings.
-    """
+    """Add an entry, whose parent was checked, to tree and index. Return it with its place."""
     [(seq,)] = await tx.rows(_INSERT, None, *_values(entry, placement))
     if entry.status != "streaming":
         await add_new_message(tx, seq, entry.message.content, *json_texts(entry.message))

@@ -193,9 +193,7 @@ class RequestStore:
         return None if row is None else _sent_of(row)
 
     async def was_sent_here(self, entry_id: str) -> bool:
-        """Return True if a reply answers a request of this program, also in a fork; False if it
-        was recorded or imported.
-        """
+        """Return True if this program sent a reply's request, also in a fork; not if recorded."""
         row = await self.database.row(
             "SELECT recipe FROM requests JOIN messages USING (message_id) "
             "JOIN sessions AS s USING (session_id) WHERE message_id = ? "

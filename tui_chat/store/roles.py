@@ -22,9 +22,7 @@ class RoleStore:
         self.get = database.reader(find_role)
 
     async def list(self) -> tuple[Role, ...]:
-        """Return all roles by name, disabled ones too; those of one name oldest first. They are
-        without their character cards.
-        """
+        """Return all roles by name, oldest first, without their character cards."""
         rows = await self.database.rows(f"SELECT {ROLE} FROM roles ORDER BY seq")
         return tuple(sorted(map(role_of, rows), key=lambda role: role.name.casefold()))
 

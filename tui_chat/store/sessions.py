@@ -162,9 +162,7 @@ class SessionStore:
         return await insert_session(tx, session)
 
     async def list(self, limit: int | None = None) -> tuple[SessionSummary, ...]:
-        """Return all sessions that are not in the trash, the most recently active first; with a
-        `limit`, at most that many.
-        """
+        """Return the sessions outside the trash, most recently active first, up to a `limit`."""
         if limit is not None:
             summaries = await self.database.read(lambda tx: newest_summaries(tx, limit))
         else:
@@ -211,9 +209,7 @@ class SessionStore:
 
     @writes
     async def delete(self, tx: Transaction, session_ids: Iterable[str]) -> None:
-        """Move sessions to the trash. They are in no list and no search, and cannot be written
-        to, until `restore` brings them back.
-        """
+        """Move sessions to the trash: unlisted, unsearched and read-only until `restore`."""
         now = self._now()
         rows = [(now, session_id) for session_id in session_ids]
         sql = "UPDATE sessions SET deleted = ? WHERE session_id = ? AND deleted IS NULL"

@@ -63,9 +63,7 @@ class UsageStore:
         self._database = database
 
     async def cache_losses(self, session_id: str) -> tuple[tuple[str, CacheLoss], ...]:
-        """Return what the requests of a session and its side conversations lost of prompt caches,
-        oldest first, each with the id of its reply.
-        """
+        """Return what a session's requests lost of caches, oldest first, with ids of replies."""
         rows = await self._database.rows(
             "SELECT m.message_id, m.cache_loss FROM sessions AS s "
             "JOIN messages AS m USING (session_id) "

@@ -156,9 +156,7 @@ class Counter:
         return counts
 
     def corrected(self, correction: Correction) -> Counter:
-        """Return this counter with a correction: the same object for the same ratio, and itself if
-        it is exact or the ratio is 1.
-        """
+        """Return the counter with a correction, the same object for a ratio; itself for 1."""
         ratio = correction.ratio
         return self if self.exact or ratio == 1 else self._times(ratio)
 

@@ -46,9 +46,7 @@ _CURSOR_ACTIONS = frozenset(
         "preset_editor.close_form",
     )
 )
-"""Actions of panes that move the cursor or answer the focused line, or that the app has too: no
-use without their key.
-"""
+"""Actions of panes that the app has too, or that are of no use without their key."""
 
 
 class ActionIndex:

@@ -20,9 +20,7 @@ class Action:
     keys: str
     """Keys in Textual's notation, separated by commas; empty if it has none by default."""
     run: str
-    """The action without `action_`, of the app, or of an area if it has the area's name in front:
-    `quit`, `sessions.new`.
-    """
+    """The action without `action_`, after its area if it has one: `quit`, `sessions.new`."""
     label: str
     """A word or two, for the footer."""
     title: str

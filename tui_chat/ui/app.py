@@ -168,9 +168,7 @@ class TuiChat(App[None]):
         self.notify(f"{start}; the draft is kept.", markup=False)
 
     def on_key(self, event: events.Key) -> None:
-        """Say why a key that leads elsewhere does nothing while a dialog is open: what the palette
-        lists acts on the panes below.
-        """
+        """Say why a key does nothing in a dialog: the palette's actions are those of the panes."""
         if self.screen.is_modal and event.key not in self.screen.active_bindings:
             keys = self.key_bindings.by_action
             if any(event.key in keys[action.id].split(",") for action in ACTIONS):
@@ -266,9 +264,7 @@ class TuiChat(App[None]):
             self.run_worker(copy, group="clipboard", description="copy to the clipboard")
 
     def _fatal_error(self) -> None:
-        """End the app after a bug with a sentence, and the traceback in a file. Textual would print
-        it with the values of all variables.
-        """
+        """End the app after a bug with a sentence, and a traceback in a file without any values."""
         self.bell()
         where = self.crash_log.write()
         text = f"tui-chat ended because of an error of its own. {where} What was stored is kept."

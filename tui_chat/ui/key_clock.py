@@ -1,6 +1,4 @@
-"""The times at which keys were pressed: a question of consent must not be answered by a key typed
-ahead.
-"""
+"""The times of key presses: no key typed ahead must answer a question of consent."""
 
 from __future__ import annotations
 

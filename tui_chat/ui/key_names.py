@@ -141,9 +141,7 @@ def parse_key(written: str) -> str:
 
 
 def first_keys(keys: Mapping[str, str]) -> dict[str, str]:
-    """Return the label of each action's first key; `keys` maps action ids to keys in Textual's
-    notation, separated by commas.
-    """
+    """Return the label of each action's first key; `keys` has Textual's names, with commas."""
     return {
         action: key_name(named.split(",")[0].strip()) if named else NO_KEY
         for action, named in keys.items()
@@ -157,9 +155,7 @@ _ACTION = re.compile(r"\{([a-z-]+)\}")
 
 
 def insert_keys(text: str, keys: Mapping[str, str]) -> str:
-    """Replace each `{action}` in a text by its key. Of several phrases separated by ` · `, those
-    whose action has no key are removed.
-    """
+    """Replace each `{action}` by its key; drop phrases (between ` · `) without a key."""
     phrases = text.split(" · ")
     kept = [
         phrase

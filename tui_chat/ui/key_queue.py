@@ -255,9 +255,7 @@ class KeyQueue:
             await self._deliver_pending()
 
     def _leads_on(self) -> bool:
-        """Return True if the key has started a dialog worker, or answered the question of one that
-        is still running.
-        """
+        """Return True if the key started a dialog worker, or answered one that still runs."""
         answered = self._screen_before not in self._app.screen_stack
         workers = self._dialog_workers
         if not answered:

@@ -234,9 +234,7 @@ class Lifecycle:
     # --- quitting and closing ------------------------------------------------------------
 
     async def quit(self) -> None:
-        """Save the draft and quit. Ask first if replies are streaming, presets are edited or
-        something could not be saved.
-        """
+        """Save the draft and quit; ask first about replies, edited presets and unsaved data."""
         if self.has_early_draft:  # the app must go on to open the workspace
             waits = self._quit_when_open
             self._app.run_worker(waits, group="quit", exclusive=True, description="quit")

@@ -84,9 +84,7 @@ class MainScreen(Screen[None], OnePassWidget):  # pyright: ignore[reportIncompat
                 self.post_message(events.Resize(size, size))
 
     def _screen_resized(self, size: Size) -> None:
-        """Show the areas that fit, then lay them out. Textual calls this below a dialog too, where
-        nothing else lays them out.
-        """
+        """Show the areas that fit, and lay them out. Below a dialog nothing else does."""
         is_new = size != self._laid_out_size
         if is_new:
             self._laid_out_size = size

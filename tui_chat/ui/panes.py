@@ -369,9 +369,7 @@ class Panes(Horizontal, OnePassWidget):
         return is_in_form or self.chat.pane.tool_question.has_focus
 
     def _reach_composer(self) -> Composer | None:
-        """Focus the composer at once, so that the next key reaches it, too; None if nothing can be
-        sent from here.
-        """
+        """Focus the composer at once, for the next key; None if nothing can be sent from here."""
         composer = self.chat.pane.composer
         if composer.disabled:
             return None

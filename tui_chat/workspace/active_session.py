@@ -218,9 +218,7 @@ class ActiveSession:
         return session
 
     async def confirm_created(self, session: Session) -> None:
-        """Note that the first message of a session is stored: the session was open last, and the
-        new chat's draft is empty.
-        """
+        """Note that a session's first message is stored: it was open last, the draft is empty."""
         core = self.core
         if session.session_id == core.state.temporary_id:
             return

@@ -51,9 +51,7 @@ class Attachment:
 
     @property
     def label(self) -> str:
-        """Name, size, pixels and estimated tokens for the screen:
-        `photo.png · 34 kB · 640 × 480 · ~765 tokens`.
-        """
+        """Name, size, pixels and tokens: `photo.png · 34 kB · 640 × 480 · ~765 tokens`."""
         facts = [self.path.name, format_size(self.size)]
         if pixels := pixels_of(self.part):
             facts.append(f"{pixels[0]:,} × {pixels[1]:,}")
@@ -63,9 +61,7 @@ class Attachment:
 
 
 def read_attachment(path: Path) -> Attachment:
-    """Read a file, or the standard input for `-`, as a part of a message. Raises InputError with
-    file and fault.
-    """
+    """Read a file, or standard input for `-`, as a part. Raises InputError with file and fault."""
     if path == STANDARD_INPUT:
         data = read_standard_input(LARGEST)
         return Attachment(path, len(data), _part(path, data), is_character_card(data))

@@ -86,9 +86,7 @@ class Branches:
 
     @reported(False)
     async def add_system_message(self, text: str) -> bool:
-        """Add a system message at the end of the active branch. Return False if that is not
-        possible now, which is reported.
-        """
+        """Add a system message at the end of the branch. Return False, reported, if it fails."""
         core = self.core
         await self._active.branch_loaded()
         message = Message("system", clean(text), timestamp=core.now().timestamp())
@@ -190,9 +188,7 @@ class Branches:
 
     @reported(False)
     async def fork(self, entry_id: str, title: str = "") -> bool:
-        """Create a session with a copy of the branch up to a message, and open it. Without a title
-        it has that of the original.
-        """
+        """Copy the branch up to a message to a new session and open it; the title may stay."""
         core = self.core
         await self._active.branch_loaded()
         self._entry(entry_id)
@@ -225,9 +221,7 @@ class Branches:
 
     @reported(None)
     async def delete(self, entry_id: str) -> None:
-        """Delete a message of the active session, on any branch, with all that follows it.
-        `Workspace.undo` restores them.
-        """
+        """Delete a message, on any branch, and what follows it. `Workspace.undo` restores them."""
         core = self.core
         await self._active.branch_loaded()
         session_id, store = core.state.session_id, core.active_store

@@ -57,9 +57,7 @@ class CacheLosses:
             await asyncio.wait(self._tasks)
 
     async def causes(self, session_id: str) -> tuple[CacheCause, ...]:
-        """Return why the requests of a session and of its side conversations lost the cache, the
-        most expensive cause first. Raises StoreError.
-        """
+        """Return why a session lost the cache, the dearest cause first. Raises StoreError."""
         from tui_chat.analysis.cache_loss import cache_causes
 
         await self.finish()

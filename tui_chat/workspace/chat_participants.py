@@ -61,9 +61,7 @@ class ChatParticipants:
     async def assign(
         self, transcript: SessionTranscript, cards: Sequence[Role]
     ) -> SessionTranscript:
-        """Return a new chat with its role, profile and names; `cards` are roles of character cards
-        that are imported with it.
-        """
+        """Return a new chat with role, profile and names; `cards` are roles imported with it."""
         character, user = transcript.character, transcript.user
         if not (character or user):
             return transcript

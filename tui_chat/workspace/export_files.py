@@ -26,9 +26,7 @@ _CONVERSATIONS = re.compile(r"conversations.*\.json")
 
 
 def file_id_of(name: str) -> str:
-    """Return the id with which the name of a file in an export begins, or that a pointer to it
-    contains; empty if there is none.
-    """
+    """Return the id that an exported file's name begins with, or that a pointer has; or empty."""
     match = _ID.match(name.rpartition("/")[2])
     return match[0] if match else ""
 

@@ -197,9 +197,7 @@ class ExternalChanges:
     # --- a reply that another program receives ---------------------------------------------
 
     async def _follow(self) -> None:
-        """Publish what has arrived of the reply at the end of the active branch; read the branch
-        again when the reply has ended.
-        """
+        """Publish what arrived of the reply that ends the branch; read the branch when it ends."""
         core = self.core
         last = self._followable()
         if last is None:

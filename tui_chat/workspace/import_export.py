@@ -76,9 +76,7 @@ class ImportExport:
     async def export(
         self, session_id: str, kind: str, path: Path, *, overwrite: bool = False
     ) -> bool:
-        """Write a session with all its branches to a file, completely or not at all. Return False
-        if that is not possible, which is reported.
-        """
+        """Write a session to a file, whole or not at all. Return False, reported, if it fails."""
         from tui_chat.workspace.exporter import exported_texts
 
         store = self.core.store_of(session_id)
@@ -109,9 +107,7 @@ class ImportExport:
     async def export_transcript(
         self, transcript: SessionTranscript, kind: str, path: Path, *, overwrite: bool = False
     ) -> bool:
-        """Write a conversation that need not be stored to a file. Return False if that is not
-        possible, which is reported.
-        """
+        """Write a conversation, stored or not, to a file. Return False, reported, if that fails."""
         from tui_chat.workspace.exporter import transcript_texts
 
         async def texts() -> AsyncIterator[str]:

@@ -286,9 +286,7 @@ def conversations_in_archive(file: IO[bytes]) -> Iterator[FoundConversation]:
 
 
 def archive_members(file: IO[bytes]) -> Iterator[IO[bytes]]:
-    """Yield the files in an archive that may hold conversations, open for reading. Raises
-    InputError for an archive that cannot be read.
-    """
+    """Yield an archive's files that may hold conversations, open. Raises InputError."""
     with _archive_faults(), zipfile.ZipFile(file) as archive:
         members = [entry for entry in archive.infolist() if _may_hold(entry.filename)]
         _refuse_bomb(sum(m.file_size for m in members), sum(m.compress_size for m in members))

@@ -38,9 +38,7 @@ class LibraryImport:
         self._write = write
 
     def add(self, kind: Kind, name: str, text: str, report: Report) -> str:
-        """Add a file, and return its name there: an equal file is used again, another one gets a
-        number. Raises InputError.
-        """
+        """Add a file and return its name; an equal file is reused. Raises InputError."""
         name_there, is_new = self._library.add_file(kind, name, text, write=self._write)
         report.take(kind, name_there, is_new=is_new)
         return name_there

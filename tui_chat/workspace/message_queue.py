@@ -42,9 +42,7 @@ class MessageQueue:
     # --- use cases -----------------------------------------------------------------------
 
     async def add(self, session_id: str, message: QueuedMessage) -> None:
-        """Add a message to the queue of the session that it was typed for. If the reply is complete
-        by then, the queue goes on.
-        """
+        """Add a message to its session's queue, which goes on if the reply is complete by then."""
         await self._change(session_id, (*self._of(session_id), message))
         if self._may_go_on(session_id):
             self._spawn(self.send_next())

@@ -198,9 +198,7 @@ class Presets:
         await self._use(name if remains else DEFAULT_PRESET)
 
     def check_file(self) -> Literal["same", "reloaded", "conflict"]:
-        """Reload the active preset if another program changed its file and there are no edits;
-        return `conflict` if there are.
-        """
+        """Reload the preset if its file changed elsewhere; return `conflict` if it is edited."""
         core = self.core
         name = core.state.preset_name
         stamp, opened = self._stamp(name), self._opened(name)

@@ -96,9 +96,7 @@ class SentRequest:
 
     @property
     def shown(self) -> Composed | None:
-        """The request to show: the bytes that were sent if they are known, else the request
-        composed again; None if it is lost.
-        """
+        """The request to show: the sent bytes, else composed again; None if it is lost."""
         if self.composed is None or self.is_exact or self.how != "kept" or self.body is None:
             return self.composed
         if self.captured is not None:
@@ -134,9 +132,7 @@ class RequestHistory:
     async def recipe(
         self, inputs: Inputs, *, prefill: bool = False, is_edited: bool = False
     ) -> Recipe:
-        """Return the recipe of a request that is about to be sent, having stored the revisions
-        that it refers to. Raises StoreError.
-        """
+        """Return a request's recipe, and store the revisions that it names. Raises StoreError."""
         store = self.core.active_store
         stored = self._stored.setdefault(store, {})
         for name, (kind, text) in revisions_of(inputs).items():

@@ -200,9 +200,7 @@ class Requests:
         return self.in_protocol(self.compose_reply(kind, count, prompt), protocol)
 
     def compose_reply(self, kind: GenerationKind, count: int, prompt: str = "") -> Composed:
-        """Return the request for a reply to the first `count` messages of the active branch. Pure,
-        and the same object until the state changes.
-        """
+        """Return the request for a reply to the first `count` messages, the same until a change."""
 
         def compose_it() -> Composed:
             state = self.core.state

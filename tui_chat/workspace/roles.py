@@ -63,9 +63,7 @@ class Roles:
 
     @reported(b"")
     async def picture(self, role_id: str) -> bytes:
-        """Return the picture of a role's character card (PNG); empty if it has none, and,
-        reported, if it cannot be read.
-        """
+        """Return a card's picture (PNG); empty without one, or, reported, if it is unreadable."""
         return await self.core.store.roles.picture(role_id)
 
     async def to_start_with(self, role_id: str | None) -> Role | None:
@@ -120,9 +118,7 @@ class Roles:
         await self._show_changed(role_id, await self.core.store.roles.get(role_id))
 
     async def edit_character(self, role_id: str, shown: Values, values: Values) -> None:
-        """Give the character of a role the typed values that differ from those that were shown; can
-        be undone. Raises InputError.
-        """
+        """Give a role's character the changed values; can be undone. Raises InputError."""
         changed = {name: value for name, value in values.items() if value != shown[name]}
         if not changed:
             return

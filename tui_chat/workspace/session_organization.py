@@ -50,9 +50,7 @@ class SessionOrganization:
         tags: Collection[str] | None = None,
         folder: str | None = None,
     ) -> None:
-        """Pin, archive, tag or file sessions, or mark them read or unread; None changes nothing.
-        `Workspace.undo` restores archived sessions.
-        """
+        """Pin, archive, tag, file or mark sessions; None changes nothing. `undo` unarchives."""
         core, store = self.core, self.core.store
         not_archived = [session for session in self._summaries(session_ids) if not session.archived]
         changes: SessionChanges = {}

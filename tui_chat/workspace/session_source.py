@@ -32,9 +32,7 @@ class Subagents(Protocol):
         ...
 
     def nested(self, sessions: tuple[SessionSummary, ...]) -> tuple[SessionSummary, ...]:
-        """Return sessions with each subagent after the session that started it, in their order;
-        the same object for the same sessions.
-        """
+        """Return sessions, each subagent behind its starter; the same object for the same ones."""
         ...
 
 

@@ -61,9 +61,7 @@ class Sessions:
             self._catalog.read_all_soon()
 
     async def _open_guarded(self, session_id: str) -> None:
-        """Open a session, or a new chat if the session cannot be shown or if the program ended
-        while it was shown at the last start.
-        """
+        """Open a session; a new chat if it cannot be shown, or ended the program last time."""
         store = self.core.store
         fault = ""
         if await store.settings.get(_STARTING) == session_id:

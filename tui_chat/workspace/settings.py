@@ -187,9 +187,7 @@ class SessionSetup:
         before: Profile | None = None,
         overwrite: bool = False,
     ) -> None:
-        """Write a profile to a new file and use it, or to the file `name`; see
-        `Library.save_profile`. Raises InputError.
-        """
+        """Write a new profile and use it, or the file `name`. Raises InputError."""
         core = self.core
         library = core.library
         file = library.save_profile(profile, name, before=before, overwrite=overwrite)

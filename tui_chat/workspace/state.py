@@ -396,9 +396,7 @@ class WorkspaceState:
 
     @property
     def speakers(self) -> SpeakerNames:
-        """The names of the user and of who replies, as far as a setting, a profile or a role other
-        than the first one gives them.
-        """
+        """The names of user and character, from a setting, a profile or a role but the first."""
         role = self.role if self.role is not None and not self.role_fault else None
         places = (
             self.settings,
@@ -489,9 +487,7 @@ class WorkspaceState:
 
 
 def unanswered_calls(entries: Sequence[Entry]) -> tuple[Entry | None, tuple[ToolCall, ...]]:
-    """Return the reply with tool calls that a branch ends with, and its unanswered calls; None
-    and nothing if the branch ends otherwise.
-    """
+    """Return the reply that a branch ends with, and its unanswered calls; else None, nothing."""
     answers: list[Message] = []
     for entry in reversed(entries):
         message = entry.message

@@ -45,9 +45,7 @@ class TemporarySession:
         return await Store.open_in_memory(now=lambda: core.now().timestamp(), new_id=core.new_id)
 
     async def begin(self, store: Store) -> None:
-        """Make the new chat the temporary session, in a store of `new_store`. The caller holds the
-        lock of the active session.
-        """
+        """Make the new chat temporary, in a store of `new_store`. The caller holds the lock."""
         core = self.core
         core.update(edits=())  # those of the new chat wait there for it, as its draft does
         if core.state.role is not None:

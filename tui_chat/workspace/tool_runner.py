@@ -157,9 +157,7 @@ async def _exchange(process: asyncio.subprocess.Process, arguments: str, output:
 
 
 async def _exit_of(process: asyncio.subprocess.Process) -> None:
-    """Wait until the command itself has exited. `Process.wait` also waits for its pipes to close,
-    which a child process may delay.
-    """
+    """Wait for the command itself to exit; a child may keep its pipes open for longer."""
     waiting = asyncio.ensure_future(process.wait())
     try:
         while process.returncode is None and not waiting.done():

@@ -254,9 +254,7 @@ class ToolSources:
             self.load()
 
     def load(self) -> None:
-        """Open the sources of plugins, and ask those that the session may offer for their tools: in
-        the background, and once.
-        """
+        """Open the plugins' sources and ask them for their tools: in the background, and once."""
         if self._opening is None:
             self._opening = asyncio.ensure_future(self._open())
         if self._opening.done():

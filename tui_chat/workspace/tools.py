@@ -66,9 +66,7 @@ class Tools:
         self._runs: dict[tuple[str, str], asyncio.Task[ToolRun]] = {}
         """By reply id and call id."""
         self._claimed: set[tuple[str, str]] = set()
-        """The calls that no one else may run, by reply id and call id: from the decision to run one
-        until its answer is stored.
-        """
+        """Calls that no one else may run, by reply and call id, until their answer is stored."""
         self._storing = asyncio.Lock()
         """Each answer follows the one that was stored before it."""
         self._unstored: dict[tuple[str, str], Message] = {}
@@ -225,9 +223,7 @@ class Tools:
         return any(runs)
 
     async def all_ended(self) -> None:
-        """Wait until no reply arrives, commands that need no consent have run, and the replies to
-        their results have ended.
-        """
+        """Wait until no reply arrives, and permitted commands and replies to them have ended."""
         while True:
             await self._replies.all_ended()
             left = [work for work in self._unattended if not work.done()]
@@ -325,9 +321,7 @@ class Tools:
     async def _store(
         self, session_id: str, entry_id: str, answers: Sequence[Message], *, goes_on: bool = True
     ) -> bool:
-        """Store answers at the end of a reply's branch, and continue once all calls are answered,
-        unless the conversation does not go on.
-        """
+        """Store answers behind a reply; once all are there, continue if the conversation does."""
         core, store = self.core, self.core.store_of(session_id)
         async with self._storing:
             is_active = core.state.is_active(session_id)

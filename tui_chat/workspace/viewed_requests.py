@@ -250,9 +250,7 @@ def viewed_turn(turn: TurnFile) -> ViewedRequest:
 
 
 def text_or_file(text: str) -> str:
-    """Return the contents of a file if the text is its path, else the text itself. Raises
-    InputError if the file cannot be read.
-    """
+    """Return the contents of the file that the text names, else the text. Raises InputError."""
     name = text.strip().strip("'\"")
     if "\n" in name or len(name) > _LONGEST_PATH or "{" in name:
         return text

@@ -158,9 +158,7 @@ class Workspace:
     # --- start and end -------------------------------------------------------------------
 
     async def start_new_chat(self) -> None:
-        """Read the roles, and open a new chat. Nothing is sent. Raises StoreError, and InputError
-        if a command cannot begin a chat.
-        """
+        """Read the roles and open a new chat; sends nothing. Raises StoreError and InputError."""
         await self._load()
         await self.sessions.new()
 

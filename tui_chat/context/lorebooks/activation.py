@@ -144,9 +144,7 @@ class Activation(KeySearch):
         self._hit_round_limit = self.index.rounds > MAX_ROUNDS + 1
 
     def _widens(self) -> bool:
-        """Search more messages, up to the next key, if too few entries are active; return False if
-        that is not to be done.
-        """
+        """Search more messages, to the next key, if too few entries are active; else False."""
         rules = self._rules
         if self._budget.overflowed or len(self.activated) >= rules.min_activations:
             return False
@@ -416,9 +414,7 @@ class Activation(KeySearch):
         return self._budget.spent(number)
 
     def not_by_content(self, rank: int) -> str:
-        """Return why the content of active entries, in which keys of an entry occur, does not
-        activate it, as a sentence.
-        """
+        """Return why keys in the content of active entries do not activate an entry."""
         candidate = self.index.candidates[rank]
         entry, book = candidate.keyed.entry, candidate.book
         if not (book.recursive and book.max_recursion) or entry.exclude_recursion:

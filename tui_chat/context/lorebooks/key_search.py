@@ -376,9 +376,7 @@ class KeySearch:
         return index.occurs_in_all(key, text[:SEARCHED_CHARACTERS])
 
     def _sources(self, entry: LorebookEntry) -> Iterator[tuple[str, str]]:
-        """Yield the texts besides the conversation that are searched for an entry: what they are
-        called, and their content.
-        """
+        """Yield names and content of the other texts that are searched for an entry."""
         for words, text in self.conditions.source_texts(entry):
             if self.dialect.searches_sent_texts:
                 text = self._texts.expanded(text, is_card=words != "persona")

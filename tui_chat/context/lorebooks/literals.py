@@ -106,9 +106,7 @@ _ByGram = tuple[int, dict[str, list[str]]]
 
 
 def _by_gram(texts: Iterable[str]) -> list[_ByGram]:
-    """Index texts by the substring of each that fewest others have: of length 4, or of their own
-    length if they are shorter.
-    """
+    """Index texts by their rarest substring of length 4, or by all of a shorter one."""
     known = tuple(texts)
     index: list[_ByGram] = []
     for size in (1, 2, 3, _GRAM):

@@ -225,9 +225,7 @@ class _TimedEntries:
         return found, changing
 
     def turns(self, history: tuple[Message, ...], start: int) -> Iterator[bool]:
-        """Yield for each length of a history, from `start` on, whether they may be active after so
-        many messages.
-        """
+        """Yield, for each length from `start` on, whether they may be active after it."""
         begin, before = start, 0
         while begin and before < self._depth:
             begin -= 1

@@ -250,9 +250,7 @@ def _rank(slot: Slot) -> int:
 
 
 def depth_of(message: PresetMessage) -> int | None:
-    """Return how many messages follow a message of the history, the draft among them; None for a
-    message that has another place.
-    """
+    """Return how many messages follow one, the draft among them; None for another place."""
     point = message.insertion_point
     if point is not None:
         return -point if point < 0 else None

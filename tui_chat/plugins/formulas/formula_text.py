@@ -80,9 +80,7 @@ class _UnknownError(Exception):
 
 @lru_cache(maxsize=1024)
 def readable(formula: str) -> str | None:
-    """Return a formula, given with its delimiters, as text, with a line for each of its rows; None
-    if it is left as it was written.
-    """
+    """Return a delimited formula as text of one line a row; None if it stays as written."""
     inner = _inside(formula.strip())
     if inner is None or len(formula) > LONGEST:
         return None

@@ -144,9 +144,7 @@ async def redact_command(
 
 
 def _kept(findings: Sequence[SensitiveText], keep: Sequence[str]) -> frozenset[str]:
-    """Return the placeholders of the findings that are left as they are. Raises InputError for a
-    word that is no kind and was not found.
-    """
+    """Return the placeholders of findings that stay. Raises InputError for an unknown word."""
     kept: set[str] = set()
     for word in keep:
         matching = {

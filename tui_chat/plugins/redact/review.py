@@ -101,9 +101,7 @@ class Review:
         """A sentence on what cannot be searched, empty if there is nothing."""
 
     def redacted(self, kept: frozenset[str] = frozenset()) -> SessionTranscript:
-        """Return the transcript with placeholders in place of what was found, except for the
-        findings with the placeholders `kept`.
-        """
+        """Return the transcript with placeholders for what was found, save for those in `kept`."""
         replacements = {
             _key(finding.kind, finding.text): finding.placeholder
             for finding in self.findings

@@ -89,9 +89,7 @@ class Scanner:
 def _everywhere(
     text: str, search: Callable[[str], Iterable[Match]], depth: int = 0
 ) -> Iterator[Match]:
-    """Yield what is found in a text, and in it without escapes and URL encoding, also of a text
-    that was escaped more than once.
-    """
+    """Yield what is found in a text, also below escapes and URL encodings of any depth."""
     yield from search(text)
     for form in plain_forms(text) if depth < _DEEPEST else ():
         for match in _everywhere(form.text, search, depth + 1):

@@ -75,9 +75,7 @@ class Place(NamedTuple):
 
 
 Visit = Callable[[Match, str, Place], str | None]
-"""Called with what was found, the text that it was found in, and the place; returns what to put
-there, None to leave it.
-"""
+"""Takes a find, its text and place; returns what to put there, None to leave it."""
 
 
 class Edit(NamedTuple):

@@ -95,9 +95,7 @@ def holds_card(content: bytes) -> bool:
 
 
 def read_card(content: bytes, source: str) -> CardFile:
-    """Read a card; `source` is what errors call the file. Raises InputError, NoCard if it is
-    another file.
-    """
+    """Read a card; `source` names the file in errors. Raises InputError; NoCard for other files."""
     if content.startswith(SIGNATURE):
         return _from_png(content, source)
     text = _from_archive(content, source) if content.startswith(_ZIP) else content
@@ -110,9 +108,7 @@ def dump_json(card: CardFile) -> str:
 
 
 def dump_png(card: CardFile) -> bytes:
-    """Return a card as a PNG file; a V3 card also as V2, for programs that only read that. Raises
-    InputError if it has no picture.
-    """
+    """Return a card as PNG, a V3 card also as V2. Raises InputError without a picture."""
     if not card.picture:
         raise InputError(
             f"The card of “{card.name}” has no picture.", advice="Export it as JSON, or add one."

@@ -84,9 +84,7 @@ def role_of_card(card: CardFile, role_id: str, source: str) -> Role:
 
 
 def card_of_role(role: Role, picture: bytes = b"") -> CardFile:
-    """Return the card of a role: the JSON that it was read from with the role's present name, or a
-    new one for a role that was none.
-    """
+    """Return a role's card: the JSON that it was read from under its present name, or a new one."""
     if role.character is None:
         empty: dict[str, Any] = {"alternate_greetings": [], "tags": [], "extensions": {}}
         empty |= dict.fromkeys(_TEXT_FIELDS, "")
@@ -344,9 +342,7 @@ def character_values(character: Character) -> Values:
 
 
 def edit_character(role: Role, values: Values) -> dict[str, Any]:
-    """Return the JSON of a role's card with the typed fields that differ; of a new card for a role
-    without one. Raises FieldError.
-    """
+    """Return a role's card, or a new one, with the changed fields. Raises FieldError."""
     character = role.character or Character()
     shown = character_values(character)
     known = {field.name: field for row in character_fields(character) for field in row}

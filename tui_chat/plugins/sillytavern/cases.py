@@ -179,9 +179,7 @@ class _CaseReader:
         return SillyTavernCase(self._with_stored_macros(inputs), notes)
 
     def _with_stored_macros(self, inputs: Inputs) -> Inputs:
-        """Return the inputs with the macros of what is typed and of the first message expanded:
-        SillyTavern stores their result.
-        """
+        """Return the inputs with the macros expanded whose results SillyTavern stores."""
         environment = MacroEnvironment(replace(inputs, draft=""))
         scripts = self._global_scripts() + scripts_of(inputs)
         stored = [each for each in scripts if each.is_stored and "user" in each.applies_to]

@@ -104,9 +104,7 @@ async def waiting_requests(database: Database) -> tuple[WaitingRequest, ...]:
 async def decide(
     database: Database, message_id: str, decision: SharedDecision, content: str = ""
 ) -> bool:
-    """Decide about a held request; return False if it is not held any more. `content` is the edited
-    body or the answer. Raises StoreError.
-    """
+    """Decide about a held request, with its `content`; False if it is gone. Raises StoreError."""
 
     async def write(tx: Transaction) -> bool:
         if not await _exists(tx):

@@ -68,9 +68,7 @@ class RequestHead:
         return RequestHead(data, self.method, target, headers)
 
     def with_body(self, size: int) -> RequestHead:
-        """Return the same head for another body of so many bytes, which is not encoded. Headers
-        that describe the former one are dropped.
-        """
+        """Return a head for another, unencoded body, without headers about the former one."""
         line, *fields = self.data[: -len(_END)].split(b"\r\n")
         length = f"content-length: {size}"
         kept = [field for field in fields if _name_of(field) not in _OF_BODY]

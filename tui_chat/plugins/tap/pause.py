@@ -173,9 +173,7 @@ class Pauses:
         return any(p.fits("path", path) or p.fits("client", program) for p in self._patterns)
 
     async def hold(self, exchange: RecordedExchange) -> HeldRequest | None:
-        """Return the held request of an exchange whose request has arrived; None if it passes.
-        What reads it runs in a thread.
-        """
+        """Return the held request of a received exchange, read in a thread; None if it passes."""
         if not await asyncio.to_thread(self._fits, exchange):
             return None
         if len(self.requests) >= MOST_HELD:

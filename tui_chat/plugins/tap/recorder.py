@@ -163,9 +163,7 @@ class Recorder:
             self._stored.pop(exchange.number)
 
     async def _held_call(self, exchange: RecordedExchange) -> HeldCall | None:
-        """Return a held call, stored while it waited, when it waits no longer; None for a call
-        that is not held.
-        """
+        """Return a call that was held and stored, once it waits no longer; None for any other."""
         if self._on_held is None or self._writer is None:
             return None
         while exchange.hold is None and exchange.requested is None and exchange.ended is None:

@@ -83,9 +83,7 @@ class SessionWriter:
         new_id: Callable[[], str],
         endpoint_name: Callable[[Protocol, str], str],
     ) -> None:
-        """`endpoint_name` returns the name of the configured endpoint of a protocol at a base URL,
-        empty if there is none.
-        """
+        """`endpoint_name` names the configured endpoint of a protocol at a base URL, if any."""
         self._store = store
         self._now = now
         self._new_id = new_id

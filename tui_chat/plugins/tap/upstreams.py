@@ -262,18 +262,14 @@ def route_to(upstream: Upstream | None, environ: Mapping[str, str] | None = None
 
 
 def behind_proxy(upstream: Upstream, environ: Mapping[str, str]) -> Upstream:
-    """Return an upstream with the proxy that the environment names for it, unless it is on this
-    machine. Raises InputError.
-    """
+    """Return an upstream with the environment's proxy, unless it is local. Raises InputError."""
     if is_loopback(upstream.host):
         return upstream
     return replace(upstream, proxy=proxy_of_environment(upstream.scheme, upstream.host, environ))
 
 
 def behind_proxy_of(upstream: Upstream, setting: str, environ: Mapping[str, str]) -> Upstream:
-    """Return an upstream with the proxy that its endpoint or the environment names; `setting` is
-    `Endpoint.proxy`. Raises InputError.
-    """
+    """Return an upstream with the proxy of its endpoint or the environment. Raises InputError."""
     kind, _, name = setting.partition(":")
     if not setting:
         return behind_proxy(upstream, environ)

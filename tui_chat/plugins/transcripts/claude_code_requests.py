@@ -78,9 +78,7 @@ class RequestRecords:
             self.users.append(message.get("content"))
 
     def rebuilt(self, replies: Mapping[str, str]) -> tuple[StoredRequest, ...]:
-        """Return the newest requests, oldest first. `replies` are the ids of messages by that of
-        the request that they answer.
-        """
+        """Return the newest requests, oldest first. `replies`: message ids by the request's id."""
         if not self.requests:
             return ()
         for message in self._in_transcript():

@@ -120,9 +120,7 @@ def part_of_url(url: str, notes: list[str], *, name: str = "", mime: str = "imag
 
 
 def missing_part(notes: list[str], file_id: str, name: str = "", mime: str = "") -> Part:
-    """Return a picture or file that is not at hand, and add a note. The name is that of the path
-    `file_id` if none is given.
-    """
+    """Return a missing picture or file, with a note. Its name defaults to that of `file_id`."""
     notes.append(MISSING_FILE)
     name = name or file_name(file_id)
     return Part(

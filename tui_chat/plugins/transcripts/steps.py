@@ -221,9 +221,7 @@ def _add(tree: TranscriptBuilder, step: Step, before: str | None, preceding: int
 def read_records(
     lines: JsonLines, take: Callable[[JsonObject], str], place: str = ""
 ) -> Iterator[FoundConversation]:
-    """Give all records to `take`, which returns why one cannot be used, empty if it can; then yield
-    the faults of the file.
-    """
+    """Give all records to `take`, which returns a fault or nothing; then yield the faults."""
     for _, record in lines:
         if fault := take(record):
             lines.fault(fault)

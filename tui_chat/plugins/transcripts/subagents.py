@@ -55,9 +55,7 @@ class FileSubagents:
         return self._started_by.get(session_id)
 
     def nested(self, sessions: tuple[SessionSummary, ...]) -> tuple[SessionSummary, ...]:
-        """Return sessions with each subagent after the session that started it, in their order;
-        the same object for the same sessions.
-        """
+        """Return sessions, each subagent behind its starter; the same object for the same ones."""
         if not self._started_by:
             return sessions
         count = len(self._started_by)
@@ -97,7 +95,5 @@ def subagent_files(path: Path, agent: str) -> tuple[Path, ...]:
 
 
 def call_of_file(path: Path) -> str:
-    """Return the call that started the subagent of a file, by the description beside it; empty if
-    there is none.
-    """
+    """Return the call that started a file's subagent, from the description beside it; or empty."""
     return as_string(subagent_facts(path).get("toolUseId"))

@@ -153,9 +153,7 @@ class VimEditing:
         self._is_change_open = is_inserting and self._buffer.text != before
 
     def _is_without_use(self, pressed: str) -> bool:
-        """True if a key would start something that a draft does not have; not if it is the object
-        of a key before it, as in `f/`.
-        """
+        """True if a key would start what a draft lacks, unless it is an object, as in `f/`."""
         return pressed in _WITHOUT_USE and self._is_idle
 
     def _meant(self, pressed: Keys | str) -> Keys | str:

@@ -389,9 +389,7 @@ async def _receive_all(app: ServedApp, page: web.WebSocketResponse) -> None:
 
 
 def _error_log() -> logging.Logger:
-    """Return a log without tracebacks and, like the access log that is off, without addresses: both
-    could have the token.
-    """
+    """Return a log without tracebacks and addresses, as both could contain the token."""
 
     def shorten(record: logging.LogRecord) -> bool:
         record.exc_info = None

@@ -192,9 +192,7 @@ def _marked(items: Items, piece: LayoutPiece, origin: Origin) -> Obj:
 
 
 def _thinking(block: ReasoningBlock, origin: Origin, *, captured: bool) -> Items | None:
-    """Return a thinking block; None if it would be refused: an interrupted one has no signature,
-    and one of another provider is not valid.
-    """
+    """Return a thinking block; None if it is unsigned or another provider's: it is refused."""
     if block.protocol is not _ANTHROPIC:
         return None
     if block.encrypted:

@@ -202,9 +202,7 @@ def with_mark(blocks: Sequence[Tree], mark: CacheMark) -> tuple[Tree, ...]:
 
 
 def with_breakpoint(message: Obj, text_type: str, origin: Origin) -> Obj:
-    """Return a message of OpenAI's protocols with a cache breakpoint on its last part. A text
-    becomes a part of this type.
-    """
+    """Return an OpenAI message with a cache breakpoint on its last part, if need be of a type."""
     value = tree_of({"mode": "explicit"}, field_origin(origin, "cache mark"))
     items: list[tuple[str, Tree]] = []
     for key, content in message.items:

@@ -47,9 +47,7 @@ def ordered_content(turn: Turn, protocol: Protocol) -> Sequence[PlacedContent]:
 
 
 def content_with_refusal(turn: Turn, protocol: Protocol) -> Sequence[PlacedContent]:
-    """Return the pieces of a turn for a protocol that has a refusal among the content: at the end
-    where it has no place there.
-    """
+    """Return a turn's pieces with its refusal, at the end if it has no place of its own."""
     placed = ordered_content(turn, protocol)
     if not turn.semantics.refusal or any(piece.kind == "refusal" for piece, _ in placed):
         return placed

@@ -379,9 +379,7 @@ class ReplyReader(ABC):
 
 
 def load_body(body: bytes) -> object:
-    """Parse an answer that came whole. Raises ReplyCut if it is not JSON, and Refused if
-    it is an error in spite of its status.
-    """
+    """Parse a whole answer. Raises ReplyCut if it is not JSON, Refused if it is an error."""
     text = body.decode("utf-8-sig", "replace")
     try:
         value = decode_lenient(text)

@@ -302,9 +302,7 @@ class RequestEncoder:
         return self.captured and getattr(settings, "tool_choice", UNSET) is not UNSET
 
     def tool_choice(self, functions: Sequence[ToolDefinition]) -> Sourced[ToolChoice] | None:
-        """Return the tool choice, limited to the functions that are sent. In its own protocol a
-        captured one is unchanged.
-        """
+        """Return the tool choice for the sent functions; a captured one stays in its protocol."""
         choice, aliases = self.parameters.tool_choice, self.aliases
         if choice is None or (self.captured and not aliases):
             return choice

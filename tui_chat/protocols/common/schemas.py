@@ -1,6 +1,4 @@
-"""JSON Schemas of tools and replies, and the format of a reply, as far as a protocol accepts
-them.
-"""
+"""JSON Schemas of tools and replies, and reply formats, as far as a protocol accepts them."""
 
 from __future__ import annotations
 

@@ -361,9 +361,7 @@ _variants: Memo[Turn, dict[object, Turn]] = Memo(lambda _: {})
 
 
 def variant(turn: Turn, key: object, make: Callable[[Turn], Turn]) -> Turn:
-    """Return a changed turn, the same object each time for the same change, so that what is
-    derived from it is remembered too.
-    """
+    """Return a changed turn, the same object for the same change, for memos of what follows."""
     variants = _variants(turn)
     changed = variants.get(key)
     if changed is None:

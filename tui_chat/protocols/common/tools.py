@@ -93,9 +93,7 @@ def restore_names(message: Message, aliases: Sequence[tuple[str, str]]) -> Messa
 
 
 def tool_tree(value: JsonValue, prefix: str = "") -> Tree:
-    """Return the `tools` of a captured request, or an entry of them, each definition with its
-    origin. `prefix` is that of the names.
-    """
+    """Return captured `tools`, or one of them, with origins. `prefix` is that of the names."""
     if isinstance(value, Mapping):
         rest = {key: inner for key, inner in value.items() if key not in GROUPS}
         origin = tool_origin(prefix + name_in(rest)) if rest else GLUE

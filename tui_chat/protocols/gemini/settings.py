@@ -49,9 +49,7 @@ _LEVELS = ("minimal", "low", "medium", "high")
 def write_thinking_config(
     parameters: Parameters, facts: ModelFacts, notes: list[Note], *, by_budget: bool = False
 ) -> Obj | None:
-    """Return `thinkingConfig`; None if nothing is asked for. `by_budget`: a budget is to stay one,
-    also where levels are usual.
-    """
+    """Return `thinkingConfig` or None. `by_budget`: a budget stays, also where levels are usual."""
     summary = parameters.reasoning_summary
     if facts.budgets or (by_budget and parameters.effort is None and facts.efforts != ()):
         reasoning = reasoning_by_budget(parameters, facts, notes)

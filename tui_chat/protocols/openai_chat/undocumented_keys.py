@@ -39,9 +39,7 @@ _INNER = {
 def with_accepted_keys(
     envelope: ChatEnvelope, facts: ModelFacts
 ) -> tuple[ChatEnvelope, list[Note]]:
-    """Return a captured request without undocumented keys if its server refuses them, and the note
-    on them.
-    """
+    """Return a request without undocumented keys if its server refuses them, and a note."""
     if envelope.semantics.source is not _CHAT or facts.strict_keys is False:
         return envelope, []
     if not (keys := ", ".join(_undocumented(envelope))):

@@ -81,9 +81,7 @@ class _ContentBuilder:
 
 @lru_cache(maxsize=4)
 def turn_encoder(developer: bool, captured: bool) -> Callable[[Turn], TurnContent]:
-    """Return the encoder of single turns, which keeps its results. `captured` is whether
-    a captured request of this protocol is encoded again.
-    """
+    """Return the encoder of turns, which keeps results. `captured`: a request of this protocol."""
 
     def compute(turn: Turn) -> TurnContent:
         return _encode_turn(turn, developer, captured)

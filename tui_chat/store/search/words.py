@@ -173,9 +173,7 @@ class TermMatcher:
         self._is_ascii = all(word.isascii() for term in terms for word in term.words)
 
     def score(self, text: str) -> float:
-        """Return how well a text matches: more if the terms are often and early in a short text.
-        From 0 up to about 2 for each term.
-        """
+        """Return a match's score, higher for frequent and early terms in short texts."""
         folded = fold(text)
         score = 0.0
         for pattern in self._each:

@@ -115,9 +115,7 @@ class AreaHost(Protocol):
     """None until it is open."""
 
     async def opened_workspace(self) -> Workspace:
-        """Return the workspace once it is open and its last session is shown. After it was closed,
-        this waits until the app ends.
-        """
+        """Return the workspace once it is open and shown; after its end, this waits for ever."""
         ...
 
     @property
@@ -184,9 +182,7 @@ class Area(Vertical, OnePassWidget):
         """Show what changed in the workspace."""
 
     def highlight(self, origin: Origin | None, *, scroll: bool) -> None:
-        """Highlight what a piece of the request came from; None ends it. With `scroll`, bring it
-        into view.
-        """
+        """Highlight a piece's origin, and with `scroll` bring it into view; None ends it."""
 
     async def reveal(self, origin: Origin) -> bool:
         """Go to what a piece of the request came from; return False if that is not here."""

@@ -288,9 +288,7 @@ class SettingRow(Horizontal):
             self.field.text = text
 
     def show(self, inherited: str, source: str, refusal: str, doubt: str) -> None:
-        """Show where the value comes from. `refusal` says why the model does not take it, and
-        `doubt` what is sent instead.
-        """
+        """Show the value's source, why the model refuses it, or the `doubt`: what is sent."""
         is_own = bool(self.text.strip())
         state = (
             source if source in _NO_PLACES else f"from {source}" if source else self.setting.unset

@@ -150,9 +150,7 @@ class TerminalDriver(LinuxDriver):
         self._deadline = time.monotonic() + ENDING_SECONDS
 
     def restore_at_once(self) -> None:
-        """Restore the terminal without the writer thread, from any thread, within half a second,
-        because the process ends now.
-        """
+        """Restore the terminal without the writer thread, from any thread, before a sudden end."""
         if not self._is_on:
             return
         writing = Thread(target=self._write_reset, daemon=True)

@@ -14,9 +14,7 @@ END_TIMEOUT = 10.0
 
 
 def ending_signals() -> tuple[signal.Signals, ...]:
-    """Return the signals that ask a program to end, without those that are ignored, as by `nohup`,
-    or that this system lacks.
-    """
+    """Return the signals that end a program, as far as they exist and are not ignored (`nohup`)."""
     names = ("SIGTERM", "SIGHUP", "SIGINT")
     signals = (getattr(signal, name) for name in names if hasattr(signal, name))
     return tuple(number for number in signals if signal.getsignal(number) is not signal.SIG_IGN)

@@ -101,9 +101,7 @@ class LineView(ScrollView, LazyComponents, can_focus=True, inherit_bindings=Fals
         return strip
 
     def refresh_changed(self, first: int = 0) -> None:
-        """Have the rows drawn that look otherwise than on the screen; those above the row `first`
-        are known to be the same.
-        """
+        """Draw the rows that changed; those above the row `first` are known to be the same."""
         width, height = self.size
         before = self._drawn
         changed = [
@@ -169,9 +167,7 @@ class LineView(ScrollView, LazyComponents, can_focus=True, inherit_bindings=Fals
 
     @property
     def vertical_scrollbar(self) -> ScrollBar:
-        """The scroll bar. This is Textual's property line for line, because the class of the bar is
-        fixed there.
-        """
+        """The scroll bar: Textual's property line for line, which has a fixed class."""
         if self._vertical_scrollbar is None:
             bar = ThinScrollBar(name="vertical", thickness=self.scrollbar_size_vertical)
             self._vertical_scrollbar = bar
@@ -212,9 +208,7 @@ class ThinScrollBar(ScrollBar, OnePassWidget):
 
 
 class StripCache:
-    """Painted lines by what they show, in two generations: when the newer one is full, the older is
-    dropped.
-    """
+    """Painted lines by what they show, in two generations; a full newer one drops the older."""
 
     def __init__(self) -> None:
         self._newer: dict[Hashable, AcyclicStrip] = {}

@@ -183,9 +183,7 @@ def _scan(request: Request) -> MessageGroups:
 
 @Memo
 def _with_main(preset: Preset, kind: GenerationKind, role: Role | None) -> Preset:
-    """Return a preset whose main prompt keeps its place with kinds that are none of its triggers:
-    the card's prompt can take it.
-    """
+    """Return a preset whose main prompt stays for kinds that it is not for: a card may use it."""
 
     def is_taken(message: PresetMessage) -> bool:
         line = resolve_preset_message(message)

@@ -323,9 +323,7 @@ _LEGACY = replace(
 
 
 def macro_dialect(*, is_whole: bool, is_legacy: bool) -> MacroDialect:
-    """Return the dialect of a preset: with all of SillyTavern's macros, or with the core's and only
-    the order of the old engine.
-    """
+    """Return a preset's dialect: all of SillyTavern's macros, or the core's in the old order."""
     if is_legacy:
         return _LEGACY if is_whole else _LEGACY_ALONE
     return _PRESENT if is_whole else CORE_DIALECT

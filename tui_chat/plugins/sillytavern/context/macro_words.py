@@ -1,6 +1,4 @@
-"""Values of macros that only presets with SillyTavern's macros have: other presets may use such
-words for something else.
-"""
+"""Macros that only SillyTavern's presets have: others may use such words for something else."""
 
 from __future__ import annotations
 

@@ -303,9 +303,7 @@ class ChatArea(Area):
         return True
 
     async def _show_source(self, brought: Brought) -> bool:
-        """Go to the place in another branch that a message was brought from. Return False, after
-        saying so, if it is gone.
-        """
+        """Go to where a message was brought from. Return False, and say so, if it is gone."""
         workspace, session_id = self.workspace, ""
         with workspace.reporting():
             session_id = await workspace.active_store.branches.session_of(brought.message_id)

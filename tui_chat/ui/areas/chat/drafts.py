@@ -221,9 +221,7 @@ class ComposerDrafts:
             self._end_switch()
 
     async def restore(self, *, keep_typed: bool = False) -> None:
-        """Put the active session's draft into the composer; with `keep_typed`, in front of what
-        was typed before the workspace was open.
-        """
+        """Put the session's draft into the composer, with `keep_typed` before what was typed."""
         workspace = self._area.host.workspace
         if workspace is None:
             return
@@ -241,9 +239,7 @@ class ComposerDrafts:
     async def _restore_attachments(
         self, files: tuple[str, ...], typed: tuple[Attachment, ...] = ()
     ) -> None:
-        """Attach the files of a stored draft before those that the user attached meanwhile; show an
-        error for each that is gone.
-        """
+        """Attach a stored draft's files before those attached meanwhile; show what is gone."""
         from tui_chat.workspace.attachments import read_attachment
 
         attachments: list[Attachment] = []
@@ -278,9 +274,7 @@ class ComposerDrafts:
         area.run_worker(send, group="send", description="send")
 
     def enqueue(self, draft: str, typed: str) -> None:
-        """Take what was typed out of the composer, and queue `draft` behind the reply that is
-        arriving in the active session.
-        """
+        """Take the typed text out of the composer, and queue `draft` behind the arriving reply."""
         from tui_chat.workspace.state import QueuedMessage
 
         workspace, text = self._area.host.workspace, self._composer.text

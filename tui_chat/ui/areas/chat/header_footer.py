@@ -358,9 +358,7 @@ def _box(
 
 
 def _buttons(keys: ButtonKeys, failed: Entry | None = None) -> list[TextRun]:
-    """Lay out the buttons of a box, each a key and a label; of a failed reply also those that
-    change the model or the key.
-    """
+    """Lay out a box's buttons, each a key and a label; a failed reply also changes model or key."""
     buttons = [(keys.retry, "Regenerate", ClickAction("retry"))]
     if failed is not None:
         buttons.append((keys.model, "Switch model", ClickAction("model")))

@@ -203,9 +203,7 @@ class _BlockLayout:
         return made
 
     def _goes_on_indented(self, node: SyntaxTreeNode) -> bool:
-        """Return True if all later lines of a paragraph are indented: they were wrapped by hand.
-        Other lines are kept as lines.
-        """
+        """Return True if all later lines of a paragraph are indented: it was wrapped by hand."""
         first, end = node.map or (0, 0)
         later = (_QUOTED.sub("", line) for line in self._source[first + 1 : end])
         return all(line[:1] in " \t" for line in later)

@@ -405,9 +405,7 @@ class MessageArea(Area):
 
     @work(group="open", exclusive=True)
     async def action_subagent(self, call_id: str = "") -> None:
-        """Open the session of the subagent that a call of the message started, or go back to the
-        call that started this session.
-        """
+        """Open the session of a call's subagent, or go back to the call that started this one."""
         entry = self._entry()
         if entry is None:
             return

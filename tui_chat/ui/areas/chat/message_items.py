@@ -39,9 +39,7 @@ class MessageItems:
         return urls[self.next_index("link", entries[index].message.id, len(urls))]
 
     def next_part(self, entry: Entry) -> int | None:
-        """Return the index of the next picture, sound or file among the parts of a message; None
-        if it has none.
-        """
+        """Return the index of a message's next picture, sound or file; None without one."""
         parts = enumerate(entry.message.parts)
         with_content = [index for index, part in parts if part.data or part.text]
         if not with_content:

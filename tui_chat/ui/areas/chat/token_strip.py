@@ -72,9 +72,7 @@ def user_turns(entries: Sequence[Entry]) -> list[UserTurn]:
 
 
 def tokens_of(turns: Sequence[UserTurn]) -> tuple[list[int], bool]:
-    """Return the tokens of each turn, and True if they were reported. Without any report they are
-    estimated from the texts.
-    """
+    """Return each turn's tokens, and True if reported, else False: estimated from the texts."""
     if any(turn.reported for turn in turns):
         return [turn.reported for turn in turns], True
     return [turn.characters // BYTES_PER_TOKEN for turn in turns], False
@@ -182,9 +180,7 @@ class TokenStrip(Widget):
         self._bars.clear()
 
     def _turns_of(self, row: int) -> range:
-        """Return the turns that a row stands for: none below the strip, where the mouse was if the
-        strip has become lower since.
-        """
+        """Return the turns of a row; none below the strip, which may have become lower."""
         height, count = self.size.height, len(self._turns)
         if row >= height:
             return range(0)

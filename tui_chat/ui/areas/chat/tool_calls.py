@@ -73,9 +73,7 @@ def call_lines(
 
 
 def _unfolded_text(call: ToolCall) -> tuple[str, str]:
-    """Return what is shown of a call when it is unfolded, and its language: an edit of a file is a
-    diff, anything else JSON.
-    """
+    """Return an unfolded call's text and language: a diff for an edit of a file, else JSON."""
     if patch := diff(call):
         return patch, "diff"
     return _indented_json(call.arguments), "json"

@@ -108,9 +108,7 @@ class TranscriptSearch:
             self._show(hit)
 
     def find_in(self, message: int, words: Sequence[str]) -> None:
-        """Search for words that led to a message from elsewhere; none end the search, and so do
-        words that are nowhere in the branch.
-        """
+        """Search for words found elsewhere; without words, or a hit in the branch, end it."""
         self.find(words)
         if not self.count:
             self.find(())

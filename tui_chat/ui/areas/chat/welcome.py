@@ -62,9 +62,7 @@ def welcome(
     keys: Mapping[str, str] = DEFAULT_KEYS,
     recent: RecentSessions = (),
 ) -> Welcome:
-    """Return what an empty chat shows. `with_key` are endpoints whose key is set, `keys` has one
-    for each action.
-    """
+    """Return the view of an empty chat. `with_key`: endpoints with a key; `keys`: by action."""
     choose = "sessions.choose_model"
     inspector = "the request, while you type or behind a reply"
     offers = [

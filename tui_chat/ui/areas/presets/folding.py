@@ -122,9 +122,7 @@ class Folding:
         self._folded ^= {self._parts[number]}
 
     def fold_all(self, number: int) -> int:
-        """Fold all groups, without any all parts; if all are folded, unfold them. Return the row
-        that the cursor goes to.
-        """
+        """Fold all groups, else all parts; if all are folded, unfold. Return the cursor's row."""
         names = {self._name(group) for group in self.groups.values()} or {*self._parts}
         is_all = names <= self._folded
         self._folded = self._folded - names if is_all else self._folded | names

@@ -265,9 +265,7 @@ class PresetPane(Vertical):
         return False
 
     def action_open(self) -> None:
-        """Open the form of the message under the cursor, and focus its content or anchor name; or
-        unfold what is folded there.
-        """
+        """Open the form of the message under the cursor, or unfold what is folded there."""
         if self.rows.is_on_fold:
             self.rows.action_fold(False)
             return

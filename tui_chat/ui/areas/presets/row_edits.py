@@ -52,9 +52,7 @@ def switch_heading(
 
 
 def edit_for(outline: Outline, index: int, action: str, depth: int = 0) -> LabeledEdit | None:
-    """Return the edit that an action makes, `depth` that of the action `depth`; None if it changes
-    nothing here.
-    """
+    """Return the edit of an action (`depth`: of that action); None if it changes nothing."""
     preset = outline.preset
     message = preset.messages[index]
     name = quoted(message)

@@ -1,6 +1,4 @@
-"""What the preset editor says of a row: where it is placed, with what it is sent, why a key moves
-it nowhere, and why it moved.
-"""
+"""What the preset editor says of a row: its place, how it is sent, why it moved or did not."""
 
 from __future__ import annotations
 

@@ -389,9 +389,7 @@ class SessionsArea(Area):
 
     @work(group="organize", description="mark sessions")
     async def action_mark(self, mark: Literal["pinned", "archived", "unread"]) -> None:
-        """Mark sessions, or remove the mark: of pinned and archived ones if all have it, of unread
-        ones if one has it.
-        """
+        """Mark sessions; remove the mark if all (of unread ones: any) have it."""
         targets = self.pane.take_targets()
         marks = [getattr(session, mark) for session in targets]
         is_marked = any(marks) if mark == "unread" else all(marks)
