@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.model_facts import ModelFacts
@@ -23,24 +24,12 @@ LOOPBACK_URL = "http://loopback.invalid"
 """The URL of the offline provider. Its top-level domain can never exist (RFC 6761), so a stray
 request would reach nobody."""
 
-_OFFLINE_MODELS = (
-    "mirror",
-    "echo",
-    "lorem",
-    "thinker",
-    "researcher",
-    "picture",
-    "toolsmith",
-)
-
-
-def _short_name(protocol: Protocol) -> str:
-    return protocol.value.removeprefix("openai_")
-
-
+_OFFLINE_MODELS = ("mirror", "echo", "lorem", "thinker", "researcher", "picture", "toolsmith")
 OFFLINE = tuple(
     Endpoint(
-        "loopback" if protocol is Protocol.OPENAI_CHAT else f"loopback-{_short_name(protocol)}",
+        "loopback"
+        if protocol is Protocol.OPENAI_CHAT
+        else f"loopback-{protocol.value.removeprefix('openai_')}",
         protocol,
         f"{LOOPBACK_URL}/v1" if protocol.value.startswith("openai_") else LOOPBACK_URL,
         models=_OFFLINE_MODELS,
@@ -94,83 +83,61 @@ _CURRENT: dict[str, tuple[str, ...]] = {
 }
 """Written by `docs/dev/refresh_facts.py`, so that no list here is older than the facts."""
 
+
+def _provider(
+    name: str,
+    protocol: Protocol,
+    base_url: str,
+    facts: tuple[tuple[str, ModelFacts], ...] = (),
+    *,
+    key: str = "",
+    models: tuple[str, ...] = (),
+    **others: Any,
+) -> Endpoint:
+    """Return an endpoint whose key is in the environment, in `NAME_API_KEY` unless `key` says."""
+    return Endpoint(
+        name,
+        protocol,
+        base_url,
+        key=f"env:{key or name.upper()}_API_KEY",
+        models=models or _CURRENT[name],
+        server_facts=facts,
+        **others,
+    )
+
+
+_CHAT = Protocol.OPENAI_CHAT
+_OPENAI_URL = "https://api.openai.com/v1"
 PROVIDERS = (
-    Endpoint(
-        "openai",
-        Protocol.OPENAI_CHAT,
-        "https://api.openai.com/v1",
-        key="env:OPENAI_API_KEY",
+    _provider("openai", _CHAT, _OPENAI_URL, _OPENAI_FACTS),
+    _provider(
+        *("openai-responses", Protocol.OPENAI_RESPONSES, _OPENAI_URL, _OPENAI_FACTS),
+        key="OPENAI",
         models=_CURRENT["openai"],
-        server_facts=_OPENAI_FACTS,
     ),
-    Endpoint(
-        "openai-responses",
-        Protocol.OPENAI_RESPONSES,
-        "https://api.openai.com/v1",
-        key="env:OPENAI_API_KEY",
-        models=_CURRENT["openai"],
-        server_facts=_OPENAI_FACTS,
-    ),
-    Endpoint(
-        "anthropic",
-        Protocol.ANTHROPIC,
-        "https://api.anthropic.com",
-        key="env:ANTHROPIC_API_KEY",
-        models=_CURRENT["anthropic"],
-    ),
-    Endpoint(
-        "google",
-        Protocol.GEMINI,
-        "https://generativelanguage.googleapis.com",
-        key="env:GEMINI_API_KEY",
-        models=_CURRENT["google"],
-    ),
-    Endpoint(
-        "openrouter",
-        Protocol.OPENAI_CHAT,
-        "https://openrouter.ai/api/v1",
-        key="env:OPENROUTER_API_KEY",
+    _provider("anthropic", Protocol.ANTHROPIC, "https://api.anthropic.com"),
+    _provider("google", Protocol.GEMINI, "https://generativelanguage.googleapis.com", key="GEMINI"),
+    _provider(
+        *("openrouter", _CHAT, "https://openrouter.ai/api/v1"),
         models=("openrouter/auto",),
         max_tokens_key="max_tokens",
     ),
-    Endpoint(
-        "deepseek",
-        Protocol.OPENAI_CHAT,
-        "https://api.deepseek.com",
-        key="env:DEEPSEEK_API_KEY",
-        models=_CURRENT["deepseek"],
-        server_facts=_DEEPSEEK_FACTS,
+    _provider(
+        *("deepseek", _CHAT, "https://api.deepseek.com", _DEEPSEEK_FACTS),
         max_tokens_key="max_tokens",  # the newer name is silently ignored
     ),
-    Endpoint(
-        "mistral",
-        Protocol.OPENAI_CHAT,
-        "https://api.mistral.ai/v1",
-        key="env:MISTRAL_API_KEY",
-        models=_CURRENT["mistral"],
-        server_facts=_MISTRAL_FACTS,
+    _provider(
+        *("mistral", _CHAT, "https://api.mistral.ai/v1", _MISTRAL_FACTS),
         max_tokens_key="max_tokens",  # the newer name is refused
     ),
-    Endpoint(
-        "groq",
-        Protocol.OPENAI_CHAT,
-        "https://api.groq.com/openai/v1",
-        key="env:GROQ_API_KEY",
-        models=_CURRENT["groq"],
-        server_facts=_GROQ_FACTS,
-    ),
+    _provider("groq", _CHAT, "https://api.groq.com/openai/v1", _GROQ_FACTS),
 )
 
 _LOCAL_PORTS = (("ollama", 11434), ("llama.cpp", 8080), ("lm-studio", 1234), ("vllm", 8000))
 
 LOCAL = (
     *(
-        Endpoint(
-            name,
-            Protocol.OPENAI_CHAT,
-            f"http://127.0.0.1:{port}/v1",
-            max_tokens_key="max_tokens",
-        )
+        Endpoint(name, _CHAT, f"http://127.0.0.1:{port}/v1", max_tokens_key="max_tokens")
         for name, port in _LOCAL_PORTS
     ),
     Endpoint("ollama-native", Protocol.OLLAMA, "http://127.0.0.1:11434"),

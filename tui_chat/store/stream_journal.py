@@ -20,6 +20,7 @@ from dataclasses import field
 from typing import Literal
 
 from tui_chat.lazy_dataclass import dataclass
+from tui_chat.models.common_prefix import common_prefix
 from tui_chat.models.message import Message
 from tui_chat.models.text import clean
 from tui_chat.store.database import Row, Transaction
@@ -65,7 +66,7 @@ def changes_to(
     for name, after in texts.items():
         before = persisted.texts.get(name, "")
         if before != after:
-            keep = _common_prefix_length(before, after)
+            keep = common_prefix(before, after)
             changes.append(Change(name, keep, after[keep:]))
     return PersistedFields(message, texts), changes
 
@@ -152,17 +153,3 @@ def _apply(texts: Mapping[Field, str], changes: list[Row]) -> dict[Field, str]:
         parts.append(text)
         fields[name] = (parts, keep + len(text))
     return {name: "".join(parts) for name, (parts, _) in fields.items()}
-
-
-def _common_prefix_length(before: str, after: str) -> int:
-    """Return how many characters two texts share at their beginning."""
-    if after.startswith(before):
-        return len(before)
-    low, high = 0, min(len(before), len(after))
-    while low < high:  # bisection: comparing slices is much quicker than characters one by one
-        middle = (low + high + 1) // 2
-        if before[low:middle] == after[low:middle]:
-            low = middle
-        else:
-            high = middle - 1
-    return low

@@ -32,7 +32,9 @@ class Action:
     @property
     def aliases(self) -> tuple[str, ...]:
         """Other words that people search for in the palette, in lower case."""
-        return _ADDED[self.id].aliases if self.id in _ADDED else _ALIASES.get(self.id, ())
+        if self.id in _ADDED:
+            return _ADDED[self.id].aliases
+        return tuple(_ALIASES[self.id].split(", ")) if self.id in _ALIASES else ()
 
     @property
     def moves_focus(self) -> bool:
@@ -110,147 +112,113 @@ _KEEPING_FOCUS = frozenset(
     )
 )
 
-_ALIASES: dict[str, tuple[str, ...]] = {
+_ALIASES = {
     "mute-part": (
-        *("hide reasoning", "exclude file", "leave out file", "mute picture", "mute thinking"),
-        *("mute range", "mute all before", "hide messages", "exclude messages"),
+        "hide reasoning, exclude file, leave out file, mute picture, mute thinking, mute range, "
+        "mute all before, hide messages, exclude messages"
     ),
     "mute-tool-results": (
-        *("hide tool results", "exclude tool results", "leave out tool results", "free context"),
-        *("omit tool results", "prune", "clear tool results"),
+        "hide tool results, exclude tool results, leave out tool results, free context, "
+        "omit tool results, prune, clear tool results"
     ),
-    "unmute-all": ("unhide", "include all", "show all", "send all messages", "restore context"),
-    "help": ("keys", "shortcuts", "keybindings", "hotkeys", "manual", "documentation", "?"),
-    "palette": ("palette",),
+    "unmute-all": "unhide, include all, show all, send all messages, restore context",
+    "help": "keys, shortcuts, keybindings, hotkeys, manual, documentation, ?",
+    "palette": "palette",
     "sessions": (
-        *("sidebar", "session list", "chats", "conversations", "history", "show sidebar", "hide"),
-        *("hide sidebar", "hide sessions", "hide list"),
+        "sidebar, session list, chats, conversations, history, show sidebar, hide, hide sidebar, "
+        "hide sessions, hide list"
     ),
     "preset": (
-        "prompt",
-        "edit preset",
-        "messages of the preset",
-        *("prompt manager", "main prompt", "jailbreak", "post-history", "prompt order"),
+        "prompt, edit preset, messages of the preset, prompt manager, main prompt, jailbreak, "
+        "post-history, prompt order"
     ),
-    "inspector": ("payload", "request", "body", "debug", "hide", "hide inspector"),
-    "edit-request": ("override", "patch", "edit payload", "edit body", "breakpoint"),
-    "list-edits": ("override", "overrides", "patches", "edit payload", "edit body"),
-    "remove-edits": ("override", "overrides", "patches", "reset request", "undo edits"),
-    "new": (
-        "new chat",
-        "new conversation",
-        "chat",
-        "conversation",
-        "clear",
-        "reset",
-        "begin",
-        "start",
-    ),
+    "inspector": "payload, request, body, debug, hide, hide inspector",
+    "edit-request": "override, patch, edit payload, edit body, breakpoint",
+    "list-edits": "override, overrides, patches, edit payload, edit body",
+    "remove-edits": "override, overrides, patches, reset request, undo edits",
+    "new": "new chat, new conversation, chat, conversation, clear, reset, begin, start",
     "go-to-session": (
-        *(
-            "go to chat",
-            "go to conversation",
-            "jump",
-            "switch chat",
-            "open chat",
-            "chat",
-            "conversation",
-        ),
-        *("switch session", "open session", "quick open", "recent chats"),
+        "go to chat, go to conversation, jump, switch chat, open chat, chat, conversation, "
+        "switch session, open session, quick open, recent chats"
     ),
-    "next-session": ("next chat", "next conversation"),
-    "previous-session": ("previous chat", "previous conversation"),
+    "next-session": "next chat, next conversation",
+    "previous-session": "previous chat, previous conversation",
     "delete-session": (
-        *(
-            "delete chat",
-            "delete conversation",
-            "remove chat",
-            "remove conversation",
-            "chat",
-            "conversation",
-        ),
-        *("remove session", "trash"),
+        "delete chat, delete conversation, remove chat, remove conversation, chat, conversation, "
+        "remove session, trash"
     ),
-    "pin-session": ("pin chat", "pin conversation", "unpin chat", "favorite", "star", "chat"),
-    "archive-session": ("archive chat", "archive conversation", "hide chat", "hide session"),
-    "model": (
-        "model",
-        "change model",
-        "provider",
-        "ask another model",
-        "configure model",
-    ),
-    "configuration": (
-        *("config", "config.toml", "preferences file", "proxy", "headers", "settings file"),
-    ),
-    "api-key": ("token", "login", "account", "credentials", "secret", "set key", "sign in"),
-    "endpoints": ("provider", "add provider", "server", "base url", "connect", "ollama", "models"),
-    "tools": ("function", "add tool", "command", "function calling"),
-    "title-model": ("generate title", "auto title", "summarizer"),
-    "temporary": ("incognito", "private", "off the record", "new temporary chat"),
-    "keep-temporary": ("save session", "store"),
-    "border-left": ("resize", "width", "narrower", "wider", "split"),
-    "border-right": ("resize", "width", "narrower", "wider", "split"),
-    "zoom": ("maximize", "full screen", "fullscreen", "only this pane", "hide other panes"),
-    "reset-layout": ("reset panes", "default layout", "widths"),
-    "default-model": ("default model", "make default", "set default"),
-    "no-default-model": ("default model", "reset default", "unset the default model"),
+    "pin-session": "pin chat, pin conversation, unpin chat, favorite, star, chat",
+    "archive-session": "archive chat, archive conversation, hide chat, hide session",
+    "model": "model, change model, provider, ask another model, configure model",
+    "configuration": "config, config.toml, preferences file, proxy, headers, settings file",
+    "api-key": "token, login, account, credentials, secret, set key, sign in",
+    "endpoints": "provider, add provider, server, base url, connect, ollama, models",
+    "tools": "function, add tool, command, function calling",
+    "title-model": "generate title, auto title, summarizer",
+    "temporary": "incognito, private, off the record, new temporary chat",
+    "keep-temporary": "save session, store",
+    "border-left": "resize, width, narrower, wider, split",
+    "border-right": "resize, width, narrower, wider, split",
+    "zoom": "maximize, full screen, fullscreen, only this pane, hide other panes",
+    "reset-layout": "reset panes, default layout, widths",
+    "default-model": "default model, make default, set default",
+    "no-default-model": "default model, reset default, unset the default model",
     "settings": (
-        *("temperature", "effort", "reasoning", "max tokens", "parameters", "sampling", "top p"),
-        *("stop sequences", "seed", "verbosity", "json mode", "structured output", "web search"),
-        *("context limit", "author's note", "options", "preferences", "configure"),
+        "temperature, effort, reasoning, max tokens, parameters, sampling, top p, stop sequences, "
+        "seed, verbosity, json mode, structured output, web search, context limit, author's note, "
+        "options, preferences, configure"
     ),
-    "search": ("find everywhere", "grep", "history", "search chats"),
-    "find": ("find session", "find chat", "narrow the list", "search sessions"),
-    "light": ("dark", "light", "dark mode"),
-    "theme": ("colors", "colours", "contrast", "appearance", "dark theme", "light theme"),
-    "regenerate": ("retry", "redo", "swipe", "ask again", "another answer"),
-    "request-kind": ("preview request", "send as", "dry run"),
-    "first": ("top", "beginning", "scroll up"),
-    "latest": ("bottom", "end", "scroll down", "newest"),
-    "back": ("stop", "cancel", "abort", "interrupt", "pause"),
-    "rename": ("title", "name", "rename", "rename chat", "rename conversation", "chat"),
-    "suggest-title": ("generate title", "auto title", "name"),
-    "preset-files": ("sillytavern", "import preset", "export preset", "chat completion preset"),
+    "search": "find everywhere, grep, history, search chats",
+    "find": "find session, find chat, narrow the list, search sessions",
+    "light": "dark, light, dark mode",
+    "theme": "colors, colours, contrast, appearance, dark theme, light theme",
+    "regenerate": "retry, redo, swipe, ask again, another answer",
+    "request-kind": "preview request, send as, dry run",
+    "first": "top, beginning, scroll up",
+    "latest": "bottom, end, scroll down, newest",
+    "back": "stop, cancel, abort, interrupt, pause",
+    "rename": "title, name, rename, rename chat, rename conversation, chat",
+    "suggest-title": "generate title, auto title, name",
+    "preset-files": "sillytavern, import preset, export preset, chat completion preset",
     "preset-add": (
-        *("add reminder", "add system prompt", "add example", "few-shot", "add prefill"),
-        *("add author's note", "add lore entry", "add preset message"),
+        "add reminder, add system prompt, add example, few-shot, add prefill, add author's note, "
+        "add lore entry, add preset message"
     ),
-    "use-preset": ("preset", "switch prompt", "chat completion preset"),
-    "role": ("role", "assistant", "character", "bot", "new chat with role"),
-    "roles": ("new role", "system prompt", "character"),
-    "profile": ("persona", "user", "user name", "nickname", "who am i", "profile"),
-    "lorebooks": ("world info", "lorebook", "worlds", "wi", "new lorebook", "edit lore entry"),
-    "snippet": ("snippets", "template", "prompt template", "fill in"),
-    "save-snippet": ("new snippet", "template"),
-    "compact": ("compact", "summarize", "summary", "compress", "context full"),
-    "probabilities": ("logprobs", "log probabilities", "confidence", "alternatives", "perplexity"),
-    "contents": ("toc", "outline", "turns", "jump to"),
-    "paste-picture": ("paste image", "clipboard", "screenshot"),
-    "prompts": ("history", "prompt history", "reverse search", "earlier messages", "recall"),
-    "queue": ("pending messages", "type ahead", "steer", "next message", "waiting"),
-    "clear-queue": ("delete queue", "empty queue"),
-    "import": ("import", "open", "load", "chatgpt", "claude"),
-    "export": ("export", "save chat", "download", "markdown", "html", "share", "print", "backup"),
-    "undo": ("restore", "trash", "bin", "bring back", "recover", "deleted"),
-    "usage": ("cost", "price", "money", "spending", "bill", "dollars", "statistics", "stats"),
-    "cache": ("cache miss", "cached tokens", "cache break", "why expensive", "prompt caching"),
-    "notifications": ("messages", "log", "errors", "toasts", "history of notifications"),
-    "edit": ("external editor", "nano", "emacs"),
-    "attach": ("upload", "image", "picture", "document"),
-    "view-part": ("image", "preview", "open attachment", "picture"),
-    "detach": ("detach", "files"),
-    "tool-call": ("tools", "approve", "consent", "allow", "function call", "execute"),
-    "session-tools": ("offered tools", "mcp", "servers", "grants", "revoke", "permissions"),
-    "ask-tools": ("revoke", "permissions", "consent"),
-    "system": ("instruction", "note"),
-    "captured": ("paste", "curl", "har"),
-    "replay": ("compare models", "multi model"),
-    "export-turn": ("debug", "bug report"),
-    "quit": ("quit", "exit", "close", "leave"),
-    "suspend": ("background",),
+    "use-preset": "preset, switch prompt, chat completion preset",
+    "role": "role, assistant, character, bot, new chat with role",
+    "roles": "new role, system prompt, character",
+    "profile": "persona, user, user name, nickname, who am i, profile",
+    "lorebooks": "world info, lorebook, worlds, wi, new lorebook, edit lore entry",
+    "snippet": "snippets, template, prompt template, fill in",
+    "save-snippet": "new snippet, template",
+    "compact": "compact, summarize, summary, compress, context full",
+    "probabilities": "logprobs, log probabilities, confidence, alternatives, perplexity",
+    "contents": "toc, outline, turns, jump to",
+    "paste-picture": "paste image, clipboard, screenshot",
+    "prompts": "history, prompt history, reverse search, earlier messages, recall",
+    "queue": "pending messages, type ahead, steer, next message, waiting",
+    "clear-queue": "delete queue, empty queue",
+    "import": "import, open, load, chatgpt, claude",
+    "export": "export, save chat, download, markdown, html, share, print, backup",
+    "undo": "restore, trash, bin, bring back, recover, deleted",
+    "usage": "cost, price, money, spending, bill, dollars, statistics, stats",
+    "cache": "cache miss, cached tokens, cache break, why expensive, prompt caching",
+    "notifications": "messages, log, errors, toasts, history of notifications",
+    "edit": "external editor, nano, emacs",
+    "attach": "upload, image, picture, document",
+    "view-part": "image, preview, open attachment, picture",
+    "detach": "detach, files",
+    "tool-call": "tools, approve, consent, allow, function call, execute",
+    "session-tools": "offered tools, mcp, servers, grants, revoke, permissions",
+    "ask-tools": "revoke, permissions, consent",
+    "system": "instruction, note",
+    "captured": "paste, curl, har",
+    "replay": "compare models, multi model",
+    "export-turn": "debug, bug report",
+    "quit": "quit, exit, close, leave",
+    "suspend": "background",
 }
-"""Other words that people search for, by the actions' ids; in lower case."""
+"""Other words that people search for, by the actions' ids: in lower case, with commas between."""
 
 _SUSPEND = (
     Action(

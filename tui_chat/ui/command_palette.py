@@ -34,51 +34,47 @@ class PaletteEntry:
         return f"{self.area}: {self.title}"
 
 
-PANE_ALIASES: dict[str, tuple[str, ...]] = {
-    "Send": ("submit", "ask"),
-    "Stop the reply": ("stop", "cancel", "abort", "interrupt", "pause"),
-    "New line": ("newline", "multiline", "several lines"),
+_PANE_WORDS = {
+    "Send": "submit, ask",
+    "Stop the reply": "stop, cancel, abort, interrupt, pause",
+    "New line": "newline, multiline, several lines",
     "Find in this conversation": (
-        *("search in conversation", "find in chat", "find in conversation", "find here", "grep"),
+        "search in conversation, find in chat, find in conversation, find here, grep"
     ),
-    "Save a picture or file of this message; again, the next": (
-        "attachment",
-        "download",
-        "image",
-        "audio",
-    ),
-    "Unfold reasoning, calls, long text": ("expand", "collapse", "fold", "thinking", "show more"),
-    "Previous version": ("swipe left", "sibling", "alternative"),
-    "Next version": ("swipe right", "sibling", "alternative"),
-    "Copy the message or the selection": ("copy", "copy last", "copy reply", "yank", "clipboard"),
-    "Copy a code block of this message; again, the next": ("copy code", "snippet"),
-    "Copy the conversation": ("copy all", "clipboard"),
-    "Open a link of this message; again, the next": ("url", "browser", "link"),
-    "Regenerate this reply": ("retry", "redo", "swipe", "ask again"),
-    "Continue this reply": ("continue", "go on", "more", "resume"),
+    "Save a picture or file of this message; again, the next": "attachment, download, image, audio",
+    "Unfold reasoning, calls, long text": "expand, collapse, fold, thinking, show more",
+    "Previous version": "swipe left, sibling, alternative",
+    "Next version": "swipe right, sibling, alternative",
+    "Copy the message or the selection": "copy, copy last, copy reply, yank, clipboard",
+    "Copy a code block of this message; again, the next": "copy code, snippet",
+    "Copy the conversation": "copy all, clipboard",
+    "Open a link of this message; again, the next": "url, browser, link",
+    "Regenerate this reply": "retry, redo, swipe, ask again",
+    "Continue this reply": "continue, go on, more, resume",
     "Edit this message, as another version": (
-        *("edit message", "edit last message", "edit and resend", "resend", "change", "rewrite"),
+        "edit message, edit last message, edit and resend, resend, change, rewrite"
     ),
-    "Fork session from here": ("fork", "branch off", "duplicate", "clone"),
-    "Delete from here (this message and all below)": ("delete message", "remove", "rewind"),
-    "Pin message (always included)": ("keep", "always send", "sticky", "favorite", "star"),
+    "Fork session from here": "fork, branch off, duplicate, clone",
+    "Delete from here (this message and all below)": "delete message, remove, rewind",
+    "Pin message (always included)": "keep, always send, sticky, favorite, star",
     "Mute message (not sent), or unmute it": (
-        *("mute", "hide message", "hide", "exclude", "leave out", "omit", "skip", "ignore"),
-        *("unmute", "unhide", "disable message", "include again"),
+        "mute, hide message, hide, exclude, leave out, omit, skip, ignore, unmute, unhide, "
+        "disable message, include again"
     ),
-    "Payload": ("raw", "json", "body"),
-    "Show the request that made the reply": ("payload", "debug", "what was sent"),
-    "Show where this message is in the request": ("locate", "reveal"),
-    "Enter a tool call's result by hand": ("tools", "tool result", "function call"),
-    "Tag": ("label",),
-    "Put into a folder": ("move", "group"),
-    "Archive, or restore": ("done",),
-    "Budget": ("tokens", "context size"),
-    "Diff": ("compare requests", "what changed"),
-    "Copy body": ("copy request", "json", "curl"),
-    "Copy as HTTP": ("curl", "copy request"),
-    "Notes": ("warnings", "problems", "diagnostics"),
+    "Payload": "raw, json, body",
+    "Show the request that made the reply": "payload, debug, what was sent",
+    "Show where this message is in the request": "locate, reveal",
+    "Enter a tool call's result by hand": "tools, tool result, function call",
+    "Tag": "label",
+    "Put into a folder": "move, group",
+    "Archive, or restore": "done",
+    "Budget": "tokens, context size",
+    "Diff": "compare requests, what changed",
+    "Copy body": "copy request, json, curl",
+    "Copy as HTTP": "curl, copy request",
+    "Notes": "warnings, problems, diagnostics",
 }
+PANE_ALIASES = {title: tuple(words.split(", ")) for title, words in _PANE_WORDS.items()}
 """Words for the actions of panes, by their titles."""
 
 

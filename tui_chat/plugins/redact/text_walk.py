@@ -33,28 +33,9 @@ from tui_chat.plugins.redact.scanner import Scanner
 T = TypeVar("T")
 _STRUCTURE = frozenset(
     (
-        "id",
-        "session_id",
-        "role_id",
-        "parent_id",
-        "head_id",
-        "message_id",
-        "tool_call_id",
-        "file_id",
-        "sha256",
-        "digest",
-        "signature",
-        "encrypted",
-        "tokens",
-        "fingerprint",
-        "answered",
-        "kind",
-        "status",
-        "protocol",
-        "mime",
-        "method",
-        "operation",
-        "shape",
+        *("id", "session_id", "role_id", "parent_id", "head_id", "message_id", "tool_call_id"),
+        *("file_id", "sha256", "digest", "signature", "encrypted", "tokens", "fingerprint"),
+        *("answered", "kind", "status", "protocol", "mime", "method", "operation", "shape"),
         "role",
     )
 )

@@ -19,7 +19,7 @@ from tui_chat.library.file_reader import choose
 from tui_chat.library.foreign_files import CardFiles
 from tui_chat.library.lorebooks import parse_lorebook
 from tui_chat.library.typed_fields import Field, FieldRows, Values, shown_values, typed_values
-from tui_chat.models.field_types import Range
+from tui_chat.models.field_types import Range, camel_case
 from tui_chat.models.json_text import JsonObject, as_array, as_object, object_or_none
 from tui_chat.models.lorebook import Lorebook
 from tui_chat.models.message import MessageRole
@@ -176,34 +176,18 @@ def book_entry(entry: Mapping[str, Any], index: int) -> dict[str, Any]:
 
 
 _EXTENSION_KEYS = {
-    "selectiveLogic": "selectiveLogic",
-    "probability": "probability",
-    "useProbability": "useProbability",
-    "depth": "depth",
-    "role": "role",
-    "outlet_name": "outletName",
-    "group": "group",
-    "group_override": "groupOverride",
-    "group_weight": "groupWeight",
-    "use_group_scoring": "useGroupScoring",
-    "scan_depth": "scanDepth",
-    "case_sensitive": "caseSensitive",
-    "match_whole_words": "matchWholeWords",
-    "prevent_recursion": "preventRecursion",
-    "exclude_recursion": "excludeRecursion",
-    "delay_until_recursion": "delayUntilRecursion",
-    "sticky": "sticky",
-    "cooldown": "cooldown",
-    "delay": "delay",
-    "triggers": "triggers",
-    "ignore_budget": "ignoreBudget",
-    "match_persona_description": "matchPersonaDescription",
-    "match_character_description": "matchCharacterDescription",
-    "match_character_personality": "matchCharacterPersonality",
-    "match_character_depth_prompt": "matchCharacterDepthPrompt",
-    "match_scenario": "matchScenario",
-    "match_creator_notes": "matchCreatorNotes",
+    key: camel_case(key)
+    for key in (
+        *("selectiveLogic", "probability", "useProbability", "depth", "role", "outlet_name"),
+        *("group", "group_override", "group_weight", "use_group_scoring", "scan_depth"),
+        *("case_sensitive", "match_whole_words", "prevent_recursion", "exclude_recursion"),
+        *("delay_until_recursion", "sticky", "cooldown", "delay", "triggers", "ignore_budget"),
+        *("match_persona_description", "match_character_description"),
+        *("match_character_personality", "match_character_depth_prompt", "match_scenario"),
+        "match_creator_notes",
+    )
 }
+"""Keys among the extensions of a card's entry, and those of world info."""
 
 
 def with_book_text(card: Mapping[str, Any], text: str) -> dict[str, Any]:

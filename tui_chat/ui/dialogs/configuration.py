@@ -8,8 +8,8 @@ from __future__ import annotations
 import json
 import os
 import shlex
-from collections.abc import Awaitable, Callable, Iterable
-from typing import TYPE_CHECKING, Any, TypeAlias
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, Literal
 
 from textual.app import App
 
@@ -25,8 +25,6 @@ from tui_chat.workspace.titles import EXCERPT
 
 if TYPE_CHECKING:
     from tui_chat.workspace.workspace import Workspace
-
-_Keep: TypeAlias = Callable[[Values, bool], Awaitable[None]]
 
 MOST_MODELS = 200
 """Models of an endpoint that are written into the file at most."""
@@ -88,26 +86,13 @@ async def edit_endpoints(app: App[Any], workspace: Workspace, name: str = "") ->
 
 
 async def _edit_endpoint(app: App[Any], workspace: Workspace, before: Endpoint | None) -> None:
-    rows = _without_name(ENDPOINT_FIELDS) if before is not None else ENDPOINT_FIELDS
-    shown = shown_values(
-        before or Endpoint("", Protocol.OPENAI_CHAT, ""), (field for row in rows for field in row)
-    )
+    fields = (field for row in ENDPOINT_FIELDS for field in row)
+    shown = shown_values(before or Endpoint("", Protocol.OPENAI_CHAT, ""), fields)
     name = before.name if before is not None else ""
-
-    async def keep(values: Values, overwrite: bool) -> None:
-        nonlocal name
-        name = name or _new_name(values, (each.name for each in workspace.state.config.endpoints))
-        typed = {field: value for field, value in values.items() if field != "name"}
-        await workspace.configuration.change(
-            {
-                ("endpoints", name, field): _words(value) if field == "models" else value or None
-                for field, value in typed.items()
-                if before is None or value != shown[field]
-            }
-        )
-
-    title = f"Endpoint {name}" if before is not None else "New endpoint"
-    if not await _fill_in(app, title, rows, shown, keep):
+    name = await _fill_in(
+        app, workspace, "endpoints", name, ENDPOINT_FIELDS, shown, _endpoint_value
+    )
+    if not name:
         return
     endpoint = workspace.state.config.endpoint_named(name)
     if before is None and not endpoint.key and not is_loopback(endpoint.base_url):
@@ -134,28 +119,10 @@ async def edit_tools(app: App[Any], workspace: Workspace, name: str = "") -> Non
     choices += [(name, name, tool.definition.description) for name, tool in tools.items()]
     chosen = name or await ask(app, "Tools", choices)
     if chosen is not None:
-        await _edit_tool(app, workspace, tools.get(chosen))
-
-
-async def _edit_tool(app: App[Any], workspace: Workspace, before: CommandTool | None) -> None:
-    rows = _without_name(TOOL_FIELDS) if before is not None else TOOL_FIELDS
-    shown = _tool_values(before)
-    name = before.name if before is not None else ""
-
-    async def keep(values: Values, overwrite: bool) -> None:
-        nonlocal name
-        name = name or _new_name(values, (tool.name for tool in workspace.state.config.tools))
-        typed = {field: value for field, value in values.items() if field != "name"}
-        await workspace.configuration.change(
-            {
-                ("tools", name, field): _tool_value(field, value)
-                for field, value in typed.items()
-                if before is None or value != shown[field]
-            }
-        )
-
-    title = f"Tool {name}" if before is not None else "New tool"
-    await _fill_in(app, title, rows, shown, keep)
+        before = tools.get(chosen)
+        name = before.name if before is not None else ""
+        shown = _tool_values(before)
+        await _fill_in(app, workspace, "tools", name, TOOL_FIELDS, shown, _tool_value)
 
 
 async def choose_title_model(app: App[Any], workspace: Workspace, name: str = "") -> None:
@@ -193,14 +160,38 @@ async def edit_file(app: App[Any], workspace: Workspace, argument: str = "") -> 
         app.notify("config.toml has no faults, and is in use.", markup=False)
 
 
-async def _fill_in(app: App[Any], title: str, rows: FieldRows, shown: Values, keep: _Keep) -> bool:
+async def _fill_in(
+    app: App[Any],
+    workspace: Workspace,
+    table: Literal["endpoints", "tools"],
+    name: str,
+    rows: FieldRows,
+    shown: Values,
+    value_of: Callable[[str, str | bool], object],
+) -> str:
+    """Show the form of an entry of a table, a new one without a name. Return the name under which
+    it was kept; empty if it was not. `value_of` returns a typed field as `config.toml` has it.
+    """
     from tui_chat.ui.dialogs.forms import FieldsForm
 
-    return bool(await app.push_screen_wait(FieldsForm(title, rows, shown, keep)))
+    is_new, noun = not name, table.removesuffix("s")
 
+    async def keep(values: Values, overwrite: bool) -> None:
+        nonlocal name
+        entries: tuple[Endpoint | CommandTool, ...] = getattr(workspace.state.config, table)
+        name = name or _new_name(values, (entry.name for entry in entries))
+        await workspace.configuration.change(
+            {
+                (table, name, field): value_of(field, value)
+                for field, value in values.items()
+                if field != "name" and (is_new or value != shown[field])
+            }
+        )
 
-def _without_name(rows: FieldRows) -> FieldRows:
-    return (rows[0][1:], *rows[1:])
+    title = f"New {noun}" if is_new else f"{noun.capitalize()} {name}"
+    rows = rows if is_new else (rows[0][1:], *rows[1:])  # without the name
+    is_kept = await app.push_screen_wait(FieldsForm(title, rows, shown, keep))
+    return name if is_kept else ""
 
 
 def _new_name(values: Values, taken: Iterable[str]) -> str:
@@ -215,8 +206,10 @@ def _new_name(values: Values, taken: Iterable[str]) -> str:
     return name
 
 
-def _words(value: str | bool) -> list[str] | None:
-    return [word.strip() for word in str(value).split(",") if word.strip()] or None
+def _endpoint_value(field: str, value: str | bool) -> object:
+    if field == "models":
+        return [word.strip() for word in str(value).split(",") if word.strip()] or None
+    return value or None
 
 
 def _tool_values(tool: CommandTool | None) -> Values:

@@ -120,16 +120,7 @@ def open_outside(content: bytes, environ: Mapping[str, str]) -> str:
     folder = Path(tempfile.mkdtemp(prefix="tui-chat-"))
     path = write_new_file(folder / f"view{guess_extension(mime) or ''}", content)
     try:
-        process = subprocess.Popen(  # noqa: S603 - the desktop's own command, no shell
-            [command, str(path)],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )
-        code = process.wait(_WAIT)
-    except subprocess.TimeoutExpired:
-        code = 0
+        code = _exit_code([command, str(path)], _WAIT)
     except OSError as error:
         raise InputError(f"{command} cannot be started: {error.strerror}.") from error
     if code:
@@ -166,16 +157,23 @@ def open_link(url: str) -> bool:
         return False
     if not isinstance(browser, webbrowser.GenericBrowser):
         return browser.open(url)
+    words = [browser.name, *(argument.replace("%s", url) for argument in browser.args)]
     try:
-        started = subprocess.Popen(  # noqa: S603 - the user's own browser, no shell
-            [browser.name, *(argument.replace("%s", url) for argument in browser.args)],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )
-        return started.wait(BROWSER_SECONDS) == 0
-    except subprocess.TimeoutExpired:
-        return True
+        return _exit_code(words, BROWSER_SECONDS) == 0
     except OSError:
         return False
+
+
+def _exit_code(command: Sequence[str], seconds: float) -> int:
+    """Start a program beside the app; return its exit code, 0 if it still runs after a while."""
+    process = subprocess.Popen(  # noqa: S603 - the user's own programs, no shell
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    try:
+        return process.wait(seconds)
+    except subprocess.TimeoutExpired:
+        return 0
