@@ -23,6 +23,7 @@ from tui_chat.models.sanitize import one_line
 from tui_chat.plugins.tap.held_request import edited_body
 from tui_chat.plugins.tap.pause import HeldRequest, HoldDecision
 from tui_chat.store.database import Database, Transaction
+from tui_chat.store.sessions import touch_session
 
 _POLL_SECONDS = 0.25
 CREATE = """
@@ -153,6 +154,8 @@ async def _add(database: Database, held: HeldRequest, message_id: str, session_i
             *(message_id, session_id, held.call.program.name, held.call.model),
             *(now - held.waiting, now + held.remaining, held.client_patience),
         )
+        # An app that listed the session before this row was there looks again.
+        await touch_session(tx, session_id, now)
 
     await database.write(write)
 

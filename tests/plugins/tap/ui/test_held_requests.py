@@ -6,7 +6,7 @@ import asyncio
 import json
 import shlex
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -65,12 +65,20 @@ class HeldCall:
 
 
 @asynccontextmanager
-async def held_call(folder: Path, first_id: int = 1 << 20) -> AsyncIterator[HeldCall]:
-    """Send a request through a tap that holds it and shares it with apps."""
+async def held_call(
+    folder: Path,
+    first_id: int = 1 << 20,
+    before_shared: Callable[[], Awaitable[None]] | None = None,
+) -> AsyncIterator[HeldCall]:
+    """Send a request through a tap that holds it and shares it with apps. `before_shared` runs when
+    its message is stored.
+    """
     waiting, received = Waiting("echo"), list[HttpRequest]()
 
     async def on_held(exchange: Any, stored: Any) -> None:
         held = waiting.pauses.requests[exchange.number]
+        if before_shared is not None:
+            await before_shared()
         await share(tap.store.replies.database, held, stored.entry_id, stored.session_id)
 
     async with (
@@ -155,13 +163,27 @@ async def test_a_held_request_is_announced_once(tmp_path: Path):
         assert workspace is not None
         events: list[object] = []
         workspace.core.subscribe(events.append)
-        async with held_call(tmp_path):
-            await workspace.external_changes.check()
+
+        def announcements() -> list[str]:
+            sentences = [event.sentence for event in events if isinstance(event, Done)]
+            return [sentence for sentence in sentences if sentence.startswith("Held: ")]
+
+        async def look() -> None:
+            await workspace.catalog.refresh_if_changed()
+            await workspace.plugin_listeners.finish()
+
+        async def look_early() -> None:
+            await look()
+            assert workspace.state.sessions[0].status == "streaming"
+            assert not announcements()
+
+        async with held_call(tmp_path, before_shared=look_early):
+            await look()
+            [held] = announcements()
             for _ in range(2):
                 await workspace.catalog.refresh()
                 await workspace.plugin_listeners.finish()
-        sentences = [event.sentence for event in events if isinstance(event, Done)]
-        [held] = [sentence for sentence in sentences if sentence.startswith("Held: ")]
+        assert announcements() == [held]
         assert held.startswith("Held: my-agent · echo. /held decides; it is sent on at ")
 
 
