@@ -63,6 +63,16 @@ async def test_a_form_names_its_server_and_is_checked():
     assert answers == [Reaction("accept", {**content, "days": ["Tue"]})]
 
 
+async def test_a_long_form_begins_with_its_first_field():
+    app = App[None]()
+    async with app.run_test(size=(80, 24)) as pilot:
+        await shown(app, FORM)
+        await pilot.pause()
+        fields = app.screen.query_one("#fields")
+        assert fields.virtual_size.height > fields.size.height
+        assert fields.scroll_offset.y == 0
+
+
 @pytest.mark.parametrize(
     ("keys", "action"),
     [(("escape",), "cancel"), (("enter",), "decline"), (("ctrl+s",), "accept")],

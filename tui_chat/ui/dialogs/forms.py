@@ -55,6 +55,11 @@ class Form(Dialog[T]):
     save_label: ClassVar[str] = "Save"
     """The button that answers with the fields' values."""
 
+    def on_mount(self) -> None:
+        """Show the first field with its label, above which the focus would scroll."""
+        for fields in self.query("#fields"):
+            self.call_after_refresh(fields.scroll_home, animate=False)
+
     def buttons(self) -> ComposeResult:
         """Lay out the fault line, the buttons and the hint."""
         yield Static(id="fault")
@@ -137,11 +142,6 @@ class FieldsForm(Form[bool | None]):
     def fields_below(self) -> ComposeResult:
         """Lay out what stands below the fields."""
         yield from ()
-
-    def on_mount(self) -> None:
-        """Show the first field with its label, above which the focus would scroll."""
-        fields = self.query_one("#fields", VerticalScroll)
-        self.call_after_refresh(fields.scroll_home, animate=False)
 
     def _field(self, field: Field) -> ComposeResult:
         value = self._shown[field.name]
