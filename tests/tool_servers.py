@@ -58,7 +58,9 @@ class ToolServer:
     async def load(self) -> None:
         self.loads += 1
         await self.may_answer.wait()
-        self.status = SourceStatus(self.name, "ready")
+        log = ("Ready\x1b[2J",)
+        runs = f"serve-{self.name} --stdio"
+        self.status = SourceStatus(self.name, "ready", "", runs, "Server 1.0", log)
         self.announce()
 
     async def call(

@@ -19,6 +19,7 @@ from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.chat.tool_question import ToolQuestion
 from tui_chat.ui.dialogs.base import Dialog
 from tui_chat.ui.dialogs.session_tools import SessionToolsDialog
+from tui_chat.workspace.state import SourceStatus
 from tui_chat.workspace.workspace import Workspace
 
 ECHO = CommandTool(ToolDefinition("echo", "Answers.", {}), command=("cat",))
@@ -78,6 +79,30 @@ async def test_tools_are_chosen_and_their_definitions_read(
         await pilot.press("s")
         await until(pilot, lambda: "1 of 1 offered" in lines(shown)[2])
         assert server.is_closed
+        await pilot.press("escape")
+
+
+async def test_a_heading_has_the_facts_of_its_server_as_they_change(
+    tmp_path: Path, server: ToolServer
+) -> None:
+    app = make_app(tmp_path, model="toolsmith")
+    async with app.run_test(size=(120, 40)) as pilot:
+        app = await opened(pilot)
+        server.may_answer.clear()
+        shown = await dialog(pilot, app)
+        assert lines(shown) == ["time  0 of 0 offered  idle"], "no server is waited for"
+        server.may_answer.set()
+        await until(pilot, lambda: "tokens" in "".join(lines(shown)))
+        assert below(shown).splitlines()[:2] == [
+            "time · Server 1.0 · ready", "runs: serve-time --stdio"
+        ]  # fmt: skip
+        await until(pilot, lambda: "2 of 2 offered: 0 tokens" not in below(shown))
+        assert "Its standard error:\nReady" in below(shown)
+        assert "\x1b" not in below(shown)
+        server.status = SourceStatus("time", "failed", "It ended with status 3.")
+        server.announce()
+        await until(pilot, lambda: "It ended with status 3." in below(shown))
+        assert lines(shown)[0] == "time  2 of 2 offered  It ended with status 3."
         await pilot.press("escape")
 
 

@@ -92,6 +92,12 @@ class SourceStatus:
     state: Literal["idle", "starting", "ready", "failed"] = "idle"
     sentence: str = ""
     """What there is to say, such as why it failed."""
+    runs: str = ""
+    """Its command line or address."""
+    version: str = ""
+    """What it says of itself: its name, its version and the protocol; empty before its start."""
+    log: tuple[str, ...] = ()
+    """The last lines of its standard error. They are the server's: sanitize them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -268,12 +268,12 @@ class ToolSources:
 
     async def loaded(self) -> None:
         """Wait until the sources that the session may offer were asked for their tools."""
-        await self._opened()
+        await self.opened()
         self._load_offered()
         if loads := tuple(self._loads.values()):
             await asyncio.wait(loads)
 
-    async def _opened(self) -> None:
+    async def opened(self) -> None:
         """Wait until the sources of plugins are open. None is asked for anything."""
         while self._opening is None or not self._opening.done():
             self._opening = self._opening or asyncio.ensure_future(self._open())
@@ -281,7 +281,7 @@ class ToolSources:
 
     async def unasked(self) -> list[str]:
         """Return the names of the sources that the session may offer and that were not asked."""
-        await self._opened()
+        await self.opened()
         unasked = (one for one in self._sources if one.name and one.name not in self._loads)
         return [one.name for one in unasked if self._may_offer(one) and not one.status.sentence]
 

@@ -55,9 +55,17 @@ class ServerSource:
     @property
     def status(self) -> SourceStatus:
         """The state of the server, and why it failed."""
-        error = self.server.error
-        sentence = "" if error is None else f"{error} {error.advice}".strip()
-        return SourceStatus(self.name, self.server.state, sentence)
+        server, info = self.server, self.server.info
+        sentence = "" if server.error is None else f"{server.error} {server.error.advice}".strip()
+        version = f"{info.name} {info.version}".strip() + f" · protocol {info.protocol}"
+        return SourceStatus(
+            self.name,
+            server.state,
+            sentence,
+            self.settings.command_line,
+            version if info.protocol else "",
+            server.stderr_lines,
+        )
 
     async def load(self) -> None:
         """Ask the server for its tools. What fails is in the status."""
@@ -111,13 +119,13 @@ class OfferedSource:
 
     tools: Sequence[Tool] = ()
 
-    def __init__(self, name: str) -> None:
-        self.name = name
+    def __init__(self, settings: ServerSettings) -> None:
+        self.name = settings.name
         sentence = (
-            f"{PROJECT_FILE} in this folder offers it. `tui-chat mcp allow {name}` shows its "
-            "command line, and lets it start."
+            f"{PROJECT_FILE} in this folder offers it. It is not started before "
+            f"`tui-chat mcp allow {self.name}`."
         )
-        self.status = SourceStatus(name, "idle", sentence)
+        self.status = SourceStatus(self.name, "idle", sentence, settings.command_line)
 
     async def load(self) -> None:
         """Do nothing."""
@@ -165,7 +173,7 @@ def open_sources(context: SourceContext) -> Sequence[ToolSource]:
     with suppress(OSError):  # the folder was deleted
         project = servers_of_project(context.config, Path.cwd())
     allowed = [settings for settings, is_allowed in project if is_allowed]
-    sources: list[ToolSource] = [OfferedSource(one.name) for one, may in project if not may]
+    sources: list[ToolSource] = [OfferedSource(one) for one, may in project if not may]
     for settings in (*configured_servers(context.config), *allowed):
         source = before.get(settings)
         if source is None or source.hidden != context.hidden:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
@@ -14,10 +15,13 @@ from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
 from tui_chat.lazy_dataclass import dataclass
+from tui_chat.models.envelope import ToolDefinition
 from tui_chat.models.sanitize import one_line, sanitize
 from tui_chat.models.tool import Tool, definition_text, origin_text
 from tui_chat.ui.dialogs.base import Dialog, DialogBox
 from tui_chat.ui.widgets.typed_app import app_of
+from tui_chat.workspace.events import BranchChanged, RequestComposed, WorkspaceEvent
+from tui_chat.workspace.state import SourceStatus
 from tui_chat.workspace.tool_grants import definition_changes
 
 if TYPE_CHECKING:
@@ -33,13 +37,34 @@ _HINT = (
 )
 _CHANGED_HINT = "Enter accepts the changed definition: it is offered again, and asks · Esc closes"
 
+_COMMANDS = SourceStatus("", "ready")
+
 
 @dataclass(frozen=True, slots=True)
 class _Row:
     """A line of the list: a source of tools, or one of its tools."""
 
-    source: str
+    tools: tuple[Tool, ...]
+    """Those of the source."""
+    status: SourceStatus
     tool: Tool | None = None
+
+
+def _source_name(status: SourceStatus) -> str:
+    return one_line(status.name) or "Commands of config.toml"
+
+
+def _tool_text(tool: Tool, before: ToolDefinition | None) -> str:
+    """Return a tool's definition, after its changes if it was another one before."""
+    source = tool.definition.source
+    text = f"{tool.name}\n" if source is None else f"{tool.name} is {origin_text(source)}\n"
+    text += f"runs: {tool.runs or 'nothing, you answer'}\n"
+    if source is not None:
+        claims = ", ".join(tool.claims) or "nothing about what it does"
+        text += f"The server claims, and nobody checked: {claims}.\n"
+    if before is not None:
+        text += f"\nChanged:\n{definition_changes(before, tool.definition)}\n"
+    return f"{text}\n{definition_text(tool.definition)}"
 
 
 class SessionToolsDialog(Dialog[None]):
@@ -65,6 +90,10 @@ class SessionToolsDialog(Dialog[None]):
         super().__init__()
         self._workspace = workspace
         self._rows: list[_Row] = []
+        self._lines: list[Text] = []
+        self._offered: set[str] = set()
+        self._costs: dict[str, int] = {}
+        """The tokens of each tool that is offered."""
 
     def compose(self) -> ComposeResult:
         with DialogBox() as box:
@@ -77,48 +106,58 @@ class SessionToolsDialog(Dialog[None]):
 
     def on_mount(self) -> None:
         self._draw()
+        self._unsubscribe = self._workspace.subscribe(self._follow)
+
+    def on_unmount(self) -> None:
+        self._unsubscribe()
+
+    def _follow(self, event: WorkspaceEvent) -> None:
+        if isinstance(event, (BranchChanged, RequestComposed)):
+            self._draw()
 
     def _draw(self) -> None:
         options, state = self.query_one(OptionList), self._workspace.state
-        number = options.highlighted or 0
         statuses = {status.name: status for status in state.tool_sources}
-        self._rows = []
+        live = state.request.live
+        budget = live.envelope.budget if live is not None else None
+        self._costs = dict(budget.tools) if budget is not None else {}
+        self._offered = {tool.name for tool in state.tools}
+        rows: list[_Row] = []
         for source in dict.fromkeys(["", *statuses]):
-            tools = [tool for tool in state.known_tools if tool.server == source]
+            tools = tuple(tool for tool in state.known_tools if tool.server == source)
             if source or tools:
-                self._rows += (_Row(source), *(_Row(source, tool) for tool in tools))
+                heading = _Row(tools, statuses.get(source, _COMMANDS))
+                rows += (heading, *(replace(heading, tool=tool) for tool in tools))
+        lines = [self._line(row) for row in rows]
+        if rows == self._rows and lines == self._lines:
+            return
+        number = options.highlighted or 0
+        self._rows, self._lines = rows, lines
         options.clear_options()
-        options.add_options(Option(self._line(row)) for row in self._rows)
-        options.highlighted = min(number, len(self._rows) - 1)
+        options.add_options(map(Option, lines))
+        options.highlighted = min(number, len(rows) - 1)
 
     def _line(self, row: _Row) -> Text:
-        state = self._workspace.state
         text = Text(no_wrap=True, overflow="ellipsis")
-        offered = {tool.name for tool in state.tools}
         if row.tool is None:
-            names = [one.name for one in state.known_tools if one.server == row.source]
-            count = sum(name in offered for name in names)
-            text.append(one_line(row.source) or "Commands of config.toml", "bold")
-            text.append(f"  {count:,} of {len(names):,} offered", "dim")
-            status = next((one for one in state.tool_sources if one.name == row.source), None)
-            if status is not None and status.state != "ready":
-                text.append(f"  {status.state} {one_line(status.sentence)}".rstrip())
+            text.append(_source_name(row.status), "bold")
+            text.append(f"  {self._count(row)}", "dim")
+            if row.status.state != "ready":
+                text.append(f"  {one_line(row.status.sentence) or row.status.state}")
             return text
-        tool, costs = row.tool, dict(self._costs)
+        tool = row.tool
         name = tool.definition.source.name if tool.definition.source else tool.name
-        text.append("  ☑ " if tool.name in offered else "  ☐ ")
+        text.append("  ☑ " if tool.name in self._offered else "  ☐ ")
         text.append(one_line(name, 60))
-        if tool.name in costs:
-            text.append(f"  {costs[tool.name]:,} tokens", "dim")
-        if tool.name in state.changed_tools:
+        if tool.name in self._costs:
+            text.append(f"  {self._costs[tool.name]:,} tokens", "dim")
+        if tool.name in self._workspace.state.changed_tools:
             return text.append("  ▲ changed: not offered until you accept it", "bold")
         return text.append(f"  {self._permission(tool)}", "dim")
 
-    @property
-    def _costs(self) -> tuple[tuple[str, int], ...]:
-        live = self._workspace.state.request.live
-        budget = live.envelope.budget if live is not None else None
-        return budget.tools if budget is not None else ()
+    def _count(self, row: _Row) -> str:
+        count = sum(tool.name in self._offered for tool in row.tools)
+        return f"{count:,} of {len(row.tools):,} offered"
 
     def _permission(self, tool: Tool) -> str:
         if not tool.runs:
@@ -140,27 +179,29 @@ class SessionToolsDialog(Dialog[None]):
     def _marked(self) -> None:
         tool = self._row.tool
         before = self._workspace.state.changed_tools.get(tool.name) if tool is not None else None
-        text = ""
-        if tool is not None:
-            source = tool.definition.source
-            text = f"{tool.name}\n" if source is None else f"{tool.name} is {origin_text(source)}\n"
-            text += f"runs: {tool.runs or 'nothing, you answer'}\n"
-            if source is not None:
-                claims = ", ".join(tool.claims) or "nothing about what it does"
-                text += f"The server claims, and nobody checked: {claims}.\n"
-            if before is not None:
-                text += f"\nChanged:\n{definition_changes(before, tool.definition)}\n"
-            text += f"\n{definition_text(tool.definition)}"
+        text = self._source_text(self._row) if tool is None else _tool_text(tool, before)
         self.query_one("#definition", Static).update(Text(sanitize(text[:LONGEST_DEFINITION])))
         self.query_one("#keys", Static).update(_HINT if before is None else _CHANGED_HINT)
         self.query_one(VerticalScroll).scroll_home(animate=False)
 
+    def _source_text(self, row: _Row) -> str:
+        """Return what there is to say of a source."""
+        status = row.status
+        parts = (_source_name(status), one_line(status.version), status.state)
+        text = " · ".join(filter(None, parts)) + "\n"
+        if status.runs:
+            text += f"runs: {status.runs}\n"
+        tokens = sum(self._costs.get(tool.name, 0) for tool in row.tools)
+        text += f"{self._count(row)}: {tokens:,} tokens of each request\n"
+        if status.sentence:
+            text += f"\n{status.sentence}\n"
+        if status.log:
+            text += "\n".join(("", "Its standard error:", *status.log[-20:]))
+        return text
+
     def _names(self, row: _Row) -> list[str]:
         """Return the tool of a line, or all tools of its source."""
-        if row.tool is not None:
-            return [row.tool.name]
-        known = self._workspace.state.known_tools
-        return [tool.name for tool in known if tool.server == row.source]
+        return [tool.name for tool in (row.tools if row.tool is None else (row.tool,))]
 
     def _do(self, work: Callable[[], Awaitable[None]]) -> None:
         async def run() -> None:
@@ -189,7 +230,7 @@ class SessionToolsDialog(Dialog[None]):
 
     def action_restart(self) -> None:
         """Start the source again, and ask it for its tools."""
-        self._do(partial(self._workspace.tool_sources.restart, self._row.source))
+        self._do(partial(self._workspace.tool_sources.restart, self._row.status.name))
 
     @on(OptionList.OptionSelected)
     def _accept(self) -> None:

@@ -182,7 +182,8 @@ class ToolCallArea(Area):
         from tui_chat.ui.dialogs.session_tools import SessionToolsDialog
 
         workspace = await self.host.opened_workspace()
-        await workspace.tool_sources.loaded()
+        await workspace.tool_sources.opened()
+        workspace.tool_sources.load()
         if not workspace.state.known_tools and not workspace.state.tool_sources:
             self.show_error(InputError("There is no tool.", advice="“Add or edit tool…” adds one."))
             return
