@@ -31,7 +31,9 @@ def test_one_that_fails_does_not_stop_the_others(ask: Ask):
     assert [reply["error"] is None for reply in replies] == [False, False, True]
     assert replies[2]["content"] == "Good day"
     assert len({reply["session_id"] for reply in replies}) == 1
-    assert "flaky-cut" in done.err
+    words = [line.partition(": The")[0] for line in done.err.splitlines()]
+    assert words == ["Error: loopback-anthropic/nowhere", "Error: loopback/flaky-cut"]
+    assert "## loopback-anthropic" not in ask("Good day", *models, model="").out
 
 
 def test_nothing_is_stored_if_no_model_took_anything(ask: Ask, run, tmp_path: Path):

@@ -69,5 +69,7 @@ def test_permissions_are_listed_and_revoked(home, tmp_path: Path):
     assert home("tools", "revoke", "time__now").out == "Revoked 1 permission.\n"
     assert "time__now" not in home("tools", "grants").out
     assert home("tools", "revoke", "--all").out == "Revoked 1 permission.\n"
+    asyncio.run(grant())
+    assert home("tools", "revoke", "time").out == "Revoked 2 permissions.\n"
     assert home("tools", "revoke").code == 2
     assert home("tools", "grants").out == "No tool runs without asking.\n"

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tui_chat.cli.ask_output import reply_json, reply_target, save_files, source_lines
-from tui_chat.cli.output import write_json, write_line
+from tui_chat.cli.output import write_error, write_json, write_line
 from tui_chat.cli.tool_consent import answer_call
 from tui_chat.cli.workspace import Choices, choose
 from tui_chat.errors import InputError, NeedsUser, TuiChatError
@@ -75,9 +75,15 @@ async def ask_each(
         except InputError as error:
             errors.setdefault(entry.message.id, error)
     _print(workspace, question, targets, entries, errors)
-    for entry in entries:
-        if entry.message.id in errors:
-            raise errors[entry.message.id]
+    failed: list[TuiChatError] = []
+    for target, entry in zip(targets, entries, strict=True):
+        if (error := errors.get(entry.message.id)) is not None:
+            error.args = (f"{one_line(_label(target))}: {error}",)
+            failed.append(error)
+    for error in failed[1:]:
+        write_error(str(error), error.advice)
+    if failed:
+        raise failed[0]
 
 
 def _target(workspace: Workspace, model: str, endpoint: str) -> Target:
@@ -135,7 +141,7 @@ def _print(
         if question.as_json:
             words = None if error is None else str(error)
             listed.append({**reply_json(workspace, entry, files), "error": words})
-        else:
+        elif entry.message.content or error is None:
             output = reply_target(raw=False)
             output.write(f"## {one_line(_label(target))}\n\n{entry.message.content}\n\n")
             output.end()
@@ -144,7 +150,5 @@ def _print(
             *(f.sentence for f in files),
         ):
             write_line(line, err=True)
-        if error is not None:
-            write_line(f"{one_line(_label(target))}: {error}", err=True)
     if question.as_json:
         write_json(listed)

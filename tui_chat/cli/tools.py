@@ -40,7 +40,7 @@ def grants(common: CommonOptions, as_json: bool) -> None:
             [
                 {
                     "name": name,
-                    "server": grant.definition.source.server if grant.definition.source else "",
+                    "server": _server(grant),
                     "sha256": grant.digest,
                     "granted": grant.granted,
                 }
@@ -52,6 +52,11 @@ def grants(common: CommonOptions, as_json: bool) -> None:
     else:
         rows = [("NAME", "GRANTED", "DEFINITION"), *map(_row, granted.items())]
         write_line(output.table(rows, (2, 20)))
+
+
+def _server(grant: ToolGrant) -> str:
+    """Return the name of the server of a permission's tool; empty for a command."""
+    return grant.definition.source.server if grant.definition.source else ""
 
 
 def _row(granted: tuple[str, ToolGrant]) -> tuple[str, ...]:
@@ -66,22 +71,27 @@ def _row(granted: tuple[str, ToolGrant]) -> tuple[str, ...]:
 @click.option("--all", "is_all", is_flag=True, help="All of them.")
 @click.pass_obj
 def revoke(common: CommonOptions, names: tuple[str, ...], is_all: bool) -> None:
-    """Ask again before each run of these tools. Running copies of the app obey at once.
+    """Ask again before each run of these tools, or of all tools of a server. Running copies of the
+    app obey at once.
 
     \b
     Examples:
       tui-chat tools revoke time__get_current_time
+      tui-chat tools revoke time
       tui-chat tools revoke --all
     """
     granted = _granted(common)
     if is_all == bool(names):
         raise InputError("Name tools, or give --all.", advice="`tui-chat tools grants` lists them.")
+    chosen: set[str] = set(granted) if is_all else set()
     for name in names:
-        if name not in granted:
+        of_name = {tool for tool in granted if name in (tool, _server(granted[tool]) or tool)}
+        if not of_name:
             there = f"There is one for {', '.join(granted)}." if granted else ""
             raise InputError(f"There is no permission for “{name}”.", advice=there)
-    _revoke(common, tuple(granted) if is_all else names)
-    count = len(granted) if is_all else len(names)
+        chosen |= of_name
+    _revoke(common, tuple(chosen))
+    count = len(chosen)
     write_line(f"Revoked {count:,} permission{'s' * (count != 1)}.")
 
 

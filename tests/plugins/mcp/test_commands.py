@@ -104,15 +104,18 @@ def test_a_server_of_the_folder_is_shown_before_it_may_start(mcp: Mcp, tmp_path:
     entry = {"command": sys.executable, "args": ["-S", "-E", str(SCRIPT)]}
     (tmp_path / ".mcp.json").write_text(json.dumps({"mcpServers": {"local": entry}}))
     assert ".mcp.json, not allowed" in mcp("list").out
-    assert "There is no server “local”" in mcp("test", "local").err
+    assert "`tui-chat mcp allow local` shows its command line" in mcp("test", "local").err
     done = mcp("allow", "local")
     assert str(SCRIPT) in done.out  # seen, but nobody has agreed
     assert done.code
     assert mcp("allow", "local", "--yes").code == 0
     assert mcp("test", "local").code == 0
+    assert mcp("remove", "local").code == 0
+    assert ".mcp.json, not allowed" in mcp("list").out
+    assert mcp("allow", "local", "--yes").code == 0
     entry["args"].append("legacy")
     (tmp_path / ".mcp.json").write_text(json.dumps({"mcpServers": {"local": entry}}))
-    assert "There is no server “local”" in mcp("test", "local").err
+    assert "`tui-chat mcp allow local` shows its command line" in mcp("test", "local").err
 
 
 def test_an_import_shows_command_lines_and_writes_with_consent(mcp: Mcp, tmp_path: Path):
@@ -129,6 +132,18 @@ def test_an_import_shows_command_lines_and_writes_with_consent(mcp: Mcp, tmp_pat
     assert configured(tmp_path) == {
         "a-b": {"command": "x", "args": ["1 2"], "env": {"TOKEN": "${TOKEN}"}}
     }
+    entries["d"] = {"command": "y"}
+    file.write_text(json.dumps({"mcpServers": entries}))
+    done = mcp("import", file, "--yes")
+    assert done.code == 0
+    assert "a-b is in config.toml already.\nd  y\n" in done.out
+    entries |= {"d": {"command": "z"}, "e": {"command": "x"}}
+    file.write_text(json.dumps({"mcpServers": entries}))
+    done = mcp("import", file, "--yes")
+    assert "there is another server “d”" in done.err
+    assert [table["command"] for table in configured(tmp_path).values()] == ["x", "y", "x"]
+    assert mcp("import", file, "--yes", "--force").code == 0
+    assert configured(tmp_path)["d"] == {"command": "z"}
 
 
 def test_build_names_the_servers_that_it_does_not_start(run: Run, mcp: Mcp, tmp_path: Path):

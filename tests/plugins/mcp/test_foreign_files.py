@@ -55,7 +55,10 @@ def test_keys_are_not_copied(tmp_path: Path):
     )
     git, web = servers["git"], servers["my-web"]
     assert git.settings.env == (("GITHUB_TOKEN", "${GITHUB_TOKEN}"), ("LEVEL", "3"), ("N", "5"))
-    assert git.notes == ("Its GITHUB_TOKEN was not copied: set the variable GITHUB_TOKEN.",)
+    assert git.notes == (
+        "Its GITHUB_TOKEN was not copied: set the variable GITHUB_TOKEN in your shell, before you "
+        "start tui-chat.",
+    )
     assert web.settings.headers == (("Authorization", "Bearer ${MY_WEB_TOKEN}"),)
     assert "abc123" not in repr(servers)
 
@@ -75,7 +78,9 @@ def test_vs_code_with_comments_inputs_and_variables(tmp_path: Path):
     )
     assert servers["a"].settings.command == "${HOME}/a"
     assert servers["a"].settings.env == (("K", "${API_KEY}"),)
-    assert servers["a"].notes == ("It asks for “api-key”: set the variable API_KEY.",)
+    assert servers["a"].notes == (
+        "It asks for “api-key”: set the variable API_KEY in your shell, before you start tui-chat.",
+    )
     assert servers["c"].settings.url == "https://h//mcp"
     assert faults == ("“b” uses a variable or a command that is not known here.",)
 

@@ -161,14 +161,19 @@ def _table(settings: ServerSettings) -> dict[str, Any]:
 @_name_argument()
 @click.pass_obj
 def remove(common: CommonOptions, name: str) -> None:
-    """Remove a server from config.toml.
+    """Remove a server from config.toml, or end the permission of one of .mcp.json.
 
     \b
     Example:
       tui-chat mcp remove time
     """
-    names = [settings.name for settings in configured_servers(common.config())]
-    name = find("server", name, names)
+    config, folder = common.config(), Path.cwd()
+    for settings, is_allowed in servers_of_project(config, folder):
+        if settings.name == name and is_allowed:
+            AllowedServers(config.data_dir).remove(folder, settings)
+            write_line(f"“{name}” of .mcp.json is not started before it is allowed again.")
+            return
+    name = find("server", name, [settings.name for settings in configured_servers(config)])
     change_config(common.config_file, {("mcp", name): None}, Config())
     write_line(f"Removed “{name}”.")
 
@@ -189,18 +194,27 @@ def import_servers(common: CommonOptions, file: Path, sure: bool, force: bool) -
       tui-chat mcp import ~/.cursor/mcp.json
     """
     servers, faults = read_servers(file)
-    for server in servers:
-        write_line(
-            Styled(server.settings.name, bold=True), f"  {one_line(server.settings.command_line)}"
-        )
-        for note in server.notes:
-            write_line(f"  {note}")
+    present = {settings.name: settings for settings in configured_servers(common.config())}
+    added: list[ServerSettings] = []
+    for settings, notes in ((server.settings, server.notes) for server in servers):
+        if present.get(settings.name) == settings:
+            write_line(f"{settings.name} is in config.toml already.")
+        elif settings.name in present and not force:
+            fault = f"there is another server “{settings.name}”, which --force replaces."
+            faults = (*faults, fault)
+        else:
+            added.append(settings)
+            line = one_line(settings.command_line)
+            write_line(Styled(settings.name, bold=True), f"  {line}")
+            for note in notes:
+                write_line(f"  {note}")
     for fault in faults:
         write_line(f"Left out: {fault}", err=True)
-    if not servers:
-        raise InputError(f"{file}: no server of it can be used.")
-    _confirm(sure, f"Write {counted(len(servers), 'server')} to {common.config_file}?")
-    _write(common, [server.settings for server in servers], force=force)
+    if faults and not added:
+        raise InputError(f"{file}: no server of it can be added.")
+    if added:
+        _confirm(sure, f"Write {counted(len(added), 'server')} to {common.config_file}?")
+        _write(common, added, force=True)
 
 
 def _confirm(sure: bool, question: str) -> None:
@@ -289,6 +303,9 @@ async def test(common: CommonOptions, name: str, tool: str, arguments: str, as_j
       tui-chat mcp test time --call get_current_time --arguments '{"timezone": "UTC"}'
     """
     config = common.config()
+    if (name, False) in ((one.name, may) for one, may in servers_of_project(config, Path.cwd())):
+        advice = f"`tui-chat mcp allow {name}` shows its command line, and lets it start."
+        raise InputError(f"“{name}” of .mcp.json may not start yet.", advice=advice)
     servers = {settings.name: settings for settings in _startable(config)}
     settings = servers[find("server", name, list(servers))]
     check = await _check(config, settings, tool, _object(arguments))

@@ -147,12 +147,16 @@ def _pairs(server: str, value: object, notes: list[str]) -> Iterator[tuple[str, 
                 variable = f"{_variable(server)}_TOKEN"
             scheme, space, _ = text.rpartition(" ")
             text = f"{scheme}{space}${{{variable}}}"
-            notes.append(f"Its {key} was not copied: set the variable {variable}.")
+            notes.append(f"Its {key} was not copied: {_advice(variable)}")
         yield key, text
 
 
 def _variable(name: str) -> str:
     return re.sub(r"\W", "_", name).upper()
+
+
+def _advice(variable: str) -> str:
+    return f"set the variable {variable} in your shell, before you start tui-chat."
 
 
 def _value(text: str, notes: list[str]) -> str:
@@ -161,7 +165,7 @@ def _value(text: str, notes: list[str]) -> str:
     def own(match: re.Match[str]) -> str:
         variable = match[1] or match[3] or _variable(match[2])
         if match[2]:
-            notes.append(f"It asks for “{match[2]}”: set the variable {variable}.")
+            notes.append(f"It asks for “{match[2]}”: {_advice(variable)}")
         return f"${{{variable}}}"
 
     text = _OTHER_VARIABLE.sub(own, text)
@@ -201,6 +205,11 @@ class AllowedServers:
         """Allow a server with its command line as it is. Raises InputError."""
         marks = [*self._read(), _mark(folder, settings)]
         write_private(json.dumps(marks[-1000:], indent=1), self._path)
+
+    def remove(self, folder: Path, settings: ServerSettings) -> None:
+        """Allow it no longer. Raises InputError."""
+        marks = [mark for mark in self._read() if mark != _mark(folder, settings)]
+        write_private(json.dumps(marks, indent=1), self._path)
 
     def _read(self) -> list[str]:
         try:
