@@ -121,7 +121,7 @@ def test_no_file_makes_calls_run_without_being_asked(tmp_path: Path):
     assert servers["a"].settings.consent == "ask"
     (tmp_path / ".mcp.json").write_text(json.dumps({"mcpServers": {"a": entry}}))
     config = Config(config_dir=tmp_path / "c", data_dir=tmp_path / "d")
-    AllowedServers(config.data_dir).add(tmp_path, servers["a"].settings)
+    AllowedServers(config.data_dir).allow(tmp_path, servers["a"].settings)
     ((settings, is_allowed),) = servers_of_project(config, tmp_path)
     assert (is_allowed, settings.consent) == (True, "ask")
 
@@ -146,7 +146,7 @@ def test_a_server_of_a_project_starts_once_allowed_and_not_after_a_change(tmp_pa
     file.write_text(json.dumps({"mcpServers": {"a": {"command": "x", "env": {"A": "1"}}}}))
     ((settings, is_allowed),) = servers_of_project(config, tmp_path)
     assert not is_allowed
-    AllowedServers(config.data_dir).add(tmp_path, settings)
+    AllowedServers(config.data_dir).allow(tmp_path, settings)
     assert servers_of_project(config, tmp_path) == [(settings, True)]
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import sys
 import time
@@ -21,7 +22,6 @@ from tui_chat.cli.output import Styled, counted, is_terminal, write_json, write_
 from tui_chat.config import Config
 from tui_chat.config.edit import change_config
 from tui_chat.errors import InputError, TuiChatError
-from tui_chat.models.json_text import object_or_none, parse_json
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.typed_json import InvalidValue, read, write
 from tui_chat.plugins.mcp.foreign_files import AllowedServers, read_servers, servers_of_project
@@ -34,6 +34,7 @@ from tui_chat.plugins.mcp.settings import (
     server_name,
 )
 from tui_chat.providers import HttpClient
+from tui_chat.workspace.tool_runner import argument_fault
 from tui_chat.workspace.tool_sources import key_variables
 
 
@@ -45,8 +46,7 @@ def mcp() -> None:
 mcp.add_command(serve)
 
 
-def _name_argument(*, required: bool = True) -> Any:
-    return click.argument("name", metavar="SERVER", required=required)
+_name_argument = click.argument("name", metavar="SERVER")
 
 
 @mcp.command("list")
@@ -79,7 +79,7 @@ def list_servers(common: CommonOptions, as_json: bool) -> None:
 
 
 @mcp.command("add")
-@_name_argument()
+@_name_argument
 @click.argument("command", nargs=-1, required=True, metavar="COMMAND... | URL", type=TEXT)
 @click.option("--env", multiple=True, metavar="NAME=VALUE", help="A variable for it; repeatable.")
 @click.option("--header", multiple=True, metavar="NAME=VALUE", help="A header; repeatable.")
@@ -127,7 +127,10 @@ def add(
         raise InputError(f"{'.'.join(map(str, fault.path))} {fault.sentence}.") from None
     except ValueError as error:
         raise InputError(f"The server {error}.") from None
-    _write(common, [replace(settings, name=name)], force=force)
+    if not force and name in {one.name for one in configured_servers(common.config())}:
+        advice = "Choose another name, or replace it with --force."
+        raise InputError(f"There is a server “{name}” already.", advice=advice)
+    _write(common, [replace(settings, name=name)])
     write_line(f"Added “{name}”. `tui-chat mcp test {name}` starts it and lists its tools.")
 
 
@@ -138,14 +141,10 @@ def _pair(text: str) -> tuple[str, str]:
     return key, value
 
 
-def _write(common: CommonOptions, servers: Sequence[ServerSettings], *, force: bool) -> None:
-    """Write servers into config.toml. Raises InputError."""
-    taken = {settings.name for settings in configured_servers(common.config())}
+def _write(common: CommonOptions, servers: Sequence[ServerSettings]) -> None:
+    """Write servers into config.toml, in place of their namesakes. Raises InputError."""
     changes: dict[Sequence[str], object] = {}
     for settings in servers:
-        if settings.name in taken and not force:
-            advice = "Choose another name, or replace it with --force."
-            raise InputError(f"There is a server “{settings.name}” already.", advice=advice)
         changes[("mcp", settings.name)] = None
         changes |= {("mcp", settings.name, key): value for key, value in _table(settings).items()}
     change_config(common.config_file, changes, Config())
@@ -158,7 +157,7 @@ def _table(settings: ServerSettings) -> dict[str, Any]:
 
 
 @mcp.command("remove")
-@_name_argument()
+@_name_argument
 @click.pass_obj
 def remove(common: CommonOptions, name: str) -> None:
     """Remove a server from config.toml, or end the permission of one of .mcp.json.
@@ -170,7 +169,7 @@ def remove(common: CommonOptions, name: str) -> None:
     config, folder = common.config(), Path.cwd()
     for settings, is_allowed in servers_of_project(config, folder):
         if settings.name == name and is_allowed:
-            AllowedServers(config.data_dir).remove(folder, settings)
+            AllowedServers(config.data_dir).allow(folder, settings, allowed=False)
             write_line(f"“{name}” of .mcp.json is not started before it is allowed again.")
             return
     name = find("server", name, [settings.name for settings in configured_servers(config)])
@@ -214,7 +213,7 @@ def import_servers(common: CommonOptions, file: Path, sure: bool, force: bool) -
         raise InputError(f"{file}: no server of it can be added.")
     if added:
         _confirm(sure, f"Write {counted(len(added), 'server')} to {common.config_file}?")
-        _write(common, added, force=True)
+        _write(common, added)
 
 
 def _confirm(sure: bool, question: str) -> None:
@@ -227,7 +226,7 @@ def _confirm(sure: bool, question: str) -> None:
 
 
 @mcp.command("allow")
-@_name_argument()
+@_name_argument
 @click.option("--yes", "sure", is_flag=True, help="Allow it without a question.")
 @click.pass_obj
 def allow(common: CommonOptions, name: str, sure: bool) -> None:
@@ -244,7 +243,7 @@ def allow(common: CommonOptions, name: str, sure: bool) -> None:
     settings = offered[find("server in .mcp.json", name, list(offered))]
     write_line(settings.command_line)
     _confirm(sure, f"Let “{settings.name}” start this in {folder}?")
-    AllowedServers(config.data_dir).add(folder, settings)
+    AllowedServers(config.data_dir).allow(folder, settings)
 
 
 def _startable(config: Config) -> list[ServerSettings]:
@@ -289,7 +288,7 @@ async def status(common: CommonOptions, as_json: bool) -> None:
 
 
 @mcp.command("test")
-@_name_argument()
+@_name_argument
 @click.option("--call", "tool", default="", metavar="TOOL", help="Also call a tool of it.")
 @click.option("--arguments", default="{}", type=TEXT, help="Its arguments, a JSON object.")
 @json_option()
@@ -308,20 +307,15 @@ async def test(common: CommonOptions, name: str, tool: str, arguments: str, as_j
         raise InputError(f"“{name}” of .mcp.json may not start yet.", advice=advice)
     servers = {settings.name: settings for settings in _startable(config)}
     settings = servers[find("server", name, list(servers))]
-    check = await _check(config, settings, tool, _object(arguments))
+    if fault := argument_fault(arguments):
+        raise InputError(fault)
+    check = await _check(config, settings, tool, json.loads(arguments.strip() or "{}"))
     if as_json:
         write_json(check)
     else:
         _show(check)
     if check["error"] or check.get("failed"):
         sys.exit(1)
-
-
-def _object(text: str) -> dict[str, Any]:
-    value = object_or_none(parse_json(text, "--arguments"))
-    if value is None:
-        raise InputError("--arguments is not a JSON object.")
-    return value
 
 
 async def _check(

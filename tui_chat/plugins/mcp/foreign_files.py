@@ -201,15 +201,11 @@ class AllowedServers:
         """Return True if a server with this command line was allowed in a folder."""
         return _mark(folder, settings) in self._read()
 
-    def add(self, folder: Path, settings: ServerSettings) -> None:
-        """Allow a server with its command line as it is. Raises InputError."""
-        marks = [*self._read(), _mark(folder, settings)]
+    def allow(self, folder: Path, settings: ServerSettings, *, allowed: bool = True) -> None:
+        """Allow a server with its command line as it is, or no longer. Raises InputError."""
+        mark = _mark(folder, settings)
+        marks = [one for one in self._read() if one != mark] + [mark] * allowed
         write_private(json.dumps(marks[-1000:], indent=1), self._path)
-
-    def remove(self, folder: Path, settings: ServerSettings) -> None:
-        """Allow it no longer. Raises InputError."""
-        marks = [mark for mark in self._read() if mark != _mark(folder, settings)]
-        write_private(json.dumps(marks, indent=1), self._path)
 
     def _read(self) -> list[str]:
         try:

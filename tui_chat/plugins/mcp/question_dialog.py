@@ -32,8 +32,22 @@ _LONGEST = 2_000
 """Characters of a server's message that are shown."""
 
 
-class FormDialog(Form[Reaction]):
-    """Asks for the fields of a form. Its result is never None."""
+class _QuestionDialog(Form[Reaction]):
+    """Asks what a server wants to know. Its result is never None."""
+
+    def more_buttons(self) -> ComposeResult:
+        yield Button("Decline", id="decline", compact=True)
+
+    @on(Button.Pressed, "#decline")
+    def _decline(self) -> None:
+        self.dismiss(Reaction("decline"))
+
+    def action_leave(self) -> None:
+        self.dismiss(CANCEL)
+
+
+class FormDialog(_QuestionDialog):
+    """Asks for the fields of a form."""
 
     DEFAULT_CSS = """
     FormDialog SelectionList { height: auto; max-height: 8; border: none; background: $panel; }
@@ -58,16 +72,6 @@ class FormDialog(Form[Reaction]):
                     yield _widget(field, f"field-{number}")
             yield from self.buttons()
 
-    def more_buttons(self) -> ComposeResult:
-        yield Button("Decline", id="decline", compact=True)
-
-    @on(Button.Pressed, "#decline")
-    def _decline(self) -> None:
-        self.dismiss(Reaction("decline"))
-
-    def action_leave(self) -> None:
-        self.dismiss(CANCEL)
-
     def action_save(self) -> None:
         fields = self._question.fields
         content = {
@@ -83,8 +87,8 @@ class FormDialog(Form[Reaction]):
         self.dismiss(Reaction("accept", content))
 
 
-class UrlDialog(Form[Reaction]):
-    """Shows an address that the user may open, and whose it is. Its result is never None."""
+class UrlDialog(_QuestionDialog):
+    """Shows an address that the user may open, and whose it is."""
 
     DEFAULT_CSS = "UrlDialog > Vertical { height: auto; }"
     AUTO_FOCUS = "#decline"
@@ -105,18 +109,11 @@ class UrlDialog(Form[Reaction]):
 
     def more_buttons(self) -> ComposeResult:
         yield Button("Copy address", id="copy", compact=True)
-        yield Button("Decline", id="decline", compact=True)
+        yield from super().more_buttons()
 
     @on(Button.Pressed, "#copy")
     def _copy(self) -> None:
         app_of(self).copy_to_clipboard(self._question.url)
-
-    @on(Button.Pressed, "#decline")
-    def _decline(self) -> None:
-        self.dismiss(Reaction("decline"))
-
-    def action_leave(self) -> None:
-        self.dismiss(CANCEL)
 
     def action_save(self) -> None:
         self.dismiss(Reaction("accept"))

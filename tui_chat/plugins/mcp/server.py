@@ -60,7 +60,7 @@ class Server:
         what the server wants to know; None if nobody can be asked. `changed` is called after a
         change of state, or of a list.
         """
-        self.settings = settings
+        self.name, self.settings = settings.name, settings
         self._client = client
         self._hidden = hidden
         self._ask = ask
@@ -76,11 +76,6 @@ class Server:
         self._start_error: TuiChatError | None = None
         self.tool_faults: tuple[str, ...] = ()
         """Sentences about tools that cannot be offered."""
-
-    @property
-    def name(self) -> str:
-        """Its name in the configuration."""
-        return self.settings.name
 
     @property
     def state(self) -> State:

@@ -35,7 +35,7 @@ class ServerSource:
     """A server as a source of tools."""
 
     def __init__(self, settings: ServerSettings, context: SourceContext) -> None:
-        self.settings = settings
+        self.name, self.settings = settings.name, settings
         self.hidden = context.hidden
         self._changed = context.changed
         self._show = context.ask
@@ -46,11 +46,6 @@ class ServerSource:
         self._names: dict[str, str] = {}
         """The names at the server, by those for models."""
         self._loading: asyncio.Task[None] | None = None
-
-    @property
-    def name(self) -> str:
-        """The name of the server."""
-        return self.settings.name
 
     @property
     def status(self) -> SourceStatus:
