@@ -14,7 +14,9 @@ from tests.workspace.test_settings import preset_with, put, words
 from tui_chat.cli.app import new_id
 from tui_chat.library.presets import load_preset
 from tui_chat.models.preset import Preset, PresetMessage
+from tui_chat.plugins.prompt_lab.case_columns import suite_columns
 from tui_chat.plugins.prompt_lab.preset_states import PresetStates, changes, reply_words
+from tui_chat.plugins.prompt_lab.values import Suite, VariantChoice
 from tui_chat.store import Store
 from tui_chat.workspace.workspace import Workspace
 
@@ -161,3 +163,36 @@ def test_the_command_says_what_is_missing(
     done = run(*folders, "presets", "states", *arguments)
     assert done.code == 2
     assert words in done.err
+
+
+def test_a_suite_names_a_state(run: Run, tmp_path: Path, kept_states: None):
+    put(tmp_path / "presets", "mine", preset_with("third"))
+    variants = [{"preset": "mine"}, {"preset": "mine@saved"}, {"preset": "mine@1"}]
+    checks = [{"type": "contains", "value": "second"}]
+    suite = {"models": ["loopback/mirror"], "variants": variants}
+    suite["tests"] = [{"description": "all", "draft": "Hi", "assert": checks}]
+    path = tmp_path / "talk.eval.json"
+    path.write_text(json.dumps(suite))
+    folders = ("--config-dir", tmp_path, "--data-dir", tmp_path)
+    assert "(1 cases, 3 variants)" in run(*folders, "eval", "run", path, "--dry-run").out
+    assert run(*folders, "eval", "run", path).code == 1
+    shown = json.loads(run(*folders, "eval", "show", "--json").out)
+    assert {cell["variant"]: cell["status"] for cell in shown["results"]} == {
+        "Called otherwise": "failed",
+        "mine@saved": "passed",
+        "mine@1": "failed",
+    }
+    done = run(*folders, "eval", "run", path, "--preset", "mine@9")
+    assert (done.code, "has no state 9" in done.err) == (2, True)
+    assert run(*folders, "eval", "run", path, "--preset", "mine@first").code == 2
+
+
+async def test_a_state_is_a_column_of_the_cases(workspace: Workspace):
+    await save(workspace, "second", "third")
+    await workspace.plugin_listeners.finish()
+    suite = Suite("mine", variants=(VariantChoice("mine@1"), VariantChoice("mine@saved")))
+    columns = await suite_columns(suite, workspace)
+    assert [(each.name, each.preset.messages[0].content) for each in columns] == [
+        ("mine@1", "first"),
+        ("mine@saved", "third"),
+    ]

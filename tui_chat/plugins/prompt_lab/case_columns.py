@@ -6,16 +6,18 @@ the suite; and what was added in the view, a model or the preset without each of
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable, Sequence
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING
 
-from tui_chat.cli.app import open_library
 from tui_chat.models.settings import NO_SETTINGS, Settings
+from tui_chat.plugins.prompt_lab.preset_states import PresetStates
 from tui_chat.plugins.prompt_lab.values import Suite, Variant, VariantChoice
 from tui_chat.plugins.prompt_lab.variants import (
     ablations,
     changed_preset,
+    missing_presets,
     resolve,
     with_own_names,
 )
@@ -23,6 +25,7 @@ from tui_chat.plugins.prompt_lab.variants import (
 if TYPE_CHECKING:
     from tui_chat.models.preset import Preset
     from tui_chat.workspace.state import WorkspaceState
+    from tui_chat.workspace.workspace import Workspace
 
 EDITED, SAVED, BEFORE = "edited", "saved", "saved before"
 
@@ -55,10 +58,11 @@ def columns_of(
     return with_own_names(columns)
 
 
-def suite_columns(suite: Suite, state: WorkspaceState) -> tuple[Variant, ...]:
+async def suite_columns(suite: Suite, workspace: Workspace) -> tuple[Variant, ...]:
     """Return the variants that the suite of the session's preset names, on the session's model and
     settings where they name none. Raises InputError for what does not exist.
     """
+    state, library = workspace.state, workspace.library
     model = f"{state.endpoint.name}/{state.effective_model}"
     own = VariantChoice(state.preset_name, model)
     choices = [
@@ -68,9 +72,12 @@ def suite_columns(suite: Suite, state: WorkspaceState) -> tuple[Variant, ...]:
     suite = replace(suite, variants=tuple(each for each in choices if each != own))
     if not suite.variants:
         return ()
+    kept = await PresetStates.open(workspace.store)
+    states = await kept.named(missing_presets(suite, library))
+    resolved = await asyncio.to_thread(resolve, suite, state.config, library, states=states)
     return tuple(
         replace(each, settings=_merged(state.settings, each.settings), own=None)
-        for each in resolve(suite, state.config, open_library(state.config))
+        for each in resolved
     )
 
 

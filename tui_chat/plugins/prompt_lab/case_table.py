@@ -148,12 +148,13 @@ class CaseTable:
             if stamp is not None:
                 self.suite = await asyncio.to_thread(read_suite, self._read_file)
             self._stamp = stamp
+        named = await suite_columns(self.suite, self._workspace)
         state = self._workspace.state
         if state.preset_edits is not None and state.preset_edits.is_changed:
             self._before = None
         variants = columns_of(
             state,
-            await asyncio.to_thread(suite_columns, self.suite, state),
+            named,
             before=self._before,
             models=self._models,
             is_ablated=self._is_ablated,

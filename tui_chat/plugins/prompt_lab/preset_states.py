@@ -10,7 +10,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
 from tui_chat.errors import InputError
@@ -120,14 +121,25 @@ class PresetStates:
         return tuple(PresetState(*row) for row in rows)
 
     async def numbered(self, name: str, number: int) -> PresetState:
-        """Return a state of a preset by its number. Raises InputError."""
+        """Return a state of a preset by its number, the newest one for 0. Raises InputError."""
         for state in await self.of_preset(name):
-            if state.number == number:
+            if number in (state.number, 0):
                 return state
         raise InputError(
-            f"The preset “{one_line(name, 60)}” has no state {number}.",
+            f"The preset “{one_line(name, 60)}” has no state{f' {number}' if number else ''}.",
             advice=f"`tui-chat presets states {one_line(name, 60)}` lists them.",
         )
+
+    async def named(self, names: Iterable[str]) -> dict[str, Preset]:
+        """Return the states that are named `NAME@NUMBER`, or `NAME@saved` for the newest one; other
+        names are left out. Raises InputError.
+        """
+        presets: dict[str, Preset] = {}
+        for words in names:
+            if match := re.fullmatch(r"(.+)@(?:saved|([1-9]\d{0,17}))", words):
+                state = await self.numbered(match[1], int(match[2] or 0))
+                presets[words] = await self.read(state)
+        return presets
 
     async def read(self, state: PresetState) -> Preset:
         """Return the content of a state. Raises InputError if it is gone."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -16,7 +16,7 @@ from typing import Any
 import click
 
 from tui_chat.cli import completion
-from tui_chat.cli.app import new_id, open_http_client, open_library, synchronous
+from tui_chat.cli.app import new_id, open_http_client, open_library, open_store, synchronous
 from tui_chat.cli.common_options import CommonOptions
 from tui_chat.cli.options import FILE
 from tui_chat.cli.output import (
@@ -29,11 +29,13 @@ from tui_chat.errors import InputError
 from tui_chat.files import write_text
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.library.prices import KnownPrices, load_prices
+from tui_chat.models.preset import Preset
 from tui_chat.plugins.prompt_lab.budget import Budget
 from tui_chat.plugins.prompt_lab.command import compare_results, open_lab, print_run
 from tui_chat.plugins.prompt_lab.estimates import Estimate, estimate
 from tui_chat.plugins.prompt_lab.grading import judged_checks, regrade
 from tui_chat.plugins.prompt_lab.planning import MOST_CELLS, applies, plan
+from tui_chat.plugins.prompt_lab.preset_states import PresetStates
 from tui_chat.plugins.prompt_lab.report import (
     csv_pieces,
     json_line,
@@ -44,7 +46,7 @@ from tui_chat.plugins.prompt_lab.results import LabStore
 from tui_chat.plugins.prompt_lab.runner import Runner
 from tui_chat.plugins.prompt_lab.suites import read_suite, sample_suite, suite_file
 from tui_chat.plugins.prompt_lab.values import Case, Cell, Plan, Run, Suite, Variant
-from tui_chat.plugins.prompt_lab.variants import endpoint_and_model, resolve
+from tui_chat.plugins.prompt_lab.variants import endpoint_and_model, missing_presets, resolve
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +93,7 @@ class RunOptions:
     multiple=True,
     shell_complete=completion.complete_preset_or_file,
     metavar="FILE|NAME",
-    help="A preset; repeatable.",
+    help="A preset, or a state of one (NAME@NUMBER, NAME@saved); repeatable.",
 )
 @click.option("--repeat", type=click.IntRange(1, 1000), help="Send each case so many times.")
 @click.option("--only", default="", metavar="TEXT", help="Only cases with this in their names.")
@@ -176,15 +178,27 @@ def _suites(config: Config, paths: Sequence[str], options: RunOptions) -> list[S
     return suites
 
 
+async def _states(
+    common: CommonOptions, suites: Iterable[Suite], options: RunOptions
+) -> Mapping[str, Preset]:
+    """Return the kept states of presets that suites and flags name. Raises InputError."""
+    library = open_library(common.config())
+    names = {n for suite in suites for n in missing_presets(suite, library, options.presets)}
+    if not any("@" in name for name in names):
+        return {}
+    async with open_store(common) as store:
+        return await (await PresetStates.open(store)).named(names)
+
+
 def _plan(
-    common: CommonOptions,
     config: Config,
     suite: Suite,
     options: RunOptions,
-    failed: set[tuple[str, str]] | None,
+    states: Mapping[str, Preset],
+    failed: set[tuple[str, str]] | None = None,
 ) -> Plan:
-    """Return the plan of a suite; `failed` are the cases and variants that are planned, None for
-    all. Raises InputError if there is nothing to send.
+    """Return the plan of a suite. `states` are those that it names, and `failed` the cases and
+    variants that are planned, None for all. Raises InputError if there is nothing to send.
     """
     variants = resolve(
         suite,
@@ -193,6 +207,7 @@ def _plan(
         models=options.models,
         presets=options.presets,
         max_output=options.max_output,
+        states=states,
     )
     pairs = [
         (case, variant)
@@ -231,12 +246,17 @@ def _estimate(config: Config, planned: Plan) -> Estimate:
     return estimate(planned, planned.cells, config, known, datetime.now(UTC))
 
 
-def _print_estimates(common: CommonOptions, paths: Sequence[str], options: RunOptions) -> None:
+@synchronous
+async def _print_estimates(
+    common: CommonOptions, paths: Sequence[str], options: RunOptions
+) -> None:
     config = common.config()
     if not paths:
         raise InputError("Name a suite.")
-    for suite in _suites(config, paths, options):
-        planned = _plan(common, config, suite, options, None)
+    suites = _suites(config, paths, options)
+    states = await _states(common, suites, options)
+    for suite in suites:
+        planned = _plan(config, suite, options, states)
         write_line(f"{suite.name}: {_plan_words(planned, _estimate(config, planned))}")
         for level, sentence in dict.fromkeys(note for cell in planned.cells for note in cell.notes):
             write_line(f"  {level}: {sentence}")
@@ -287,6 +307,10 @@ def _require_consent(config: Config, planned: Plan, options: RunOptions) -> None
 @synchronous
 async def _run(common: CommonOptions, paths: Sequence[str], options: RunOptions) -> int:
     config = common.config()
+    suites: list[Suite] = []
+    if options.resume is None and options.regrade is None:
+        suites = _suites(config, paths, options)
+    states = await _states(common, suites, options)
     async with open_lab(common) as lab:
         if options.regrade is not None:
             return await _regrade(config, lab, paths, options)
@@ -299,9 +323,9 @@ async def _run(common: CommonOptions, paths: Sequence[str], options: RunOptions)
             _require_consent(config, await lab.plan(run, *statuses), options)
             runs.append(run)
         else:
-            for suite in _suites(config, paths, options):
+            for suite in suites:
                 failed = await _failed_before(lab, suite) if options.failed else None
-                planned = _plan(common, config, suite, options, failed)
+                planned = _plan(config, suite, options, states, failed)
                 _require_consent(config, planned, options)
                 runs.append(await lab.add(planned, new_id(), time.time()))
         codes = [await _send(config, lab, run, statuses, options) for run in runs]

@@ -3,7 +3,8 @@
     {"preset": "tutor.json", "off": ["reminder"], "set": {"style.insertionPoint": -4}}
     {"preset": "tutor.json", "ablation": true}
 
-`ablation` adds a variant without each enabled message, to see which of them change anything.
+`ablation` adds a variant without each enabled message, to see which of them change anything. A
+preset is a file, a name of the library, or a kept state, `tutor@12` or `tutor@saved`.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from tui_chat.config import Config
@@ -24,6 +26,7 @@ from tui_chat.models.preset import Preset, PresetMessage
 from tui_chat.models.typed_json import InvalidValue, read_fields
 from tui_chat.plugins.prompt_lab.values import Suite, Variant, VariantChoice
 
+_NO_STATES: Mapping[str, Preset] = MappingProxyType({})
 NO_MESSAGES = "none"
 """The bundled preset that has nothing but the conversation."""
 _FIELDS = tuple(field.name for field in fields(PresetMessage) if field.name not in ("id", "extras"))
@@ -79,9 +82,10 @@ def resolve(
     models: Sequence[str] = (),
     presets: Sequence[str] = (),
     max_output: int | None = None,
+    states: Mapping[str, Preset] = _NO_STATES,
 ) -> tuple[Variant, ...]:
-    """Return the variants of a suite; `models` and `presets` replace those that it names. Raises
-    InputError for what does not exist.
+    """Return the variants of a suite; `models` and `presets` replace those that it names,
+    `states` are the kept ones of presets among them. Raises InputError for what does not exist.
     """
     choices = list(suite.variants) or [VariantChoice()]
     if presets:
@@ -98,10 +102,14 @@ def resolve(
         settings = choice.settings
         if max_output is not None:
             settings = replace(settings, max_tokens=max_output)
-        for preset, own in _presets(choice, suite, library):
+        for preset, own in _presets(choice, suite, library, states):
             changed = changed_preset(preset, choice.off, choice.set)
             variant = Variant(
-                choice.name or _name(preset, choice, model if several_models else ""),
+                choice.name
+                or _name(
+                    choice.preset if choice.preset in states else preset.name,
+                    *(choice, model if several_models else ""),
+                ),
                 *(changed, endpoint, model, settings, own),
             )
             variants += (variant, *(ablations(variant) if choice.ablation else ()))
@@ -140,10 +148,21 @@ def endpoint_and_model(words: str, config: Config) -> tuple[Endpoint, str]:
     return endpoint, model
 
 
+def missing_presets(suite: Suite, library: Library, presets: Iterable[str] = ()) -> list[str]:
+    """Return the presets that a suite or flags name, and that are neither files nor in the library:
+    states, or mistakes.
+    """
+    names = {*presets, *(choice.preset for choice in suite.variants)} - {""}
+    return sorted(n for n in names - {*library.names("presets")} if not Path(n).is_file())
+
+
 def _presets(
-    choice: VariantChoice, suite: Suite, library: Library
+    choice: VariantChoice, suite: Suite, library: Library, states: Mapping[str, Preset]
 ) -> Iterator[tuple[Preset, str | None]]:
     """Yield the presets of a choice, each with the cases that it is for: see `Variant.own`."""
+    if choice.preset in states:
+        yield states[choice.preset], None
+        return
     if choice.preset:
         path = Path(choice.preset)
         is_file = path.is_file() and choice.preset not in library.names("presets")
@@ -155,8 +174,8 @@ def _presets(
         yield library.preset(NO_MESSAGES), "" if suite.presets else None
 
 
-def _name(preset: Preset, choice: VariantChoice, model: str) -> str:
-    parts = [preset.name or "preset"]
+def _name(preset: str, choice: VariantChoice, model: str) -> str:
+    parts = [preset or "preset"]
     if choice.off:
         parts.append(f"without {', '.join(choice.off)}")
     parts += [f"{key} = {value}" for key, value in choice.set.items()]
