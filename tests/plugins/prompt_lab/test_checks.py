@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 
 from tui_chat.library.file_reader import JsonFile
+from tui_chat.models.envelope import ToolDefinition
+from tui_chat.models.message import ToolCall
 from tui_chat.models.usage import Usage
 from tui_chat.plugins.prompt_lab.check_files import check_of_text, read_checks
 from tui_chat.plugins.prompt_lab.checks import CHECKS, total, verdict_of
@@ -116,6 +118,43 @@ def test_what_is_unknown_is_not_decided(name: str):
     assert not verdict.passed
 
 
+CALL_CHECKS = (
+    "is-valid-function-call",
+    "is-valid-openai-function-call",
+    "is-valid-openai-tools-call",
+)
+LOOK = ToolDefinition(
+    "look", "", {"type": "object", "properties": {"at": {"type": "string"}}, "required": ["at"]}
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "passes", "words"),
+    [
+        ("look", '{"at": "Paris"}', True, "valid: look"),
+        ("look", "{}", False, "'at' is a required property"),
+        ("look", '{"at": 1}', False, "is not of type 'string'"),
+        ("look", '{"at"', False, "are not JSON"),
+        ("Look", '{"at": "Paris"}', False, "declares no tool “Look”"),
+    ],
+)
+def test_calls_of_tools(name: str, arguments: str, passes: bool, words: str):
+    for kind in CALL_CHECKS:
+        [check, negated] = read({"type": kind}, {"type": f"not-{kind}"})
+        called = cell("", calls=(ToolCall("1", name, arguments),))
+        verdict = verdict_of(check, called, (LOOK,))
+        assert verdict.passed is passes
+        assert words in verdict.reason
+        assert verdict_of(negated, called, (LOOK,)).passed is not passes
+    assert not verdict_of(check, cell("look(Paris)"), (LOOK,)).passed
+
+
+def test_a_schema_of_another_form_leaves_calls_undecided():
+    [check] = read({"type": "is-valid-function-call"})
+    called = cell("", calls=(ToolCall("1", "look", "{}"),))
+    assert verdict_of(check, called, (replace(LOOK, dialect="gemini"),)).failed
+
+
 def test_notes_of_the_request():
     warned = replace(cell("x"), notes=(("warning", "It is moved."),))
     strict, lax = read(
@@ -185,4 +224,5 @@ def test_the_score_is_the_weighted_mean():
 def test_every_kind_is_in_a_table_of_this_file():
     names = {name.removeprefix("not-") for name, *_ in CASES}
     names |= {value["type"].removeprefix("not-") for value, _ in NUMBERS}
+    names |= {*CALL_CHECKS}
     assert CHECKS.keys() - names == {"no-notes", "llm-rubric"}

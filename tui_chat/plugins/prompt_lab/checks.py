@@ -10,15 +10,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import lru_cache, partial
 from typing import Annotated, Any, Literal, TypeAlias
 
 from tui_chat.context.lorebooks.patterns import BadPattern, Pattern
 from tui_chat.errors import InputError, install_advice
 from tui_chat.lazy_dataclass import dataclass
+from tui_chat.models.envelope import ToolDefinition
 from tui_chat.models.field_types import Accepts, Forms, Range, Validator
 from tui_chat.models.json_text import JsonError, decode_json
+from tui_chat.models.message import ToolCall
 from tui_chat.models.typed_json import read
 from tui_chat.plugins.prompt_lab.values import Cell, CellReply, ReplyCheck, Verdict
 
@@ -292,6 +294,30 @@ def _ask_judge(check: ReplyCheck, cell: Cell) -> Decision:
     raise Undecidable("No judge was asked.")
 
 
+def _calls(check: ReplyCheck, cell: Cell, tools: Iterable[ToolDefinition]) -> Decision:
+    """Decide whether all tool calls of a reply are valid; there must be one."""
+    del check
+    calls = _reply(cell).calls
+    if not calls:
+        return False, "The reply calls no tool."
+    faults = [fault for call in calls if (fault := _call_fault(call, tools))]
+    names = ", ".join(call.name for call in calls)
+    return not faults, " ".join(faults) or f"The calls are valid: {names}."
+
+
+def _call_fault(call: ToolCall, tools: Iterable[ToolDefinition]) -> str:
+    tool = next((each for each in tools if each.name == call.name), None)
+    if tool is None:
+        return f"The request declares no tool {_quoted(call.name)}."
+    arguments = _json(call.arguments or "{}")
+    if arguments is None:
+        return f"The arguments of {_quoted(call.name)} are not JSON."
+    if tool.dialect != "json":
+        raise Undecidable(f"The schema of {_quoted(call.name)} is in Gemini's form.")
+    fault = _schema_fault(tool.parameters or None, arguments[0])
+    return f"{_quoted(call.name)}: {fault}" if fault else ""
+
+
 def _reply(cell: Cell) -> CellReply:
     assert cell.reply is not None  # checked by `verdict_of`
     return cell.reply
@@ -305,15 +331,23 @@ def _text(cell: Cell) -> str:
 class CheckKind:
     """A kind of check."""
 
-    decide: Callable[[ReplyCheck, Cell], Decision]
+    decide: Callable[..., Decision]
+    """Takes the check, the cell, and with `takes_tools` the tools that the request declares."""
     value: Any = None
     """The type of its value; None if it has none."""
     needs_value: bool = True
     threshold: bool = False
     """True if it needs a threshold."""
+    takes_tools: bool = False
 
 
 _Pattern = Annotated[str, Validator(_pattern)]
+_CALL_NAMES = (
+    "is-valid-function-call",
+    "is-valid-openai-function-call",
+    "is-valid-openai-tools-call",
+)
+"""Names of one check: what a call looks like is the protocol's."""
 _Counts = Literal["input", "output", "reasoning", "cached", "cache_write"]
 
 CHECKS: Mapping[str, CheckKind] = {
@@ -338,6 +372,7 @@ CHECKS: Mapping[str, CheckKind] = {
     "cache-hit": CheckKind(_cache_hit, threshold=True),
     "finish-reason": CheckKind(_finish_reason, str),
     "is-refusal": CheckKind(_is_refusal),
+    **dict.fromkeys(_CALL_NAMES, CheckKind(_calls, takes_tools=True)),
     "no-notes": CheckKind(_no_notes, Literal["error", "warning"]),
     "llm-rubric": CheckKind(_ask_judge, str),
 }
@@ -347,10 +382,11 @@ CHECKS: Mapping[str, CheckKind] = {
 # Verdicts
 
 
-def verdict_of(check: ReplyCheck, cell: Cell) -> Verdict:
-    """Return the result of a check of the reply of a cell."""
+def verdict_of(check: ReplyCheck, cell: Cell, tools: Collection[ToolDefinition] = ()) -> Verdict:
+    """Return the result of a check of the reply of a cell, whose request declares `tools`."""
+    kind = CHECKS[check.type]
     try:
-        passed, reason = CHECKS[check.type].decide(check, cell)
+        passed, reason = kind.decide(check, cell, *([tools] if kind.takes_tools else []))
     except (Undecidable, InputError) as error:
         return undecided(check, str(error))
     passed = passed is not check.negated

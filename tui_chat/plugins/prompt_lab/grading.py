@@ -55,7 +55,7 @@ def grade(
         if check.type == JUDGED:
             verdicts.append(judged.get(check) or undecided(check, "No judge was asked."))
         else:
-            verdicts.append(verdict_of(check, cell))
+            verdicts.append(verdict_of(check, cell, case.inputs.tools or ()))
     passed, score = total(verdicts, case.threshold)
     has_errors = any(verdict.failed for verdict in verdicts)
     status = "error" if has_errors else "passed" if passed else "failed"
