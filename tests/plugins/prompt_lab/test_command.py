@@ -233,3 +233,31 @@ def test_judgements_made_in_the_app_are_compared(lab: Run, tmp_path: Path):
     database.close()
     out = lab("eval", "compare").out
     assert "none · mirror against none · echo, as judged: better 1, worse 0 of 1" in out
+
+
+def test_what_has_the_same_bytes_is_not_sent_again(lab: Run, tmp_path: Path):
+    judge = {"judge": "loopback/echo"}
+    path = suite(tmp_path, asserted("Hello"), asserted("Bye"), **judge)
+    lab("eval", "run", path)
+    changed = asserted("Bye") | {"draft": "Bye, hello"}
+    suite(tmp_path, asserted("Hello"), changed, asserted("New"), **judge)
+    lines = tmp_path / "lines.jsonl"
+    done = lab("eval", "run", path, "--reuse", "--jsonl", lines)
+    assert "1 of 3 replies are taken over." in done.err
+    assert "run 2  3 cells  2 ✓ 1 ✗" in done.out
+    sent = {json.loads(line)["case"] for line in lines.read_text().splitlines()}
+    assert sent == {"Bye", "New"}
+    results = json.loads(lab("eval", "show", "--json").out)["results"]
+    assert {cell["reply"] for cell in results} == {"Hello", "Bye, hello", "New"}
+    suite(tmp_path, asserted("Hello", "contains", "x"), judge="loopback/mirror")
+    assert "0 of 1 replies" in lab("eval", "run", path, "--reuse").err, "another check"
+
+
+def test_only_what_is_left_to_send_needs_consent(lab: Run, tmp_path: Path):
+    path = suite(tmp_path, asserted("Hello"))
+    lab("eval", "run", path)
+    more = {"models": ["loopback/echo", "openai/gpt-4o-mini"]}
+    suite(tmp_path, asserted("Hello"), **more)
+    done = lab("eval", "run", path, "--reuse")
+    assert "would leave this machine: 1 cells" in done.err
+    assert len(json.loads(lab("eval", "list", "--json").out)) == 1, "nothing is left of it"

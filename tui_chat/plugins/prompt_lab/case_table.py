@@ -305,7 +305,7 @@ class CaseTable:
                 await runner.send("waiting")
                 for cell in twins:
                     if (result := self._results.get(_key(cell))) is not None:
-                        await lab.finish(run, _result_at(cell, result))
+                        await lab.finish(run, _result_at(cell, result), is_paid=False)
                 await lab.prune(run.source)
             finally:
                 self._arrange()
@@ -318,7 +318,7 @@ class CaseTable:
         asked: set[tuple[str, int]] = set()
         for cell in self.plan.cells:
             if (result := self._results.get(_key(cell))) is not None:
-                await self.lab.finish(run, _result_at(cell, result))
+                await self.lab.finish(run, _result_at(cell, result), is_paid=False)
             elif _key(cell) in asked:
                 twins.append(cell)
                 await self.lab.finish(run, replace(cell, status="interrupted"))

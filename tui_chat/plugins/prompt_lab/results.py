@@ -277,11 +277,30 @@ class LabStore:
             *(body_sha, run.seq, cell.position),
         )
 
-    async def finish(self, run: Run, cell: Cell) -> None:
-        """Store the result of a cell: status, reply, verdicts, score."""
+    async def reuse(self, run: Run) -> int:
+        """Give cells of a new run the results that the suite's run before it has for the same case,
+        bytes and repeat, asked of the same judge. Return how many got one.
+        """
+        sql = """
+            UPDATE lab_cells AS cell SET status = old.status, reply = old.reply,
+                verdicts = old.verdicts, score = old.score
+            FROM lab_cells AS old
+            WHERE cell.run = ? AND old.status IN ('passed', 'failed') AND old.run = (
+                SELECT max(seq) FROM lab_runs WHERE source = ? AND judge = ? AND seq < ?)
+            AND old.case_id = cell.case_id AND old.body_sha = cell.body_sha
+            AND old.attempt = cell.attempt
+        """
+        await self._write(sql, run.seq, run.source, run.judge, run.seq)
+        counts = (await self.run(str(run.seq))).counts
+        return counts.get("passed", 0) + counts.get("failed", 0)
+
+    async def finish(self, run: Run, cell: Cell, *, is_paid: bool = True) -> None:
+        """Store the result of a cell: status, reply, verdicts, score. What is not paid is the
+        result of an earlier run.
+        """
         costs = [verdict.cost for verdict in cell.verdicts]
         costs += [cell.reply.cost] if cell.reply is not None else []
-        exact = [float(cost) for cost in costs if cost is not None]
+        exact = [float(cost) for cost in costs if cost is not None and is_paid]
         await self._write(
             "UPDATE lab_cells SET status = ?, reply = ?, verdicts = ?, score = ?, cost = ? "
             "WHERE run = ? AND position = ?",

@@ -69,6 +69,7 @@ class RunOptions:
     regrade: str | None
     """The same."""
     retry_errors: bool
+    reuse: bool
     yes: bool
     baseline: bool
     json_file: Path | None
@@ -117,6 +118,7 @@ class RunOptions:
     metavar="[RUN]",
     help="Check the stored replies of a run again; send nothing.",
 )
+@click.option("--reuse", is_flag=True, help="Take over what the last run got for the same bytes.")
 @click.option("--yes", is_flag=True, help="Do not ask before requests leave this machine.")
 @click.option("--baseline", is_flag=True, help="Exit with 5 if it is worse than the accepted run.")
 @click.option("--json", "json_file", type=FILE, metavar="FILE", help="Write the results as JSON.")
@@ -326,12 +328,25 @@ async def _run(common: CommonOptions, paths: Sequence[str], options: RunOptions)
             for suite in suites:
                 failed = await _failed_before(lab, suite) if options.failed else None
                 planned = _plan(config, suite, options, states, failed)
-                _require_consent(config, planned, options)
-                runs.append(await lab.add(planned, new_id(), time.time()))
+                runs.append(await _add(config, lab, planned, options))
         codes = [await _send(config, lab, run, statuses, options) for run in runs]
         for run in runs:
             await lab.prune(run.source)
         return next((code for code in (130, 4, 1, 5, 3) if code in codes), 0)
+
+
+async def _add(config: Config, lab: LabStore, planned: Plan, options: RunOptions) -> Run:
+    """Store a plan as a run, if what is left of it to send may be sent."""
+    run = await lab.add(planned, new_id(), time.time())
+    try:
+        if options.reuse:
+            words = f"{await lab.reuse(run):,} of {len(planned.cells):,} replies are taken over."
+            write_line(words, err=True)
+        _require_consent(config, await lab.plan(run, "waiting"), options)
+    except BaseException:
+        await lab.delete(run)
+        raise
+    return await lab.run(str(run.seq))
 
 
 async def _failed_before(lab: LabStore, suite: Suite) -> set[tuple[str, str]]:
