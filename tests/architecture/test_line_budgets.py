@@ -41,7 +41,7 @@ BUDGETS: dict[str, tuple[int, str]] = {
     "plugins/doctor": (300, "one command, and what it looks at"),
     "plugins/formulas": (450, "LaTeX as text that is right or left alone, and where it stands"),
     "plugins/prompt_lab": (
-        6_450,
+        6_570,
         "suites, variants, checks, the runner with its budget, its results, commands, preset cases",
     ),
     "plugins/mcp": (

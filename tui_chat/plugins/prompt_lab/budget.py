@@ -41,11 +41,6 @@ def is_local(endpoint: Endpoint) -> bool:
     return address.is_loopback or address.is_private
 
 
-def is_offline(endpoint: Endpoint) -> bool:
-    """Return True for the offline provider."""
-    return endpoint.base_url.startswith(LOOPBACK_URL)
-
-
 def with_local_prices(prices_of: PricesOf) -> PricesOf:
     """Return prices where local servers without a price cost nothing."""
 

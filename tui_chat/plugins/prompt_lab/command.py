@@ -168,21 +168,16 @@ async def compare_runs(common: CommonOptions, old: str, new: str) -> None:
         if earlier is not None and earlier.seq != run.seq:
             compared = await compare_results(lab, earlier, run)
             write_line(f"run {run.seq} against run {earlier.seq}: {compared.sentence}")
-        results = await _results(lab, run)
-        names = list(dict.fromkeys(group.variant for group in await lab.groups(run)))
-        for name in names[1:]:
-            sets = [
-                {
-                    (case, attempt): passed
-                    for (case, v, attempt), passed in results.items()
-                    if v == n
-                }
-                for n in (names[0], name)
-            ]
-            write_line(f"{name} against {names[0]}: {compare(*sets).sentence}")
-            judged = compare_preferences(await lab.preferences(run), names[0], name)
+        first, *others = dict.fromkeys(group.variant for group in await lab.groups(run))
+        by_variant: dict[str, dict[tuple[str, int], bool]] = {name: {} for name in (first, *others)}
+        for (case, name, attempt), passed in (await _results(lab, run)).items():
+            by_variant[name][case, attempt] = passed
+        for name in others:
+            compared = compare(by_variant[first], by_variant[name])
+            write_line(f"{name} against {first}: {compared.sentence}")
+            judged = compare_preferences(await lab.preferences(run), first, name)
             if judged.total:
-                write_line(f"{name} against {names[0]}, as judged: {judged.sentence}")
+                write_line(f"{name} against {first}, as judged: {judged.sentence}")
 
 
 async def _results(lab: LabStore, run: Run) -> Results:

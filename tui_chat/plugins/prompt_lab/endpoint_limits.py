@@ -12,8 +12,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
+from tui_chat.config import LOOPBACK_URL
 from tui_chat.models.endpoint import Endpoint
-from tui_chat.plugins.prompt_lab.budget import is_local, is_offline
+from tui_chat.plugins.prompt_lab.budget import is_local
 
 USUAL = 4
 CLEAN_REPLIES = 10
@@ -25,7 +26,8 @@ OVERLOADED = (429, 529)
 
 def usual_limit(endpoint: Endpoint) -> int:
     """Return how many requests an endpoint gets at once at first."""
-    return 1 if is_local(endpoint) and not is_offline(endpoint) else USUAL
+    is_offline = endpoint.base_url.startswith(LOOPBACK_URL)
+    return 1 if is_local(endpoint) and not is_offline else USUAL
 
 
 class EndpointLimit:

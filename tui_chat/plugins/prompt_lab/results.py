@@ -298,14 +298,11 @@ class LabStore:
         """Store the result of a cell: status, reply, verdicts, score. What is not paid is the
         result of an earlier run.
         """
-        costs = [verdict.cost for verdict in cell.verdicts]
-        costs += [cell.reply.cost] if cell.reply is not None else []
-        exact = [float(cost) for cost in costs if cost is not None and is_paid]
         await self._write(
             "UPDATE lab_cells SET status = ?, reply = ?, verdicts = ?, score = ?, cost = ? "
             "WHERE run = ? AND position = ?",
             *(cell.status, "" if cell.reply is None else pack(cell.reply), pack(cell.verdicts)),
-            *(cell.score, sum(exact) if exact else None, run.seq, cell.position),
+            *(cell.score, cell.cost if is_paid else None, run.seq, cell.position),
         )
 
     # --- preferences -----------------------------------------------------------------------

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import sys
 import time
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import AsyncIterator, Callable, Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -363,13 +363,13 @@ async def _send(
 ) -> int:
     """Send the cells of a run, print and write what came of them; return the exit code."""
     limit = None if options.max_cost is None else Decimal(str(options.max_cost))
-    with _JsonLines(run, options.jsonl_file) as lines:
+    with _opened(options.jsonl_file, "a") as write_result:
         progress = _Progress(run, sum(run.counts.get(status, 0) for status in statuses))
 
         def on_cell(cell: Cell) -> None:
             progress.update(cell)
             if cell.status != "streaming":
-                lines.write(cell)
+                write_result(json_line(run, cell))
 
         prices: KnownPrices = load_prices(config.data_dir)
         async with open_http_client() as client:
@@ -409,10 +409,8 @@ async def _report(lab: LabStore, run: Run, options: RunOptions) -> int:
     """Print a run and write the files; return the exit code that its results have."""
     groups = await lab.groups(run)
     await print_run(lab, run, groups)
-    if options.json_file is not None:
-        await _write(options.json_file, json_pieces(run, lab.cells(run)))
-    if options.csv_file is not None:
-        await _write(options.csv_file, csv_pieces(run, lab.cells(run)))
+    await _write(options.json_file, json_pieces(run, lab.cells(run)))
+    await _write(options.csv_file, csv_pieces(run, lab.cells(run)))
     if options.junit_file is not None:
         write_text(await junit_text(lab.cells(run), groups), options.junit_file)
     statuses = {group.status for group in groups}
@@ -424,14 +422,12 @@ async def _report(lab: LabStore, run: Run, options: RunOptions) -> int:
     return next((code for code in (1, 5, 3) if code in codes), 0)
 
 
-async def _write(path: Path, pieces: AsyncIterator[str]) -> None:
-    """Write pieces of text to a file. Raises InputError."""
-    try:
-        with path.open("w", encoding="utf-8", newline="") as file:
+async def _write(path: Path | None, pieces: AsyncIterator[str]) -> None:
+    """Write pieces of text to a file, if there is one. Raises InputError."""
+    with _opened(path, "w") as write:
+        if path is not None:
             async for piece in pieces:
-                file.write(piece)
-    except OSError as error:
-        raise InputError(f"{path} cannot be written: {error.strerror}") from error
+                write(piece)
 
 
 async def _is_worse(lab: LabStore, run: Run) -> bool:
@@ -460,27 +456,22 @@ async def _regrade(config: Config, lab: LabStore, paths: Sequence[str], options:
     return await _report(lab, await lab.run(str(run.seq)), options)
 
 
-class _JsonLines:
-    """The file that gets a line of JSON when a cell has ended."""
+@contextmanager
+def _opened(path: Path | None, mode: str) -> Generator[Callable[[str], None]]:
+    """Yield what writes text to a file at once, nowhere without a path. Raises InputError."""
+    if path is None:
+        yield lambda text: None
+        return
+    try:
+        with path.open(mode, encoding="utf-8", newline="") as file:
 
-    def __init__(self, run: Run, path: Path | None) -> None:
-        self._run, self._path = run, path
+            def write(text: str) -> None:
+                file.write(text)
+                file.flush()
 
-    def __enter__(self) -> _JsonLines:
-        try:
-            self._file = self._path and self._path.open("a", encoding="utf-8")
-        except OSError as error:
-            raise InputError(f"{self._path} cannot be written: {error.strerror}") from error
-        return self
-
-    def write(self, cell: Cell) -> None:
-        if self._file:
-            self._file.write(json_line(self._run, cell))
-            self._file.flush()
-
-    def __exit__(self, *_: object) -> None:
-        if self._file:
-            self._file.close()
+            yield write
+    except OSError as error:
+        raise InputError(f"{path} cannot be written: {error.strerror}") from error
 
 
 class _Progress:
@@ -496,9 +487,7 @@ class _Progress:
     def update(self, cell: Cell) -> None:
         if cell.status in self._counts:
             self._counts[cell.status] += 1
-            costs = [verdict.cost for verdict in cell.verdicts]
-            costs += [cell.reply.cost] if cell.reply is not None else []
-            self._cost += sum(float(cost) for cost in costs if cost is not None)
+            self._cost += cell.cost or 0
         now = time.monotonic()
         if now - self._drawn > 0.1:
             self._drawn = now

@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -133,15 +134,11 @@ class Runner:
         composed = request_of(case, replace(variant, endpoint=endpoint))
         self.changed += composed.payload.sha256 != cell.body_sha
         cell = replace(cell, body_sha=composed.payload.sha256)
-        prices = self._prices_of(composed, "")
-        reserve = reserve_of(cell.input_tokens, output_limit(composed), prices) if prices else None
-        if not await self._reserve(reserve):
-            return False
-        cost: Decimal | None = Decimal(0)
-        try:
+        async with self._reserved(composed, cell.input_tokens) as exchange:
+            if exchange is None:
+                return False
             await self._lab.start(self._run, cell, cell.body_sha)
             self._on_cell(replace(cell, status="streaming"))
-            exchange = _Exchange(composed, self._clock)
             try:
                 error = await exchange.receive(self._client, limit)
             except asyncio.CancelledError:
@@ -149,17 +146,29 @@ class Runner:
                 await self._store(replace(cell, status="interrupted", reply=reply))
                 raise
             reply = exchange.reply_with(self._prices_of, error)
-            cost = reply.cost if reply.usage.input is not None else None
-            cost = Decimal(0) if reply.error and cost is None else cost
-        finally:
-            self._budget.settle(reserve, cost)
-            self._settled.set()
         cell = replace(cell, reply=reply)
         judged: Mapping[ReplyCheck, Verdict] = {}
         if not reply.error:
             judged = {check: await self._judge(check, cell, limit) for check in judged_checks(case)}
         await self._store(grade(case, cell, request_verdicts(case, composed), judged))
         return not reply.error
+
+    @asynccontextmanager
+    async def _reserved(self, composed: Composed, tokens: int) -> AsyncGenerator[_Exchange | None]:
+        """Yield an exchange of a request with so many tokens once the budget has a reserve for it,
+        whose place its cost takes; None if it never will.
+        """
+        prices = self._prices_of(composed, "")
+        reserve = reserve_of(tokens, output_limit(composed), prices) if prices else None
+        if not await self._reserve(reserve):
+            yield None
+            return
+        exchange = _Exchange(composed, self._clock)
+        try:
+            yield exchange
+        finally:
+            self._budget.settle(reserve, exchange.cost)
+            self._settled.set()
 
     async def _reserve(self, amount: Decimal | None) -> bool:
         """Reserve an amount when the budget allows it; return False if it never will."""
@@ -182,28 +191,19 @@ class Runner:
         try:
             endpoint, model = endpoint_and_model(name, self._config)
             composed = judge_request(check, cell.reply.text, endpoint, model)
-            prices = self._prices_of(composed, "")
-            tokens = input_tokens(composed)
-            reserve = reserve_of(tokens, output_limit(composed), prices) if prices else None
-            if not await self._reserve(reserve):
-                return undecided(check, "The budget was reached before the judge was asked.")
         except TuiChatError as error:
             return undecided(check, str(error))
-        exchange = _Exchange(composed, self._clock)
-        cost: Decimal | None = Decimal(0)
-        try:
+        async with self._reserved(composed, input_tokens(composed)) as exchange:
+            if exchange is None:
+                return undecided(check, "The budget was reached before the judge was asked.")
             error = await exchange.receive(self._client, limit)
             reply = exchange.reply_with(self._prices_of, error)
-            cost = reply.cost
-        finally:
-            self._budget.settle(reserve, cost)
-            self._settled.set()
         try:
             if error:
                 raise Undecidable(f"The judge failed: {error}")
-            return replace(read_answer(check, reply.text), cost=cost)
+            return replace(read_answer(check, reply.text), cost=reply.cost)
         except Undecidable as undecidable:
-            return replace(undecided(check, str(undecidable)), cost=cost)
+            return replace(undecided(check, str(undecidable)), cost=reply.cost)
 
     async def _store(self, cell: Cell) -> None:
         """Store what came of a cell, also if the run is stopped meanwhile."""
@@ -236,6 +236,8 @@ class _Exchange:
         self._began = clock()
         self._first: float | None = None
         self._reply = Reply()
+        self.cost: Decimal | None = Decimal(0)
+        """US dollars of what has arrived; None if unknown."""
 
     async def receive(self, client: HttpClient, limit: EndpointLimit) -> str:
         """Send the request and read its reply; return the sentence of the error that ended it,
@@ -275,6 +277,9 @@ class _Exchange:
         cost = cost_of(reply.usage, prices, media)
         if prices is FREE:
             cost = Decimal(0)
+        self.cost = Decimal(0) if error else None
+        if reply.usage.input is not None and cost is not None:
+            self.cost = cost
         return CellReply(
             text=reply.text[:MOST_TEXT],
             reasoning=reply.thought[:MOST_TEXT],

@@ -208,6 +208,14 @@ class Cell:
     """The weighted mean of the scores; None before its end."""
 
     @property
+    def cost(self) -> float | None:
+        """US dollars that it cost with its judges, as far as known; None if nothing is."""
+        costs = [verdict.cost for verdict in self.verdicts]
+        costs += [self.reply.cost] if self.reply is not None else []
+        exact = [float(cost) for cost in costs if cost is not None]
+        return sum(exact) if exact else None
+
+    @property
     def is_ended(self) -> bool:
         """True if it has a result."""
         return self.status in ENDED
