@@ -88,8 +88,8 @@ async def test_a_waiting_call_of_an_opened_session_asks_its_server(make_workspac
     await settled(workspace, heard)
     await workspace.close()
     workspace, heard = await make_workspace(model="toolsmith")
-    await heard.until(lambda: all(call.can_run for call in workspace.state.pending_calls))
-    assert server.loads == 2
+    await heard.until(lambda: server.loads == 2)
+    assert all(call.can_run for call in workspace.state.pending_calls)
     assert not server.calls
 
 

@@ -333,7 +333,7 @@ async def test_a_running_reply_is_stored_while_it_grows_and_stopped_when_the_cli
         async for chunk in stream:
             if chunk.choices[0].delta.content:
                 break
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             while True:
                 sessions = await tap.sessions()
                 if sessions:

@@ -13,7 +13,7 @@ from tui_chat.plugins.tap.pause import Pauses
 from tui_chat.plugins.tap.proxy import TapProxy
 from tui_chat.plugins.tap.upstreams import Upstream, route_to
 
-PATIENCE = 10.0
+PATIENCE = 60.0
 """Seconds after which a test that waits has failed."""
 
 Handler = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]

@@ -20,7 +20,8 @@ from tests.plugins.tap.conftest import Recording, recording
 from tests.plugins.tap.test_pause import Waiting, texts_by_hand
 from tests.plugins.tap.ui.test_calls_view import add_call, recorded
 from tests.plugins.tap.wire import PATIENCE
-from tests.ui.app_under_test import make_app, opened, settle, until
+from tests.ui.album import NARROW, WIDE, Album
+from tests.ui.app_under_test import asked, make_app, opened, settle, until
 from tests.ui.areas.inspector.requests import rows_shown
 from tests.ui.test_inspector_in_app import told_in
 from tests.vendors import serve
@@ -38,7 +39,6 @@ from tui_chat.ui.dialogs.choices import ChoiceDialog
 from tui_chat.workspace.events import Done
 
 BODY: dict[str, Any] = {"model": "echo", "messages": [{"role": "user", "content": "Hi"}]}
-WIDE = (160, 45)
 EDITOR = """
 import pathlib, sys
 folder, path = pathlib.Path({folder!r}), pathlib.Path(sys.argv[1])
@@ -100,6 +100,9 @@ async def held_call(
         finally:
             waiting.pauses.stop()
             await asyncio.wait({reply}, timeout=PATIENCE)
+            async with asyncio.timeout(PATIENCE):
+                while await waiting_requests(database):  # noqa: ASYNC110 - a row of a database
+                    await asyncio.sleep(0)
 
 
 async def has_table(store: Store) -> bool:
@@ -245,7 +248,7 @@ async def test_the_limit_begins_again_while_the_user_edits(tmp_path: Path):
         database = held.tap.store.replies.database
         (row,) = await waiting_requests(database)
         assert await decide(database, row.message_id, "editing")
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE):
             while request.remaining < 40:  # noqa: ASYNC110 - another task changes it
                 await asyncio.sleep(0)
             while (await waiting_requests(database))[0].until < row.until:  # noqa: ASYNC110
@@ -257,7 +260,7 @@ async def test_a_fault_of_an_edited_request_comes_back(tmp_path: Path):
         database = held.tap.store.replies.database
         (row,) = await waiting_requests(database)
         assert await decide(database, row.message_id, "edited", '{"model": 3}')
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE):
             while not (rows := await waiting_requests(database)) or not rows[0].fault:  # noqa: ASYNC110
                 await asyncio.sleep(0)
         assert "messages" in rows[0].fault
@@ -311,14 +314,11 @@ async def held_shown(pilot: Any) -> None:
     await settle(pilot)
 
 
-async def dialog_shown(pilot: Any) -> None:
-    """Ask what to do with the held call."""
-    await held_shown(pilot)
-    await pilot.app.run_action("plugins.held")
-    await until(pilot, lambda: isinstance(pilot.app.screen, ChoiceDialog))
-
-
-@pytest.mark.parametrize("size", [WIDE, (80, 24)], ids=["160x45", "80x24"])
-@pytest.mark.parametrize("shown", [held_shown, dialog_shown], ids=["calls", "decision"])
-def test_pictures(size: tuple[int, int], shown: Any, tmp_path: Path, snap_compare: Any):
-    assert snap_compare(make_app(tmp_path), terminal_size=size, run_before=shown)
+async def test_pictures(album: Album, tmp_path: Path):
+    async with album.of(make_app(tmp_path)) as pilot:
+        await held_shown(pilot)
+        await album.take(pilot, "calls", sizes=(WIDE, NARROW))
+        await pilot.app.run_action("plugins.held")
+        await asked(pilot)
+        assert isinstance(pilot.app.screen, ChoiceDialog)
+        await album.take(pilot, "decision", sizes=(WIDE, NARROW))
