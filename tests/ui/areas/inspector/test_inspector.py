@@ -582,3 +582,14 @@ async def test_equal_notes_are_one_row_that_unfolds_to_their_places() -> None:
         await pilot.pause()
         assert app.view.under is not None
         assert app.view.under.origin == STYLE
+
+
+async def test_a_long_error_is_read_whole_without_a_key() -> None:
+    sentence = "With the edits by hand the body is not a request to OpenAI Chat: it names no model."
+    app = InspectorApp(composed(notes=(Note(Level.ERROR, "invalid", sentence),)))
+    async with app.run_test(size=(46, 45)) as pilot:
+        await pilot.pause()
+        assert sentence in " ".join(" ".join(rows_shown(app.query_one(NoteRows))).split())
+        assert app.view.has_focus
+        await pilot.press("o")
+        assert not app.query_one(NotesList).expanded, "until the user closes the list"

@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from tui_chat.analysis import Forecast
 
 SYMBOLS = {Level.ERROR: "✖", Level.WARNING: "▲", Level.INFO: "●"}
+SHORT = 40
+"""Characters of an error that the header is wide enough for."""
 MOST = 200
 """Most rows listed, and most places of a row; the count is of all."""
 
@@ -69,7 +71,8 @@ class NotesList(Vertical, OnePassWidget):
         super().__init__(id=id)
         self.header = NotesHeader()
         self._rows = NoteRows()
-        self._is_opened = False
+        self._is_opened: bool | None = None
+        """True or False as the user chose; None to open it for an error that the header cuts."""
 
     def compose(self) -> ComposeResult:
         yield self.header
@@ -99,7 +102,10 @@ class NotesList(Vertical, OnePassWidget):
 
     def _settle(self) -> None:
         notes = self.header.notes
-        self.expanded = bool(notes) and self._is_opened
+        is_opened = self._is_opened
+        if is_opened is None:
+            is_opened = any(n.level is Level.ERROR and len(n.sentence) > SHORT for n in notes)
+        self.expanded = bool(notes) and is_opened
         self.header.expanded = self.expanded
         self._rows.display = self.expanded
 
