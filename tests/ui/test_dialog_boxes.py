@@ -5,11 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from textual._compositor import LayoutUpdate
 from textual.app import App
+from textual.geometry import Size
+from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import OptionList
 
-from tests.ui.app_under_test import make_app, opened, settle
+from tests.ui.app_under_test import make_app, opened, settle, until
 from tui_chat.ui.dialogs.base import Confirm, DialogBox, HelpDialog, HelpLine
 from tui_chat.ui.dialogs.choices import Choice, ChoiceDialog
 
@@ -69,3 +72,23 @@ async def test_scrollbars_take_one_column_everywhere(size: tuple[int, int], tmp_
                     assert widget.styles.scrollbar_size_vertical == 1, (keys, widget)
             await pilot.press("escape")
             await settle(pilot)
+
+
+@pytest.mark.drawn
+async def test_what_is_below_a_dialog_is_drawn_for_a_new_size(tmp_path: Path):
+    app = make_app(tmp_path)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await opened(pilot)
+        await pilot.press("f1")
+        await until(pilot, lambda: len(app.screen_stack) == 2)
+        drawn: list[Size] = []
+        display = app._display
+
+        def record(screen: Screen[object], renderable: object) -> None:
+            if screen is app.screen and isinstance(renderable, LayoutUpdate):
+                drawn.append(app.screen_stack[0]._compositor.size)
+            display(screen, renderable)
+
+        app._display = record
+        await pilot.resize_terminal(160, 45)
+        await until(pilot, lambda: drawn[-1:] == [Size(160, 45)])

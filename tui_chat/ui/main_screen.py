@@ -90,7 +90,9 @@ class MainScreen(Screen[None], OnePassWidget):  # pyright: ignore[reportIncompat
             self._laid_out_size = size
             self.panes.fit(size.width)
         super()._screen_resized(size)
-        if is_new and self.is_current:  # then everything visible has been drawn
+        if is_new and not self.is_current:  # the dialog above was drawn on the old picture of it
+            self._app.screen.refresh()
+        elif is_new:  # then everything visible has been drawn
             for widget in self._compositor.visible_widgets:
                 if isinstance(widget, OnePassWidget):
                     widget.cancel_repaint()
