@@ -13,6 +13,7 @@ from textual.pilot import Pilot
 from textual.widgets import Input, OptionList
 
 from tests.ui.app_under_test import make_app, opened, replied, say, settle, until
+from tui_chat.models.endpoint import Protocol
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.chat.composer import Composer
 from tui_chat.ui.areas.chat.transcript import Transcript
@@ -175,3 +176,6 @@ async def test_keys_after_f4_at_the_start_wait_for_the_inspector(slow: str, tmp_
         await until(pilot, lambda: app.key_queue.is_idle)
         assert app.query_one(Composer).text == "draft"
         assert app.inspector.has_focus_within
+        pane = app.inspector.pane
+        assert pane is not None
+        await until(pilot, lambda: pane.composed is not None and pane.active is list(Protocol)[2])

@@ -324,10 +324,11 @@ class InspectorArea(Area):
 
     # --- views and comparing -------------------------------------------------------------
 
-    def action_show_in_protocol(self, protocol: str) -> None:
+    @work(group="protocol", exclusive=True)
+    async def action_show_in_protocol(self, protocol: str) -> None:
         """Show the request in another protocol; the session stays as it is."""
-        if self.host.workspace is not None:
-            self.host.workspace.live_request.show_in(Protocol(protocol))
+        workspace = await self.host.opened_workspace()
+        workspace.live_request.show_in(Protocol(protocol))
 
     def on_inspector_view_changed(self) -> None:
         if self.pane is not None and self.host.workspace is not None:

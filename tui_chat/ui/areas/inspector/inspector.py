@@ -523,7 +523,7 @@ class Inspector(OnePassWidget):
         await self.run_action(f"inspector.show_in_protocol('{event.protocol}')")
 
     def action_protocol(self, name: str) -> None:
-        self._tabs.choose(Protocol(name))
+        self._tabs.choose(Protocol(name), is_first=self.composed is None)
 
     def action_notes(self) -> None:
         """Open or close the notes, if there are any."""

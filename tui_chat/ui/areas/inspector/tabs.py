@@ -97,9 +97,9 @@ class ProtocolTabs(OnePassWidget, can_focus=True):
                 self.choose(protocol)
             x -= len(digit + name) + gap
 
-    def choose(self, protocol: Protocol) -> None:
-        """Post a protocol that is not shown already."""
-        if protocol is not self.active:
+    def choose(self, protocol: Protocol, *, is_first: bool = False) -> None:
+        """Post a protocol that is not shown already, or the first one."""
+        if protocol is not self.active or is_first:
             self.post_message(self.Chosen(protocol))
 
     def action_step(self, step: int) -> None:
