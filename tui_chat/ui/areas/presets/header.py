@@ -39,12 +39,15 @@ class PresetTitle(Static):
     }
     """
 
-    def show(self, name: str, edits: EditHistory | None, tokens: int, *, ours: bool) -> None:
-        """Show a preset; `ours` is True for one that comes with the program."""
+    def show(self, name: str, edits: EditHistory | None, tokens: int | None, *, ours: bool) -> None:
+        """Show a preset and its tokens, None if they are not known yet; `ours` is True for one that
+        comes with the program.
+        """
         words: list[str] = []
         if edits is not None:
             count = len(edits.preset.messages)
-            words.append(f"{count:,} message{'s' * (count != 1)}, {tokens:,} tokens")
+            size = "" if tokens is None else f", {tokens:,} tokens"
+            words.append(f"{count:,} message{'s' * (count != 1)}{size}")
             if ours:
                 words.append("built-in (saving creates your copy)")
         is_changed = edits is not None and edits.is_changed

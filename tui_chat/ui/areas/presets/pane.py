@@ -218,7 +218,8 @@ class PresetPane(Vertical):
                 self.action_close_form()
 
     def _update_title(self) -> None:
-        self._title.show(self.shown_name, self.edits, self._facts.total, ours=self._ours)
+        tokens = None if self._facts is NO_FACTS else self._facts.total
+        self._title.show(self.shown_name, self.edits, tokens, ours=self._ours)
 
     @on(PresetRows.OutlineRowHighlighted)
     def _row_highlighted(self, event: PresetRows.OutlineRowHighlighted) -> None:

@@ -167,7 +167,7 @@ def _anchor(
         match message.type:
             case "chat_history":
                 detail = _history_words(facts)
-                figure = _figure(facts.history_tokens, sent=True)
+                figure = _figure(None if detail == _UNKNOWN else facts.history_tokens)
             case "user_profile" if message.anchor_id == facts.fillings.profile_anchor:
                 detail = facts.profile[0]
                 figure = _figure(facts.profile[1]) if detail else figure
@@ -191,12 +191,17 @@ def _cache_mark(message: PresetMessage) -> str:
     return f"cache {lifetime}" if lifetime else ""
 
 
+_UNKNOWN = "…"
+
+
 def _history_words(facts: RequestFacts) -> str:
     count = len(facts.history)
     if facts.dropped and not count:
         return (
             f"none of {facts.dropped:,} messages fits" if facts.dropped > 1 else "1 left out to fit"
         )
+    if not count and not facts.fillings.is_known:
+        return _UNKNOWN
     none = f"none sent, {facts.muted:,} muted" if facts.muted else "no messages yet"
     summary = f"{count:,} message{'s' * (count != 1)}" if count else none
     return f"{summary}, {facts.dropped:,} left out to fit" if facts.dropped else summary
@@ -211,8 +216,9 @@ def _ghost(row: OutlineRow, facts: RequestFacts, width: int) -> list[Piece]:
             words = f"role “{name}”: its prompt" if name else facts.fillings.role_words
             figure = _figure(tokens) if name else figure
         case "history":
-            words = f"the history goes last: {_history_words(facts)}"
-            figure = _figure(facts.history_tokens)
+            history = _history_words(facts)
+            words = f"the history goes last: {history}"
+            figure = _figure(None if history == _UNKNOWN else facts.history_tokens)
         case "oldest":
             words = _turn_preview(facts.history[:1], "the oldest message", width)
         case "newest":
