@@ -311,7 +311,7 @@ class TreeScreen(ModalScreen[str | RequestComparison | None]):
         count, branches = tree.sizes[row.first], tree.ends[row.first]
         what = f"this message and what follows it ({count - 1:,} more" if count > 1 else ""
         what += f", {branches:,} branches)" if branches > 1 else ")" * (count > 1)
-        question = f"Delete {what or 'this message'}? u brings it back."
+        question = f"Delete {what or 'this message'}? u undoes it."
         if await confirm(self._app, "Delete?", question, yes="Delete"):
             await self._workspace.branches.delete(row.first)
         return row.first

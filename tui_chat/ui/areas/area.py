@@ -123,6 +123,11 @@ class AreaHost(Protocol):
         """True from when the workspace is open and its last session is shown until it is closed."""
         ...
 
+    @property
+    def undo_key(self) -> str:
+        """The key or command that undoes a deletion, where the focus is."""
+        ...
+
     async def switch_session(
         self, opens: Callable[[Workspace], Awaitable[object]], *, leaves: bool = True
     ) -> None:

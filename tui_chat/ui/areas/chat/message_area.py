@@ -176,7 +176,7 @@ class MessageArea(Area):
         if not is_sure or entry.message.id == self._inspected:
             after = len(self.transcript.entries) - index - 1
             what = "this message" + (f" and what follows it ({after:,} more)" if after else "")
-            question = f"Delete {what}? “Undo” (u in the conversation) brings it back."
+            question = f"Delete {what}? {self.host.undo_key} undoes it."
             is_sure = await confirm(self.tui, "Delete?", question, yes="Delete")
         if is_sure:
             self._delete(entry.message.id)
