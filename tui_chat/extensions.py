@@ -211,6 +211,8 @@ class ViewPath:
     """
     title: str = ""
     """Its content, for help and palette, which lists it then."""
+    aliases: tuple[str, ...] = ()
+    """Other words that people search for in the palette, in lower case."""
 
 
 @dataclass(frozen=True, slots=True)

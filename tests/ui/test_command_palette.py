@@ -71,6 +71,10 @@ WORDS = {
     "hide tool results": "Mute tool results older than the last turn",
     "unmute all": "Unmute all messages",
     "sessions": "Sessions",
+    **dict.fromkeys(("plugin", "plugins"), "Plugins: what each one adds"),
+    **dict.fromkeys(
+        ("mcp", "mcp server"), "Tools of this session: choose, definitions, permissions…"
+    ),
     "next chat": "Next session",
     "system prompt": "Roles and system prompts",
     "config": "Open the configuration file in $EDITOR",

@@ -11,7 +11,7 @@ from textual.app import App
 from textual.dom import DOMNode
 from textual.widget import Widget
 
-from tui_chat.ui.actions import ACTIONS, place_aliases
+from tui_chat.ui.actions import ACTIONS, place_aliases, searched_words
 from tui_chat.ui.key_names import PaneKey, key_names, keys_of
 from tui_chat.ui.slash_commands import COMMANDS
 
@@ -84,13 +84,13 @@ class ActionIndex:
             )
             for title, pane in self._titled_panes()
         ]
-        aliases = {action.run: " ".join(action.aliases) for action in ACTIONS}
+        aliases = searched_words()
         commands = [
             *(
                 HelpLine(
                     f"/{command.name} {command.argument}".rstrip(),
                     command.title,
-                    " ".join((*command.aliases, aliases.get(command.run, ""))),
+                    " ".join((*command.aliases, *aliases.get(command.run, ()))),
                 )
                 for command in COMMANDS
             ),
@@ -161,11 +161,11 @@ class ActionIndex:
         return sorted(existing, key=lambda titled: not titled[1].has_focus_within)
 
     def _pane_keys(self, pane: Widget) -> Iterator[PaneKey]:
-        return (key for key in keys_of(pane) if self._is_possible(key.action))
+        return (key for key in keys_of(pane) if self._is_possible(key.action, key.node))
 
-    def _is_possible(self, action: str) -> bool:
+    def _is_possible(self, action: str, owner: DOMNode | None = None) -> bool:
         area, name, parameters = parse(action)
-        node: DOMNode = getattr(self._app, area) if area else self._app
+        node: DOMNode = getattr(self._app, area) if area else owner or self._app
         return node.check_action(name, parameters) is not False
 
     async def _run_in_pane(self, pane: Widget, key: PaneKey) -> None:

@@ -32,8 +32,8 @@ class Action:
     @property
     def aliases(self) -> tuple[str, ...]:
         """Other words that people search for in the palette, in lower case."""
-        if self.id in _ADDED:
-            return _ADDED[self.id].aliases
+        if self.id in _ADDED_ALIASES:
+            return _ADDED_ALIASES[self.id]
         return tuple(_ALIASES[self.id].split(", ")) if self.id in _ALIASES else ()
 
     @property
@@ -64,6 +64,11 @@ Textual looks for `action_...` and asks `check_action` there.
 """
 
 _ADDED = {added.name: added for plugin in extensions.plugins() for added in plugin.actions}
+_ADDED_ALIASES = {
+    added.name: added.aliases
+    for plugin in extensions.plugins()
+    for added in (*plugin.actions, *plugin.views)
+}
 
 
 def place_bindings(place: str) -> Iterator[Binding]:
@@ -83,6 +88,12 @@ def version_keys() -> tuple[str, ...]:
 def place_aliases() -> dict[str, tuple[str, ...]]:
     """Return other words for the actions that plugins add in places, by their titles."""
     return {added.title: added.aliases for added in _ADDED.values() if added.place}
+
+
+def searched_words() -> dict[str, tuple[str, ...]]:
+    """Return other words for actions, by what runs them."""
+    added = {plugin_action(action.name): action.aliases for action in _ADDED.values()}
+    return {action.run: action.aliases for action in ACTIONS} | added
 
 
 def plugin_action(name: str) -> str:
@@ -209,7 +220,8 @@ _ALIASES = {
     "view-part": "image, preview, open attachment, picture",
     "detach": "detach, files",
     "tool-call": "tools, approve, consent, allow, function call, execute",
-    "session-tools": "offered tools, mcp, servers, grants, revoke, permissions",
+    "session-tools": "offered tools, mcp, mcp servers, servers, grants, revoke, permissions",
+    "plugins": "extensions, add-ons",
     "ask-tools": "revoke, permissions, consent",
     "system": "instruction, note",
     "captured": "paste, curl, har",
@@ -308,6 +320,7 @@ ACTIONS = (
         "Title model",
         "Choose the model that writes titles…",
     ),
+    Action("plugins", "", "configuration.list_plugins", "Plugins", "Plugins: what each one adds"),
     Action("search", "ctrl+f", "main.search", "Search", "Search all conversations"),
     Action("find", "", "sessions.find", "Filter", "Filter sessions"),
     Action("light", "ctrl+t", "toggle_light", "Light/dark", "Toggle light and dark theme"),

@@ -44,6 +44,10 @@ class ConfigurationActions(DOMNode):
         """Choose the model that writes titles."""
         self._run("choose_title_model", name)
 
+    def action_list_plugins(self) -> None:
+        """List the plugins that are loaded, and what is wrong with the others."""
+        self._run("list_plugins", "")
+
     def action_edit_file(self) -> None:
         """Open config.toml in the user's editor, and use it afterwards."""
         self._run("edit_file", "")

@@ -16,7 +16,7 @@ from typing import TypeAlias
 from tui_chat import extensions
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.setting_types import SettingError, setting_name
-from tui_chat.ui.actions import ACTIONS, plugin_action
+from tui_chat.ui.actions import ACTIONS, plugin_action, searched_words
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +147,8 @@ COMMANDS = (
     _of("api-key", "ENDPOINT", name="key", aliases=("login",)),
     _of("endpoints", "NAME", aliases=("endpoint", "provider")),
     _of("tools", "NAME", aliases=("tool",)),
-    _of("session-tools"),
+    _of("session-tools", aliases=("mcp",)),
+    _of("plugins"),
     _of("title-model", "ENDPOINT/MODEL"),
     _of("inspector", aliases=("request",)),
     _of("edit-request", aliases=("edit-payload", "edit-body", "override", "patch", "breakpoint")),
@@ -226,12 +227,18 @@ def escape_command(message: str) -> str:
 
 
 def complete_command(typed: str) -> list[Command]:
-    """Return the commands whose name or alias contains `typed`, the likeliest first."""
+    """Return the commands whose name or alias contains `typed`, the likeliest first; if there are
+    none, those whose actions are found by it in the palette.
+    """
     exact = BY_NAME.get(typed)
     first = [command for command in COMMANDS if command.name.startswith(typed)]
     second = [each for each in COMMANDS if any(name.startswith(typed) for name in each.aliases)]
     rest = [each for each in COMMANDS if any(typed in name for name in (each.name, *each.aliases))]
     suggestions = dict.fromkeys((*((exact,) if exact else ()), *first, *second, *rest))
+    if not suggestions and len(typed) > 1:
+        words = f" {typed.replace('-', ' ')}"
+        aliases = {run: " ".join(("", *each)) for run, each in searched_words().items()}
+        return [command for command in COMMANDS if words in aliases.get(command.run, "")]
     return list(suggestions)
 
 

@@ -61,7 +61,10 @@ PLUGIN = Plugin(
             "Try",
             "Try the preset on its cases",
             keys="t",
-            aliases=("test preset", "compare with saved", "prompt lab", "evaluate", "a/b test"),
+            aliases=(
+                *("test preset", "compare with saved", "prompt lab", "evaluate", "a/b test"),
+                *("eval", "judge", "golden set", "promptfoo"),
+            ),
             place="preset",
         ),
         ActionPath(
@@ -103,6 +106,7 @@ PLUGIN = Plugin(
             needs="opened",
             load="tui_chat.plugins.prompt_lab.case_table:load_table",
             title="Cases: compare the edited preset with the saved one",
+            aliases=("cases", "prompt lab", "test preset", "eval", "judge", "golden set"),
         ),
     ),
     listeners=(

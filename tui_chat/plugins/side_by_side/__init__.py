@@ -23,7 +23,7 @@ PLUGIN = Plugin(
             "Compare models side by side…",
             aliases=(
                 *("compare models", "side by side", "arena", "split", "beam", "models"),
-                *("several models", "multiple models", "columns", "a/b"),
+                *("several models", "multiple models", "columns", "a/b", "vs", "versus", "battle"),
             ),
             other_names=("side-by-side", "arena"),
             writes=True,

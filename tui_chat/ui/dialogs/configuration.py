@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from textual.app import App
 
+from tui_chat import extensions
 from tui_chat.config import LOOPBACK_URL
 from tui_chat.errors import FieldError
 from tui_chat.library.typed_fields import Field, FieldRows, Values, shown_values
@@ -52,6 +53,16 @@ TOOL_FIELDS: FieldRows = (
         Field("offered", "Offer it in new sessions", "switch"),
     ),
 )
+
+
+async def list_plugins(app: App[Any], workspace: Workspace, name: str = "") -> None:
+    """List the plugins that are loaded, and what is wrong with the others."""
+    del workspace, name
+    faults = [
+        (fault.plugin, f"{fault.plugin}: not loaded", fault.error) for fault in extensions.faults()
+    ]
+    plugins = [(each.name, each.name, each.summary) for each in extensions.plugins()]
+    await ask(app, "Plugins", (*faults, *plugins))
 
 
 async def enter_key(app: App[Any], workspace: Workspace, name: str = "") -> None:
