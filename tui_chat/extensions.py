@@ -46,6 +46,7 @@ BUILT_IN: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "doctor": {"commands": ("doctor",)},
     "formulas": {"markdown": ("LaTeX",)},
     "mcp": {"commands": ("mcp",), "config": ("mcp",), "tool_sources": ("servers",)},
+    "probabilities": {"actions": ("probabilities", "tokens")},
     "prompt_lab": {
         "commands": ("eval", "presets states", "presets test"),
         "actions": ("preset-states", "try-cases", "case", "case-with-history", "preset-state"),
@@ -257,8 +258,10 @@ class ActionPath:
     """True if it changes or sends something: a read-only app does not have it."""
     place: Literal["", "message", "preset"] = ""
     """Where its keys work: anywhere, on a message of the conversation, or in the preset editor."""
-    needs_versions: bool = False
-    """True if its keys on a message are bound only in sessions whose messages have versions."""
+    needs: Literal["", "tokens", "version"] = ""
+    """What a session must have for its keys on a message to be bound: replies with the
+    probabilities of their tokens, or messages with versions.
+    """
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,6 +40,7 @@ BUDGETS: dict[str, tuple[int, str]] = {
     "offline": (4_250, "the built-in models, and one writer for each of five protocols"),
     "plugins/doctor": (300, "one command, and what it looks at"),
     "plugins/formulas": (450, "LaTeX as text that is right or left alone, and where it stands"),
+    "plugins/probabilities": (400, "one view, and where it is reached"),
     "plugins/prompt_lab": (
         6_570,
         "suites, variants, checks, the runner with its budget, its results, commands, preset cases",
@@ -68,7 +69,7 @@ BUDGETS: dict[str, tuple[int, str]] = {
     "providers": (2_200, "HTTP out: retries, keys, discovery, recording of replies"),
     "store": (6_550, "one writer, crash safety, search in texts and files, migrations, backup"),
     "tokens": (550, "exact counts, estimates, calibration"),
-    "ui": (34_550, "the screen: two virtual views, six areas, dialogs, the configuration, keys"),
+    "ui": (34_250, "the screen: two virtual views, six areas, dialogs, the configuration, keys"),
     "workspace": (10_250, "the app without a screen; sources of tools and their grants, targets"),
     ".": (2_700, "compose, send, extensions and their api, edited requests, files, paths, errors"),
 }

@@ -79,9 +79,9 @@ def place_bindings(place: str) -> Iterator[Binding]:
             yield Binding(added.keys, run, added.label, show=False, tooltip=added.title)
 
 
-def version_keys() -> tuple[str, ...]:
-    """Return the keys on a message that plugins add for sessions with versions."""
-    needing = (added.keys for added in _ADDED.values() if added.needs_versions)
+def keys_needing(use: str) -> tuple[str, ...]:
+    """Return the keys on a message that plugins add for sessions with something."""
+    needing = (added.keys for added in _ADDED.values() if added.needs == use)
     return tuple(key for keys in needing for key in keys.split(","))
 
 
@@ -203,7 +203,6 @@ _ALIASES = {
     "snippet": "snippets, template, prompt template, fill in",
     "save-snippet": "new snippet, template",
     "compact": "compact, summarize, summary, compress, context full",
-    "probabilities": "logprobs, log probabilities, confidence, alternatives, perplexity",
     "contents": "toc, outline, turns, jump to",
     "paste-picture": "paste image, clipboard, screenshot",
     "prompts": "history, prompt history, reverse search, earlier messages, recall",
@@ -365,13 +364,6 @@ ACTIONS = (
     Action("queue", "", "composer.queue", "Queue", "Queued messages"),
     Action("clear-queue", "", "composer.clear_queue", "Clear queue", "Remove queued messages"),
     Action("contents", "", "conversation.contents", "Contents", "Table of contents"),
-    Action(
-        "probabilities",
-        "",
-        "conversation.probabilities",
-        "Probabilities",
-        "Show token probabilities",
-    ),
     Action("import", "", "sessions.import_file", "Import", "Import conversations…"),
     Action("export", "", "sessions.export", "Export", "Export conversation…"),
     Action("undo", "", "sessions.undo", "Undo", "Undo delete or archive"),

@@ -37,7 +37,7 @@ PLUGIN = Plugin(
             aliases=("tree", "map", "versions", "forks", "history tree"),
             argument="WORDS",
             place="message",
-            needs_versions=True,
+            needs="version",
         ),
     ),
 )

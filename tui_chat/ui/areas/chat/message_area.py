@@ -296,25 +296,6 @@ class MessageArea(Area):
         if entry := self._complete_entry():
             self.host.panes.show_in_live_request(Origin(OriginKind.HISTORY, entry.message.id))
 
-    @work(group="dialog", exclusive=True)
-    async def action_probabilities(self) -> None:
-        """Show token probabilities of the reply under the cursor, else the newest that has some."""
-        from tui_chat.models.token_probabilities import unpack_tokens
-        from tui_chat.ui.dialogs.token_probabilities import TokenProbabilities
-
-        current = self.transcript.current
-        entries = [*([current] if current else []), *reversed(self.transcript.entries)]
-        message = next((e.message for e in entries if e.message.semantics.tokens), None)
-        if message is None:
-            self._refuse(
-                "No reply has the probabilities of its tokens. “Log probabilities” in the "
-                "settings (/set logprobs 5) asks for them; not all providers send them."
-            )
-            return
-        tokens = await to_thread(unpack_tokens, message.semantics.tokens)
-        if tokens:
-            await self.tui.push_screen_wait(TokenProbabilities(tokens, message.content))
-
     # --- the last message, and moving ----------------------------------------------------
 
     async def action_act_on_message(self, action: str) -> None:

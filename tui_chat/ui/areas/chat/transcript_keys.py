@@ -12,7 +12,7 @@ from typing import Literal
 
 from textual.binding import Binding
 
-from tui_chat.ui.actions import version_keys
+from tui_chat.ui.actions import keys_needing
 
 
 def _key(keys: str, action: str, word: str, title: str) -> Binding:
@@ -71,7 +71,6 @@ TRANSCRIPT_KEYS = (
     _key("p", "conversation.pin", "pin", "Pin message (always included)"),
     _key("m", "conversation.mute", "mute", "Mute message (not sent), or unmute it"),
     _key("M", "conversation.mute_part", "mute", "Mute reasoning, a file, or several messages"),
-    _key("l", "conversation.probabilities", "tokens", "Show token probabilities"),
     _key("i", "conversation.inspect", "request", "Show the request that made the reply"),
     _key("w", "conversation.reveal", "request", "Show where this message is in the request"),
     _key("a", "conversation.answer", "tool call", "Enter a tool call's result by hand"),
@@ -87,8 +86,8 @@ KEYS_WITH_USE: Mapping[KeyUse, tuple[str, ...]] = {
     "link": ("o",),
     "file": ("v", "s"),
     "mutable": ("M",),
-    "tokens": ("l",),
-    "version": version_keys(),
+    "tokens": keys_needing("tokens"),
+    "version": keys_needing("version"),
     "call": ("a", "x"),
     "subagent": ("S",),
     "hit": ("n", "N"),

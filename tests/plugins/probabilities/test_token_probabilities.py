@@ -18,7 +18,7 @@ from tui_chat.models.token_probabilities import (
     TokenProbability,
     received_token,
 )
-from tui_chat.ui.dialogs.token_probabilities import (
+from tui_chat.plugins.probabilities.dialog import (
     TokenProbabilities,
     TokenView,
     described,
@@ -64,7 +64,7 @@ async def test_a_reply_token_by_token(album: Album, tmp_path: Path) -> None:
         await pilot.press("l")  # not bound: typed
         await until(pilot, lambda: app.chat.pane.composer.text == "l")
         await pilot.press("backspace")
-        await app.run_action("conversation.probabilities")
+        await app.run_action("plugins.probabilities")
         await pilot.pause()
         assert len(app.screen_stack) == 1
 

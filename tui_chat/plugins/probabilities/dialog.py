@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from asyncio import to_thread
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from math import exp
-from typing import ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from rich.cells import cell_len, chop_cells
 from rich.segment import Segment
@@ -19,15 +20,36 @@ from textual.strip import Strip
 from textual.widgets import Static
 
 from tui_chat.models.sanitize import sanitize
-from tui_chat.models.token_probabilities import TokenProbability, probability
+from tui_chat.models.token_probabilities import TokenProbability, probability, unpack_tokens
 from tui_chat.ui.dialogs.base import Dialog, set_title
 from tui_chat.ui.widgets.line_view import LineView
+
+if TYPE_CHECKING:
+    from tui_chat.ui.app import TuiChat
 
 UNSURE = 0.5
 """The probability below which a token is one that the model was not sure of."""
 _LEVELS = ((0.9, "sure"), (UNSURE, "likely"), (0.2, "unsure"), (0.0, "unlikely"))
 """The least probability of each style."""
 _SIGNS = {ord("\n"): "↵", ord("\t"): "⇥"}
+
+
+async def show_probabilities(app: TuiChat, _: str) -> None:
+    """Show the tokens of the reply under the cursor, else of the newest that has some."""
+    transcript = app.chat.pane.transcript
+    current = transcript.current
+    entries = [*([current] if current else []), *reversed(transcript.entries)]
+    message = next((e.message for e in entries if e.message.semantics.tokens), None)
+    if message is None:
+        app.notify(
+            "No reply has the probabilities of its tokens. “Log probabilities” in the "
+            "settings (/set logprobs 5) asks for them; not all providers send them.",
+            markup=False,
+        )
+        return
+    tokens = await to_thread(unpack_tokens, message.semantics.tokens)
+    if tokens:
+        await app.push_screen_wait(TokenProbabilities(tokens, message.content))
 
 
 class TokenLine(NamedTuple):
