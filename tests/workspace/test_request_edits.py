@@ -244,6 +244,21 @@ async def test_a_request_that_was_sent_is_not_edited(make_workspace: MakeWorkspa
         here.edits.require_editable()
 
 
+async def test_a_captured_request_is_edited_once_it_is_a_session(make_workspace: MakeWorkspace):
+    here = await chat(make_workspace)
+    body = '{"model": "echo", "messages": [{"role": "user", "content": "Hi"}], "seed": 1}'
+    assert await here.workspace.viewed_requests.open(body)
+    with pytest.raises(InputError, match="as it came") as refused:
+        here.edits.require_editable()
+    assert "/keep-captured" in refused.value.advice
+    viewed = here.workspace.state.request.viewed
+    assert viewed is not None
+    await here.workspace.viewed_requests.save("Captured", viewed)
+    here.workspace.live_request.compose()
+    assert await here.edits.set_value(("seed",), 2, kept=False)
+    assert b'"seed":2' in here.workspace.requests.compose("").payload.body
+
+
 async def test_a_key_of_the_url_is_refused_with_a_sentence(make_workspace: MakeWorkspace):
     here = await chat(make_workspace, endpoint="loopback-gemini")
     here.type("x")

@@ -49,6 +49,11 @@ class RequestEdits:
         """Return the request that is shown. Raises InputError if it cannot be edited."""
         state = self.core.state
         request, composed = state.request, state.request.shown
+        if request.viewed is not None and request.viewed.source is not None:
+            raise InputError(
+                "A captured request is shown as it came and cannot be edited.",
+                advice="/keep-captured makes a session of it, whose request is edited.",
+            )
         if request.viewed is not None:
             raise InputError(
                 "This request cannot be edited: it was sent already.",
