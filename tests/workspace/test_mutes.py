@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 
-from tests.e2e.conftest import settled
+import pytest
+
+from tests.e2e.conftest import LOOPBACKS, settled
 from tests.workspace.test_branches import contents, ids, send
 from tests.workspace.test_compaction import limited, summarized
 from tui_chat.models.message import NOT_MUTED, Message, Muted, Part, ToolCall
@@ -207,6 +209,20 @@ async def test_parts_and_reasoning_are_muted_apart(make_workspace):
     assert workspace.state.entries[0].message.muted == Muted(parts=(0,))
     await workspace.mutes.set(entry_id, NOT_MUTED)
     assert done(heard).startswith("Unmuted a.png")
+
+
+@pytest.mark.parametrize("endpoint", LOOPBACKS, ids=lambda e: e.name)
+async def test_it_says_what_muted_reasoning_saves_or_why_nothing(endpoint, make_workspace):
+    workspace, heard = await make_workspace(endpoint.name, model="thinker")
+    await send(workspace, heard, "one")
+    before = len(workspace.requests.compose("").payload.body)
+    await workspace.mutes.set(ids(workspace)[-1], Muted(reasoning=True))
+    saved = before - len(workspace.requests.compose("").payload.body)
+    effect = done(heard).rpartition("”: ")[2]
+    if saved:
+        assert effect == f"{saved:,} bytes less per request, whose tokens only the provider counts."
+    else:
+        assert effect == "the request stays as it is, because it has none of it."
 
 
 async def test_a_message_of_which_nothing_is_left_is_unmuted_whole(make_workspace):

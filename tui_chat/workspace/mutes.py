@@ -208,6 +208,8 @@ class Mutes:
             about = "" if new.exact else "about "
             tokens = f"{abs(saved):,} token{'s' * (abs(saved) != 1)}"
             facts.append(f"{about}{tokens} {'less' if saved > 0 else 'more'} per request")
+        elif not grows:
+            facts.append(_uncounted(before, now))
         earlier, forecast = self._forecasts.forecast(before), self._forecasts.forecast(now)
         lost = 0
         if earlier is not None and forecast is not None and not grows:
@@ -225,6 +227,18 @@ class Mutes:
             if entry.message.id == entry_id:
                 return index
         raise InputError("This message is not on the shown branch any more.")
+
+
+def _uncounted(before: Composed, now: Composed) -> str:
+    """Return what changes from a request to one with as many tokens, as the end of a sentence."""
+    difference = len(before.payload.body) - len(now.payload.body)
+    if difference:
+        size = f"{abs(difference):,} byte{'s' * (abs(difference) != 1)}"
+        more = f"{size} {'less' if difference > 0 else 'more'} per request"
+        return f"{more}, whose tokens only the provider counts"
+    requires = any(note.code == "muted-reasoning-sent" for note in now.notes)
+    why = "the provider requires it" if requires else "it has none of it"
+    return f"the request stays as it is, because {why}"
 
 
 def _exchange(entries: Sequence[Entry], index: int) -> set[int]:
