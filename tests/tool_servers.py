@@ -11,11 +11,14 @@ from typing import Annotated
 import pytest
 
 from tui_chat import extensions
+from tui_chat.errors import InputError
 from tui_chat.extensions import Plugin
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.envelope import ToolDefinition, ToolOrigin
 from tui_chat.models.field_types import Range
+from tui_chat.models.message import Message
 from tui_chat.models.tool import Tool
+from tui_chat.workspace.source_texts import SourceDocument, SourcePrompt
 from tui_chat.workspace.state import SourceStatus
 from tui_chat.workspace.tool_runner import ToolRun
 from tui_chat.workspace.tool_sources import OnProgress, SourceContext, definition_digest
@@ -74,6 +77,38 @@ class ToolServer:
 
     async def close(self) -> None:
         self.is_closed = True
+
+
+class TextServer(ToolServer):
+    """A server with prompts and documents too."""
+
+    def __init__(self, name: str, prompts: Sequence[SourcePrompt], said: Sequence[Message]) -> None:
+        super().__init__(name)
+        self._prompts, self._said = prompts, said
+        self.arguments: list[Mapping[str, str]] = []
+        """Those that prompts were asked for with."""
+        self.contents: Mapping[str, Sequence[bytes]] = {}
+        """Its documents by URI."""
+        self.lists = 0
+        """How often it was asked for a list."""
+
+    async def prompts(self) -> Sequence[SourcePrompt]:
+        self.lists += 1
+        return self._prompts
+
+    async def prompt(self, name: str, arguments: Mapping[str, str]) -> Sequence[Message]:
+        self.arguments.append(arguments)
+        return self._said
+
+    async def documents(self) -> Sequence[SourceDocument]:
+        self.lists += 1
+        listed = [SourceDocument(self.name, uri, f"About {uri}") for uri in self.contents]
+        return (*listed, SourceDocument(self.name, "day://{date}", "A day", is_template=True))
+
+    async def read(self, uri: str) -> Sequence[bytes]:
+        if uri not in self.contents:
+            raise InputError(f"{self.name} has no {uri}.")
+        return self.contents[uri]
 
 
 @dataclass(frozen=True, slots=True)

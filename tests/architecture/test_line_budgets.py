@@ -46,8 +46,8 @@ BUDGETS: dict[str, tuple[int, str]] = {
         "suites, variants, checks, the runner with its budget, its results, commands, preset cases",
     ),
     "plugins/mcp": (
-        3_700,
-        "a client of two eras and two transports that trusts no server, its questions, its "
+        3_750,
+        "a client of two eras and two transports that trusts no server, prompts, questions, "
         "commands and imports; history as a server",
     ),
     "plugins/redact": (1_800, "what must not be shared, in all texts of a session, and its review"),
@@ -69,8 +69,8 @@ BUDGETS: dict[str, tuple[int, str]] = {
     "providers": (2_200, "HTTP out: retries, keys, discovery, recording of replies"),
     "store": (6_550, "one writer, crash safety, search in texts and files, migrations, backup"),
     "tokens": (550, "exact counts, estimates, calibration"),
-    "ui": (34_250, "the screen: two virtual views, six areas, dialogs, the configuration, keys"),
-    "workspace": (10_250, "the app without a screen; sources of tools and their grants, targets"),
+    "ui": (34_350, "the screen: two virtual views, six areas, dialogs, the configuration, keys"),
+    "workspace": (10_400, "the app without a screen; sources of tools and texts, grants, targets"),
     ".": (2_700, "compose, send, extensions and their api, edited requests, files, paths, errors"),
 }
 

@@ -39,6 +39,8 @@ from tui_chat.ui.widgets.find_bar import FindBar
         ("/MODEL  gpt-5 ", ("model", "gpt-5")),
         ("/rename two\nlines", ("rename", "two\nlines")),
         ("/nothing here", "nothing"),
+        ("/git:commit", ("snippet", "git:commit")),
+        ("/My_git:do/it/ two\nlines ", ("snippet", "My_git:do/it/ two\nlines")),
     ],
 )
 def test_commands_are_distinguished_from_messages(text: str, meant: object):
@@ -55,6 +57,9 @@ def test_commands_are_distinguished_from_messages(text: str, meant: object):
         ("// comment", "/ comment"),
         ("/etc/hosts is a file", "/etc/hosts is a file"),
         ("/ alone", "/ alone"),
+        ("/todo: buy milk", "/todo: buy milk"),
+        ("/http://localhost", "/http://localhost"),
+        ("//git:commit", "/git:commit"),
         ("say /help", "say /help"),
         ("", ""),
     ],

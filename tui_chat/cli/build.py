@@ -61,7 +61,7 @@ from tui_chat.models.sanitize import one_line
 from tui_chat.models.text import clean
 from tui_chat.protocols.common.encoding import NOTHING_TO_SEND
 from tui_chat.turn_file import read_turn
-from tui_chat.workspace.attachments import read_attachment
+from tui_chat.workspace.attachments import stored_attachment
 
 if TYPE_CHECKING:
     from tui_chat.models.generation import GenerationKind
@@ -281,7 +281,7 @@ async def _draft(workspace: Workspace, options: RequestOptions) -> tuple[str, tu
         text = read_text(STANDARD_INPUT) if options.draft == "-" else options.draft or ""
         return clean(text), ()
     files = await workspace.drafts.files()
-    parts = tuple(read_attachment(Path(file)).part for file in files)
+    parts = tuple(stored_attachment(file).part for file in files)
     return clean(await workspace.drafts.text()), parts
 
 

@@ -26,9 +26,20 @@ def draft_turn(inputs: Inputs, notes: list[Note], speakers: Speakers = FIELD) ->
     origin = Origin(OriginKind.DRAFT, "draft")
     notes += _blank_notes(inputs.draft, origin)
     message = draft_message(inputs)
-    text = Text.of(message.content, origin)
+    text = _with_prompts(Text.of(message.content, origin), inputs.draft_prompts)
     name = speakers.field(message)
     return Turn("user", text, origin, _TYPED, name=name, parts=inputs.draft_parts)
+
+
+def _with_prompts(text: Text, prompts: tuple[tuple[str, str], ...]) -> Text:
+    """Return the draft with the origins of the servers' prompts in it."""
+    for prompt, words in prompts:
+        if (start := text.plain.find(prompt)) >= 0:
+            end = start + len(prompt)
+            origin = Origin(OriginKind.DRAFT, "draft", words)
+            before, after = _with_prompts(text[:start], prompts), _with_prompts(text[end:], prompts)
+            return before + Text.of(prompt, origin) + after
+    return text
 
 
 def draft_message(inputs: Inputs) -> Message:

@@ -83,6 +83,8 @@ class Inputs:
     builder and its contributors find the answered message's text here; see `answered`."""
     draft_parts: tuple[Part, ...] = ()
     """Images, audio and files that go with the draft."""
+    draft_prompts: tuple[tuple[str, str], ...] = ()
+    """Texts of servers' prompts that the draft may contain, each with its origin in words."""
     role: Role | None = None
     profile: Profile | None = None
     settings: SessionSettings = NO_SESSION_SETTINGS

@@ -73,7 +73,7 @@ def captions(entry: Entry, place: int, siblings: int, zone: tzinfo) -> list[str]
         "pinned" if entry.message.pinned else "",
         muted_words(entry.message),
         _summary(entry.message),
-        brought.words if (brought := entry.message.semantics.brought) else "",
+        one_line(brought.words) if (brought := entry.message.semantics.brought) else "",
         _ENDINGS.get(entry.status, ""),
     ]
     return [fact for fact in facts if fact]

@@ -127,7 +127,7 @@ class MessageOrigin(Origin):
 
     @property
     def brought(self) -> Brought | None:
-        """The place in another branch that the message was brought from, if it was."""
+        """The place that the message was brought from, if it was."""
         semantics = self._message.semantics
         return None if semantics is NO_MESSAGE_SEMANTICS else semantics.brought
 

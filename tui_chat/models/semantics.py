@@ -168,16 +168,20 @@ class Summary:
 
 @dataclass(frozen=True, slots=True)
 class Brought:
-    """The place in another branch that a message was brought from."""
+    """The place that a message was brought from: in another branch, or a server's prompt."""
 
-    message_id: str
-    """The copied reply, or the last message that was summed up."""
+    message_id: str = ""
+    """The copied reply, or the last message that was summed up; empty for a prompt."""
     messages: int = 0
     """The number of messages that were summed up; 0 for a copied reply."""
+    prompt: str = ""
+    """The prompt as `SERVER:PROMPT`, and what the server says that it is."""
 
     @property
     def words(self) -> str:
         """The origin in words."""
+        if self.prompt:
+            return f"from {self.prompt}"
         branch = "another branch of this conversation"
         if not self.messages:
             return f"from {branch}"
@@ -210,7 +214,8 @@ class MessageSemantics:
     summary: Summary | None = None
     """The messages that it replaces, if it is a summary of earlier messages."""
     brought: Brought | None = None
-    """Its place of origin, if it was brought from another branch. For the reader."""
+    """Its place of origin, if it was brought from another branch or has a server's prompt. For the
+    reader."""
     source: str = ""
     """The message in another program's file, as compact JSON, for an export back; empty for
     none."""

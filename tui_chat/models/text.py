@@ -56,7 +56,7 @@ class Origin:
     """The id in its domain: message id, preset message id, setting name; `ROLE/FIELD` for a field
     of a character card, `BOOK/ENTRY` for a lore entry."""
     name: str = ""
-    """The display name; the id if it has none."""
+    """The display name; the id if it has none. Of text in a draft the prompt that it is from."""
     within: Origin | None = None
     """The origin of the text around it, or that it was taken from."""
 
@@ -89,7 +89,9 @@ class Origin:
                 return words
             case _:
                 pass
-        return words if self.kind is OriginKind.DRAFT or not called else f"{words} “{called}”"
+        if self.kind is OriginKind.DRAFT:
+            return f"{words}, from {self.name}" if self.name else words
+        return f"{words} “{called}”" if called else words
 
     @property
     def outermost(self) -> Origin:

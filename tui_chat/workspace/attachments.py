@@ -1,4 +1,4 @@
-"""Files that the user attaches to a message.
+"""Files, and documents of servers, that the user attaches to a message.
 
 1. The type of a file is detected from its first bytes, not its name: an image called `.txt` is an
    image.
@@ -11,20 +11,27 @@ from __future__ import annotations
 
 import base64
 import os
+from dataclasses import replace
 from pathlib import Path
 
 from tui_chat.errors import InputError
 from tui_chat.files import STANDARD_INPUT, open_file, read_standard_input
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.library.file_reader import card_error, is_character_card
-from tui_chat.models.media import detect_mime, format_size, kind_of, pixels_of
+from tui_chat.models.json_values import pack, unpack
+from tui_chat.models.media import detect_mime, format_size, kind_of, pixels_of, size_of
 from tui_chat.models.message import Part
+from tui_chat.models.sanitize import one_line
 from tui_chat.models.text import clean
 from tui_chat.paths import expanded
 from tui_chat.tokens.counter import media_tokens
 
 LARGEST = 20_000_000
 """Maximum bytes of an image, audio or PDF; no provider accepts larger ones in a request."""
+MAX_NAME = 300
+"""Characters of the name of what is no file."""
+_PACKED = "part:"
+"""The mark before a packed part, where paths are stored."""
 LARGEST_TEXT = 2_000_000
 """Maximum bytes of a text; more than any model reads."""
 
@@ -39,6 +46,18 @@ class Attachment:
     part: Part
     is_card: bool = False
     """True if it is a character card, which is sent as the picture or text that it is."""
+    packed: str = ""
+    """Of what is no file, the part as it is stored with a draft."""
+
+    @property
+    def name(self) -> str:
+        """Its file name, or `SERVER:URI`."""
+        return self.part.name if self.packed else self.path.name
+
+    @property
+    def stored(self) -> str:
+        """What it is read from again: its path, or the part itself."""
+        return self.packed or str(self.path)
 
     @property
     def card_hint(self) -> str:
@@ -52,7 +71,7 @@ class Attachment:
     @property
     def label(self) -> str:
         """Name, size, pixels and tokens: `photo.png · 34 kB · 640 × 480 · ~765 tokens`."""
-        facts = [self.path.name, format_size(self.size)]
+        facts = [self.name, format_size(self.size)]
         if pixels := pixels_of(self.part):
             facts.append(f"{pixels[0]:,} × {pixels[1]:,}")
         if not self.part.text:
@@ -77,17 +96,42 @@ def read_attachment(path: Path) -> Attachment:
             size = os.fstat(file.fileno()).st_size
             data = file.read(LARGEST + 1) if size <= LARGEST else b""
         if (size := max(size, len(data))) > LARGEST:  # it may have grown meanwhile
-            raise _too_large(path, size, LARGEST)
+            raise _too_large(str(path), size, LARGEST)
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror or error}.") from error
     return Attachment(path, len(data), _part(path, data), is_character_card(data))
 
 
-def _part(path: Path, data: bytes) -> Part:
+def attachment_of(name: str, data: bytes) -> Attachment:
+    """Return content that is no file as an attachment. Raises InputError with name and fault."""
+    name = one_line(name, MAX_NAME)
+    if len(data) > LARGEST:
+        raise _too_large(name, len(data), LARGEST)
+    return packed_attachment(replace(_part(Path(), data, name), name=name))
+
+
+def packed_attachment(part: Part) -> Attachment:
+    """Return a part that is no file as an attachment."""
+    return Attachment(Path(), size_of(part), part, packed=_PACKED + pack(part))
+
+
+def stored_attachment(stored: str) -> Attachment:
+    """Return an attachment of a stored draft; a file is read again. Raises InputError."""
+    if not stored.startswith(_PACKED):
+        return read_attachment(Path(stored))
+    try:
+        return packed_attachment(unpack(Part, stored.removeprefix(_PACKED)))
+    except (ValueError, TypeError, AttributeError):
+        raise InputError("An attachment of the stored draft is damaged.") from None
+
+
+def _part(path: Path, data: bytes, words: str = "") -> Part:
+    """Return content as a part; errors call it by `words`, if it is no file."""
     if path == STANDARD_INPUT:
         path = Path("input")
+    words = words or str(path)
     if not data:
-        raise InputError(f"{path} is empty.")
+        raise InputError(f"{words} is empty.")
     if mime := detect_mime(data):
         return Part(kind_of(mime), mime, data=base64.b64encode(data).decode(), name=path.name)
     try:
@@ -98,15 +142,15 @@ def _part(path: Path, data: bytes) -> Part:
         raise card_error(path)
     if "\0" in text:
         raise InputError(
-            f"{path} is neither an image (PNG, JPEG, GIF, WebP), audio (WAV, MP3, AAC, FLAC, Ogg), "
-            "a PDF nor UTF-8 text."
+            f"{words} is neither an image (PNG, JPEG, GIF, WebP), audio (WAV, MP3, AAC, FLAC, "
+            "Ogg), a PDF nor UTF-8 text."
         )
     if len(data) > LARGEST_TEXT:
-        raise _too_large(path, len(data), LARGEST_TEXT)
+        raise _too_large(words, len(data), LARGEST_TEXT)
     return Part("file", "text/plain", text=clean(text), name=path.name)
 
 
-def _too_large(path: Path, size: int, limit: int) -> InputError:
+def _too_large(words: str, size: int, limit: int) -> InputError:
     return InputError(
-        f"{path} is too large: {format_size(size)}.", advice=f"The limit is {format_size(limit)}."
+        f"{words} is too large: {format_size(size)}.", advice=f"The limit is {format_size(limit)}."
     )

@@ -11,7 +11,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Coroutine
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 from tui_chat.errors import InputError, TuiChatError
@@ -165,9 +164,9 @@ class MessageQueue:
 
 def parts_of(message: QueuedMessage) -> tuple[Part, ...]:
     """Read the attachments of a queued message. Raises InputError if one cannot be read."""
-    from tui_chat.workspace.attachments import read_attachment
+    from tui_chat.workspace.attachments import stored_attachment
 
-    return tuple(read_attachment(Path(file)).part for file in message.files)
+    return tuple(stored_attachment(file).part for file in message.files)
 
 
 def read_queue(stored: str) -> tuple[QueuedMessage, ...]:

@@ -25,6 +25,7 @@ from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.generation import GenerationKind
 from tui_chat.models.message import Message, Part
 from tui_chat.models.request_edit import edits_after
+from tui_chat.models.semantics import NO_MESSAGE_SEMANTICS, Brought, MessageSemantics
 from tui_chat.models.session import Entry
 from tui_chat.models.text import clean
 from tui_chat.models.usage import Timing, cost_of
@@ -123,8 +124,17 @@ class Replies:
             composed = self._requests.compose(draft, parts=parts)
             entries = self.core.state.entries
             parent = entries[-1].message.id if entries else None
-            message = Message("user", draft, parts=parts)
+            message = self._message(draft, parts)
             return await self._exchange(composed, parent, message, draft, stored=stored)
+
+    def _message(self, draft: str, parts: tuple[Part, ...], message_id: str = "") -> Message:
+        """Return the message of a draft, which knows the server's prompt in it."""
+        prompts = self.core.state.inserted_prompts
+        prompt = next((words for text, words in prompts if text in draft), "")
+        semantics = MessageSemantics(brought=Brought(prompt=prompt)) if prompt else None
+        return Message(
+            "user", draft, message_id, parts=parts, semantics=semantics or NO_MESSAGE_SEMANTICS
+        )
 
     async def submit_to(
         self,
@@ -159,7 +169,7 @@ class Replies:
                     user = None
                     if has_message and parent_id not in questions:
                         questions[parent_id] = core.new_id()
-                        user = Message("user", draft, parts=parts, id=questions[parent_id])
+                        user = self._message(draft, parts, questions[parent_id])
                     elif has_message:
                         parent_id = questions[parent_id]
                     first = stored if not replies else None

@@ -352,6 +352,7 @@ class Requests:
             history=history,
             draft=draft,
             draft_parts=parts,
+            draft_prompts=state.inserted_prompts,
             role=state.role,
             profile=state.profile,
             settings=SessionSettings.of(state.model, state.settings),

@@ -355,6 +355,10 @@ class WorkspaceState:
     running_calls: Mapping[tuple[str, str], str] = field(default_factory=dict[tuple[str, str], str])
     """The progress of tool calls that are running, in words, by the ids of reply and call."""
 
+    inserted_prompts: tuple[tuple[str, str], ...] = ()
+    """Texts of servers' prompts that were put into drafts, each with its origin in words; the
+    newest first."""
+
     # Requests
     request: LiveRequestState = field(default_factory=LiveRequestState)
     last_sent: Mapping[str, LastSent] = field(default_factory=dict[str, LastSent])

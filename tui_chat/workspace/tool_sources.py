@@ -240,7 +240,8 @@ class ToolSources:
 
     def _follow(self, before: WorkspaceState, now: WorkspaceState) -> None:
         """Open and load the sources when they are needed."""
-        is_typed = now.request is not before.request and bool(now.request.draft)
+        # A lone / is the beginning of a command.
+        is_typed = now.request is not before.request and bool(now.request.draft.strip("/"))
         if is_typed or (now.entries is not before.entries and now.pending_calls):
             self.load()
 
@@ -255,12 +256,10 @@ class ToolSources:
 
     def load(self) -> None:
         """Open the plugins' sources and ask them for their tools: in the background, and once."""
-        if self._opening is None:
-            self._opening = asyncio.ensure_future(self._open())
-        if self._opening.done():
+        if (opening := self.open()).done():
             self._load_offered()
         else:
-            self._opening.add_done_callback(self._load_opened)
+            opening.add_done_callback(self._load_opened)
 
     def _load_opened(self, opening: asyncio.Task[None]) -> None:
         if opening is self._opening:  # else the configuration was changed
@@ -273,11 +272,21 @@ class ToolSources:
         if loads := tuple(self._loads.values()):
             await asyncio.wait(loads)
 
+    def open(self) -> asyncio.Task[None]:
+        """Open the sources of plugins in the background, once. None is asked for anything."""
+        if self._opening is None:
+            self._opening = asyncio.ensure_future(self._open())
+        return self._opening
+
     async def opened(self) -> None:
         """Wait until the sources of plugins are open. None is asked for anything."""
-        while self._opening is None or not self._opening.done():
-            self._opening = self._opening or asyncio.ensure_future(self._open())
-            await asyncio.wait((self._opening,))
+        while not (opening := self.open()).done():
+            await asyncio.wait((opening,))
+
+    async def named(self, name: str) -> ToolSource | None:
+        """Return the source of a plugin with this name, if there is one."""
+        await self.opened()
+        return next((one for one in self._sources if one.name and one.name == name), None)
 
     async def unasked(self) -> list[str]:
         """Return the names of the sources that the session may offer and that were not asked."""
@@ -311,8 +320,7 @@ class ToolSources:
 
     async def restart(self, name: str) -> None:
         """End what runs for a source of a plugin, however it is, and ask for its tools again."""
-        source = next((source for source in self._sources if source.name == name), None)
-        if source is None or not name:
+        if (source := await self.named(name)) is None:
             return
         if (load := self._loads.get(name)) is not None:
             load.cancel()

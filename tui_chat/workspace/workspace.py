@@ -37,6 +37,7 @@ from tui_chat.workspace.session_organization import SessionOrganization
 from tui_chat.workspace.sessions import Sessions
 from tui_chat.workspace.settings import SessionSetup
 from tui_chat.workspace.side_requests import SideRequests
+from tui_chat.workspace.source_texts import SourceTexts
 from tui_chat.workspace.state import WorkspaceState
 from tui_chat.workspace.temporary import TemporarySession
 from tui_chat.workspace.titles import Titles
@@ -108,6 +109,7 @@ class Workspace:
         self.branches = branches = Branches(
             core, active, sessions, replies, side_requests, compaction
         )
+        self.source_texts = SourceTexts(core, tool_sources, branches)
         self.mutes = Mutes(core, requests, self.forecasts, usage, sessions, compaction)
         self.import_export = ImportExport(core, catalog, roles, settings)
         self.external_changes = ExternalChanges(core, active, sessions, catalog)

@@ -156,9 +156,9 @@ async def everything_works(server: Server) -> None:
     prompts = {prompt.name: prompt for prompt in await server.prompts()}
     assert [blank.name for blank in prompts["args-prompt"].arguments] == ["city", "state"]
     (message,) = await server.prompt("args-prompt", {"city": "Oslo"})
-    assert "Oslo" in message.content.text
-    resources = await server.resources()
-    assert (await server.read(resources[0].uri)).text
+    assert "Oslo" in message.content
+    documents = await server.documents()
+    assert await server.read(documents[0].uri)
 
 
 async def test_server_everything_over_standard_output(peers: Path, start: Start):

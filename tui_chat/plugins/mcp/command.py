@@ -336,7 +336,7 @@ async def _check(
             for one in tools
         ]
         check["prompts"] = [one.name for one in await server.prompts()]
-        check["resources"] = [one.uri for one in await server.resources()]
+        check["resources"] = [one.uri for one in await server.documents()]
         if tool:
             result = await server.call(tool, arguments)
             check |= {"result": result.text, "failed": result.failed}

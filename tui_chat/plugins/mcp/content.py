@@ -1,4 +1,4 @@
-"""The content of results, prompts and resources: texts, and pictures, sounds and files.
+"""The content of results, prompts and documents: texts, and pictures, sounds and files.
 
 1. A text is cleaned as a model's is; what is invisible in it stays, and is shown by the screen.
 2. At most `RESULT_SIZE` bytes of a result go to the model, and it is told how many were left out.
@@ -10,8 +10,9 @@ from __future__ import annotations
 import binascii
 from base64 import b64decode
 from collections.abc import Iterator, Mapping
-from typing import Any, Literal
+from typing import Any
 
+from tui_chat.errors import InputError
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.json_text import (
     as_object,
@@ -24,10 +25,11 @@ from tui_chat.models.json_text import (
 from tui_chat.models.media import detect_mime, kind_of, known_mime
 from tui_chat.models.message import Part
 from tui_chat.models.sanitize import one_line
+from tui_chat.models.text import clean
 
 RESULT_SIZE = 100_000
 """Bytes of a result that a model gets."""
-_MOST_PARTS = 20
+MOST_PARTS = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,47 +57,6 @@ class Content:
     def text(self) -> str:
         """The texts, one below the other."""
         return "\n".join(self.texts)
-
-
-@dataclass(frozen=True, slots=True)
-class PromptArgument:
-    """A blank in a prompt."""
-
-    name: str
-    description: str
-    required: bool
-
-
-@dataclass(frozen=True, slots=True)
-class ServerPrompt:
-    """A prompt that a server offers to the user."""
-
-    server: str
-    name: str
-    title: str
-    description: str
-    arguments: tuple[PromptArgument, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class PromptMessage:
-    """A message of a prompt whose blanks are filled."""
-
-    role: Literal["user", "assistant"]
-    content: Content
-
-
-@dataclass(frozen=True, slots=True)
-class ServerResource:
-    """A document that a server offers."""
-
-    server: str
-    uri: str
-    name: str
-    description: str = ""
-    mime: str = ""
-    size: int | None = None
-    """Bytes, if the server says."""
 
 
 def read_result(result: Mapping[str, Any]) -> ToolResult:
@@ -150,10 +111,10 @@ def read_content(value: object) -> Content:
         for item in _read_block(block):
             if isinstance(item, str):
                 texts.append(item)
-            elif len(parts) < _MOST_PARTS:
+            elif len(parts) < MOST_PARTS:
                 parts.append(item)
             else:
-                texts.append(f"[{item.kind} left out: there are more than {_MOST_PARTS}]")
+                texts.append(f"[{item.kind} left out: there are more than {MOST_PARTS}]")
     return Content(tuple(texts), tuple(parts))
 
 
@@ -181,6 +142,16 @@ def read_resource(resource: Mapping[str, Any]) -> Iterator[str | Part]:
         name = one_line(as_string(resource.get("uri")).rpartition("/")[2], 100)
         mime = as_string(resource.get("mimeType")) or "application/octet-stream"
         yield _media(as_string(resource["blob"]), mime, "file", name)
+
+
+def document_bytes(resource: Mapping[str, Any], name: str) -> bytes:
+    """Return what a document contains. Raises InputError."""
+    if isinstance(text := resource.get("text"), str):
+        return clean(text).encode()
+    try:
+        return b64decode(as_string(resource["blob"]), validate=True)
+    except (KeyError, binascii.Error, ValueError):
+        raise InputError(f"{one_line(name)} is damaged: it has neither text nor base64.") from None
 
 
 def _media(data: str, mime: str, kind: str, name: str) -> str | Part:

@@ -12,19 +12,22 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from itertools import islice
 from typing import Any, Literal
 
-from tui_chat.errors import InputError, ProviderError, TuiChatError
-from tui_chat.models.json_text import as_array, as_count, as_string, objects_in
+from tui_chat.errors import InputError, ProviderError, Refused, TuiChatError
+from tui_chat.models.json_text import as_string, objects_in
+from tui_chat.models.message import Message
 from tui_chat.models.sanitize import one_line
+from tui_chat.models.semantics import Brought, MessageSemantics
+from tui_chat.models.text import clean
 from tui_chat.plugins.mcp.connection import Connection, OnProgress
 from tui_chat.plugins.mcp.content import (
-    Content,
-    PromptArgument,
-    PromptMessage,
-    ServerPrompt,
-    ServerResource,
+    MOST_PARTS,
     ToolResult,
+    document_bytes,
     read_content,
     read_result,
 )
@@ -36,10 +39,14 @@ from tui_chat.plugins.mcp.streamable_http import HttpTransport, argument_headers
 from tui_chat.plugins.mcp.tools import ServerTool, read_tools
 from tui_chat.plugins.mcp.transport import Transport
 from tui_chat.providers import HttpClient
+from tui_chat.workspace.source_texts import PromptArgument, SourceDocument, SourcePrompt
 
 State = Literal["idle", "starting", "ready", "failed"]
 MAX_RESTARTS = 1
 """Times that a server which died is started again by itself."""
+MAX_ARGUMENTS = 20
+"""Arguments of a prompt that are asked for."""
+_TEMPLATES = "resourceTemplates"
 _FRESH_SECONDS = 60.0
 """Seconds that a list over HTTP is used."""
 
@@ -97,6 +104,11 @@ class Server:
     def info(self) -> ServerInfo:
         """What it says of itself; empty before its first start."""
         return ServerInfo() if self._connection is None else self._connection.info
+
+    @property
+    def version(self) -> str:
+        """What it says that it is: a name and a version, on one line."""
+        return one_line(f"{self.info.name} {self.info.version}".strip(), 80)
 
     @property
     def stderr_lines(self) -> tuple[str, ...]:
@@ -203,8 +215,8 @@ class Server:
     async def tools(self) -> tuple[ServerTool, ...]:
         """Return its tools that may be offered. Raises InputError, ProviderError."""
         entries = await self._list("tools")
-        version = f"{self.info.name} {self.info.version}".strip()
-        tools, self.tool_faults = read_tools(self.name, entries, self.settings.tools, version)
+        patterns = self.settings.tools
+        tools, self.tool_faults = read_tools(self.name, entries, patterns, self.version)
         self._tools = {tool.name: tool for tool in tools}
         return tools
 
@@ -229,70 +241,90 @@ class Server:
             return ToolResult(str(error), failed=True)
         return read_result(result)
 
-    # Prompts and resources
+    # Prompts and documents
 
-    async def prompts(self) -> tuple[ServerPrompt, ...]:
+    async def prompts(self) -> tuple[SourcePrompt, ...]:
         """Return its prompts. Raises InputError, ProviderError."""
         return tuple(
-            ServerPrompt(
+            SourcePrompt(
                 self.name,
-                as_string(entry.get("name")),
-                one_line(as_string(entry.get("title")), 80),
-                as_string(entry.get("description")),
+                name,
+                _description(entry),
                 tuple(
                     PromptArgument(
-                        as_string(blank.get("name")),
-                        as_string(blank.get("description")),
-                        blank.get("required") is True,
+                        as_string(argument.get("name")),
+                        one_line(as_string(argument.get("description")), 200),
+                        argument.get("required") is True,
                     )
-                    for blank in objects_in(entry.get("arguments"))
+                    for argument in islice(objects_in(entry.get("arguments")), MAX_ARGUMENTS)
                 ),
             )
             for entry in await self._list("prompts")
-            if as_string(entry.get("name"))
+            if (name := as_string(entry.get("name"))) and not any(map(str.isspace, name))
         )
 
-    async def prompt(self, name: str, arguments: Mapping[str, str]) -> tuple[PromptMessage, ...]:
-        """Return the messages of a prompt with its blanks filled. Raises as `prompts`."""
+    async def prompt(self, name: str, arguments: Mapping[str, str]) -> tuple[Message, ...]:
+        """Return the messages of a prompt with its arguments. Raises as `prompts`."""
         result = await self._request("prompts/get", {"name": name, "arguments": arguments})
+        label = f"{self.name}:{one_line(name, 80)}"
+        origin = Brought(prompt=f"{label} ({self.version})" if self.version else label)
         return tuple(
-            PromptMessage(
-                "assistant" if message.get("role") == "assistant" else "user",
-                read_content(message.get("content")),
-            )
+            _prompt_message(message, label, origin)
             for message in objects_in(result.get("messages"))
         )
 
-    async def resources(self) -> tuple[ServerResource, ...]:
-        """Return its documents. Raises InputError, ProviderError."""
+    async def documents(self) -> tuple[SourceDocument, ...]:
+        """Return its documents, then its templates of URIs. Raises InputError, ProviderError."""
+        if "resources" in self.stale:
+            self._lists.pop(_TEMPLATES, None)
+        documents = await self._list("resources")
+        templates: list[dict[str, Any]] = []
+        with suppress(Refused):  # a server may have documents alone
+            templates = await self._list("resources", "resources/templates/list", _TEMPLATES)
         return tuple(
-            ServerResource(
-                self.name,
-                as_string(entry.get("uri")),
-                one_line(as_string(entry.get("title")) or as_string(entry.get("name")), 100),
-                as_string(entry.get("description")),
-                one_line(as_string(entry.get("mimeType")), 60),
-                as_count(entry.get("size")),
-            )
-            for entry in await self._list("resources")
-            if as_string(entry.get("uri"))
+            SourceDocument(self.name, uri, _description(entry), is_template=key == "uriTemplate")
+            for key, entries in (("uri", documents), ("uriTemplate", templates))
+            for entry in entries
+            if (uri := as_string(entry.get(key))) and not any(map(str.isspace, uri))
         )
 
-    async def read(self, uri: str) -> Content:
-        """Return the content of a document. Raises InputError, ProviderError."""
+    async def read(self, uri: str) -> tuple[bytes, ...]:
+        """Return the contents of a document. Raises InputError, ProviderError."""
         result = await self._request("resources/read", {"uri": uri})
-        blocks = [{"type": "resource", "resource": one} for one in as_array(result.get("contents"))]
-        return read_content(blocks)
+        contents = tuple(objects_in(result.get("contents")))
+        if len(contents) > MOST_PARTS:
+            raise InputError(f"{one_line(uri)} has more than {MOST_PARTS} contents.")
+        return tuple(document_bytes(content, uri) for content in contents)
 
-    async def _list(self, kind: Literal["tools", "prompts", "resources"]) -> list[dict[str, Any]]:
+    async def _list(
+        self, kind: Literal["tools", "prompts", "resources"], method: str = "", key: str = ""
+    ) -> list[dict[str, Any]]:
+        """Return a list of a kind, by default the one that is named like it."""
         connection = await self._connected()
         if not connection.info.can(kind):
             return []
-        until, entries = self._lists.get(kind, (0.0, []))
+        key = key or kind
+        until, entries = self._lists.get(key, (0.0, []))
         if time.monotonic() < until and kind not in self.stale:
             return entries
         self.stale.discard(kind)
-        entries, seconds = await connection.list_all(f"{kind}/list", kind)
+        entries, seconds = await connection.list_all(method or f"{kind}/list", key)
         kept = max(seconds, _FRESH_SECONDS) if self.settings.url else float("inf")
-        self._lists[kind] = time.monotonic() + kept, entries
+        self._lists[key] = time.monotonic() + kept, entries
         return entries
+
+
+def _description(entry: Mapping[str, Any]) -> str:
+    """Return what a prompt or document is, on one line."""
+    title = as_string(entry.get("title")) or as_string(entry.get("description"))
+    return one_line(title or as_string(entry.get("name")), 200)
+
+
+def _prompt_message(message: Mapping[str, Any], label: str, origin: Brought) -> Message:
+    content = read_content(message.get("content"))
+    return Message(
+        "assistant" if message.get("role") == "assistant" else "user",
+        clean(content.text),
+        parts=tuple(replace(part, name=part.name or label) for part in content.parts),
+        semantics=MessageSemantics(brought=origin),
+    )

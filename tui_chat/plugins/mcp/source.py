@@ -42,6 +42,9 @@ class ServerSource:
         self.server = Server(
             settings, context.client, hidden=context.hidden, ask=self._ask, changed=self._follow
         )
+        # What a `TextSource` has, the server does.
+        self.prompts, self.prompt = self.server.prompts, self.server.prompt
+        self.documents, self.read = self.server.documents, self.server.read
         self.tools: tuple[Tool, ...] = ()
         self._names: dict[str, str] = {}
         """The names at the server, by those for models."""

@@ -290,7 +290,7 @@ class ChatArea(Area):
         match author.kind:
             case OriginKind.HISTORY:
                 brought = author.brought if isinstance(author, MessageOrigin) else None
-                if brought is not None and await self._show_source(brought):
+                if brought and brought.message_id and await self._show_source(brought):
                     return True
                 if self.pane.transcript.show_message(author.id):
                     self.host.panes.show_conversation(focus_composer=False)

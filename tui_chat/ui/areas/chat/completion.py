@@ -20,7 +20,7 @@ from tui_chat.models.sanitize import one_line
 
 CompletionKind = Literal["command", "argument", "path"]
 
-_COMMAND = re.compile(r"/([a-z-]*)")
+_COMMAND = re.compile(r"/([a-z-]*|[A-Za-z][\w-]*(?::\S*)?)")
 _ARGUMENT = re.compile(r"/([a-z-]+) +(.*)")
 _PATH = re.compile(r"(?:^|(?<=\s))@(\S*)\Z")
 
@@ -39,6 +39,12 @@ class CompletionQuery:
     """Column in the cursor's line at which a suggestion is inserted."""
     command: str = ""
     """The command of an argument."""
+
+    @property
+    def server(self) -> str:
+        """The server whose prompts or documents are typed, as in `SERVER:NAME`; else empty."""
+        name, colon, _ = self.words.partition(":")
+        return name if colon and self.kind != "argument" else ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual import on, work
 
-from tui_chat.errors import InputError
+from tui_chat.errors import InputError, TuiChatError
 from tui_chat.models.sanitize import one_line
 from tui_chat.paths import typed_path
 from tui_chat.ui.areas.area import Area
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from tui_chat.ui.areas.chat.chat_pane import ChatPane
     from tui_chat.ui.areas.chat.completion import CompletionQuery
     from tui_chat.ui.areas.chat.drafts import ComposerDrafts
+    from tui_chat.workspace.attachments import Attachment
     from tui_chat.workspace.workspace import Workspace
 
 
@@ -75,17 +76,23 @@ class AttachmentArea(Area):
     async def _attach_file(self, typed: str) -> None:
         from tui_chat.workspace.attachments import read_attachment
 
+        new: tuple[Attachment, ...] = ()
         try:
-            attachment = await to_thread(read_attachment, typed_path(typed))
-        except InputError as error:
+            if ":" in typed:  # as in SERVER:URI
+                new = await (await self.host.opened_workspace()).source_texts.read(typed)
+            if not new:
+                new = (await to_thread(read_attachment, typed_path(typed)),)
+        except TuiChatError as error:
             self.show_error(error)
             return
         attached = self._drafts.attachments
-        if all(attachment.path != other.path for other in attached):
-            self._drafts.show_attachments((*attached, attachment))
+        stored = {other.stored for other in attached}
+        new = tuple(attachment for attachment in new if attachment.stored not in stored)
+        self._drafts.show_attachments((*attached, *new))
+        for attachment in new:
             if attachment.is_card:
                 words = "is a character card, attached as it is. /import turns it into a role."
-                self.notify(f"{one_line(attachment.path.name, 60)} {words}", markup=False)
+                self.notify(f"{one_line(attachment.name, 60)} {words}", markup=False)
 
     def action_remove(self, index: int) -> None:
         """Remove an attachment."""
@@ -100,11 +107,9 @@ class AttachmentArea(Area):
     def action_detach(self, name: str = "") -> None:
         """Remove the attachments of the draft that have a name; without one, all."""
         attached = self._drafts.attachments
-        left = tuple(
-            each for each in attached if name and name not in (each.path.name, str(each.path))
-        )
+        left = tuple(each for each in attached if name and name not in (each.name, str(each.path)))
         if attached and len(left) == len(attached):
-            names = ", ".join(one_line(each.path.name, 40) for each in attached)
+            names = ", ".join(one_line(each.name, 40) for each in attached)
             sentence = f"There is no attachment “{one_line(name, 40)}”."
             self.show_error(InputError(sentence, advice=f"Attached: {names}."))
         elif attached:
@@ -282,17 +287,29 @@ class ComposerArea(Area):
     def _complete(self, event: Composer.CompletionRequested) -> None:
         from tui_chat.ui.areas.chat.command_suggestions import is_about_paths, suggest
 
-        if is_about_paths(event.query):
-            self._suggest_paths(event.query)
+        query, workspace = event.query, self.host.workspace
+        if query.kind != "argument" and workspace is not None:
+            workspace.tool_sources.open()
+        if is_about_paths(query) or query.server:
+            self._suggest_paths(query)
         else:
-            suggestions = suggest(event.query, self.host.workspace, self.tui.available_themes)
-            self._pane.composer.offer_suggestions(event.query, suggestions)
+            suggestions = suggest(query, workspace, self.tui.available_themes)
+            self._pane.composer.offer_suggestions(query, suggestions)
 
     @work(group="paths", exclusive=True, description="suggest paths")
     async def _suggest_paths(self, query: CompletionQuery) -> None:
-        from tui_chat.ui.areas.chat.command_suggestions import suggest_paths
+        """Suggest paths, or what the server has that is named."""
+        from tui_chat.ui.areas.chat import command_suggestions
 
-        self._pane.composer.offer_suggestions(query, await to_thread(suggest_paths, query))
+        workspace, suggestions = self.host.workspace, None
+        if workspace is not None:
+            suggestions = await command_suggestions.suggest_of_server(query, workspace)
+        if suggestions is None and query.kind != "command":
+            suggestions = await to_thread(command_suggestions.suggest_paths, query)
+            if workspace is not None:
+                servers = command_suggestions.suggest_servers(query, workspace)
+                suggestions = (*servers, *suggestions)
+        self._pane.composer.offer_suggestions(query, suggestions or ())
 
     @work(group="dialog", exclusive=True)
     async def action_search_prompts(self) -> None:
@@ -334,6 +351,9 @@ class ComposerArea(Area):
         from tui_chat.library.snippets import Blank, expanded
 
         workspace = await self.host.opened_workspace()
+        if ":" in name:  # as no snippet's name has it
+            await self._insert_prompt(workspace, name)
+            return
         try:
             name = name or await self._ask_snippet(workspace) or ""
             if not name:
@@ -347,6 +367,39 @@ class ComposerArea(Area):
             (piece.name, piece.text, piece.choices) if isinstance(piece, Blank) else piece
             for piece in pieces
         )
+
+    async def _insert_prompt(self, workspace: Workspace, typed: str) -> None:
+        """Insert the prompt of a server, after asking for the arguments that are not typed. If that
+        fails, what was typed comes back.
+        """
+        composer, inserted = self._pane.composer, None
+        try:
+            prompt, values = await workspace.source_texts.find_prompt(typed)
+            for argument in prompt.arguments[len(values) :]:
+                facts = (
+                    argument.name,
+                    argument.description,
+                    "" if argument.required else "optional",
+                )
+                about = " · ".join(one_line(fact, 100) for fact in facts if fact)
+                may_be_empty = not argument.required
+                title = f"{prompt.label}: {about}"
+                value = await ask_line(self.tui, title, may_be_empty=may_be_empty, enter="goes on")
+                if value is None:
+                    break
+                values |= {argument.name: value} if value else {}
+            else:
+                inserted = await workspace.source_texts.insert(prompt, values)
+        except TuiChatError as error:
+            self.show_error(error)
+        if inserted is None:
+            composer.text = composer.text or f"/{typed}"
+            return
+        text, attachments = inserted
+        is_at_start = min(composer.selection) == (0, 0)
+        composer.insert_text(escape_command(text) if is_at_start else text)
+        composer.focus()
+        self._drafts.show_attachments((*self._drafts.attachments, *attachments))
 
     async def _ask_snippet(self, workspace: Workspace) -> str | None:
         """Ask for a snippet by its name. Raises InputError if there is none."""

@@ -13,7 +13,6 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -146,7 +145,7 @@ class ComposerDrafts:
         if workspace is None or not self._area.host.is_workspace_open or not self.is_active:
             return
         session_id, session = workspace.state.session_id, workspace.state.session
-        files = tuple(str(attachment.path) for attachment in self.attachments)
+        files = tuple(attachment.stored for attachment in self.attachments)
         submitted = [
             submission.text
             for submission in self._submissions
@@ -240,12 +239,12 @@ class ComposerDrafts:
         self, files: tuple[str, ...], typed: tuple[Attachment, ...] = ()
     ) -> None:
         """Attach a stored draft's files before those attached meanwhile; show what is gone."""
-        from tui_chat.workspace.attachments import read_attachment
+        from tui_chat.workspace.attachments import stored_attachment
 
         attachments: list[Attachment] = []
         for file in files:
             try:
-                attachments.append(await asyncio.to_thread(read_attachment, Path(file)))
+                attachments.append(await asyncio.to_thread(stored_attachment, file))
             except InputError as error:
                 self._area.show_error(error)
         self.show_attachments((*attachments, *typed))
@@ -282,7 +281,7 @@ class ComposerDrafts:
             return
         if not text.startswith(typed) or not (typed.strip() or self.attachments):
             return  # Enter repeats, and the first one took the draft already
-        files = tuple(str(attachment.path) for attachment in self.attachments)
+        files = tuple(attachment.stored for attachment in self.attachments)
         if not workspace.state.is_temporary:
             self._composer.prompt_history.remember(draft)
         self._composer.text = text[len(typed) :]
@@ -400,7 +399,7 @@ class ComposerDrafts:
             }
             waiting = (each.text for each in self._submissions if each.session_id == session_id)
             await workspace.drafts.save(
-                session, joined_drafts(*waiting, text), tuple(str(file.path) for file in files)
+                session, joined_drafts(*waiting, text), tuple(file.stored for file in files)
             )
         if all(each.session_id != session_id for each in self._submissions):
             others = {key: each for key, each in self._remaining.items() if key != session_id}

@@ -119,8 +119,9 @@ def header_lines(
     if (summary := entry.message.semantics.summary) is not None:
         state = "sent instead of them" if summary.enabled else "off"
         left.append(TextRun(f"  ◆ {state}", ("pinned" if summary.enabled else "meta",)))
-    if entry.message.semantics.brought is not None:
-        left.append(TextRun("  ◆ from another branch", ("meta",)))
+    if (brought := entry.message.semantics.brought) is not None:
+        source = one_line(brought.prompt.partition(" ")[0], 40) or "another branch"
+        left.append(TextRun(f"  ◆ from {source}", ("meta",)))
     if progress is not None:
         seconds = progress.seconds
         elapsed = f"{seconds:.0f} s" if seconds < 60 else format_duration(seconds)
