@@ -31,7 +31,6 @@ WRITERS = {
     "store/process_lock.py": "locks, created with 0600",
     "store/maintenance/backup.py": "copies of the database, created with 0600",
     "plugins/tap/command.py": "appends to the record of calls",
-    "plugins/prompt_lab/run_command.py": "reports piece by piece, where the user says",
 }
 """The modules that write files by themselves."""
 

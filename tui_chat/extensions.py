@@ -45,6 +45,7 @@ BUILT_IN: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     },
     "doctor": {"commands": ("doctor",)},
     "formulas": {"markdown": ("LaTeX",)},
+    "html": {"exports": ("html",)},
     "mcp": {"commands": ("mcp",), "config": ("mcp",), "tool_sources": ("servers",)},
     "probabilities": {"actions": ("probabilities", "tokens")},
     "prompt_lab": {

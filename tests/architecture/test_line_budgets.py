@@ -26,8 +26,8 @@ BUDGETS: dict[str, tuple[int, str]] = {
     ),
     "context": (9_780, "three phases, mutes, budget, macros, lorebooks with JavaScript's patterns"),
     "interop": (
-        2_550,
-        "the transcript, our own JSON, Markdown, HTML, the registry of formats",
+        2_300,
+        "the transcript, our own JSON, Markdown, the registry of formats",
     ),
     "library": (
         3_600,
@@ -41,6 +41,7 @@ BUDGETS: dict[str, tuple[int, str]] = {
     "plugins/doctor": (300, "one command, and what it looks at"),
     "plugins/formulas": (450, "LaTeX as text that is right or left alone, and where it stands"),
     "plugins/probabilities": (400, "one view, and where it is reached"),
+    "plugins/html": (300, "one page that is safe to open"),
     "plugins/prompt_lab": (
         6_570,
         "suites, variants, checks, the runner with its budget, its results, commands, preset cases",

@@ -248,7 +248,6 @@ def test_a_shared_export_contains_no_requests(filled: Command, tmp_path: Path):
 
 def test_export_formats(filled: Command, tmp_path: Path):
     assert filled("export", "A walk", "--format", "markdown").out.startswith("# A walk\n")
-    assert "<h1" in filled("export", "A walk", "--format", "html").out
     text = filled("export", "A walk", "--format", "jsonl").out
     assert [json.loads(line)["content"] for line in text.splitlines()][1] == "North."
     path = tmp_path / "history.jsonl"
@@ -262,11 +261,13 @@ def test_export_all(filled: Command, tmp_path: Path):
     told = json.loads(filled("export", "--all").out)
     assert len(told["sessions"]) == 2
     folder = tmp_path / "out"
-    assert filled("export", "--all", "--format", "html", "--output", folder).code == 0
+    assert filled("export", "--all", "--format", "markdown", "--output", folder).code == 0
     names = sorted(path.name for path in folder.iterdir())
     assert [name.rsplit("-", 1)[0] for name in names] == ["A-swim", "A-walk"]
-    assert filled("export", "--all", "--format", "html", "--output", folder).code == 2
-    assert filled("export", "--all", "--format", "html", "--output", folder, "--force").code == 0
+    assert filled("export", "--all", "--format", "markdown", "--output", folder).code == 2
+    assert (
+        filled("export", "--all", "--format", "markdown", "--output", folder, "--force").code == 0
+    )
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,6 @@ from hypothesis import given
 from tests.interop.test_readable import reply
 from tests.interop.transcripts import references as any_references
 from tui_chat.errors import InputError
-from tui_chat.interop.html import page
 from tui_chat.interop.markdown import markdown
 from tui_chat.interop.messages import message_lines, read_history
 from tui_chat.models.citations import Citation, References, Source
@@ -52,15 +51,6 @@ def test_markdown_links_marks_and_lists_sources() -> None:
         "Searched for “how \\<tall\\>”.\n\n"
         "A web search failed: x.\n\n</details>\n"
     )
-
-
-def test_html_links_marks_and_lists_sources() -> None:
-    text = "".join(page(reply(TEXT, semantics=CITED)))
-    mark = 'href="https://tower.example/a_%28b%29" rel="noreferrer noopener nofollow">[1]</a>'
-    assert f"<strong>330 m.</strong><a {mark} So.[2]</p>" in text
-    assert '<li><a rel="noreferrer noopener nofollow" href="https://tower.example/a_(b)">' in text
-    assert "<li>&lt;b&gt;notes&lt;/b&gt;.txt</li>" in text
-    assert "<p>Searched for “how &lt;tall&gt;”.</p>" in text
 
 
 def test_an_edited_text_is_exported_without_marks() -> None:

@@ -118,9 +118,9 @@ async def test_a_conversation_is_exported_and_no_file_is_lost(tmp_path: Path):
     ("argument", "kind", "path"),
     [
         ("talk.md", "markdown", "talk.md"),
-        ("html a b.txt", "html", "a b.txt"),
+        ("markdown a b.txt", "markdown", "a b.txt"),
         ("talk", "json", "talk"),
-        ("'my talk.htm'", "html", "'my talk.htm'"),
+        ("'my talk.jsonl'", "jsonl", "'my talk.jsonl'"),
         ("JSONL x", "jsonl", "x"),
         ("markdown", "markdown", ""),
     ],

@@ -4,7 +4,7 @@ reader               all conversations of a file, whatever its format; plugins b
 formats              how a format is described
 own_json             our own JSON, without loss
 messages             JSON and JSON lines of unified messages
-markdown, html       for people to read; readable_parts is what both share
+markdown             for people to read; readable_parts is what other such exports share with it
 json_stream          JSON in pieces, parsed value by value
 transcript_builder   builds a transcript; the result or error of parsing one
 timestamps           times in the notations of other programs

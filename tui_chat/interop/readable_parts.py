@@ -1,4 +1,4 @@
-"""Parts of Markdown and HTML exports: the active branch, captions of sessions and messages."""
+"""Parts of exports for people to read: the active branch, captions of sessions and messages."""
 
 from __future__ import annotations
 

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 _OWN = (
     ExportPath("markdown", "tui_chat.interop.markdown:markdown", ".md", "For reading and editing"),
-    ExportPath("html", "tui_chat.interop.html:page", ".html", "For reading in a browser, offline"),
     ExportPath(
         "json",
         "tui_chat.interop.own_json:session_text",

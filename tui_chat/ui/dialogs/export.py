@@ -34,8 +34,7 @@ def format_and_path(argument: str) -> tuple[str, str]:
     formats = export_formats()
     if first.lower() in formats:
         return first.lower(), rest.strip()
-    ending = Path(argument.strip().strip("\"'")).suffix.lower()
-    for kind, form in formats.items():
-        if form.ending == ending:
-            return kind, argument
-    return "html" if ending == ".htm" else "json", argument
+    suffix = Path(argument.strip().strip("\"'")).suffix.lower()
+    ending = ".html" if suffix == ".htm" else suffix
+    kinds = (kind for kind, form in formats.items() if form.ending == ending)
+    return next(kinds, "json"), argument
