@@ -32,12 +32,14 @@ PRESET = {
 
 
 @asynccontextmanager
-async def chat(folder: Path, *drafts: str, model: str = "mirror") -> AsyncIterator[Pilot[None]]:
+async def chat(
+    folder: Path, *drafts: str, model: str = "mirror", size: tuple[int, int] = (160, 45)
+) -> AsyncIterator[Pilot[None]]:
     """The app with the preset `tutor`, after some messages."""
     (folder / "presets").mkdir()
     (folder / "presets" / "tutor.json").write_text(json.dumps(PRESET))
     app = make_app(folder, model=model)
-    async with app.run_test(size=(160, 45)) as pilot:
+    async with app.run_test(size=size) as pilot:
         await opened(pilot)
         assert app.workspace is not None
         await app.workspace.presets.choose("tutor")
@@ -277,3 +279,10 @@ async def test_esc_goes_back_to_the_preset(tmp_path: Path):
         await pilot.press("escape")
         await until(pilot, lambda: app.query_one(PresetPane).has_focus_within)
         assert workspace.state.request.viewed is None
+
+
+async def test_cases_open_where_only_one_pane_fits(tmp_path: Path):
+    async with chat(tmp_path, "What is 2+2?", size=(80, 24)) as pilot:
+        await make_case(pilot, "wrong")
+        view = await open_cases(pilot)
+        assert "1 case × 1 variant" in text(view)

@@ -367,9 +367,11 @@ class Inspector(OnePassWidget):
         self.refresh_bindings()
 
     def on_show(self) -> None:
-        """Catch up with the requests composed while it was hidden."""
+        """Catch up with the requests composed, and the view chosen, while it was hidden."""
         if self._stale:
             self._draw()
+        if views()[self.view_shown].load and self._state.loaded is None:
+            self.post_message(self.ViewChanged())
 
     def on_resize(self, event: events.Resize) -> None:
         """Give the view its room: in a low pane the lines around it shrink."""
