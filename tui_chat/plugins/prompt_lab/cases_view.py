@@ -169,6 +169,7 @@ class CasesView(RowsView):
         elif missing:
             words = f"Enter sends {_plan_words(table.estimate)}"
             hint = "From nothing but cached input to nothing cached and the longest replies."
+            hint = hint if table.estimate.high else ""
             yield line((cut(words, width), "link"), action=SEND, hint=hint)
         else:
             words = f"All replies are here. {self._acceptance(table)}"
