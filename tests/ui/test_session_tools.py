@@ -16,9 +16,11 @@ from tests.ui.app_under_test import make_app, opened, say, settle, until
 from tui_chat.models.envelope import ToolDefinition
 from tui_chat.models.tool import CommandTool
 from tui_chat.ui.app import TuiChat
+from tui_chat.ui.areas.chat.composer import Composer
 from tui_chat.ui.areas.chat.tool_question import ToolQuestion
 from tui_chat.ui.dialogs.base import Dialog
 from tui_chat.ui.dialogs.session_tools import SessionToolsDialog
+from tui_chat.workspace.events import Done, WorkspaceEvent
 from tui_chat.workspace.state import SourceStatus
 from tui_chat.workspace.workspace import Workspace
 
@@ -149,6 +151,57 @@ async def test_the_question_names_the_server_and_marks_its_claims(
         await pilot.press("v")
         await until(pilot, lambda: len(server.calls) == 1)
         assert len(workspace.tool_grants.lasting) == 2
+
+
+async def test_a_message_waits_for_the_tools_of_a_server(
+    tmp_path: Path, server: ToolServer
+) -> None:
+    app = make_app(tmp_path, model="toolsmith")
+    async with app.run_test(size=(120, 40)) as pilot:
+        app = await opened(pilot)
+        workspace = workspace_of(app)
+        server.may_answer.clear()
+        app.query_one(Composer).text = "Use the tool."
+        await pilot.press("enter")
+        words = "Waiting for the tools of time. Then this is sent."
+        await until(pilot, lambda: app.chat.pane.activity.render().plain == words)
+        assert not workspace.state.entries
+        server.may_answer.set()
+        await until(pilot, lambda: bool(workspace.state.pending_calls))
+
+
+async def test_a_message_that_waits_for_tools_is_the_draft_after_quitting(
+    tmp_path: Path, server: ToolServer
+) -> None:
+    app = make_app(tmp_path, model="toolsmith")
+    async with app.run_test(size=(120, 40)) as pilot:
+        app = await opened(pilot)
+        workspace = workspace_of(app)
+        server.may_answer.clear()
+        app.query_one(Composer).text = "Use the tool."
+        await pilot.press("enter")
+        await until(pilot, lambda: workspace.tool_sources.awaited == ["time"])
+        await until(pilot, lambda: "Waiting" in app.chat.pane.activity.render().plain)
+        await pilot.press("ctrl+q")
+        await until(pilot, lambda: not app.is_running)
+    app = make_app(tmp_path, model="toolsmith")
+    async with app.run_test(size=(120, 40)) as pilot:
+        app = await opened(pilot)
+        await until(pilot, lambda: app.query_one(Composer).text == "Use the tool.")
+        assert not workspace_of(app).state.entries
+
+
+async def test_a_server_that_fails_is_said(tmp_path: Path, server: ToolServer) -> None:
+    app = make_app(tmp_path, model="toolsmith")
+    async with app.run_test(size=(120, 40)) as pilot:
+        app = await opened(pilot)
+        await workspace_of(app).tool_sources.loaded()
+        events: list[WorkspaceEvent] = []
+        workspace_of(app).subscribe(events.append)
+        server.status = SourceStatus("time", "failed", "It ended with status 3.")
+        server.announce()
+        server.announce()
+        assert events.count(Done("It ended with status 3.")) == 1
 
 
 class Asking(Dialog[str]):

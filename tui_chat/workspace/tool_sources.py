@@ -265,12 +265,19 @@ class ToolSources:
         if opening is self._opening:  # else the configuration was changed
             self._load_offered()
 
-    async def loaded(self) -> None:
-        """Wait until the sources that the session may offer were asked for their tools."""
+    async def loaded(self, seconds: float | None = None) -> None:
+        """Wait until the sources that the session may offer were asked for their tools, for so many
+        seconds at most.
+        """
         await self.opened()
         self._load_offered()
         if loads := tuple(self._loads.values()):
-            await asyncio.wait(loads)
+            await asyncio.wait(loads, timeout=seconds)
+
+    @property
+    def awaited(self) -> list[str]:
+        """The names of the sources that were asked and have not answered yet."""
+        return [name for name, load in self._loads.items() if not load.done()]
 
     def open(self) -> asyncio.Task[None]:
         """Open the sources of plugins in the background, once. None is asked for anything."""
@@ -341,7 +348,11 @@ class ToolSources:
         for tool in chain.from_iterable(source.tools for source in self._sources):
             tools.setdefault(tool.name, tool)
         known = tuple(tools.values())
+        failed = {one.name for one in core.state.tool_sources if one.state == "failed"}
         core.update(tool_sources=tuple(one.status for one in self._sources if one.name))
+        for one in core.state.tool_sources:
+            if one.state == "failed" and one.name not in failed:
+                core.publish(Done(one.sentence))
         if known != core.state.known_tools:
             core.update(known_tools=known)
             self._offer()

@@ -25,7 +25,7 @@ from tui_chat.ui.areas.area import Area, AreaContext
 from tui_chat.ui.areas.chat.chat_pane import ChatPane, PaneContainers
 from tui_chat.ui.areas.chat.composer import QUEUE_KEY
 from tui_chat.ui.areas.chat.composer_area import AttachmentArea, ComposerArea
-from tui_chat.ui.areas.chat.drafts import ComposerDrafts
+from tui_chat.ui.areas.chat.drafts import ComposerDrafts, wait_for_tools
 from tui_chat.ui.areas.chat.message_area import NO_MESSAGE_YET, MessageArea
 from tui_chat.ui.areas.chat.side_replies import HistoryCompaction, SideReplies
 from tui_chat.ui.areas.chat.side_replies import offer as offer_compaction
@@ -271,7 +271,8 @@ class ChatArea(Area):
             tokens=f"{about}{sent.total:,}{limit} tokens",
             edits=len(edited.applied) if edited is not None else 0,
         )
-        if not (self.compaction.is_writing or self.side_replies.is_writing):
+        others = (self.compaction.is_writing, self.side_replies.is_writing, self.drafts.is_sending)
+        if not any(others):
             self.pane.activity.show_status(offer_compaction(live.envelope), "warning")
 
     # --- what other areas show -----------------------------------------------------------
@@ -331,6 +332,7 @@ class ChatArea(Area):
         if not replied:
             self.show_error(InputError(NO_MESSAGE_YET))
         else:
+            await wait_for_tools(workspace, self.pane.activity)
             await workspace.replies.regenerate(replied[-1].id, kind)
 
     @work(group="dialog", exclusive=True)

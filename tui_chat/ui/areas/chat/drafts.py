@@ -22,6 +22,7 @@ from textual.timer import Timer
 
 from tui_chat.errors import InputError
 from tui_chat.lazy_dataclass import dataclass
+from tui_chat.models.sanitize import one_line
 from tui_chat.ui.questions import confirm
 from tui_chat.ui.slash_commands import CommandCall, escape_command, parse_command
 
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from tui_chat.models.session import Session
     from tui_chat.ui.areas.area import Area
     from tui_chat.ui.areas.chat.chat_pane import ChatPane
+    from tui_chat.ui.areas.chat.status_lines import ActivityLine
     from tui_chat.workspace.attachments import Attachment
     from tui_chat.workspace.state import QueuedMessage
     from tui_chat.workspace.workspace import Workspace
@@ -39,6 +41,9 @@ SAVE_AFTER = 0.2
 """Seconds after a change until the draft is written, even if more is typed meanwhile. A stored
 draft is never older than twice that, unless the disk is slow.
 """
+
+TOOL_SECONDS = 10.0
+"""Seconds for which a request waits for the tools of servers at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -298,6 +303,11 @@ class ComposerDrafts:
         if message.files:
             await self._restore_attachments(message.files, self.attachments)
 
+    @property
+    def is_sending(self) -> bool:
+        """True while something that Enter took is not stored yet."""
+        return bool(self._submissions)
+
     async def wait_until_stored(self) -> None:
         """Wait until all that Enter took is stored, or given back."""
         while self._submissions or self.submission_lock.locked():
@@ -352,6 +362,8 @@ class ComposerDrafts:
             activity.show_status("Searching the lorebooks. Then this is sent.")
             await workspace.requests.search_lore()
             activity.show_status("")
+        if self._is_for_active(submission):
+            await wait_for_tools(workspace, activity)
         if self._is_for_active(submission) and workspace.state.is_branch_loaded:
             composed = workspace.requests.compose(draft, parts=parts)
             if await confirm_send(self._area.tui, composed.errors):
@@ -362,9 +374,12 @@ class ComposerDrafts:
 
     def _is_for_active(self, submission: Submission) -> bool:
         """True if the composer holds the draft of a submission's session."""
+        if not self._area.is_attached:  # the app has quit
+            return False
         workspace = self._area.host.workspace
         return (
             workspace is not None
+            and self._area.host.is_workspace_open
             and self.is_active
             and workspace.state.session_id == submission.session_id
         )
@@ -404,6 +419,19 @@ class ComposerDrafts:
         if all(each.session_id != session_id for each in self._submissions):
             others = {key: each for key, each in self._remaining.items() if key != session_id}
             self._remaining = others
+
+
+async def wait_for_tools(workspace: Workspace, activity: ActivityLine) -> None:
+    """Wait for the tools that servers are being asked for, but not long: one may hang."""
+    sources = workspace.tool_sources
+    await sources.opened()
+    sources.load()
+    if awaited := sources.awaited:
+        names = one_line(", ".join(awaited), 60)
+        activity.show_status(f"Waiting for the tools of {names}. Then this is sent.")
+        await sources.loaded(TOOL_SECONDS)
+        if activity.is_attached:
+            activity.show_status("")
 
 
 async def confirm_send(app: App[None], faults: Sequence[Note]) -> bool:
