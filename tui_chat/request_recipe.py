@@ -168,6 +168,11 @@ def read_recipe(stored: Mapping[str, Any]) -> Recipe:
     return recipe
 
 
+def _prompts_of(sent: Message) -> tuple[tuple[str, str], ...]:
+    brought = sent.semantics.brought
+    return ((sent.content, brought.prompt),) if brought and brought.prompt else ()
+
+
 def rebuilt_inputs(
     recipe: Recipe,
     revisions: Mapping[str, str],
@@ -207,6 +212,7 @@ def rebuilt_inputs(
         history=prefilled_history(history) if recipe.prefill else history,
         draft=sent.content if recipe.draft and sent is not None else "",
         draft_parts=sent.parts if recipe.draft and sent is not None else (),
+        draft_prompts=_prompts_of(sent) if recipe.draft and sent is not None else (),
         role=revision(Role, recipe.role) if recipe.role else None,
         profile=revision(Profile, recipe.profile) if recipe.profile else None,
         settings=recipe.settings,

@@ -107,7 +107,11 @@ async def test_a_prompt_in_the_draft_keeps_its_origin(make_workspace, serve):
     assert again.payload.body == composed.payload.body
     (turn,) = (turn for turn in again.envelope.turns if turn.role == "user")
     assert turn.origin.label.endswith(f", from {ORIGIN}")
-    assert await workspace.replies.submit("Something else.")
+    stored = await workspace.request_history.request(workspace.state.entries[1].message.id)
+    assert stored.shown is not None
+    (turn,) = (turn for turn in stored.shown.envelope.turns if turn.role == "user")
+    assert [span.origin.label for span in turn.text.spans] == [f"draft, from {ORIGIN}"]
+    assert await workspace.replies.submit(draft), "typed once more, it is the user's"
     await settled(workspace, heard)
     assert workspace.state.entries[2].message.semantics.brought is None
 

@@ -125,16 +125,23 @@ class Replies:
             entries = self.core.state.entries
             parent = entries[-1].message.id if entries else None
             message = self._message(draft, parts)
-            return await self._exchange(composed, parent, message, draft, stored=stored)
+            is_sent = await self._exchange(composed, parent, message, draft, stored=stored)
+            if is_sent:
+                self._forget_prompts(session_id, draft)
+            return is_sent
 
     def _message(self, draft: str, parts: tuple[Part, ...], message_id: str = "") -> Message:
         """Return the message of a draft, which knows the server's prompt in it."""
+        semantics = NO_MESSAGE_SEMANTICS
+        if prompts := self.core.state.prompts_in(draft):
+            semantics = MessageSemantics(brought=Brought(prompt=prompts[0][1]))
+        return Message("user", draft, message_id, parts=parts, semantics=semantics)
+
+    def _forget_prompts(self, session_id: str, draft: str) -> None:
+        """Forget the prompts in a sent draft: next time its words may be the user's own."""
         prompts = self.core.state.inserted_prompts
-        prompt = next((words for text, words in prompts if text in draft), "")
-        semantics = MessageSemantics(brought=Brought(prompt=prompt)) if prompt else None
-        return Message(
-            "user", draft, message_id, parts=parts, semantics=semantics or NO_MESSAGE_SEMANTICS
-        )
+        left = (one for one in prompts if one[0] != session_id or one[1] not in draft)
+        self.core.update(inserted_prompts=tuple(left))
 
     async def submit_to(
         self,
@@ -180,6 +187,7 @@ class Replies:
                         break
                     replies.append(reply_id)
             if replies:
+                self._forget_prompts(session_id, draft)
                 await self._show_begun(is_new)
         return tuple(replies)
 

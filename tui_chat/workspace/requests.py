@@ -352,7 +352,7 @@ class Requests:
             history=history,
             draft=draft,
             draft_parts=parts,
-            draft_prompts=state.inserted_prompts,
+            draft_prompts=state.prompts_in(draft),
             role=state.role,
             profile=state.profile,
             settings=SessionSettings.of(state.model, state.settings),

@@ -147,8 +147,9 @@ class SourceTexts:
         draft = messages[count:]
         text = "\n\n".join(message.content for message in draft if message.content)
         if text and (brought := draft[0].semantics.brought) is not None:
-            inserted = (text, brought.prompt), *core.state.inserted_prompts
-            core.update(inserted_prompts=inserted[:_MAX_INSERTED])
+            new = core.state.session_id, text, brought.prompt
+            inserted = (new, *core.state.inserted_prompts)[:_MAX_INSERTED]
+            core.update(inserted_prompts=inserted)
         parts = (part for message in draft for part in message.parts)
         return text, tuple(map(packed_attachment, parts))
 

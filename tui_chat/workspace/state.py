@@ -355,9 +355,9 @@ class WorkspaceState:
     running_calls: Mapping[tuple[str, str], str] = field(default_factory=dict[tuple[str, str], str])
     """The progress of tool calls that are running, in words, by the ids of reply and call."""
 
-    inserted_prompts: tuple[tuple[str, str], ...] = ()
-    """Texts of servers' prompts that were put into drafts, each with its origin in words; the
-    newest first."""
+    inserted_prompts: tuple[tuple[str, str, str], ...] = ()
+    """Texts of servers' prompts that were put into drafts and not sent, each after its session's id
+    and before its origin in words; the newest first."""
 
     # Requests
     request: LiveRequestState = field(default_factory=LiveRequestState)
@@ -477,6 +477,14 @@ class WorkspaceState:
     def pending_calls(self) -> tuple[PendingToolCall, ...]:
         """The tool calls at the end of the active branch that are not answered yet."""
         return self.calls_at_end(self.entries)
+
+    def prompts_in(self, draft: str) -> tuple[tuple[str, str], ...]:
+        """Return the servers' prompts in a draft of the session, each with its origin in words."""
+        return tuple(
+            (text, words)
+            for session_id, text, words in self.inserted_prompts
+            if session_id == self.session_id and text in draft
+        )
 
     def calls_at_end(self, entries: Sequence[Entry]) -> tuple[PendingToolCall, ...]:
         """Return the tool calls at the end of a branch that are not answered yet."""
