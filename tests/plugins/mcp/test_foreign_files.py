@@ -63,6 +63,18 @@ def test_keys_are_not_copied(tmp_path: Path):
     assert "abc123" not in repr(servers)
 
 
+def test_servers_with_different_keys_of_one_name_get_variables_of_their_own(tmp_path: Path):
+    entries = {
+        name: {"command": "x", "env": {"API_KEY": key}}
+        for name, key in (("a", "sk-1"), ("b-b", "sk-2"), ("c", "sk-1"))
+    }
+    servers, _ = read(tmp_path, {"mcpServers": entries})
+    assert [servers[name].settings.env[0][1] for name in ("a", "b-b", "c")] == [
+        "${API_KEY}", "${B_B_API_KEY}", "${API_KEY}"
+    ]  # fmt: skip
+    assert "set the variable B_B_API_KEY" in servers["b-b"].notes[0]
+
+
 def test_vs_code_with_comments_inputs_and_variables(tmp_path: Path):
     servers, faults = read(
         tmp_path,

@@ -199,8 +199,7 @@ def import_servers(common: CommonOptions, file: Path, sure: bool, force: bool) -
         if present.get(settings.name) == settings:
             write_line(f"{settings.name} is in config.toml already.")
         elif settings.name in present and not force:
-            fault = f"there is another server “{settings.name}”, which --force replaces."
-            faults = (*faults, fault)
+            faults += (f"there is another server “{settings.name}”, which --force replaces.",)
         else:
             added.append(settings)
             line = one_line(settings.command_line)
@@ -246,11 +245,10 @@ def allow(common: CommonOptions, name: str, sure: bool) -> None:
     AllowedServers(config.data_dir).allow(folder, settings)
 
 
-def _startable(config: Config) -> list[ServerSettings]:
-    """Return the servers that may be started here."""
-    project = servers_of_project(config, Path.cwd())
-    allowed = (settings for settings, is_allowed in project if is_allowed)
-    return [*configured_servers(config), *allowed]
+def _servers(config: Config) -> list[tuple[ServerSettings, bool]]:
+    """Return all servers, and True with those that may be started here."""
+    configured = ((settings, True) for settings in configured_servers(config))
+    return [*configured, *servers_of_project(config, Path.cwd())]
 
 
 @mcp.command("status")
@@ -265,8 +263,8 @@ async def status(common: CommonOptions, as_json: bool) -> None:
       tui-chat mcp status
     """
     config = common.config()
-    settings = _startable(config)
-    checks = await asyncio.gather(*(_check(config, one) for one in settings))
+    startable = (settings for settings, may_start in _servers(config) if may_start)
+    checks = await asyncio.gather(*(_check(config, settings) for settings in startable))
     write_list(
         checks,
         as_json,
@@ -302,11 +300,11 @@ async def test(common: CommonOptions, name: str, tool: str, arguments: str, as_j
       tui-chat mcp test time --call get_current_time --arguments '{"timezone": "UTC"}'
     """
     config = common.config()
-    if (name, False) in ((one.name, may) for one, may in servers_of_project(config, Path.cwd())):
+    servers = {server[0].name: server for server in _servers(config)}
+    settings, may_start = servers[find("server", name, list(servers))]
+    if not may_start:
         advice = f"`tui-chat mcp allow {name}` shows its command line, and lets it start."
         raise InputError(f"“{name}” of .mcp.json may not start yet.", advice=advice)
-    servers = {settings.name: settings for settings in _startable(config)}
-    settings = servers[find("server", name, list(servers))]
     if fault := argument_fault(arguments):
         raise InputError(fault)
     check = await _check(config, settings, tool, json.loads(arguments.strip() or "{}"))

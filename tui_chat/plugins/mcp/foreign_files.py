@@ -44,6 +44,7 @@ from tui_chat.plugins.mcp.settings import (
 
 PROJECT_FILE = ".mcp.json"
 _MOST_SERVERS = 200
+_TO_SET = "set the variable {} in your shell, before you start tui-chat."
 _SECRET = re.compile(r"key|token|secret|passw|credential|authorization|cookie", re.IGNORECASE)
 _OTHER_VARIABLE = re.compile(r"\$\{env:([A-Za-z_]\w*)\}|\$\{input:([\w.-]+)\}|\$([A-Za-z_]\w*)")
 _UNKNOWN_VARIABLE = re.compile(
@@ -79,9 +80,10 @@ def read_servers(path: Path) -> tuple[tuple[ForeignServer, ...], tuple[str, ...]
         )
     servers: dict[str, ForeignServer] = {}
     faults: list[str] = []
+    keys: dict[str, str] = {}
     for name, entry in list(entries.items())[:_MOST_SERVERS]:
         try:
-            server = _server(_own_name(name, servers), as_object(entry))
+            server = _server(_own_name(name, servers), as_object(entry), keys)
             servers[server.settings.name] = server
         except ValueError as error:
             faults.append(f"“{one_line(name, 60)}” {error}.")
@@ -105,7 +107,7 @@ def _own_name(name: str, others: Mapping[str, object]) -> str:
     return server_name(plain)
 
 
-def _server(name: str, entry: Mapping[str, Any]) -> ForeignServer:
+def _server(name: str, entry: Mapping[str, Any], keys: dict[str, str]) -> ForeignServer:
     notes: list[str] = []
     if entry.get("type") == "sse":
         raise ValueError("uses the transport of 2024 (`sse`), which is not supported")
@@ -118,8 +120,8 @@ def _server(name: str, entry: Mapping[str, Any]) -> ForeignServer:
         "args": [*program[1:], *(_value(text, notes) for text in _words(entry.get("args")))],
         "cwd": _value(as_string(entry.get("cwd")), notes),
         "url": _value(next(filter(None, urls), ""), notes),
-        "env": dict(_pairs(name, entry.get("env") or entry.get("environment"), notes)),
-        "headers": dict(_pairs(name, entry.get("headers"), notes)),
+        "env": dict(_pairs(name, entry.get("env") or entry.get("environment"), notes, keys)),
+        "headers": dict(_pairs(name, entry.get("headers"), notes, keys)),
         "tools": _words(entry.get("includeTools")),
     }
     if values["command"]:
@@ -138,25 +140,26 @@ def _words(value: object) -> list[str]:
     return [as_string(item) for item in as_array(value) if isinstance(item, str)]
 
 
-def _pairs(server: str, value: object, notes: list[str]) -> Iterator[tuple[str, str]]:
+def _pairs(
+    server: str, value: object, notes: list[str], keys: dict[str, str]
+) -> Iterator[tuple[str, str]]:
+    """Yield variables or headers. `keys` has the keys found so far in the file, by variable."""
     for key, item in as_object(value).items():
         text = _value(str(item) if isinstance(item, int | float) else as_string(item), notes)
         if _SECRET.search(key) and text and "${" not in text:
             variable = _variable(key)
             if variable in ("AUTHORIZATION", "COOKIE"):
                 variable = f"{_variable(server)}_TOKEN"
+            if keys.setdefault(variable, text) != text:  # it is another server's
+                variable = f"{_variable(server)}_{variable}"
             scheme, space, _ = text.rpartition(" ")
             text = f"{scheme}{space}${{{variable}}}"
-            notes.append(f"Its {key} was not copied: {_advice(variable)}")
+            notes.append(f"Its {key} was not copied: {_TO_SET.format(variable)}")
         yield key, text
 
 
 def _variable(name: str) -> str:
     return re.sub(r"\W", "_", name).upper()
-
-
-def _advice(variable: str) -> str:
-    return f"set the variable {variable} in your shell, before you start tui-chat."
 
 
 def _value(text: str, notes: list[str]) -> str:
@@ -165,7 +168,7 @@ def _value(text: str, notes: list[str]) -> str:
     def own(match: re.Match[str]) -> str:
         variable = match[1] or match[3] or _variable(match[2])
         if match[2]:
-            notes.append(f"It asks for “{match[2]}”: {_advice(variable)}")
+            notes.append(f"It asks for “{match[2]}”: {_TO_SET.format(variable)}")
         return f"${{{variable}}}"
 
     text = _OTHER_VARIABLE.sub(own, text)

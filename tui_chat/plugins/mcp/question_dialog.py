@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from contextlib import suppress
-from typing import Any, cast
+from typing import Any, Generic, TypeVar, cast
 
 from rich.text import Text
 from textual import on
@@ -28,12 +28,17 @@ from tui_chat.ui.widgets.check_field import CheckField
 from tui_chat.ui.widgets.choice_field import ChoiceField
 from tui_chat.ui.widgets.typed_app import app_of
 
+_Asked = TypeVar("_Asked", FormQuestion, UrlQuestion)
 _LONGEST = 2_000
 """Characters of a server's message that are shown."""
 
 
-class _QuestionDialog(Form[Reaction]):
+class _QuestionDialog(Form[Reaction], Generic[_Asked]):
     """Asks what a server wants to know. Its result is never None."""
+
+    def __init__(self, question: _Asked) -> None:
+        super().__init__()
+        self._question = question
 
     def more_buttons(self) -> ComposeResult:
         yield Button("Decline", id="decline", compact=True)
@@ -46,7 +51,7 @@ class _QuestionDialog(Form[Reaction]):
         self.dismiss(CANCEL)
 
 
-class FormDialog(_QuestionDialog):
+class FormDialog(_QuestionDialog[FormQuestion]):
     """Asks for the fields of a form."""
 
     DEFAULT_CSS = """
@@ -54,10 +59,6 @@ class FormDialog(_QuestionDialog):
     """
     hint = "Ctrl+S answers · Esc cancels · Tab next field"
     save_label = "Answer"
-
-    def __init__(self, question: FormQuestion) -> None:
-        super().__init__()
-        self._question = question
 
     def compose(self) -> ComposeResult:
         with Vertical() as box:
@@ -87,17 +88,13 @@ class FormDialog(_QuestionDialog):
         self.dismiss(Reaction("accept", content))
 
 
-class UrlDialog(_QuestionDialog):
+class UrlDialog(_QuestionDialog[UrlQuestion]):
     """Shows an address that the user may open, and whose it is."""
 
     DEFAULT_CSS = "UrlDialog > Vertical { height: auto; }"
     AUTO_FOCUS = "#decline"
     hint = "Nothing is opened for you · Ctrl+S you opened it · Esc cancels"
     save_label = "I opened it"
-
-    def __init__(self, question: UrlQuestion) -> None:
-        super().__init__()
-        self._question = question
 
     def compose(self) -> ComposeResult:
         with Vertical() as box:

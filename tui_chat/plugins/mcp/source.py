@@ -129,7 +129,6 @@ class OfferedSource:
         """Do nothing."""
 
     async def call(self, tool: Tool, arguments: str, progress: OnProgress) -> ToolRun:
-        """Refuse the call."""
         del tool, arguments, progress
         return ToolRun(f"The tool was not called. {self.status.sentence}", ok=False)
 
