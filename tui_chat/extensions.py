@@ -43,7 +43,7 @@ BUILT_IN: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "card_files": ("character cards",),
         "lore_forms": ("uid", "keysecondary", "selectiveLogic"),
     },
-    "doctor": {"commands": ("doctor",)},
+    "doctor": {"commands": ("doctor", "endpoints test")},
     "formulas": {"markdown": ("LaTeX",)},
     "html": {"exports": ("html",)},
     "mcp": {"commands": ("mcp",), "config": ("mcp",), "tool_sources": ("servers",)},

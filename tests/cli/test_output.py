@@ -523,7 +523,7 @@ def test_a_request_on_a_terminal_is_escaped_but_equal_json(
 )
 def test_faults_of_the_configuration_are_sanitized(run: Run, tmp_path: Path, config: str) -> None:
     (tmp_path / "config.toml").write_text(config)
-    for words in (("endpoints", "list"), ("endpoints", "test", "e"), ("build",), ()):
+    for words in (("endpoints", "list"), ("endpoints", "facts", "e"), ("build",), ()):
         done = run("--config-dir", tmp_path, "--data-dir", tmp_path, *words)
         assert not _OBEYED.search(done.out + done.err)
         assert "Traceback" not in done.err
@@ -587,7 +587,7 @@ def test_a_closed_pipe_ends_a_command_quietly(stored: World, words: tuple[str, .
 @pytest.mark.slow
 def test_characters_outside_the_encoding_are_escaped(tmp_path: Path) -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "tui_chat", "endpoints", "test", "none"],
+        [sys.executable, "-m", "tui_chat", "endpoints", "facts", "none"],
         capture_output=True,
         timeout=60,
         env={

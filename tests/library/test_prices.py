@@ -10,10 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from tui_chat.cli.endpoint_checks import tiny_chat
+from tui_chat.compose import compose
 from tui_chat.config import BUILT_IN_ENDPOINTS
+from tui_chat.context import Inputs, SessionSettings
 from tui_chat.library.prices import FILE, load_prices, shipped_prices
 from tui_chat.models.model_facts import ModelFacts
+from tui_chat.models.preset import Preset
 from tui_chat.models.prices import Prices
 from tui_chat.models.settings import Settings
 
@@ -108,6 +110,8 @@ def test_the_tier_that_the_reply_names_goes_before_the_one_asked_for(
     tmp_path: Path, asked: str | None, said: str, dollars: str | None
 ):
     endpoint = replace(OPENAI, settings=Settings(service_tier=asked))
-    composed = tiny_chat(endpoint, "gpt-5", stream=True)
+    composed = compose(
+        Inputs(endpoint, Preset("p"), draft="Hi", settings=SessionSettings(model="gpt-5"))
+    )
     prices = load_prices(tmp_path).prices_of_request(composed, DAY)(said)
     assert (prices and prices.input) == (None if dollars is None else Decimal(dollars))

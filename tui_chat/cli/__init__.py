@@ -20,7 +20,7 @@ roles             lists, shows and exports roles
 profiles          lists and shows profiles
 lorebooks         lists, shows and exports lorebooks
 models            lists models
-endpoints         lists and tests the endpoints, prints facts (endpoint_checks: the tests)
+endpoints         lists the endpoints, prints facts
 loopback          serves the offline provider
 plugins           lists the plugins
 prices            shows and updates prices

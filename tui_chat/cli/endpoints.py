@@ -1,12 +1,10 @@
-"""`tui-chat endpoints`: list and test the endpoints, and print facts about their models."""
+"""`tui-chat endpoints`: list the endpoints, and print facts about their models."""
 
 from __future__ import annotations
 
 import json
 import os
 import re
-import sys
-from dataclasses import asdict
 from typing import Any, cast
 
 import click
@@ -14,8 +12,8 @@ import click
 from tui_chat.cli import completion
 from tui_chat.cli.app import open_http_client, synchronous
 from tui_chat.cli.common_options import CommonOptions
-from tui_chat.cli.endpoint_checks import Check, check_endpoint, show_check, tiny_chat
-from tui_chat.cli.options import endpoint_argument, json_option, model_option
+from tui_chat.cli.lazy_group import LazyGroup
+from tui_chat.cli.options import endpoint_argument, json_option
 from tui_chat.cli.output import write_json, write_line, write_list
 from tui_chat.config import LOOPBACK_URL, standard_endpoint
 from tui_chat.errors import InputError
@@ -27,7 +25,7 @@ from tui_chat.providers import discover_endpoints, merge_discovered
 from tui_chat.providers.keys import describe_key_reference
 
 
-@click.group()
+@click.group(cls=LazyGroup, place="endpoints")
 def endpoints() -> None:
     """List and test the configured endpoints; print facts about models."""
 
@@ -166,41 +164,3 @@ def _key(endpoint: Endpoint) -> str:
     kind, _, name = endpoint.key.partition(":")
     missing = kind == "env" and not os.environ.get(name, "").strip()
     return describe_key_reference(endpoint.key) + (" (not set)" if missing else "")
-
-
-@endpoints.command("test")
-@endpoint_argument
-@model_option("The model; default: the endpoint's first.", default="")
-@json_option()
-@click.pass_obj
-@synchronous
-async def test(common: CommonOptions, name: str, model: str, as_json: bool) -> None:
-    """Test an endpoint: its key, server and models, and a tiny real chat.
-
-    Exits with 1 if a check fails.
-
-    \b
-    Example:
-      tui-chat endpoints test openai --model gpt-5
-    """
-    endpoint = common.config().endpoint_named(name)
-    url = tiny_chat(endpoint, model or ("" if endpoint.models else "MODEL"), stream=True).shown_url
-    if not as_json:
-        write_line(f"{endpoint.name}: {endpoint.protocol.label} at {endpoint.base_url}")
-        write_line(f"Requests go to {url}\n")
-    checks: list[Check] = []
-    async with open_http_client() as client:
-        async for check in check_endpoint(endpoint, model, client):
-            checks.append(check)
-            if not as_json:
-                show_check(check)
-    failed = [check.name for check in checks if check.result == "failed"]
-    if as_json:
-        body = {"endpoint": name, "url": url, "works": not failed}
-        write_json({**body, "checks": [asdict(check) for check in checks]})
-    elif failed:
-        write_line(f"\n“{name}” does not work: {', '.join(failed)}.")
-    else:
-        write_line(f"\n“{name}” works.")
-    if failed:
-        sys.exit(1)

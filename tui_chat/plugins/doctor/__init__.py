@@ -1,6 +1,8 @@
-"""The doctor: `tui-chat doctor` checks this machine, and says what to do.
+"""The doctor: checks this machine and the endpoints, and says what to do.
 
-command         the command and its checks
+command             `tui-chat doctor`
+endpoints_command   `tui-chat endpoints test`
+endpoint_checks     the checks of an endpoint, which both have
 """
 
 from tui_chat.extensions import CommandPath, Plugin
@@ -13,6 +15,11 @@ PLUGIN = Plugin(
             "doctor",
             "tui_chat.plugins.doctor.command:doctor",
             "Check this machine, and say what to do.",
+        ),
+        CommandPath(
+            "endpoints test",
+            "tui_chat.plugins.doctor.endpoints_command:test_endpoint",
+            "Test an endpoint: its key, server and models, and a tiny real chat.",
         ),
     ),
 )

@@ -23,13 +23,13 @@ import click
 from tui_chat import __version__, paths
 from tui_chat.cli.app import open_http_client, open_library, synchronous
 from tui_chat.cli.common_options import CommonOptions
-from tui_chat.cli.endpoint_checks import Check, Result, check_server, show_check
 from tui_chat.cli.keys import key_states
 from tui_chat.cli.options import json_option
 from tui_chat.cli.output import counted, write_json, write_line
 from tui_chat.config import LOOPBACK_URL, Config
 from tui_chat.errors import ConfigError, InputError, StoreError, TuiChatError, install_advice
 from tui_chat.library.presets import load_preset
+from tui_chat.plugins.doctor.endpoint_checks import Check, Result, check_server, show_check
 from tui_chat.store.maintenance import upkeep
 from tui_chat.workspace.settings import DEFAULT_MODEL, LAST_MODEL, default_model, last_model
 

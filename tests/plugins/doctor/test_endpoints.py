@@ -1,0 +1,80 @@
+"""`tui-chat endpoints test`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Run
+from tests.cli.test_endpoints import KEY, endpoints
+from tui_chat.config import OFFLINE
+
+__all__ = ["endpoints"]
+
+
+@pytest.mark.parametrize("name", [endpoint.name for endpoint in OFFLINE])
+def test_a_working_endpoint_passes_every_check(name: str, endpoints: Run):
+    done = endpoints("test", name, "--model", "echo", "--json")
+    assert done.code == 0, done.out + done.err
+    told = json.loads(done.out)
+    assert told["works"] is True
+    checks = {check["name"]: check for check in told["checks"]}
+    assert list(checks) == ["key", "server", "model", "chat", "stream", "usage"]
+    assert {check["result"] for check in checks.values()} == {"ok"}
+    assert "was streamed" in checks["stream"]["sentence"]
+
+
+def test_a_failed_check_has_advice(endpoints: Run):
+    done = endpoints("test", "loopback", "--model", "flaky-429")
+    assert done.code == 1
+    assert "NO  chat" in done.out
+    assert "Wait 2 s" in done.out
+    assert "does not work: chat, stream" in done.out
+
+
+def test_a_cut_stream_fails_the_check(endpoints: Run):
+    told = json.loads(endpoints("test", "loopback", "--model", "flaky-cut", "--json").out)
+    checks = {check["name"]: check["result"] for check in told["checks"]}
+    assert checks["stream"] == "failed"
+
+
+def test_a_missing_key_skips_all_requests(endpoints: Run):
+    done = endpoints("test", "openai")
+    assert done.code == 1
+    assert "Set OPENAI_API_KEY" in done.out
+    assert done.out.count("--  ") == 5
+
+
+def test_an_unreachable_server_fails_the_check(tmp_path: Path, endpoints: Run):
+    (tmp_path / "config.toml").write_text(
+        '[endpoints.mine]\nprotocol = "openai_chat"\nbase_url = "http://127.0.0.1:9/v1"\n'
+    )
+    done = endpoints("test", "mine")
+    assert done.code == 1
+    assert "No server answers at 127.0.0.1:9" in done.out
+
+
+def test_the_output_of_a_key_command_is_only_sent_to_its_endpoint(tmp_path: Path, endpoints: Run):
+    (tmp_path / "config.toml").write_text(
+        f'[endpoints.loopback]\nkey = "command:/bin/echo {KEY}"\nauth = "header:X-My-Key"\n'
+    )
+    done = endpoints("test", "loopback", "--model", "mirror")
+    assert done.code == 0, done.out
+    assert "Found: command:echo …" in done.out
+    assert KEY not in done.out + done.err
+
+
+def test_endpoints_test_prints_the_request_url(tmp_path: Path, endpoints: Run):
+    (tmp_path / "config.toml").write_text(
+        '[endpoints.mine]\nprotocol = "anthropic"\nbase_url = "http://127.0.0.1:9/v1/messages"\n'
+    )
+    assert "Requests go to http://127.0.0.1:9/v1/messages\n" in endpoints("test", "mine").out
+    assert json.loads(endpoints("test", "mine", "--json").out)["url"].endswith(":9/v1/messages")
+
+
+def test_an_unknown_name_exits_with_2(endpoints: Run):
+    done = endpoints("test", "nowhere")
+    assert done.code == 2
+    assert "Available: loopback" in done.err
