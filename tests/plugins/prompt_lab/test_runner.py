@@ -181,6 +181,31 @@ async def test_a_budget_is_never_exceeded(lab: LabStore, client: HttpClient):
     assert budget.spent + Decimal(most) / 1000 > limit
 
 
+async def test_a_budget_is_of_the_whole_run_whatever_the_price_is_later(
+    lab: LabStore, client: HttpClient
+):
+    suite = make_suite(*(make_case(f"Hello {n}", HELLO) for n in range(6)))
+    variant = replace(make_variant("a"), endpoint=PRICED, settings=Settings(max_tokens=10))
+    planned = plan(suite, [variant])
+    run = await lab.add(planned, "id-1", 1.0)
+    limit = Decimal(max(cell.input_tokens for cell in planned.cells) + 10) / 1000
+    await runner_of(lab, run, client, PRICED, budget=Budget(limit)).send("waiting")
+    run = await lab.run()
+    sent = run.counts["passed"]
+    assert 0 < sent < 6
+    again = Budget(limit, Decimal(str(run.cost)))
+    assert await runner_of(lab, run, client, PRICED, budget=again).send("waiting") == "over_budget"
+    run = await lab.run()
+    assert run.counts["passed"] == sent, "what was spent counts"
+    facts = ModelFacts(prices=Prices(input=Decimal(1), output=Decimal(1)))
+    cheap = replace(PRICED, facts=(("*", facts),))
+    left = Budget(limit, Decimal(str(run.cost)))
+    assert await runner_of(lab, run, client, cheap, budget=left).send("waiting") == "complete"
+    assert (await lab.run()).counts == {"passed": 6}
+    assert (await lab.run()).cost == pytest.approx(float(left.spent))
+    assert left.spent <= limit
+
+
 def test_what_has_no_price_has_no_place_in_a_budget():
     assert Budget(None).reserve(None)
     assert not Budget(Decimal(1)).reserve(None)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +17,7 @@ from tui_chat.errors import InputError
 from tui_chat.library.library import Library
 from tui_chat.models.message import Message
 from tui_chat.models.preset import Preset, PresetMessage
+from tui_chat.plugins.prompt_lab import suites
 from tui_chat.plugins.prompt_lab.suites import add_case, read_suite, suite_file
 from tui_chat.plugins.prompt_lab.values import Case, ReplyCheck, Suite, VariantChoice
 from tui_chat.plugins.prompt_lab.variants import ablations, changed_preset, resolve
@@ -148,6 +151,54 @@ TABLES: list[tuple[str, str]] = [
 def test_a_fault_of_a_table_names_line_and_column(text: str, words: str, tmp_path: Path):
     with pytest.raises(InputError, match=words):
         read_suite(write(tmp_path, text, "cases.csv"))
+
+
+def test_a_table_is_read_as_it_was_written(tmp_path: Path):
+    odd = [
+        ['She said "no, 5"', "a,b", "icontains: “ja”"],
+        ["two\nlines\r\nof it", " spaces ", "contains: ;"],
+        ["日本語 🦊 e\u0301 \u200d", "ß", ""],
+        ["=1+1", "-2", "equals: =1+1"],
+        ["[1]", "{}", "not-contains: x"],
+    ]
+    file = io.StringIO()
+    csv.writer(file).writerows([["draft", "mood", "__expected"], *odd, ["", "", ""]])
+    for text in (file.getvalue(), "\ufeff" + file.getvalue()):
+        path = tmp_path / "odd.csv"
+        path.write_bytes(text.encode())
+        cases = read_suite(path).cases
+        assert [[c.inputs.draft, c.inputs.variables["mood"]] for c in cases] == [
+            [text.replace("\r\n", "\n") for text in row[:2]] for row in odd
+        ]
+        assert [check.value for case in cases for check in case.checks] == [
+            "“ja”",
+            ";",
+            "=1+1",
+            "x",
+        ]
+
+
+def test_a_line_of_a_list_that_is_wrong_is_named(tmp_path: Path):
+    good = '{"vars": {"draft": "日本"}}'
+    for line, words in (
+        ('{"vars": 5}', r"line 3: \$.vars .*must be an object"),
+        ("[]", "line 3 must be an object"),
+        ('{"vars"', "line 3"),
+        ('{"vars": {"draft": "x"}, "asert": []}', r"line 3: \$.asert .*line 3"),
+    ):
+        with pytest.raises(InputError, match=words):
+            read_suite(write(tmp_path, f"{good}\n\n{line}\n", "list.jsonl"))
+
+
+def test_a_long_list_is_read_whole_and_has_an_end(tmp_path: Path):
+    rows = "".join(f"question {number},equals: {number}\n" for number in range(10_000))
+    cases = read_suite(write(tmp_path, f"draft,__expected\n{rows}", "long.csv")).cases
+    assert len(cases) == len({case.key for case in cases}) == 10_000
+    assert cases[-1].checks == (ReplyCheck("equals", "9999"),)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(suites, "MOST_CASES", 9_999)
+        with pytest.raises(InputError, match="more than 9,999 cases"):
+            read_suite(tmp_path / "long.csv")
 
 
 def test_a_file_that_names_itself_is_refused(tmp_path: Path):
