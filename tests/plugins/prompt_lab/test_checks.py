@@ -146,7 +146,7 @@ def test_calls_of_tools(name: str, arguments: str, passes: bool, words: str):
         assert verdict.passed is passes
         assert words in verdict.reason
         assert verdict_of(negated, called, (LOOK,)).passed is not passes
-    assert not verdict_of(check, cell("look(Paris)"), (LOOK,)).passed
+        assert not verdict_of(check, cell("look(Paris)"), (LOOK,)).passed
 
 
 def test_a_schema_of_another_form_leaves_calls_undecided():
