@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from tests.protocols.sdk_types import accept
-from tui_chat.analysis import ShareCalculator
 from tui_chat.analysis.settings_report import report_settings
+from tui_chat.analysis.token_shares import ShareCalculator
 from tui_chat.compose import Composed, compose, encode
 from tui_chat.context import Inputs, SessionSettings
 from tui_chat.context.budget import count_envelope

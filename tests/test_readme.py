@@ -32,7 +32,7 @@ def test_the_picture_exists():
 
 
 def test_documents_name_only_existing_offline_models():
-    from tui_chat.offline import MODELS
+    from tui_chat.offline.models import MODELS
 
     names = {model.name for model in MODELS}
     page = (ROOT / "docs" / "getting-started.md").read_text(encoding="utf-8")

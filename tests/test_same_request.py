@@ -31,7 +31,7 @@ from tui_chat.models.request_edit import BodyPath, RequestEdit
 from tui_chat.models.role import Profile, Role
 from tui_chat.models.settings import Settings
 from tui_chat.models.text import OriginKind
-from tui_chat.offline import HttpRequest
+from tui_chat.offline.http_messages import HttpRequest
 from tui_chat.request_recipe import (
     dump_recipe,
     read_recipe,

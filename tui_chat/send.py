@@ -36,14 +36,9 @@ from tui_chat.models.usage import BYTES_PER_TOKEN, NO_TIMING, Timing, cost_of
 from tui_chat.protocols.common.error_body import response_error
 from tui_chat.protocols.common.tools import restore_names
 from tui_chat.protocols.registry import protocol_of
-from tui_chat.providers import (
-    HttpClient,
-    IncomingResponse,
-    OutgoingRequest,
-    ResponseRecorder,
-    RetryPause,
-    open_with_retries,
-)
+from tui_chat.providers.client import HttpClient, IncomingResponse, OutgoingRequest
+from tui_chat.providers.response_recorder import ResponseRecorder
+from tui_chat.providers.retry import RetryPause, open_with_retries
 
 if TYPE_CHECKING:
     from tui_chat.store import Ending, Store

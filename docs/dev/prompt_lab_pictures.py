@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT))
 
 from tests.ui.app_under_test import make_app, opened, settle, until  # noqa: E402
-from tui_chat.library.editing import change_message  # noqa: E402
+from tui_chat.library.editing.edits import change_message  # noqa: E402
 from tui_chat.models.prices import Prices  # noqa: E402
 from tui_chat.offline.script import read_script  # noqa: E402
 from tui_chat.plugins.prompt_lab.cases_view import CasesView  # noqa: E402

@@ -12,7 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.context.requests import LETTERS
-from tui_chat.analysis import Forecast, Forecaster, ShareCalculator, prompt_of, read_captured
+from tui_chat.analysis.cache_forecast import Forecast, Forecaster
+from tui_chat.analysis.captured_request import read_captured
+from tui_chat.analysis.prompt import prompt_of
+from tui_chat.analysis.token_shares import ShareCalculator
 from tui_chat.compose import Composed, compose
 from tui_chat.context import Inputs
 from tui_chat.models.endpoint import Endpoint, Protocol

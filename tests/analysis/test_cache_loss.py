@@ -4,7 +4,7 @@ from decimal import Decimal
 
 import pytest
 
-from tui_chat.analysis import CacheBreak, Forecast
+from tui_chat.analysis.cache_forecast import CacheBreak, Forecast
 from tui_chat.analysis.cache_loss import (
     Idle,
     cache_causes,

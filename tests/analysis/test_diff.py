@@ -6,8 +6,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tui_chat.analysis import Difference, diff_payloads
-from tui_chat.analysis.diff import changed_part
+from tui_chat.analysis.diff import Difference, changed_part, diff_payloads
 from tui_chat.models.json_tree import tree_of
 from tui_chat.models.payload import Payload, render
 

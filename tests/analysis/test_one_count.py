@@ -8,7 +8,9 @@ from typing import Any, cast
 import pytest
 
 from tests.agent_requests import agent_body
-from tui_chat.analysis import Forecaster, ShareCalculator, read_captured
+from tui_chat.analysis.cache_forecast import Forecaster
+from tui_chat.analysis.captured_request import read_captured
+from tui_chat.analysis.token_shares import ShareCalculator
 from tui_chat.compose import Composed, calibrate
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.envelope import Budget

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from tests.analysis.test_cache_forecast import HISTORY, STYLE, talk
 from tests.context.requests import ENDPOINT, LETTERS
-from tui_chat.analysis import HistoryPart, Share, ShareCalculator, largest_turns
+from tui_chat.analysis.history_parts import HistoryPart
+from tui_chat.analysis.token_shares import Share, ShareCalculator, largest_turns
 from tui_chat.context import Inputs, build_context
 from tui_chat.models.envelope import ChatEnvelope, ToolDefinition
 from tui_chat.models.message import Message, ToolCall

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from tests.agent_requests import AGENTS, NAMES, QUESTION, REMINDER, RESULT, agent_body
-from tui_chat.analysis import HistoryPart, Share, ShareCalculator, Shares, read_captured
-from tui_chat.analysis.history_parts import parts_of
+from tui_chat.analysis.captured_request import read_captured
+from tui_chat.analysis.history_parts import HistoryPart, parts_of
+from tui_chat.analysis.token_shares import Share, ShareCalculator, Shares
 from tui_chat.compose import Composed, compose
 from tui_chat.context import Inputs, SessionSettings
 from tui_chat.models.endpoint import Endpoint, Protocol

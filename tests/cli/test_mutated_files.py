@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tui_chat.analysis import read_captured
+from tui_chat.analysis.captured_request import read_captured
 from tui_chat.cli.captured import convert
 from tui_chat.cli.read import read_reply
 from tui_chat.errors import InputError

@@ -22,8 +22,8 @@ from tui_chat import paths
 from tui_chat.cli.app import open_library
 from tui_chat.config import BUILT_IN_ENDPOINTS, Config, load_config
 from tui_chat.models.endpoint import Endpoint
-from tui_chat.offline import HttpRequest, OfflineDependencies
-from tui_chat.providers import HttpClient
+from tui_chat.offline.http_messages import HttpRequest, OfflineDependencies
+from tui_chat.providers.client import HttpClient
 from tui_chat.store import Store
 from tui_chat.workspace.core import WorkspaceCore
 from tui_chat.workspace.events import BranchChanged, WorkspaceEvent

@@ -36,8 +36,8 @@ from tui_chat.context import Inputs, SessionSettings
 from tui_chat.models.message import Message
 from tui_chat.models.preset import Preset
 from tui_chat.models.session import Entry
-from tui_chat.offline import LoopbackTransport
-from tui_chat.providers import HttpClient
+from tui_chat.offline.transport import LoopbackTransport
+from tui_chat.providers.client import HttpClient
 from tui_chat.send import ExchangeStored, PartialReply, SendProgress, send
 from tui_chat.store import Store
 from tui_chat.store.replies import ReplyStore

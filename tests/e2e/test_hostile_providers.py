@@ -19,7 +19,9 @@ from tui_chat.models import json_text, reply_growth
 from tui_chat.models.endpoint import Protocol
 from tui_chat.protocols.anthropic import stream as anthropic
 from tui_chat.protocols.gemini import stream as gemini_stream
-from tui_chat.providers import HttpClient, client, discovery, list_models
+from tui_chat.providers import client, discovery
+from tui_chat.providers.client import HttpClient
+from tui_chat.providers.discovery import list_models
 
 SIZE = 2_000_000
 LONGEST_STEP = 0.5

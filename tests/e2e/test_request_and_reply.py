@@ -14,7 +14,7 @@ from tests.vendors import serve
 from tui_chat.config import BUILT_IN_ENDPOINTS
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.json_tree import plain
-from tui_chat.offline import HttpRequest
+from tui_chat.offline.http_messages import HttpRequest
 from tui_chat.workspace.events import Failed, ReplyGrew
 
 LOOPBACKS = [e for e in BUILT_IN_ENDPOINTS if e.name.startswith("loopback")]

@@ -20,7 +20,8 @@ from tui_chat.models.message import Message
 from tui_chat.models.preset import Preset
 from tui_chat.models.session import Entry
 from tui_chat.protocols.registry import protocol_of
-from tui_chat.providers import HttpClient, RetryPause
+from tui_chat.providers.client import HttpClient
+from tui_chat.providers.retry import RetryPause
 from tui_chat.send import ExchangeStored, FinishedReply, PartialReply, SendProgress, send
 from tui_chat.store import Store
 

@@ -15,8 +15,8 @@ from tui_chat.errors import StoreError
 from tui_chat.models.message import Message
 from tui_chat.models.request import Exchange
 from tui_chat.models.session import Entry
-from tui_chat.offline import OfflineDependencies
-from tui_chat.providers import HttpClient
+from tui_chat.offline.http_messages import OfflineDependencies
+from tui_chat.providers.client import HttpClient
 from tui_chat.send import PartialReply, SendProgress, send
 
 ALLOWED = 0.25

@@ -7,14 +7,10 @@ from collections.abc import AsyncIterator
 import httpx
 import pytest
 
-from tui_chat.offline import (
-    HttpRequest,
-    LoopbackTransport,
-    OfflineDependencies,
-    OfflineService,
-    serve,
-)
-from tui_chat.offline.server import OfflineServer
+from tui_chat.offline.http_messages import HttpRequest, OfflineDependencies
+from tui_chat.offline.server import OfflineServer, serve
+from tui_chat.offline.service import OfflineService
+from tui_chat.offline.transport import LoopbackTransport
 
 
 class Clock:

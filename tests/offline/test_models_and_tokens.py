@@ -6,11 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tui_chat.offline import MODELS
 from tui_chat.offline import reply as tokens
 from tui_chat.offline.json_answers import sample_of
 from tui_chat.offline.mirror import fenced, inline_code
-from tui_chat.offline.models import blocks, find_model
+from tui_chat.offline.models import MODELS, blocks, find_model
 from tui_chat.offline.reply import (
     Finish,
     ReasoningPiece,

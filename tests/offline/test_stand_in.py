@@ -12,8 +12,9 @@ import httpx
 import pytest
 from backports import zstd
 
-from tui_chat.offline import OfflineDependencies, serve
+from tui_chat.offline.http_messages import OfflineDependencies
 from tui_chat.offline.script import read_script
+from tui_chat.offline.server import serve
 
 CLAUDE = {"anthropic-version": "2023-06-01"}
 TOOLS = [

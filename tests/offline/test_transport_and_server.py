@@ -8,8 +8,10 @@ import sys
 import httpx
 import pytest
 
-from tui_chat.offline import LoopbackTransport, OfflineDependencies, OfflineService, serve
-from tui_chat.offline.service import MAX_BODY
+from tui_chat.offline.http_messages import OfflineDependencies
+from tui_chat.offline.server import serve
+from tui_chat.offline.service import MAX_BODY, OfflineService
+from tui_chat.offline.transport import LoopbackTransport
 
 from .conftest import Clock
 from .provider_messages import PROTOCOLS, read_reply, request
@@ -366,10 +368,10 @@ async def test_failures_end_after_n_requests(client, status):
 @pytest.mark.slow
 def test_importing_the_catalog_loads_no_network_code():
     code = (
-        "import sys; from tui_chat.offline import MODELS; "
+        "import sys; from tui_chat.offline.models import MODELS; "
         "bad = {'h11', 'httpx', 'asyncio', 'tui_chat.protocols', 'tui_chat.models'}"
         " & set(sys.modules); "
         "assert MODELS and not bad, bad; "
-        "from tui_chat.offline import LoopbackTransport; assert 'h11' not in sys.modules"
+        "from tui_chat.offline.transport import LoopbackTransport; assert 'h11' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

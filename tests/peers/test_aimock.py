@@ -21,7 +21,7 @@ from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.message import Message
 from tui_chat.models.preset import Preset
 from tui_chat.protocols.registry import protocol_of
-from tui_chat.providers import RetryPause
+from tui_chat.providers.retry import RetryPause
 
 pytestmark = [pytest.mark.peer]
 

@@ -12,8 +12,7 @@ from tui_chat.models.reply import Reply
 from tui_chat.models.reply_growth import advance
 from tui_chat.models.stream_events import StreamEvent
 from tui_chat.protocols.base import StreamParser
-from tui_chat.providers import IncomingResponse
-from tui_chat.providers.client import JSON_LINES
+from tui_chat.providers.client import JSON_LINES, IncomingResponse
 
 
 class _Pieces(httpx.AsyncByteStream):

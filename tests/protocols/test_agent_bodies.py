@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tui_chat.analysis import read_captured
+from tui_chat.analysis.captured_request import read_captured
 from tui_chat.compose import Composed, encode
 from tui_chat.models.endpoint import Endpoint, Protocol
 

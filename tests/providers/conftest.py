@@ -8,7 +8,7 @@ from contextlib import AsyncExitStack
 import httpx
 import pytest
 
-from tui_chat.providers import HttpClient, OutgoingRequest
+from tui_chat.providers.client import HttpClient, OutgoingRequest
 
 HOST = "provider.test"
 URL = f"https://{HOST}/v1/chat"

@@ -23,7 +23,7 @@ from tui_chat.context import Inputs, SessionSettings
 from tui_chat.errors import ConfigError, TooLarge, Unreachable
 from tui_chat.models.endpoint import Endpoint, Protocol, Timeouts
 from tui_chat.models.preset import Preset
-from tui_chat.providers import HttpClient, OutgoingRequest
+from tui_chat.providers.client import HttpClient, OutgoingRequest
 from tui_chat.providers.head_limit import MOST_BYTES, PIECE
 from tui_chat.send import outgoing_request
 

@@ -16,13 +16,9 @@ from tests.vendors import serve
 from tui_chat.config import BUILT_IN_ENDPOINTS
 from tui_chat.errors import ProviderError, Refused
 from tui_chat.models.endpoint import Endpoint, ModelFacts, Protocol
-from tui_chat.providers import (
-    HttpClient,
-    discover_endpoints,
-    discovery,
-    list_models,
-    merge_discovered,
-)
+from tui_chat.providers import discovery
+from tui_chat.providers.client import HttpClient
+from tui_chat.providers.discovery import discover_endpoints, list_models, merge_discovered
 
 Answers = dict[str, object]
 

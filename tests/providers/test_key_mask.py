@@ -35,8 +35,10 @@ from tui_chat.models.token_probabilities import (
     pack_tokens,
     unpack_tokens,
 )
-from tui_chat.providers import ResponseRecorder, key_mask, list_models
+from tui_chat.providers import key_mask
+from tui_chat.providers.discovery import list_models
 from tui_chat.providers.key_mask import MASK, KeyMask, KeyMasks
+from tui_chat.providers.response_recorder import ResponseRecorder
 from tui_chat.send import receive
 
 KEY = "sk-proj/0123456789abcdef"

@@ -11,7 +11,9 @@ import pytest
 from tests.providers.conftest import Closing, Provider, request
 from tui_chat.errors import Refused
 from tui_chat.models.request import MAX_RESPONSE_BYTES
-from tui_chat.providers import IncomingResponse, ResponseRecorder, RetryPause, open_with_retries
+from tui_chat.providers.client import IncomingResponse
+from tui_chat.providers.response_recorder import ResponseRecorder
+from tui_chat.providers.retry import RetryPause, open_with_retries
 
 EVENTS = {"content-type": "text/event-stream; charset=utf-8"}
 KEY = "sk-0123456789"

@@ -11,8 +11,8 @@ from tests.providers.conftest import Provider, request
 from tui_chat.errors import Refused, ReplyCut, Unreachable
 from tui_chat.models.endpoint import Retries
 from tui_chat.protocols.common.error_body import response_error
-from tui_chat.providers import IncomingResponse, OutgoingRequest, RetryPause, open_with_retries
-from tui_chat.providers.retry import seconds_before_retry
+from tui_chat.providers.client import IncomingResponse, OutgoingRequest
+from tui_chat.providers.retry import RetryPause, open_with_retries, seconds_before_retry
 
 # 2023-11-14 22:13:20 is second 1,700,000,000, which is what the clock of these tests says.
 IN_SEVEN = "Tue, 14 Nov 2023 22:13:27 GMT"

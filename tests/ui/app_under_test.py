@@ -24,9 +24,9 @@ from tui_chat.models.endpoint import Retries
 from tui_chat.models.model_facts import ModelFacts
 from tui_chat.models.prices import Prices
 from tui_chat.models.tool import CommandTool
-from tui_chat.offline import HttpRequest, OfflineDependencies
+from tui_chat.offline.http_messages import HttpRequest, OfflineDependencies
 from tui_chat.offline.script import Script
-from tui_chat.providers import HttpClient
+from tui_chat.providers.client import HttpClient
 from tui_chat.store import Store
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.chat.composer import Composer

@@ -11,7 +11,7 @@ from PIL import Image, ImageGrab
 
 from tests.ui.app_under_test import make_app, opened, replied, settle, until
 from tui_chat.errors import InputError
-from tui_chat.offline import HttpRequest
+from tui_chat.offline.http_messages import HttpRequest
 from tui_chat.ui.areas.chat.composer import Composer
 from tui_chat.ui.areas.chat.status_lines import AttachmentLine
 from tui_chat.ui.areas.inspector.inspector import Inspector

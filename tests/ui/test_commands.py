@@ -14,7 +14,7 @@ from textual.widgets import Input, Static
 from tests.ui.app_under_test import make_app, opened, replied, say, settle, until
 from tui_chat.config.file import TEMPLATE
 from tui_chat.models.endpoint import Protocol
-from tui_chat.offline import HttpRequest
+from tui_chat.offline.http_messages import HttpRequest
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.chat.command_suggestions import command_error, suggest
 from tui_chat.ui.areas.chat.completion import CompletionQuery

@@ -18,7 +18,7 @@ from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import Message
 from tui_chat.models.preset import Preset
 from tui_chat.models.text import OriginKind
-from tui_chat.offline import HttpRequest
+from tui_chat.offline.http_messages import HttpRequest
 from tui_chat.turn_file import TurnReply, dump_turn
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.chat.composer import Composer

@@ -15,7 +15,7 @@ from tests.ui.app_under_test import composer_facts, make_app, opened, say, settl
 from tests.ui.test_commands import shown_toasts
 from tui_chat.models.envelope import Level
 from tui_chat.models.request_edit import EDITED
-from tui_chat.offline import HttpRequest
+from tui_chat.offline.http_messages import HttpRequest
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.chat.composer import Composer
 from tui_chat.ui.areas.inspector.inspector import Inspector

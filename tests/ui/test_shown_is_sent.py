@@ -18,7 +18,7 @@ from tests.ui.app_under_test import settle, until
 from tests.ui.areas.presets.preset_app import MESSAGES, app_with, opened
 from tui_chat import config
 from tui_chat.models.endpoint import Protocol
-from tui_chat.offline import HttpRequest
+from tui_chat.offline.http_messages import HttpRequest
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.chat.composer import Composer
 from tui_chat.ui.areas.inspector.inspector import Inspector

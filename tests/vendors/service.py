@@ -23,14 +23,14 @@ from tests.vendors.request_errors import (
     WrongMethod,
 )
 from tui_chat.models.content_encoding import decode_body
-from tui_chat.offline import HttpRequest, LoopbackTransport, OfflineDependencies, OfflineService
 from tui_chat.offline.base_protocol import OfflineProtocol, Operation
-from tui_chat.offline.http_messages import HttpResponse, Pause
+from tui_chat.offline.http_messages import HttpRequest, HttpResponse, OfflineDependencies, Pause
 from tui_chat.offline.prompt import PromptRequest
 from tui_chat.offline.reply import Problem
 from tui_chat.offline.script import Script
 from tui_chat.offline.server import OfflineServer
-from tui_chat.offline.service import MAX_BODY
+from tui_chat.offline.service import MAX_BODY, OfflineService
+from tui_chat.offline.transport import LoopbackTransport
 
 VENDORS: tuple[Provider, ...] = (OLLAMA, GEMINI, ANTHROPIC, OPENAI)
 """In the order in which they are asked whether a request is theirs. The last one answers for the

@@ -12,8 +12,8 @@ from tests.offline.provider_messages import PROTOCOLS, request
 from tests.sdks import anthropic, genai, genai_errors, openai
 from tests.sdks import genai_types as types
 from tests.vendors import VendorService, serve
-from tui_chat.offline import HttpRequest, OfflineService
-from tui_chat.offline.http_messages import HttpResponse
+from tui_chat.offline.http_messages import HttpRequest, HttpResponse
+from tui_chat.offline.service import OfflineService
 
 CHAT, RESPONSES, MESSAGES = "/v1/chat/completions", "/v1/responses", "/v1/messages"
 GEMINI, OLLAMA = "/v1beta/models/echo:generateContent", "/api/chat"

@@ -8,7 +8,7 @@ from pathlib import Path
 from tests.e2e.conftest import settled
 from tui_chat.config import OFFLINE
 from tui_chat.models.token_probabilities import unpack_tokens
-from tui_chat.offline import HttpRequest
+from tui_chat.offline.http_messages import HttpRequest
 from tui_chat.workspace.events import Done, Failed
 
 

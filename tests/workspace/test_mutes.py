@@ -10,7 +10,7 @@ from tests.e2e.conftest import LOOPBACKS, settled
 from tests.workspace.test_branches import contents, ids, send
 from tests.workspace.test_compaction import limited, summarized
 from tui_chat.models.message import NOT_MUTED, Message, Muted, Part, ToolCall
-from tui_chat.offline import HttpRequest
+from tui_chat.offline.http_messages import HttpRequest
 from tui_chat.workspace.events import Done, Failed
 from tui_chat.workspace.mutes import NOTHING_MUTED, muted_messages
 

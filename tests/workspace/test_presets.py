@@ -13,7 +13,7 @@ from tests.workspace.test_settings import preset_with, put, words
 from tui_chat import extensions
 from tui_chat.errors import InputError
 from tui_chat.extensions import ListenerPath, Plugin
-from tui_chat.library.editing import EditHistory, change_message
+from tui_chat.library.editing.edits import EditHistory, change_message
 from tui_chat.workspace.events import Failed, PresetChanged, PresetRenamed, PresetSaved
 from tui_chat.workspace.workspace import Workspace
 

@@ -11,7 +11,7 @@ import pytest
 from tests.e2e.conftest import LOOPBACKS, moved, settled
 from tui_chat.models.model_facts import ModelFacts
 from tui_chat.models.prices import Prices
-from tui_chat.offline import HttpRequest
+from tui_chat.offline.http_messages import HttpRequest
 from tui_chat.tokens import Correction
 from tui_chat.workspace.calibration import dump_corrections, read_corrections
 from tui_chat.workspace.events import Failed, ReplyGrew

@@ -18,9 +18,9 @@ from tui_chat.models.message import Part
 from tui_chat.models.reply import Reply
 from tui_chat.models.reply_growth import advance
 from tui_chat.models.request import RawResponse, RequestRecord
-from tui_chat.offline import HttpRequest
+from tui_chat.offline.http_messages import HttpRequest
 from tui_chat.protocols.registry import protocol_of
-from tui_chat.providers import recorded_events
+from tui_chat.providers.response_recorder import recorded_events
 from tui_chat.turn_file import read_turn
 from tui_chat.workspace.events import Done, Failed
 from tui_chat.workspace.request_history import SentRequest

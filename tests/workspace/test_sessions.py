@@ -14,7 +14,7 @@ from tests.e2e.conftest import settled
 from tui_chat.models.message import Part
 from tui_chat.models.search import Query
 from tui_chat.models.session import Entry
-from tui_chat.offline import HttpRequest
+from tui_chat.offline.http_messages import HttpRequest
 from tui_chat.store.branches import BranchStore
 from tui_chat.store.requests import RequestStore
 from tui_chat.workspace import session_catalog, sessions

@@ -17,7 +17,7 @@ from tests.workspace.test_tools import ECHO, command
 from tui_chat.compose import compose
 from tui_chat.models.endpoint import Endpoint
 from tui_chat.models.settings import Settings
-from tui_chat.offline import HttpRequest
+from tui_chat.offline.http_messages import HttpRequest
 from tui_chat.turn_file import read_turn
 from tui_chat.workspace.events import Failed
 from tui_chat.workspace.state import QueuedMessage
@@ -254,7 +254,7 @@ sys.path.insert(0, {str(Path.cwd())!r})
 from tests.vendors import VendorTransport
 from tui_chat.cli.app import open_library
 from tui_chat.config import BUILT_IN_ENDPOINTS, Config
-from tui_chat.providers import HttpClient
+from tui_chat.providers.client import HttpClient
 from tui_chat.store import Store
 from tui_chat.workspace.core import WorkspaceCore
 from tui_chat.workspace.target import Slot, Target

@@ -11,7 +11,7 @@ from tests.e2e.conftest import settled
 from tui_chat.cli.common_options import CommonOptions
 from tui_chat.cli.usage import sums_of
 from tui_chat.config import BUILT_IN_ENDPOINTS
-from tui_chat.offline import HttpRequest
+from tui_chat.offline.http_messages import HttpRequest
 from tui_chat.workspace.events import Failed
 from tui_chat.workspace.titles import read_title, title_request
 

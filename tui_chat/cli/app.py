@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     import httpx
 
     from tui_chat.library.library import Library
-    from tui_chat.providers import HttpClient
+    from tui_chat.providers.client import HttpClient
     from tui_chat.store import Store
     from tui_chat.ui.app import TuiChat
     from tui_chat.workspace.workspace import Workspace
@@ -110,7 +110,7 @@ async def open_workspace(
     """Open the store, with `in_memory` an empty one that nothing is written of, and return a
     workspace on it; `remembers` and `read_config`: see there. Raises InputError and StoreError.
     """
-    from tui_chat.providers import HttpClient
+    from tui_chat.providers.client import HttpClient
     from tui_chat.store import Store
     from tui_chat.workspace.core import WorkspaceCore
     from tui_chat.workspace.workspace import Workspace
@@ -144,7 +144,7 @@ async def open_workspace(
 
 
 def _loopback() -> httpx.AsyncBaseTransport:
-    from tui_chat.offline import LoopbackTransport
+    from tui_chat.offline.transport import LoopbackTransport
 
     return LoopbackTransport()
 
@@ -164,7 +164,7 @@ def library_in(config_dir: Path) -> Library:
 @asynccontextmanager
 async def open_http_client() -> AsyncGenerator[HttpClient]:
     """Open an HTTP client, which loads and connects nothing before its first request."""
-    from tui_chat.providers import HttpClient
+    from tui_chat.providers.client import HttpClient
 
     client = HttpClient({"loopback.invalid": _loopback}, os.environ)
     try:

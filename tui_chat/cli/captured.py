@@ -18,7 +18,7 @@ from typing import Any, cast
 import click
 
 from tui_chat import extensions
-from tui_chat.analysis import read_captured
+from tui_chat.analysis.captured_request import read_captured
 from tui_chat.cli.app import run_app
 from tui_chat.cli.common_options import CommonOptions
 from tui_chat.cli.options import (

@@ -21,7 +21,7 @@ from tui_chat.models.endpoint import Endpoint
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.typed_json import write
 from tui_chat.protocols.registry import detect_protocol
-from tui_chat.providers import discover_endpoints, merge_discovered
+from tui_chat.providers.discovery import discover_endpoints, merge_discovered
 from tui_chat.providers.keys import describe_key_reference
 
 

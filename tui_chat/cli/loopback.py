@@ -14,7 +14,6 @@ from tui_chat.cli.output import write_line
 from tui_chat.config import LOOPBACK_URL, OFFLINE
 from tui_chat.errors import InputError
 from tui_chat.files import LARGEST_REQUEST, read_file
-from tui_chat.offline import serve
 from tui_chat.offline.models import find_model
 from tui_chat.offline.script import NAME, read_script
 
@@ -54,6 +53,8 @@ def offline_options(alias: str, script: Path | None) -> dict[str, Any]:
 
 @synchronous
 async def _serve(host: str, port: int, options: dict[str, Any]) -> None:
+    from tui_chat.offline.server import serve  # h11 is needed only to serve
+
     async with serve(host=host, port=port, **options) as server:
         base = server.base_url
         write_line(f"The offline provider answers at {base}, with any key, in these protocols:")

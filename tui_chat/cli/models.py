@@ -21,7 +21,7 @@ from tui_chat.errors import TuiChatError
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.library.prices import load_prices
 from tui_chat.models.endpoint import Endpoint
-from tui_chat.providers import list_models
+from tui_chat.providers.discovery import list_models
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,8 +30,8 @@ from tui_chat.models.reply_growth import advance
 from tui_chat.models.token_probabilities import unpack_tokens
 from tui_chat.models.usage import usage_json
 from tui_chat.protocols.registry import protocol_of
-from tui_chat.providers import recorded_events
 from tui_chat.providers.client import JSON_LINES
+from tui_chat.providers.response_recorder import recorded_events
 
 
 @click.command()

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from tui_chat.analysis import Share, ShareCalculator
 from tui_chat.analysis.lore_table import LoreTable
 from tui_chat.analysis.settings_report import parameter_json, set_parameters
+from tui_chat.analysis.token_shares import Share, ShareCalculator
 from tui_chat.compose import Composed
 from tui_chat.models.envelope import ChatEnvelope, Dropped, Note, Turn
 from tui_chat.models.lorebook import EntryState

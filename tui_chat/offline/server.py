@@ -10,6 +10,7 @@
 
 import asyncio
 import ipaddress
+from collections.abc import Callable
 from contextlib import aclosing, suppress
 from dataclasses import replace
 from email.utils import formatdate
@@ -18,8 +19,14 @@ from typing import Any, cast
 
 import h11
 
-from tui_chat.offline.http_messages import ConnectionCut, HttpRequest, HttpResponse
+from tui_chat.offline.http_messages import (
+    ConnectionCut,
+    HttpRequest,
+    HttpResponse,
+    OfflineDependencies,
+)
 from tui_chat.offline.reply import Problem
+from tui_chat.offline.script import Script
 from tui_chat.offline.service import MAX_BODY, OfflineService, protocol_of, too_large
 
 _CHUNK = 1 << 16
@@ -244,3 +251,20 @@ def _checked_host(host: str) -> str:
     except ValueError:
         pass
     raise ValueError(f"The loopback provider listens on this machine only, not on {host!r}.")
+
+
+def serve(
+    port: int = 0,
+    host: str = "127.0.0.1",
+    *,
+    on_request: Callable[[HttpRequest], None] | None = None,
+    dependencies: OfflineDependencies | None = None,
+    alias: str = "",
+    script: Script | None = None,
+) -> OfflineServer:
+    """Return a server of the offline provider on a loopback socket; it listens in an `async with`.
+
+    It has a `port` and a `base_url`. Port 0 takes a free one. The other arguments are those of
+    `OfflineService`. Raises ValueError for a host that other machines can reach.
+    """
+    return OfflineServer(OfflineService(dependencies, on_request, alias, script), port, host)

@@ -12,21 +12,3 @@ discovery          list the models of an endpoint; find model servers on this ma
 No module here looks into a chat's body: request bytes are composed elsewhere, and the meaning of a
 reply belongs to `protocols`.
 """
-
-from tui_chat.providers.client import HttpClient, IncomingResponse, OutgoingRequest
-from tui_chat.providers.discovery import discover_endpoints, list_models, merge_discovered
-from tui_chat.providers.response_recorder import ResponseRecorder, recorded_events
-from tui_chat.providers.retry import RetryPause, open_with_retries
-
-__all__ = [
-    "HttpClient",
-    "IncomingResponse",
-    "OutgoingRequest",
-    "ResponseRecorder",
-    "RetryPause",
-    "discover_endpoints",
-    "list_models",
-    "merge_discovered",
-    "open_with_retries",
-    "recorded_events",
-]

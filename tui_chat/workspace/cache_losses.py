@@ -65,7 +65,7 @@ class CacheLosses:
 
     async def _assess(self, session_id: str, reply: Entry) -> None:
         """Store what a reply's request lost, if it lost anything."""
-        from tui_chat.analysis import Forecaster
+        from tui_chat.analysis.cache_forecast import Forecaster
         from tui_chat.analysis.cache_loss import Idle, cache_loss, cache_seconds, reported_loss
 
         core, entry_id = self.core, reply.message.id

@@ -20,7 +20,7 @@ from uuid import uuid4
 from tui_chat.config import Config
 from tui_chat.errors import InputError, TuiChatError
 from tui_chat.library.library import Library
-from tui_chat.providers import HttpClient
+from tui_chat.providers.client import HttpClient
 from tui_chat.workspace.events import BranchChanged, Done, Failed, WorkspaceEvent
 from tui_chat.workspace.state import WorkspaceState
 

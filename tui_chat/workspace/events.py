@@ -11,7 +11,7 @@ from tui_chat.errors import TuiChatError
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.preset import Preset
 from tui_chat.models.session import Entry
-from tui_chat.providers import RetryPause
+from tui_chat.providers.retry import RetryPause
 from tui_chat.send import PartialReply
 from tui_chat.workspace.state import OpenPreset
 from tui_chat.workspace.target import Target

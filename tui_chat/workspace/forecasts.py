@@ -17,7 +17,7 @@ from tui_chat.workspace.requests import Requests
 from tui_chat.workspace.state import LastSent, WorkspaceState
 
 if TYPE_CHECKING:
-    from tui_chat.analysis import Forecast, Forecaster
+    from tui_chat.analysis.cache_forecast import Forecast, Forecaster
 
 _FORECASTS_KEPT = 4
 """Forecasts of the newest requests: when one has been sent, the next one is composed already."""
@@ -49,7 +49,7 @@ class Forecasts:
 
     def forecast(self, composed: Composed) -> Forecast | None:
         """Return the forecast for a request; None if its endpoint accepted none of the session."""
-        from tui_chat.analysis import Forecaster
+        from tui_chat.analysis.cache_forecast import Forecaster
 
         last = self.core.state.last_sent.get(composed.endpoint.name)
         if last is None:
@@ -62,7 +62,7 @@ class Forecasts:
 
     def follow_sent(self) -> None:
         """Keep the forecasts of requests that were sent: as they were shown, else made now."""
-        from tui_chat.analysis import Forecaster
+        from tui_chat.analysis.cache_forecast import Forecaster
 
         for endpoint, sent in self.core.state.last_sent.items():
             last = self._seen.get(endpoint)
@@ -93,7 +93,7 @@ class Forecasts:
         """Look up the session's last request that an endpoint accepted in the store, and publish
         `RequestOutdated` if there is one now that was not known before.
         """
-        from tui_chat.analysis import Forecaster
+        from tui_chat.analysis.cache_forecast import Forecaster
 
         core = self.core
         session_id = core.state.session_id

@@ -17,7 +17,7 @@ from typing import Literal
 
 from tui_chat.errors import InputError
 from tui_chat.files import read_text
-from tui_chat.library.editing import EditHistory
+from tui_chat.library.editing.edits import EditHistory
 from tui_chat.library.library import file_name
 from tui_chat.library.presets import dump_preset, load_preset, parse_preset
 from tui_chat.models.preset import Preset, PresetMessage

@@ -29,7 +29,7 @@ from tui_chat.models.semantics import NO_MESSAGE_SEMANTICS, Brought, MessageSema
 from tui_chat.models.session import Entry
 from tui_chat.models.text import clean
 from tui_chat.models.usage import Timing, cost_of
-from tui_chat.providers import RetryPause
+from tui_chat.providers.retry import RetryPause
 from tui_chat.request_recipe import dump_recipe
 from tui_chat.send import ExchangeStored, FinishedReply, PartialReply, SendProgress, send
 from tui_chat.workspace.active_session import ActiveSession

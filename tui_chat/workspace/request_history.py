@@ -37,7 +37,7 @@ from tui_chat.workspace.core import WorkspaceCore, reported
 from tui_chat.workspace.state import ForeignReply, LastSent
 
 if TYPE_CHECKING:
-    from tui_chat.analysis import CapturedRequest
+    from tui_chat.analysis.captured_request import CapturedRequest
     from tui_chat.store import Store
 
 
@@ -101,7 +101,7 @@ class SentRequest:
             return self.composed
         if self.captured is not None:
             return self.composed
-        from tui_chat.analysis import read_captured  # needed for old requests only
+        from tui_chat.analysis.captured_request import read_captured  # needed for old requests only
 
         captured = read_captured(self.body.decode("utf-8", "replace"), self.record.protocol)
         count = counter_for(self.composed.envelope.parameters.model.value)
@@ -251,7 +251,10 @@ class RequestHistory:
 
     def _read_kept(self, record: RequestRecord, body: bytes, why: str) -> SentRequest:
         """Return a request as its kept body says, read like that of another program."""
-        from tui_chat.analysis import read_captured, with_edits  # needed for such requests only
+        from tui_chat.analysis.captured_request import (  # needed for such requests only
+            read_captured,
+            with_edits,
+        )
 
         recorded = record.recorded
         try:

@@ -39,7 +39,7 @@ from tui_chat.workspace.core import WorkspaceCore
 from tui_chat.workspace.state import WhatIf, WorkspaceState, unanswered_calls
 
 if TYPE_CHECKING:
-    from tui_chat.analysis import CapturedRequest
+    from tui_chat.analysis.captured_request import CapturedRequest
     from tui_chat.models.request import RecordedRequest
     from tui_chat.workspace.target import Slot
 

@@ -32,7 +32,7 @@ from tui_chat.models.setting_types import (
     typed_setting_name,
 )
 from tui_chat.models.settings import NO_SETTINGS, Settings
-from tui_chat.providers import discover_endpoints, merge_discovered
+from tui_chat.providers.discovery import discover_endpoints, merge_discovered
 from tui_chat.workspace.core import WorkspaceCore, reported
 from tui_chat.workspace.events import BranchChanged, ConfigChanged, Done, Failed, RequestOutdated
 from tui_chat.workspace.presets import Presets

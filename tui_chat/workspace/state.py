@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from tui_chat.compose import Composed
 from tui_chat.config import LOOPBACK_URL, Config
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.library.editing import EditHistory
+from tui_chat.library.editing.edits import EditHistory
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.envelope import ToolDefinition
 from tui_chat.models.generation import side_kind
@@ -26,7 +26,8 @@ from tui_chat.models.tool import Tool
 from tui_chat.send import PartialReply
 
 if TYPE_CHECKING:
-    from tui_chat.analysis import CapturedRequest, Forecast
+    from tui_chat.analysis.cache_forecast import Forecast
+    from tui_chat.analysis.captured_request import CapturedRequest
     from tui_chat.turn_file import TurnFile
 
 DEFAULT_PRESET = "plain"

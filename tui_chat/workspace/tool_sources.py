@@ -27,7 +27,7 @@ from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.envelope import ToolDefinition
 from tui_chat.models.role import Role
 from tui_chat.models.tool import CommandTool, Tool
-from tui_chat.providers import HttpClient
+from tui_chat.providers.client import HttpClient
 from tui_chat.workspace.core import WorkspaceCore, reported
 from tui_chat.workspace.events import BranchChanged, Done, SourceAsked
 from tui_chat.workspace.state import SourceStatus, WorkspaceState

@@ -107,7 +107,9 @@ class ViewedRequests:
         """Show the request of a title, a summary and the like as it was sent. Return False, with
         the fault reported, if it cannot be read.
         """
-        from tui_chat.analysis import read_captured  # needed for such requests only
+        from tui_chat.analysis.captured_request import (
+            read_captured,  # needed for such requests only
+        )
 
         core = self.core
         with core.reporting():
@@ -124,7 +126,7 @@ class ViewedRequests:
 
     async def _with_request_before(self, viewed: ViewedRequest, entry_id: str) -> ViewedRequest:
         """Return a recorded request with the one before it, and what that means for the cache."""
-        from tui_chat.analysis import Forecaster
+        from tui_chat.analysis.cache_forecast import Forecaster
 
         core, now = self.core, viewed.composed
         before = await self._history.before(entry_id, now.endpoint.protocol)
@@ -164,7 +166,7 @@ class ViewedRequests:
         """Show the request in a text, or in the file whose path the text is, in the inspector.
         Return False, with the fault reported, if there is none.
         """
-        from tui_chat.analysis import read_captured
+        from tui_chat.analysis.captured_request import read_captured
         from tui_chat.analysis.http_text import read_http
         from tui_chat.turn_file import holds_turn, read_turn
 

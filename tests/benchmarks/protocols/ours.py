@@ -18,9 +18,9 @@ from tui_chat.models.envelope import ChatEnvelope
 from tui_chat.models.payload import render
 from tui_chat.models.preset import Preset
 from tui_chat.models.semantics import NO_MESSAGE_SEMANTICS, NO_SEMANTICS
-from tui_chat.offline import LoopbackTransport
+from tui_chat.offline.transport import LoopbackTransport
 from tui_chat.protocols.registry import protocol_of
-from tui_chat.providers import HttpClient
+from tui_chat.providers.client import HttpClient
 from tui_chat.send import receive
 
 

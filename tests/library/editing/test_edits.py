@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.strategies import presets
-from tui_chat.library.editing import (
+from tui_chat.library.editing.edits import (
     EditHistory,
     add_message,
     change_message,

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tui_chat.library.editing import groups_of, switch_group
-from tui_chat.library.editing.edits import heading_title
+from tui_chat.library.editing.edits import groups_of, heading_title, switch_group
 from tui_chat.models.preset import Preset, PresetMessage
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tests.context.requests import built
 from tests.strategies import presets
 from tui_chat.context.scan import scan
-from tui_chat.library.editing import OutlineRow, outline_preset
+from tui_chat.library.editing.outline import OutlineRow, outline_preset
 from tui_chat.models.envelope import Level, Note
 from tui_chat.models.message import Message
 from tui_chat.models.preset import Preset, PresetMessage

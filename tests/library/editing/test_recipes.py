@@ -9,7 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.strategies import presets
-from tui_chat.library.editing import RECIPES, add_from_recipe, depth_of, outline_preset
+from tui_chat.library.editing.outline import outline_preset
+from tui_chat.library.editing.recipes import RECIPES, add_from_recipe
+from tui_chat.library.editing.slots import depth_of
 from tui_chat.models.preset import Preset, PresetMessage
 
 HISTORY = PresetMessage("history", "user", type="chat_history")

@@ -8,12 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.strategies import presets
-from tui_chat.library.editing import (
+from tui_chat.library.editing.outline import outline_preset
+from tui_chat.library.editing.slots import (
     depth_fields,
     depth_of,
     first_changed,
     next_slot,
-    outline_preset,
     put_in_slot,
     slots_for,
 )

@@ -12,7 +12,7 @@ import pytest
 from tui_chat.plugins.mcp.server import Server
 from tui_chat.plugins.mcp.settings import ServerSettings
 from tui_chat.plugins.mcp.stdio import StdioTransport
-from tui_chat.providers import HttpClient
+from tui_chat.providers.client import HttpClient
 
 SCRIPT = Path(__file__).with_name("hostile_server.py")
 Start = Callable[..., Server]

@@ -17,7 +17,7 @@ from tui_chat.plugins.mcp.history_server import TOOLS, HistoryServer, Scope
 from tui_chat.plugins.mcp.messages import MODERN, Request
 from tui_chat.plugins.mcp.server import Server
 from tui_chat.plugins.mcp.settings import ServerSettings
-from tui_chat.providers import HttpClient
+from tui_chat.providers.client import HttpClient
 from tui_chat.store import Store
 
 pytestmark = [pytest.mark.slow]

@@ -15,7 +15,7 @@ from tests.plugins.mcp.conftest import SCRIPT, Start, has_ended, is_alive, proce
 from tui_chat.errors import ConfigError, ProviderError
 from tui_chat.plugins.mcp import connection
 from tui_chat.plugins.mcp.elicitation import FormQuestion, Question, Reaction
-from tui_chat.providers import HttpClient
+from tui_chat.providers.client import HttpClient
 
 pytestmark = [pytest.mark.slow]
 ERAS = pytest.mark.parametrize("era", ["modern", "legacy"])
@@ -312,7 +312,7 @@ LEAVING = f"""
 import asyncio, os
 from tui_chat.plugins.mcp.server import Server
 from tui_chat.plugins.mcp.settings import ServerSettings
-from tui_chat.providers import HttpClient
+from tui_chat.providers.client import HttpClient
 
 async def main(how):
     settings = ServerSettings("bad", {sys.executable!r}, ("-S", {str(SCRIPT)!r}, *how.split()[1:]))

@@ -27,7 +27,7 @@ from tests.cli.conftest import Run
 from tui_chat.plugins.mcp.elicitation import Question, Reaction
 from tui_chat.plugins.mcp.server import Server
 from tui_chat.plugins.mcp.settings import ServerSettings
-from tui_chat.providers import HttpClient
+from tui_chat.providers.client import HttpClient
 
 pytestmark = [pytest.mark.peer]
 PACKAGES = ("mcp", "mcp-server-time", "mcp-server-git", "mcp-server-fetch")

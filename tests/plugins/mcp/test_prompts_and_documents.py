@@ -15,7 +15,7 @@ from tests.protocols.test_corpus_requests import ORACLE, oracle
 from tui_chat.errors import InputError, ProviderError
 from tui_chat.models.message import Part
 from tui_chat.models.semantics import Brought
-from tui_chat.offline import HttpRequest
+from tui_chat.offline.http_messages import HttpRequest
 from tui_chat.plugins.mcp.connection import MAX_PAGES
 from tui_chat.plugins.mcp.server import MAX_ARGUMENTS
 from tui_chat.plugins.mcp.settings import ServerSettings

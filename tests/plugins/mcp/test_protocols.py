@@ -14,7 +14,7 @@ from tests.plugins.mcp.conftest import SCRIPT
 from tests.protocols.sdk_types import accept
 from tests.protocols.test_corpus_requests import ORACLE, oracle
 from tui_chat.models.endpoint import Endpoint
-from tui_chat.offline import HttpRequest
+from tui_chat.offline.http_messages import HttpRequest
 from tui_chat.plugins.mcp.settings import ServerSettings
 
 __all__ = ["make_workspace", "oracle"]

@@ -15,7 +15,7 @@ from tests.plugins.mcp.conftest import SCRIPT, has_ended, is_alive, process_of
 from tui_chat.config import Config
 from tui_chat.plugins.mcp.settings import ServerSettings
 from tui_chat.plugins.mcp.source import OfferedSource, ServerSource, open_sources
-from tui_chat.providers import HttpClient
+from tui_chat.providers.client import HttpClient
 from tui_chat.workspace.tool_sources import SourceContext, ToolSource
 
 pytestmark = [pytest.mark.slow]

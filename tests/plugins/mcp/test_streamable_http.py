@@ -15,7 +15,7 @@ from tui_chat.plugins.mcp import streamable_http
 from tui_chat.plugins.mcp.server import Server
 from tui_chat.plugins.mcp.settings import ServerSettings
 from tui_chat.plugins.mcp.streamable_http import argument_headers, header_paths
-from tui_chat.providers import HttpClient
+from tui_chat.providers.client import HttpClient
 
 DISCOVERED = {"supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}}, "ttlMs": 0}
 SCHEMA = {"type": "object", "properties": {"region": {"type": "string", "x-mcp-header": "Region"}}}

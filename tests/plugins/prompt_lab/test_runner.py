@@ -26,7 +26,7 @@ from tui_chat.plugins.prompt_lab.planning import plan, request_of
 from tui_chat.plugins.prompt_lab.results import LabStore
 from tui_chat.plugins.prompt_lab.runner import Runner
 from tui_chat.plugins.prompt_lab.values import Cell, ReplyCheck, Run, Suite, Variant
-from tui_chat.providers import HttpClient
+from tui_chat.providers.client import HttpClient
 
 HELLO = ReplyCheck("icontains", "hello")
 QUICK = Retries(times=2, first_wait=0.01, longest_wait=0.02)

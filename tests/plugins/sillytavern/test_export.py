@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.plugins.sillytavern.test_presets import NOT_ASKED, deep, prompt
-from tui_chat.library.editing import (
+from tui_chat.library.editing.edits import (
     add_message,
     change_message,
     duplicate_message,

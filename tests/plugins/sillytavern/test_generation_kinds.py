@@ -8,7 +8,7 @@ import pytest
 
 from tests.e2e.conftest import settled
 from tests.workspace.test_settings import put
-from tui_chat.offline import HttpRequest
+from tui_chat.offline.http_messages import HttpRequest
 from tui_chat.plugins.sillytavern.policies import GENERATION_KINDS
 from tui_chat.workspace.workspace import Workspace
 

@@ -27,8 +27,9 @@ from typing import Any
 import pytest
 
 from tests.ui.app_under_test import make_app, opened, until
-from tui_chat.offline import HttpRequest, serve
+from tui_chat.offline.http_messages import HttpRequest
 from tui_chat.offline.script import read_script
+from tui_chat.offline.server import serve
 from tui_chat.plugins.tap.held_request import editable_text
 from tui_chat.plugins.tap.held_table import decide, waiting_requests
 from tui_chat.store import Store

@@ -20,7 +20,7 @@ from tui_chat.errors import InputError
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.json_tree import Arr, Obj, Str, Tree
 from tui_chat.models.text import OriginKind
-from tui_chat.offline import HttpRequest
+from tui_chat.offline.http_messages import HttpRequest
 from tui_chat.plugins.tap.call_output import call_json, call_line
 from tui_chat.plugins.tap.calls import read_call
 from tui_chat.plugins.tap.held_request import editable_text, edited_body

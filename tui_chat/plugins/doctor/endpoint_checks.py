@@ -28,7 +28,8 @@ from tui_chat.models.media import describe
 from tui_chat.models.preset import Preset
 from tui_chat.models.reply import Reply
 from tui_chat.models.sanitize import one_line
-from tui_chat.providers import HttpClient, list_models
+from tui_chat.providers.client import HttpClient
+from tui_chat.providers.discovery import list_models
 from tui_chat.providers.keys import describe_key_reference, resolve_key
 from tui_chat.send import receive
 

@@ -33,7 +33,7 @@ from tui_chat.plugins.mcp.settings import (
     configured_servers,
     server_name,
 )
-from tui_chat.providers import HttpClient
+from tui_chat.providers.client import HttpClient
 from tui_chat.workspace.tool_runner import argument_fault
 from tui_chat.workspace.tool_sources import key_variables
 

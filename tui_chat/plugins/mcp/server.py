@@ -38,7 +38,7 @@ from tui_chat.plugins.mcp.stdio import StdioTransport
 from tui_chat.plugins.mcp.streamable_http import HttpTransport, argument_headers
 from tui_chat.plugins.mcp.tools import ServerTool, read_tools
 from tui_chat.plugins.mcp.transport import Transport
-from tui_chat.providers import HttpClient
+from tui_chat.providers.client import HttpClient
 from tui_chat.workspace.source_texts import PromptArgument, SourceDocument, SourcePrompt
 
 State = Literal["idle", "starting", "ready", "failed"]

@@ -33,7 +33,7 @@ from tui_chat.plugins.mcp.messages import (
 )
 from tui_chat.plugins.mcp.settings import ServerSettings, is_reference
 from tui_chat.plugins.mcp.transport import Receiver
-from tui_chat.providers import HttpClient, IncomingResponse, OutgoingRequest
+from tui_chat.providers.client import HttpClient, IncomingResponse, OutgoingRequest
 from tui_chat.providers.keys import resolve_key
 
 _REDIRECTS = (301, 302, 303, 307, 308)

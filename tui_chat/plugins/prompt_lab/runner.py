@@ -44,7 +44,8 @@ from tui_chat.plugins.prompt_lab.values import (
 )
 from tui_chat.plugins.prompt_lab.variants import endpoint_and_model
 from tui_chat.protocols.common.tools import restore_names
-from tui_chat.providers import HttpClient, RetryPause
+from tui_chat.providers.client import HttpClient
+from tui_chat.providers.retry import RetryPause
 from tui_chat.send import receive
 
 MOST_TEXT = 1_000_000

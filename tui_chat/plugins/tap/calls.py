@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, cast
 
-from tui_chat.analysis import CapturedRequest, read_captured, with_edits
+from tui_chat.analysis.captured_request import CapturedRequest, read_captured, with_edits
 from tui_chat.compose import Composed
 from tui_chat.errors import InputError, ProviderError, ReplyCut
 from tui_chat.lazy_dataclass import dataclass
@@ -37,8 +37,8 @@ from tui_chat.plugins.tap.programs import NO_PROGRAM, Program, program_of
 from tui_chat.plugins.tap.upstreams import model_in_path, protocol_of_call
 from tui_chat.protocols.common.error_body import response_error
 from tui_chat.protocols.registry import protocol_of, protocol_of_path
-from tui_chat.providers import recorded_events
 from tui_chat.providers.credentials import Credentials
+from tui_chat.providers.response_recorder import recorded_events
 
 MAX_DECODED = 128 * 1024 * 1024
 """Maximum bytes of a body after its content encoding is undone."""

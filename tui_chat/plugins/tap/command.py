@@ -295,7 +295,7 @@ class _Tap:
             return behind_proxy_of(
                 read_upstream(url), endpoint.proxy if endpoint else "", os.environ
             )
-        from tui_chat.offline import serve
+        from tui_chat.offline.server import serve
 
         options = offline_options(self._options.alias, self._options.script)
         server = await stack.enter_async_context(serve(**options))

@@ -8,8 +8,9 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import Any, cast
 
-from tui_chat.analysis import Difference, Forecast, Forecaster, diff_payloads
+from tui_chat.analysis.cache_forecast import Forecast, Forecaster
 from tui_chat.analysis.cache_loss import Idle, cache_seconds
+from tui_chat.analysis.diff import Difference, diff_payloads
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.json_tree import Arr, Obj, Tree, plain
 from tui_chat.models.payload import render

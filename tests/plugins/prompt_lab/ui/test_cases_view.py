@@ -11,7 +11,7 @@ from textual.pilot import Pilot
 
 from tests.ui.app_under_test import asked, make_app, opened, say, settle, until
 from tests.ui.areas.inspector.requests import rows_shown
-from tui_chat.library.editing import change_message
+from tui_chat.library.editing.edits import change_message
 from tui_chat.plugins.prompt_lab.cases_view import CasesView
 from tui_chat.plugins.prompt_lab.results import LabStore
 from tui_chat.ui.app import TuiChat

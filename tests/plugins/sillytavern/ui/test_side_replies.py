@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tests.ui.app_under_test import make_app, opened, say, settle, until
 from tests.ui.test_generation_kinds import typed_command, workspace_of
-from tui_chat.offline import HttpRequest
+from tui_chat.offline.http_messages import HttpRequest
 from tui_chat.plugins.sillytavern.quiet_reply import QuietReply
 from tui_chat.plugins.sillytavern.side_replies import ComposerEdit
 from tui_chat.ui.areas.chat.composer import Composer

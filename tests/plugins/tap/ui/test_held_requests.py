@@ -26,7 +26,7 @@ from tests.ui.areas.inspector.requests import rows_shown
 from tests.ui.test_inspector_in_app import told_in
 from tests.vendors import serve
 from tui_chat.models.usage import Usage
-from tui_chat.offline import HttpRequest
+from tui_chat.offline.http_messages import HttpRequest
 from tui_chat.plugins.tap.calls_view import CallsView
 from tui_chat.plugins.tap.held_table import CREATE, decide, share, waiting_requests
 from tui_chat.store import Store

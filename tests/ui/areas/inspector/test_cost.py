@@ -22,7 +22,7 @@ from tests.ui.areas.inspector.requests import (
     said,
     turns_with,
 )
-from tui_chat.analysis import ShareCalculator
+from tui_chat.analysis.token_shares import ShareCalculator
 from tui_chat.models.text import Text
 from tui_chat.ui.areas.inspector.payload_blocks import HeightMeasurer
 from tui_chat.ui.areas.inspector.payload_layout import PayloadLayout

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tui_chat.analysis import read_captured
+from tui_chat.analysis.captured_request import read_captured
 from tui_chat.compose import Composed, compose
 from tui_chat.config import BUILT_IN_ENDPOINTS
 from tui_chat.context import Inputs, SessionSettings

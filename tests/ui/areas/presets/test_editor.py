@@ -28,7 +28,7 @@ from tests.ui.areas.presets.preset_app import (
 )
 from tui_chat.compose import compose
 from tui_chat.context import Inputs
-from tui_chat.library.editing import OutlineRow, outline_preset
+from tui_chat.library.editing.outline import OutlineRow, outline_preset
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.message import Message
 from tui_chat.models.preset import Preset, PresetMessage

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from tests.context.requests import HISTORY, said
-from tui_chat.library.editing import outline_preset
+from tui_chat.library.editing.outline import outline_preset
 from tui_chat.models.preset import Preset, PresetMessage
 from tui_chat.ui.areas.presets.row_edits import edit_for
 from tui_chat.ui.areas.presets.row_sentences import placement_sentence, why_not_moved

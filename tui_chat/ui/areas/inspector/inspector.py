@@ -54,7 +54,7 @@ from tui_chat.ui.widgets.one_pass import OnePassWidget
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from tui_chat.analysis import Forecast
+    from tui_chat.analysis.cache_forecast import Forecast
     from tui_chat.compose import Composed
 
 _OF_REQUEST = ("protocol", "notes", "details", "source", "copy")

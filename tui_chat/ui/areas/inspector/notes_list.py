@@ -34,7 +34,7 @@ from tui_chat.ui.widgets.one_pass import OnePassWidget
 from tui_chat.ui.widgets.row_list import RowList
 
 if TYPE_CHECKING:
-    from tui_chat.analysis import Forecast
+    from tui_chat.analysis.cache_forecast import Forecast
 
 SYMBOLS = {Level.ERROR: "✖", Level.WARNING: "▲", Level.INFO: "●"}
 SHORT = 40

@@ -29,7 +29,7 @@ from tui_chat.ui.areas.inspector.row_wrapping import (
 from tui_chat.ui.widgets.one_pass import OnePassWidget
 
 if TYPE_CHECKING:
-    from tui_chat.analysis import Forecast
+    from tui_chat.analysis.cache_forecast import Forecast
     from tui_chat.compose import Composed
 
 WHOLE = 64

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.library.editing import MessageGroup, Outline, OutlineRow, groups_of
+from tui_chat.library.editing.edits import MessageGroup, groups_of
+from tui_chat.library.editing.outline import Outline, OutlineRow
 from tui_chat.models.envelope import Level
 from tui_chat.models.preset import CHAT_HISTORY
 

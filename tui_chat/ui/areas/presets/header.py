@@ -8,7 +8,7 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.widgets import Input, Static
 
-from tui_chat.library.editing import EditHistory
+from tui_chat.library.editing.edits import EditHistory
 from tui_chat.models.sanitize import one_line
 
 _TOOLBAR = (

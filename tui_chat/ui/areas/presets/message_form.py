@@ -12,7 +12,7 @@ from textual.containers import Grid, Horizontal
 from textual.content import Content
 from textual.widgets import Input, Static, TextArea
 
-from tui_chat.library.editing import depth_fields, depth_of
+from tui_chat.library.editing.slots import depth_fields, depth_of
 from tui_chat.models.preset import CHAT_HISTORY, Preset, PresetMessage
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.text import clean

@@ -6,7 +6,8 @@ from bisect import bisect_left
 from dataclasses import field
 
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.library.editing import Outline, OutlineRow, Slot, slots_for
+from tui_chat.library.editing.outline import Outline, OutlineRow
+from tui_chat.library.editing.slots import Slot, slots_for
 from tui_chat.models.envelope import Level, Note
 from tui_chat.models.preset import PresetMessage
 from tui_chat.ui.areas.presets.folding import Folding

@@ -14,17 +14,10 @@ from textual.message import Message
 from textual.widgets import Input, Static
 
 from tui_chat.compose import Composed
-from tui_chat.library.editing import (
-    RECIPES,
-    EditHistory,
-    Outline,
-    OutlineRow,
-    add_from_recipe,
-    change_message,
-    first_changed,
-    outline_preset,
-    put_in_slot,
-)
+from tui_chat.library.editing.edits import EditHistory, change_message
+from tui_chat.library.editing.outline import Outline, OutlineRow, outline_preset
+from tui_chat.library.editing.recipes import RECIPES, add_from_recipe
+from tui_chat.library.editing.slots import first_changed, put_in_slot
 from tui_chat.models.preset import Preset, PresetMessage
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.text import Origin, OriginKind

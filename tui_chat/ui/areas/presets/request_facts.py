@@ -13,7 +13,7 @@ from typing import get_args
 from tui_chat.compose import Composed
 from tui_chat.context.turn_sources import preset_ids, split_turns, with_shares
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.library.editing import OutlineRow
+from tui_chat.library.editing.outline import OutlineRow
 from tui_chat.models.envelope import Note, Turn
 from tui_chat.models.generation import GenerationKind
 from tui_chat.models.memo import Memo

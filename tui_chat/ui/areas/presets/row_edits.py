@@ -5,19 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.library.editing import (
+from tui_chat.library.editing.edits import (
     MessageGroup,
-    Outline,
     change_message,
-    depth_fields,
-    depth_of,
     duplicate_message,
     groups_of,
-    next_slot,
-    put_in_slot,
     remove_message,
     switch_group,
 )
+from tui_chat.library.editing.outline import Outline
+from tui_chat.library.editing.slots import depth_fields, depth_of, next_slot, put_in_slot
 from tui_chat.models.message import MessageRole
 from tui_chat.models.preset import (
     CacheLifetime,

@@ -16,11 +16,8 @@ from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.strip import Strip
 
-from tui_chat.library.editing import (
-    Outline,
-    OutlineRow,
-    Slot,
-)
+from tui_chat.library.editing.outline import Outline, OutlineRow
+from tui_chat.library.editing.slots import Slot
 from tui_chat.models.preset import CHAT_HISTORY
 from tui_chat.ui.actions import place_bindings
 from tui_chat.ui.areas.presets.folding import HISTORY, Folding

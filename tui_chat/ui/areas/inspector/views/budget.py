@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from tui_chat.analysis import (
+from tui_chat.analysis.history_parts import HistoryPart
+from tui_chat.analysis.token_shares import (
     ExchangeTokens,
-    HistoryPart,
     Share,
     ShareCalculator,
     Shares,

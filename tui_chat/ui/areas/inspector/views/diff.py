@@ -17,8 +17,7 @@ from time import perf_counter
 from rich.cells import cell_len
 from textual.timer import Timer
 
-from tui_chat.analysis import Difference, diff_payloads
-from tui_chat.analysis.diff import CONTEXT, DiffRun, changed_part
+from tui_chat.analysis.diff import CONTEXT, Difference, DiffRun, changed_part, diff_payloads
 from tui_chat.models.payload import Payload, PrettyLine
 from tui_chat.models.sanitize import sanitize
 from tui_chat.models.text import Origin
