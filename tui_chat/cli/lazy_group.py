@@ -80,7 +80,6 @@ class LazyGroup(click.Group):
 
     def hint(self, name: str) -> str:
         """Return advice on a command that does not exist."""
-        del name
         return ""
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -95,7 +95,6 @@ class OfflineProtocol(ABC):
 
     def error_body(self, error: dict[str, Any], id: str) -> bytes:
         """Return the body around an error object."""
-        del id
         return compact({"error": error}).encode()
 
     def error_headers(self, fault: Problem) -> Headers:

@@ -76,13 +76,11 @@ class RequestSigns:
 
 def _unversioned(host: str, port: int | None, path: str) -> tuple[str, str]:
     """Return a path as it was typed, and no version."""
-    del host, port
     return path, ""
 
 
 def _same_path(root: str, path: str, version: str) -> str:
     """Return the path of a request as its encoder made it."""
-    del root, version
     return path
 
 

@@ -115,7 +115,6 @@ class NotificationLine(OnePassWidget):
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
         """Return the lines of the notification; 1 without one."""
-        del container, viewport
         return min(self._notice_content(width).get_height({}, width), MOST_LINES) or 1
 
     def render(self) -> Content:

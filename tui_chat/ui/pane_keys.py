@@ -74,7 +74,6 @@ class PaneKeys(OnePassWidget):
         self._follow(None)  # what the pane marks depends on its width
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        del container, viewport
         return len(self._rows(width))
 
     def _rows(self, width: int) -> list[list[Content]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Any
 
 from tui_chat.config import Config
 from tui_chat.errors import TuiChatError
@@ -17,18 +17,24 @@ from tui_chat.workspace.state import OpenPreset
 from tui_chat.workspace.target import Target
 
 
+class WorkspaceEvent:
+    """Something that a workspace tells those who subscribed to it."""
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True, slots=True)
-class SessionsChanged:
+class SessionsChanged(WorkspaceEvent):
     """The list of sessions changed."""
 
 
 @dataclass(frozen=True, slots=True)
-class BranchChanged:
+class BranchChanged(WorkspaceEvent):
     """The active session, its settings or its messages changed."""
 
 
 @dataclass(frozen=True, slots=True)
-class BranchEndLoaded:
+class BranchEndLoaded(WorkspaceEvent):
     """The end of a long session's branch was loaded, to be shown while the rest is read.
     `BranchChanged` follows with the whole branch.
     """
@@ -39,7 +45,7 @@ class BranchEndLoaded:
 
 
 @dataclass(frozen=True, slots=True)
-class ConfigChanged:
+class ConfigChanged(WorkspaceEvent):
     """The configuration was read again, or changed."""
 
     before: Config
@@ -47,12 +53,12 @@ class ConfigChanged:
 
 
 @dataclass(frozen=True, slots=True)
-class PresetChanged:
+class PresetChanged(WorkspaceEvent):
     """The active session's preset was edited, saved or reloaded."""
 
 
 @dataclass(frozen=True, slots=True)
-class PresetSaved:
+class PresetSaved(WorkspaceEvent):
     """A preset's file was written, by this program or another one."""
 
     name: str
@@ -63,7 +69,7 @@ class PresetSaved:
 
 
 @dataclass(frozen=True, slots=True)
-class PresetRenamed:
+class PresetRenamed(WorkspaceEvent):
     """A preset and its file have another name."""
 
     name: str
@@ -71,31 +77,31 @@ class PresetRenamed:
 
 
 @dataclass(frozen=True, slots=True)
-class RequestOutdated:
+class RequestOutdated(WorkspaceEvent):
     """The inputs of the live request, or the request shown in its place, changed for another reason
     than the branch or the preset: compose it again; see `LiveRequest.compose`.
     """
 
 
 @dataclass(frozen=True, slots=True)
-class RequestComposed:
+class RequestComposed(WorkspaceEvent):
     """The live request was composed; `WorkspaceState.request` has it."""
 
 
 @dataclass(frozen=True, slots=True)
-class ResponseLoaded:
+class ResponseLoaded(WorkspaceEvent):
     """The stored response to a request was loaded into `WorkspaceState.request`."""
 
 
 @dataclass(frozen=True, slots=True)
-class ReplyGrew:
+class ReplyGrew(WorkspaceEvent):
     """More of a reply in the active session arrived."""
 
     grown: PartialReply
 
 
 @dataclass(frozen=True, slots=True)
-class ReplyEnded:
+class ReplyEnded(WorkspaceEvent):
     """A reply has ended: complete, stopped or failed."""
 
     session_id: str
@@ -105,7 +111,7 @@ class ReplyEnded:
 
 
 @dataclass(frozen=True, slots=True)
-class ReplySettled:
+class ReplySettled(WorkspaceEvent):
     """A reply has ended, and the active branch and the list of sessions were read again since."""
 
     session_id: str
@@ -118,19 +124,19 @@ class ReplySettled:
 
 
 @dataclass(frozen=True, slots=True)
-class ReplyRetrying:
+class ReplyRetrying(WorkspaceEvent):
     """The provider refused the active session's request for now; it will be sent again."""
 
     waiting: RetryPause
 
 
 @dataclass(frozen=True, slots=True)
-class QueueChanged:
+class QueueChanged(WorkspaceEvent):
     """A message was added to the queue of a session or taken out of it."""
 
 
 @dataclass(frozen=True, slots=True)
-class BackgroundReplyEnded:
+class BackgroundReplyEnded(WorkspaceEvent):
     """A reply ended in a session that is not the active one."""
 
     title: str
@@ -139,7 +145,7 @@ class BackgroundReplyEnded:
 
 
 @dataclass(frozen=True, slots=True)
-class UnsavedWritesChanged:
+class UnsavedWritesChanged(WorkspaceEvent):
     """Something is kept in memory until the database can be written to, or all is stored again."""
 
     reason: str
@@ -147,14 +153,14 @@ class UnsavedWritesChanged:
 
 
 @dataclass(frozen=True, slots=True)
-class FilesProgress:
+class FilesProgress(WorkspaceEvent):
     """The progress of reading a file changed; an empty sentence ends it."""
 
     sentence: str
 
 
 @dataclass(frozen=True, slots=True)
-class Failed:
+class Failed(WorkspaceEvent):
     """Something could not be done."""
 
     error: TuiChatError
@@ -162,7 +168,7 @@ class Failed:
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class Done(WorkspaceEvent):
     """Something was done that the user should be told about."""
 
     sentence: str
@@ -176,35 +182,10 @@ class Done:
 
 
 @dataclass(slots=True)
-class SourceAsked:
+class SourceAsked(WorkspaceEvent):
     """A source of tools asks the user something."""
 
     dialog: Callable[[], Any]
     """Returns the dialog to show, a `tui_chat.ui.dialogs.base.Dialog`."""
     answer: asyncio.Future[Any] | None = None
     """The dialog's result, set by the listener that shows it; None where there is no screen."""
-
-
-WorkspaceEvent: TypeAlias = (
-    SessionsChanged
-    | BranchChanged
-    | BranchEndLoaded
-    | ConfigChanged
-    | PresetChanged
-    | PresetSaved
-    | PresetRenamed
-    | RequestOutdated
-    | RequestComposed
-    | ResponseLoaded
-    | ReplyGrew
-    | ReplyEnded
-    | ReplySettled
-    | ReplyRetrying
-    | QueueChanged
-    | BackgroundReplyEnded
-    | UnsavedWritesChanged
-    | FilesProgress
-    | Failed
-    | Done
-    | SourceAsked
-)

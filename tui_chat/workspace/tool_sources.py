@@ -74,7 +74,6 @@ class ToolSource(Protocol):
 
 
 async def _ask_nobody(dialog: Callable[[], Any]) -> Any:
-    del dialog
     return None
 
 
@@ -127,7 +126,6 @@ class LocalCommands:
 
     async def call(self, tool: Tool, arguments: str, progress: OnProgress) -> ToolRun:
         """Run the command, without the environment variables that hold keys."""
-        del progress
         command = self._config.tool_named(tool.name)
         assert command is not None
         return await run(command, arguments, hidden=key_variables(self._config))

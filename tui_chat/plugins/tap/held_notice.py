@@ -18,7 +18,6 @@ async def announce_held(workspace: Workspace, event: SessionsChanged) -> None:
     """Say once of each held request that it waits for a decision. It is a reply that another
     program receives, so nothing is read unless there is one.
     """
-    del event
     state = workspace.core.state
     streaming = {each.session_id for each in state.sessions if each.status == "streaming"}
     if streaming <= state.streaming_sessions:

@@ -18,7 +18,6 @@ _VERSION = re.compile(r"/(v\d+[a-z0-9]*)$")
 
 def _root(host: str, port: int | None, path: str) -> tuple[str, str]:
     """Take the version off a base URL's path: the path of a request begins with it."""
-    del host, port
     match = _VERSION.search(path)
     return (path[: match.start()], match[1]) if match is not None else (path, "")
 

@@ -191,7 +191,6 @@ class Area(Vertical, OnePassWidget):
 
     async def reveal(self, origin: Origin) -> bool:
         """Go to what a piece of the request came from; return False if that is not here."""
-        del origin
         return False
 
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:

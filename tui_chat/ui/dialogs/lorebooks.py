@@ -272,7 +272,6 @@ class EntriesDialog(Dialog[None]):
             return
 
         async def keep(values: Values, overwrite: bool) -> None:
-            del overwrite
             after = typed_book(values, file.book)
             names = [field.name for row in BOOK_FIELDS for field in row]
             changed = {

@@ -149,7 +149,6 @@ class WhatIfForm(FieldsForm):
         self.action_save()
 
     async def _apply(self, values: Values, overwrite: bool) -> None:
-        del overwrite
         for name in ("limit", "messages"):  # 32,000 and 32_000 are numbers too
             values = {**values, name: re.sub("[,_]", "", str(values[name]))}
         changes = WhatIf(**typed_values(values, _FIELDS, WhatIf))

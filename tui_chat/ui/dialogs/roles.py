@@ -121,7 +121,6 @@ class RoleForm(FieldsForm):
         super().__init__(title, _ROWS, shown_values(values, _FIELDS.values()), self._save_role)
 
     async def _save_role(self, values: Values, overwrite: bool) -> None:
-        del overwrite
         role, typed = self._role, _RoleValues(**typed_values(values, _FIELDS, _RoleValues))
         presets = self._workspace.library.names("presets")
         if not typed.name:
@@ -188,7 +187,6 @@ class RoleForm(FieldsForm):
         values = cards.values(character)
 
         async def keep(typed: Values, overwrite: bool) -> None:
-            del overwrite
             await roles.edit_character(role_id, values, typed)
 
         title = f"Character: {one_line(self._role.name, 40)}"

@@ -60,7 +60,6 @@ class SettingField:
 
     def words(self, form: SessionSettingsForm) -> tuple[str, ...]:
         """Return the words that are offered."""
-        del form
         return SETTINGS[self.name].words if self.name in SETTINGS else self.choices
 
     def changed(self, form: SessionSettingsForm, text: str) -> SessionValues:

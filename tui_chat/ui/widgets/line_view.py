@@ -131,7 +131,6 @@ class LineView(ScrollView, LazyComponents, can_focus=True, inherit_bindings=Fals
 
     def scroll_to(self, x: float | None = None, y: float | None = None, **options: object) -> None:
         """Scroll at once: an animation would make every line that it passes."""
-        del x, options
         if y is not None:
             self.scroll_y = self.scroll_target_y = y
 

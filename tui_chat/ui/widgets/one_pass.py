@@ -34,7 +34,6 @@ class OnePassWidget(Widget):
     ) -> bool:
         # Textual calls this for each widget of a finished layout; `layout=True` would request the
         # next one. There is no public switch.
-        del layout
         return super()._size_updated(size, virtual_size, container_size, layout=False)
 
     def cancel_layout(self) -> None:

@@ -28,13 +28,12 @@ class PaneDivider(OnePassWidget):
         divider: PaneDivider
         column: int
 
+    @dataclass
     class Released(Message):
         """The line was let go, or `is_reset`: is to be where it is by default."""
 
-        def __init__(self, divider: PaneDivider, *, is_reset: bool) -> None:
-            super().__init__()
-            self.divider = divider
-            self.is_reset = is_reset
+        divider: PaneDivider
+        is_reset: bool
 
     def render_line(self, y: int) -> Strip:
         return Strip([Segment("│", self.rich_style)], 1)

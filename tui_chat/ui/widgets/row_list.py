@@ -83,7 +83,6 @@ class RowList(LineView):
 
     def row_clicked(self, row: int, event: events.Click) -> None:
         """Called after a click on a row."""
-        del event
         self.set_cursor(row)
 
     # Cursor and scrolling

@@ -26,7 +26,6 @@ class ControlCharacterFilter(LineFilter):
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
         """Return the segments without them; the same list if there is nothing to remove."""
-        del background
         if all(text.isprintable() for text, _, _ in segments):
             return segments
         safe = [Segment(sanitize(text, "removed"), style) for text, style, _ in segments]

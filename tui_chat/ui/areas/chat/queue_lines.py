@@ -39,7 +39,6 @@ class QueueLines(OnePassWidget):
         self.refresh(layout=True)
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        del container, viewport, width
         return 1 + min(len(self._texts), MAX_LINES)
 
     def render(self) -> Content:

@@ -331,7 +331,6 @@ class OptionLines(Widget):
         return [Text("   ").join(line) for line in lines]
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        del container, viewport
         return len(self._lines(width))
 
     def render(self) -> Text:

@@ -12,6 +12,7 @@ from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.ui.widgets.choice_field import ChoiceField
 
 
@@ -117,17 +118,16 @@ class EditForm(Vertical):
         Binding("escape", "preset_editor.close_form", "List", tooltip="Back to the list"),
     ]
 
+    @dataclass
     class FieldsChanged(Message):
         """The user changed fields of what is shown."""
 
-        def __init__(self, form: EditForm, fields: dict[str, Any], key: str, shown: Any) -> None:
-            super().__init__()
-            self.form = form
-            self.fields = fields
-            self.key = key
-            """The field being typed into, whose edits merge; empty for a choice."""
-            self.shown = shown
-            """The value that the form showed."""
+        form: EditForm
+        fields: dict[str, Any]
+        key: str
+        """The field being typed into, whose edits merge; empty for a choice."""
+        shown: Any
+        """The value that the form showed."""
 
     def __init__(self, *rows: FormRow) -> None:
         super().__init__()

@@ -14,6 +14,7 @@ from textual.message import Message
 from textual.widgets import Input, Static
 
 from tui_chat.compose import Composed
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.library.editing.edits import EditHistory, change_message
 from tui_chat.library.editing.outline import Outline, OutlineRow, outline_preset
 from tui_chat.library.editing.recipes import RECIPES, add_from_recipe
@@ -77,20 +78,18 @@ class PresetPane(Vertical):
         Binding("ctrl+y", "redo", "Redo", show=False),
     ]
 
+    @dataclass
     class Edited(Message):
         """The user edited the preset."""
 
-        def __init__(self, name: str, edits: EditHistory) -> None:
-            super().__init__()
-            self.name = name
-            self.edits = edits
+        name: str
+        edits: EditHistory
 
+    @dataclass
     class OriginHighlighted(Message):
         """The cursor moved to a row; its text is to be highlighted in other panes."""
 
-        def __init__(self, origin: Origin) -> None:
-            super().__init__()
-            self.origin = origin
+        origin: Origin
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)

@@ -16,6 +16,7 @@ from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.strip import Strip
 
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.library.editing.outline import Outline, OutlineRow
 from tui_chat.library.editing.slots import Slot
 from tui_chat.models.preset import CHAT_HISTORY
@@ -127,20 +128,18 @@ class PresetRows(RowList):
         *place_bindings("preset"),
     ]
 
+    @dataclass
     class MessageDropped(Message):
         """A message was dragged to another slot."""
 
-        def __init__(self, index: int, slot: Slot) -> None:
-            super().__init__()
-            self.index = index
-            self.slot = slot
+        index: int
+        slot: Slot
 
+    @dataclass
     class OutlineRowHighlighted(Message):
         """The cursor moved to a row, or the list got the focus."""
 
-        def __init__(self, row: OutlineRow | None) -> None:
-            super().__init__()
-            self.row = row
+        row: OutlineRow | None
 
     def __init__(self) -> None:
         super().__init__("preset-rows")
@@ -415,7 +414,6 @@ class PresetRows(RowList):
 
     def line_clicked(self, line: int, event: events.Click) -> None:
         """Open a message on a double click. The first press has moved the cursor."""
-        del line
         if event.chain == 2 and event.get_content_offset_capture(self).x >= CHECKBOX[1]:
             self.call_later(self.run_action, "preset_editor.open")
 
