@@ -219,9 +219,7 @@ def write_private(text: str, path: Path) -> None:
 
 
 def write_new_file(path: Path, content: bytes) -> Path:
-    """Write a private file under this name or, if it is taken, with a number; return its path.
-    Missing folders are created. Raises InputError.
-    """
+    """Write a private file, numbered if its name is taken; return the path. Raises InputError."""
     numbered = (path.with_stem(f"{path.stem}-{number}") for number in count(2))
     try:
         make_private_folder(path.parent)

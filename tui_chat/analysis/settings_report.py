@@ -99,9 +99,7 @@ class SettingReport:
 
     @property
     def outcome(self) -> str:
-        """Its fate in a few words: its places in the body with their values, or `not
-        sent`; `nothing to send` if its value is what happens anyway.
-        """
+        """Its fate: its places in the body with values, `not sent`, or `nothing to send`."""
         if self.is_text is not None:
             return "in the messages" if self.is_text else "not in this request"
         if self.name in CONTEXT_SETTINGS:

@@ -319,9 +319,7 @@ class _AskedExchange:
             raise InputError("The request could not be sent.", advice="Try again.")
 
     async def _until_ended(self) -> None:
-        """Wait until the replies have ended. Raises the error that ended the last one, and
-        OutputClosed, OSError if they cannot be printed.
-        """
+        """Wait for the replies' end. Raises the last one's error, OutputClosed and OSError."""
         replies, printer = self._workspace.replies, self._printer
         ended = asyncio.ensure_future(self._workspace.tools.all_ended())
         try:

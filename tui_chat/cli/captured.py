@@ -71,9 +71,7 @@ def inspect(common: CommonOptions, file: Path, call: int | None, as_json: bool) 
 
 
 def _request_text(content: bytes, call: int | None, *, as_json: bool) -> str | None:
-    """Return the text of a request or an exported turn; None if the calls of the file were printed
-    instead. Raises InputError if there is none.
-    """
+    """Return a request's or turn's text; None after printing a file's calls. Raises InputError."""
     text = content.decode("utf-8", "replace")
     if choose := _chooser_of_calls(text):
         request = choose(text, call, as_json=as_json)
@@ -269,9 +267,7 @@ def _with_model(
 
 
 def _endpoint(common: CommonOptions, name: str, target: Protocol) -> Endpoint:
-    """Return the endpoint with this name. Without a name, return one without any facts, so that
-    every server of the protocol accepts the body.
-    """
+    """Return the endpoint of this name, or one without facts, whose body all servers accept."""
     if not name:
         return Endpoint("convert", target, "")
     endpoint = common.config().endpoint_named(name)

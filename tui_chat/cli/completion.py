@@ -99,9 +99,7 @@ def completion_command(context: click.Context, shell: str) -> None:
 def _completing(
     find: Callable[[click.Context], Iterable[_Named]], *, files: bool = False, titles: bool = False
 ) -> Complete:
-    """Return a callback for click that offers the names that `find` returns. With `titles` a name
-    is also found by what its explanation contains.
-    """
+    """Return a callback that completes names of `find`; `titles`: also by what explains them."""
 
     def complete(context: click.Context, _: click.Parameter, incomplete: str) -> list[Item]:
         items: list[Item] = []

@@ -43,9 +43,7 @@ def _dropped_json(dropped: Dropped) -> dict[str, Any]:
 
 
 def lore_json(composed: Composed) -> dict[str, Any]:
-    """Return `{"entries", "turns"}`: what became of each lore entry in the request, and which were
-    active or held back in each turn, by book and id.
-    """
+    """Return `{"entries", "turns"}`: each lore entry's fate, and those of each turn, by id."""
     if composed.inputs is None:
         return {"entries": [], "turns": []}
     table = LoreTable(composed.inputs)

@@ -114,9 +114,7 @@ TEMPLATE = """\
 
 
 def place_of(text: str, path: Sequence[str]) -> tuple[int, int] | None:
-    """Return line and column, both from 1, where the value at a path of keys is set, or the nearest
-    table around it. None if that cannot be told.
-    """
+    """Return the line and column of a path of keys, or of its nearest table; None if unknown."""
     for length in range(len(path), 0, -1):
         if position := _Lines(text).find(path[:length]):
             return position

@@ -35,9 +35,7 @@ class Config:
     model: str = ""
     """The model that new sessions use; empty for the endpoint's first."""
     named: tuple[str, str] = ("", "")
-    """The endpoint and the model that the command line names for new sessions; each empty if it
-    does not. They are in `endpoint` and `model` too.
-    """
+    """The command line's endpoint and model of new sessions, or empty; also in the other fields."""
     is_endpoint_found: bool = False
     """True if no setting names the endpoint, and it is the first one whose key is set."""
     title_model: str = ""

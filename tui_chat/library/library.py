@@ -195,9 +195,7 @@ class Library:
         return self.save_text("profiles", text, target, is_new=not is_there)
 
     def add_preset(self, preset: Preset) -> str:
-        """Write a preset to a new file with its name, numbered if that name is taken; return the
-        name. Raises InputError if it cannot be written.
-        """
+        """Write a preset to a new file, numbered if need be; return its name. Raises InputError."""
         base = file_name(preset.name)
         taken = {name.casefold() for name in self.names("presets")}
         numbered = (f"{base} {number}" for number in count(2))

@@ -33,9 +33,7 @@ _HOST = re.compile(r"[a-z0-9-]+(?:\.[a-z0-9-]+)*\.[a-z]{2,24}(?=[:/?]|$)")
 
 
 def with_scheme(url: str) -> str:
-    """Return a URL with the scheme that it lacks: `http` on this machine and in private networks.
-    What does not look like a host stays as it is.
-    """
+    """Return a host's URL with its missing scheme, `http` if it is local; other texts unchanged."""
     if _SCHEME.match(url):
         return url
     host = urlsplit(f"//{url}").hostname or ""

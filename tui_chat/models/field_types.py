@@ -83,9 +83,7 @@ class OneOf:
 
 @dataclass(frozen=True, slots=True)
 class Forms:
-    """Other forms that a value may have in JSON: `function` returns the usual one, or the value
-    itself. Raises ValueError as `Validator` does.
-    """
+    """Other JSON forms of a value: `function` returns the usual one. Raises ValueError."""
 
     function: Callable[[Any], Any]
     words: tuple[str, ...] = ()

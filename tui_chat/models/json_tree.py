@@ -76,9 +76,7 @@ class Obj(_Container):
 
 
 class Frame:
-    """The object around a text that holds no more than the text: `make` gives the object's items
-    for a text and the object's origin.
-    """
+    """The object around a lone text: `make` gives its items for the text and the origin."""
 
     __slots__ = ("after", "before", "make")
 

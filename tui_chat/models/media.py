@@ -266,9 +266,7 @@ _URL_SAFE = {ord("-"): "+", ord("_"): "/"}
 
 
 def split_data_url(url: str) -> tuple[str, str] | None:
-    """Return type and base64 data; None if the URL is not one, has broken data, or has other
-    parameters and would not be put together as it was.
-    """
+    """Return type and base64 data; None for other URLs, and for what could not be rebuilt."""
     match = _DATA_URL.match(url)
     if match is None or (len(url) - match.end()) % 4 or not _BASE64.fullmatch(url, match.end()):
         return None

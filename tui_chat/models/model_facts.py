@@ -231,9 +231,7 @@ def is_openai_model(model: str) -> bool:
 
 
 def maker_of(model: str) -> str:
-    """Return the provider, by its id in `models.prices`, that made a model whose weights nobody
-    else has; empty for any other model.
-    """
+    """Return the only provider (id in `models.prices`) of a model; empty for any other."""
     name = plain_model_name(model)
     if is_openai_model(model):
         return "openai"

@@ -261,9 +261,7 @@ def provider_at(base_url: str) -> str | None:
 
 
 def _prices(values: Mapping[str, Any], starts: date | None) -> Prices | None:
-    """Return the prices of an entry; None if it has none for input and output, or is charged by
-    something that is not counted here.
-    """
+    """Return an entry's prices; None without input and output, or if it charges by other units."""
     priced = {field: values[key] for key, field in _FIELDS.items() if key in values}
     if "input" not in priced or "output" not in priced:
         return None

@@ -30,9 +30,7 @@ def settings_json(settings: Settings) -> dict[str, Any]:
 
 
 def with_nested_settings(value: object) -> object:
-    """Return the JSON of a role or a session as it is now: older programs wrote its temperature
-    and its reply limit beside its name.
-    """
+    """Return a role's or session's JSON as of now: older programs wrote two settings beside it."""
     if not isinstance(value, Mapping):
         return value
     fields = dict(cast("Mapping[str, object]", value))

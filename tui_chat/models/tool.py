@@ -60,9 +60,7 @@ def origin_text(origin: ToolOrigin) -> str:
 
 
 def server_of(name: str) -> str:
-    """Return the MCP server of a tool, by the names that clients give to its tools:
-    `mcp__SERVER__TOOL` or `SERVER__TOOL`; empty for any other name.
-    """
+    """Return a tool's MCP server from `mcp__SERVER__TOOL` or `SERVER__TOOL`; else empty."""
     server, _, tool = name.removeprefix("mcp__").partition("__")
     return server if tool else ""
 

@@ -1,6 +1,4 @@
-"""The interface of the offline provider's protocols: reading requests, writing replies and
-errors. They share no code with `tui_chat.protocols`.
-"""
+"""The interface of the offline protocols, which share no code with `tui_chat.protocols`."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping

@@ -86,9 +86,7 @@ def extract_system_instruction(adapted: Iterable[AdaptedTurn]) -> Text:
 
 
 def describe_adapted_role(role: MessageRole, adapted: str, protocol: Protocol) -> str:
-    """Return a sentence on a turn's role in a protocol: `adapted` is its adapted role.
-    Empty if the turn stays among the messages under its own.
-    """
+    """Return a sentence on a turn's `adapted` role; empty if it is its own among the messages."""
     if adapted == SYSTEM_INSTRUCTION:
         if protocol is Protocol.GEMINI:
             return "Gemini takes all system text as one instruction, separate from the messages."

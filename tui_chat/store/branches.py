@@ -144,9 +144,7 @@ class BranchStore:
         return await self._entries(await self.database.read(work))
 
     async def around(self, message_id: str, before: int = 2) -> tuple[Entry, ...]:
-        """Return a message with its context: `before` messages that lead to it, and the newest
-        that follows it. Empty if it is gone or deleted.
-        """
+        """Return a message with `before` messages before it and the newest after; else empty."""
 
         async def work(tx: Transaction) -> list[PlacedRow]:
             row = await tx.row(

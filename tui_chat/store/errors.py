@@ -24,9 +24,7 @@ _FULL, _CANTOPEN, _NOTADB = 13, 14, 26
 
 
 def salvage_means(source: str = "") -> str:
-    """Return what saves the rows of a damaged file that can be read: a command, or the plugin that
-    would bring it, and another program.
-    """
+    """Return what saves the readable rows of a damaged file: a command or plugin, a program."""
     if plugin := missing_plugin("commands", "db salvage"):
         return f"the plugin “{plugin}”, which is not installed, or `sqlite3 FILE .recover`"
     return f"`{' '.join(filter(None, ('tui-chat db salvage', source, '--to NEW')))}`"

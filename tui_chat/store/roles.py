@@ -28,9 +28,7 @@ class RoleStore:
 
     @writes
     async def save(self, tx: Transaction, role: Role, picture: bytes = b"") -> None:
-        """Add a role, or replace the one with its id; a role without a character card keeps the
-        stored one. Raises `InputError` if it has no id.
-        """
+        """Add or replace a role; a stored card stays without a new one. Raises `InputError`."""
         await save_role(tx, role, self._now(), picture)
 
     async def picture(self, role_id: str) -> bytes:

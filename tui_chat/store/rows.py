@@ -143,9 +143,7 @@ def message_of(texts: Mapping[Literal["content"] | JsonField, str]) -> Message:
 
 
 def json_value(field: JsonField, text: str) -> Any:
-    """Return the value of a non-empty JSON column. Raises ValueError, TypeError, LookupError or
-    AttributeError if it cannot be read.
-    """
+    """Return a non-empty JSON column's value. Raises ValueError, TypeError and the like."""
     return unpack(_KINDS[field], text)
 
 

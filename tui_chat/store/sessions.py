@@ -217,9 +217,7 @@ class SessionStore:
 
     @writes
     async def purge_trash(self, tx: Transaction, older_than: float) -> int:
-        """Remove for good what was deleted more than `older_than` seconds ago, sessions and
-        messages; return how many sessions were removed.
-        """
+        """Remove what was deleted over `older_than` seconds ago; return how many sessions went."""
         before = self._now() - older_than
         old = await tx.rows("SELECT session_id FROM sessions WHERE deleted < ?", before)
         for (session_id,) in old:

@@ -181,9 +181,7 @@ class Counter:
         return tokens + sum(map(self._part, turn.parts)) if turn.parts else tokens
 
     def _captured(self, semantics: MessageSemantics, wire: WireForm) -> int:
-        """Return the tokens of what only the protocol of a captured request understands: reasoning,
-        content of unknown types, other keys.
-        """
+        """Return the tokens of what only a captured protocol understands, such as other keys."""
         pieces = semantics.layout.pieces if semantics.layout is not None else ()
         texts = [piece.data for piece in pieces]
         extras = (wire.extras, *(piece.extras for piece in pieces))

@@ -272,9 +272,7 @@ class Panes(Horizontal, OnePassWidget):
         self._rearrange()
 
     def action_move_border(self, columns: int) -> None:
-        """Move the border of the focused pane to the right, by a negative number to the left; of
-        the chat, that to the inspector if it is shown.
-        """
+        """Move the focused pane's border (the chat's to the inspector) right; negative: left."""
         is_left = self.sessions.has_focus_within or not self._right_divider.display
         divider = self._left_divider if is_left else self._right_divider
         covers = self._covers_chat_with_editor(self.size.width)

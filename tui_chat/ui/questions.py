@@ -27,9 +27,7 @@ async def ask(
     *,
     new_item_label: str = "",
 ) -> str | None:
-    """Ask for one of several choices, each an id, a label and possibly a detail; return its id.
-    The other arguments are those of `ChoiceDialog`.
-    """
+    """Ask for a choice (id, label, perhaps detail); return its id. See `ChoiceDialog`."""
     from tui_chat.ui.dialogs.choices import Choice, ChoiceDialog
 
     offered = [Choice(id, label, "".join(detail)) for id, label, *detail in choices]
@@ -80,9 +78,7 @@ async def ask_text(
     enter: str = "Enter saves",
     reads: bool = False,
 ) -> str | None:
-    """Ask for text of several lines; `about` is shown above it. With `reads` the text is to be read
-    first: the cursor is at its beginning.
-    """
+    """Ask for a text; `about` is above it. `reads`: the cursor begins at its beginning."""
     from tui_chat.ui.dialogs.base import TextAreaPrompt
 
     dialog = TextAreaPrompt(title, text, about=about, enter=enter, reads=reads)
@@ -102,9 +98,7 @@ async def ask_path(
 async def ask_new_file(
     app: App[Any], title: str, name: str, typed: str = ""
 ) -> tuple[Path, bool] | None:
-    """Ask where to write a file, unless `typed` says so, and whether to replace one there. Return
-    its path, and True if it replaces one.
-    """
+    """Ask for a file to write, unless `typed`. Return the path, and True if it replaces one."""
     typed = typed or await ask_path(app, title, name) or ""
     if not typed:
         return None

@@ -87,9 +87,7 @@ class ImportExport:
     async def export_part(
         self, entries: Sequence[Entry], kind: str, path: Path, *, overwrite: bool = False
     ) -> bool:
-        """Write messages that follow each other to a file, as a conversation of their own. Return
-        False if that is not possible, which is reported.
-        """
+        """Write consecutive messages as a conversation. Return False, reported, if that fails."""
         from tui_chat.models.transcript import SessionTranscript
 
         session = self.core.state.session

@@ -105,9 +105,7 @@ class Roles:
         return role
 
     async def save_card(self, role_id: str, card: Mapping[str, Any]) -> None:
-        """Give a role the character of another card; all else of it stays. Raises InputError if it
-        is gone, or for a lorebook that cannot be read.
-        """
+        """Give a role another card's character. Raises InputError, also for a bad lorebook."""
         from tui_chat.library.foreign_files import card_files
 
         role = await self.core.store.roles.get(role_id)

@@ -104,9 +104,7 @@ class ViewedRequests:
         return False
 
     def view_side_request(self, sent: SideRequest) -> bool:
-        """Show the request of a title, a summary and the like as it was sent. Return False, with
-        the fault reported, if it cannot be read.
-        """
+        """Show a side request, such as a title's, as sent. Return False, reported, if it fails."""
         from tui_chat.analysis.captured_request import (
             read_captured,  # needed for such requests only
         )

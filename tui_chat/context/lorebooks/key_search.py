@@ -383,9 +383,7 @@ class KeySearch:
             yield words, text
 
     def _all_texts(self, candidate: RankedEntry, state: str) -> str:
-        """Return all texts that are searched for an entry together: the same for all entries of a
-        round with the same depth and sources.
-        """
+        """Return all texts searched together for an entry; a round's like entries share them."""
         inputs, depth, sources = self._inputs, self.depth(candidate), candidate.keyed.entry.sources
         key = depth, sources, state == "wider", len(self._round_texts)
         if key in self._joined:

@@ -215,9 +215,7 @@ def next_slot(outline: Outline, index: int, step: int) -> Slot | None:
 
 
 def nearest_slot(outline: Outline, message: PresetMessage, number: int) -> Slot | None:
-    """Return the slot behind row `number` for a new message, else the nearest one to it; None if it
-    can go nowhere but to the end of the list.
-    """
+    """Return the slot behind row `number`, else the nearest; None for only the list's end."""
     row = outline.rows[number] if 0 <= number < len(outline.rows) else None
 
     def distance(slot: Slot) -> tuple[int, bool, int]:

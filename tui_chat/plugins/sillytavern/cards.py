@@ -191,9 +191,7 @@ _EXTENSION_KEYS = {
 
 
 def with_book_text(card: Mapping[str, Any], text: str) -> dict[str, Any]:
-    """Return the JSON of a card with its lorebook as a text of world info says; what was not
-    changed of an entry stays as the card has it.
-    """
+    """Return a card's JSON with a lorebook of world info; unchanged entries stay as they are."""
     data = object_or_none(card.get("data")) if "spec" in card else None
     fields = dict(card if data is None else data)
     book = object_or_none(fields.get("character_book")) or {"extensions": {}}

@@ -144,9 +144,7 @@ def chat_variables(facts: JsonObject) -> tuple[tuple[str, str], ...]:
 
 
 def kept_line(data: JsonObject, *, has_texts: bool) -> JsonObject:
-    """Return what is kept of a line: the line with null for the texts that messages have, unless
-    it `has_texts` that they do not have.
-    """
+    """Return a line with null for texts that messages have, unless it `has_texts` of its own."""
     swipes = as_array(data.get("swipes"))
     if has_texts or as_string(data.get("mes")) != data.get("mes") or None in swipes:
         return {"line": data, "has_texts": True}

@@ -71,9 +71,7 @@ class CheckedFile:
 
 
 def run_check_folder(folder: Path, *, as_json: bool) -> None:
-    """Print what would be taken of each file; exit with 1 if something cannot be read. Raises
-    InputError if the folder has no such files.
-    """
+    """Print what would be taken of each file; exit with 1 for faults. Raises InputError."""
     kinds: Counter[str] = Counter()
     totals: Counter[str] = Counter()
     found: list[dict[str, object]] = []

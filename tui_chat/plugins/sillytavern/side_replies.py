@@ -118,9 +118,7 @@ class ComposerEdit:
         self._is_begun = False
 
     def write(self, text: str) -> bool:
-        """Put the text so far in place of what was there before. Return False, with nothing
-        changed, if the user has changed what is there.
-        """
+        """Replace the text written before; return False, without change, if the user edited it."""
         composer = self._composer
         if composer.text != self._shown:
             return False

@@ -34,9 +34,7 @@ _GONE = "The request is not held any more; nothing was changed."
 
 
 async def decide_held(app: TuiChat, message_id: str) -> None:
-    """Ask what to do with a held request, by the id of the reply that it will have; without an id,
-    ask first for which one if there are several.
-    """
+    """Ask what to do with the held request of a reply; without an id, ask for which one first."""
     workspace = await app.main.opened_workspace()
     try:
         waiting = await waiting_requests(workspace.store.replies.database)

@@ -233,9 +233,7 @@ def _heading_of_archive(name: str, opened: IO[bytes]) -> FileHeading:
 
 
 def require_conversations(roots: Sequence[Path]) -> None:
-    """Raise InputError if a path cannot be read, if none has a file that may hold conversations,
-    or if the only one is a file of no known format.
-    """
+    """Raise InputError if no path can be read or holds conversations of a known format."""
     if any(_has_files(root) for root in roots if root.is_dir()):
         return
     files = find_files([root for root in roots if not root.is_dir()])

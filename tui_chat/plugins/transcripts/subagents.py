@@ -85,9 +85,7 @@ def session_of(path: Path) -> str:
 
 
 def subagent_files(path: Path, agent: str) -> tuple[Path, ...]:
-    """Return where the file of a subagent may be that the session of a file started: in its own
-    folder, or in older versions beside that file.
-    """
+    """Return the places of a subagent's file: its session's folder, or, as before, beside it."""
     name = f"agent-{agent}.jsonl"
     if not _AGENT.fullmatch(agent):
         return ()

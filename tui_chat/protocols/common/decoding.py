@@ -232,9 +232,7 @@ _CACHE_MARKS = {
 
 
 def take_cache_mark(block: Fields) -> str:
-    """Take a block's `cache_control`, or OpenAI's `prompt_cache_breakpoint`, as compact JSON, where
-    it is one that its provider takes.
-    """
+    """Take a block's cache mark as compact JSON, if its provider takes that."""
     for key, accepted in _CACHE_MARKS.items():
         value = block.remaining.get(key)
         if value in accepted:

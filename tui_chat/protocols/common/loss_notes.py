@@ -87,9 +87,7 @@ def turn_notes(
 
 
 def _loses_name(part: Part, turn: Turn, protocol: Protocol) -> bool:
-    """Return True if a text file is sent as text alone. Anthropic has titles for documents, and
-    Gemini names for the files in a tool's result.
-    """
+    """Return True if a text file loses its name; Anthropic and, in results, Gemini have one."""
     match protocol:
         case Protocol.ANTHROPIC:
             return False

@@ -53,9 +53,7 @@ from tui_chat.protocols.common.tools import tool_tree
 
 
 class RequestEncoder:
-    """A request that is being encoded for an endpoint, in its protocol. Its methods return what is
-    sent and add to the notes what is not.
-    """
+    """A request being encoded for an endpoint. Methods return what is sent, and note the rest."""
 
     def __init__(self, envelope: ChatEnvelope, endpoint: Endpoint) -> None:
         self.envelope = envelope
@@ -136,9 +134,7 @@ class RequestEncoder:
         return [("model", setting_value(self.parameters.model))]
 
     def scalars(self, table: Table, **adapted: Sourced[Any] | None) -> Items:
-        """Return the settings of a table as they are sent. `adapted` are parameters that are sent
-        with another value than the envelope has.
-        """
+        """Return a table's settings as sent. `adapted` parameters differ from the envelope."""
         parameters = replace(self.parameters, **adapted)
         refused = "" if self.unchanged else self._sampling_refused(parameters)
         items: Items = []

@@ -113,9 +113,7 @@ def schema_only_format(request: RequestEncoder) -> Sourced[ResponseFormat] | Non
 
 
 def closed_schema(schema: Mapping[str, Any]) -> tuple[dict[str, Any], bool]:
-    """Return a JSON Schema whose objects accept only the properties that they name, as Anthropic
-    requires, and True if that changed anything.
-    """
+    """Return a schema whose objects are closed, as Anthropic requires, and True if it changed."""
     closed = {key: _closed(key, value) for key, value in schema.items()}
     kind: Any = closed.get("type")
     is_object = (

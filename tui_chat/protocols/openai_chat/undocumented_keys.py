@@ -100,9 +100,7 @@ def _documented_turn(turn: Turn) -> Turn:
 
 
 def _split(extras: str) -> tuple[str, list[str]]:
-    """Return what is documented of the extras of an object, and the names of all other keys; those
-    one level down are called `function.key`.
-    """
+    """Return an object's documented extras, and the other keys: `function.key` one level down."""
     documented: dict[str, Any] = {}
     undocumented: list[str] = []
     fields = cast("dict[str, Any]", json.loads(extras)) if extras else {}

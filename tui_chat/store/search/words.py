@@ -69,9 +69,7 @@ def fold(text: str) -> str:
 
 
 def folds_little(text: str) -> bool:
-    """Return True if folding changes only ASCII and a few marks, as in most Chinese and Japanese;
-    of these, only the ellipsis becomes longer.
-    """
+    """Return True if folding changes little (ASCII, a few marks), as in Chinese and Japanese."""
     return _HARDLY_CHANGES.fullmatch(text) is not None
 
 

@@ -233,9 +233,7 @@ class PathPrompt(TextPrompt):
 
 
 def completed(typed: str, paths: Sequence[str]) -> str:
-    """Return `typed` extended by the common prefix of the paths that start with it. If none does
-    and there is exactly one path, return that.
-    """
+    """Return `typed` with the common rest of paths that begin so; else the only path."""
     begun = [path for path in paths if path.startswith(typed)]
     if not begun:
         return paths[0] if len(paths) == 1 else typed

@@ -298,9 +298,7 @@ def footer_lines(
 
 
 def describe_part(part: Part) -> str:
-    """Return what a part is, in a line that is safe to draw: kind, name or type, size, pixels, and
-    how many tokens it is estimated to take.
-    """
+    """Return a part in a safe line: kind, name or type, size, pixels and estimated tokens."""
     facts = [one_line(describe(part), 80)]
     if pixels := pixels_of(part):
         facts.append(f"{pixels[0]:,} × {pixels[1]:,}")

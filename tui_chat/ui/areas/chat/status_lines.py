@@ -188,9 +188,7 @@ class ActivityLine(OnePassWidget):
         self._countdown: Timer | None = None
 
     def show_retry(self, key: str, seconds: float) -> None:
-        """Offer to send a refused request again, and count down the seconds that the provider asks
-        to wait; a click or the key sends it.
-        """
+        """Offer to send a refused request again, with a countdown of the wait that is asked for."""
         self.end_retry()
         self._retry = key, monotonic() + seconds
         self._countdown = self.set_interval(1, self.refresh, repeat=ceil(seconds) + 1)

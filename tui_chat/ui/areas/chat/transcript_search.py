@@ -92,9 +92,7 @@ class TranscriptSearch:
         self.entries_changed()
 
     def find_from(self, top: LinePosition, words: str) -> None:
-        """Search for words as they are typed, from the line where the search began, which is `top`
-        if it begins now; empty words end it.
-        """
+        """Search for typed words from the line of the start (`top` if it is now); none end it."""
         self.is_from_elsewhere = False
         if not self.is_on:
             self._start = top

@@ -174,9 +174,7 @@ class MessageForm(EditForm):
             self.post_change(changes, key)
 
     def _changes(self, message: PresetMessage, row: FormRow) -> dict[str, Any]:
-        """Return the attributes of a message that the value of a row gives. Raises ValueError with
-        a sentence about a value that is not accepted.
-        """
+        """Return the attributes that a row's value gives. Raises ValueError with a sentence."""
         value = clean(row.value)
         match row.key:
             case "place":

@@ -330,9 +330,7 @@ def _count_for(composed: Composed) -> Callable[[PresetMessage], int]:
 
 
 def costs(rows: Sequence[OutlineRow], facts: RequestFacts) -> dict[int, int]:
-    """Return the tokens of messages by list index: the cost as sent, or of a disabled message
-    what it would cost; nothing for an anchor.
-    """
+    """Return messages' tokens by index, of disabled ones what they would cost; no anchors."""
     left = {name: iter(tokens) for name, tokens in facts.sent.items()}
     tokens_by_row: dict[int, int] = {}
     for row in rows:

@@ -142,8 +142,8 @@ def quoted(message: PresetMessage) -> str:
 
 
 def placement_kind(message: PresetMessage) -> str:
-    """Return the kind of a message's place: `list`, `before`, `after`, `depth` (counted from the
-    end) or `start` (from the oldest message).
+    """Return the kind of a message's place: `list`, `before`, `after`, `depth` (from the end) or
+    `start` (from the oldest message).
     """
     if depth_of(message) is not None:
         return "depth"

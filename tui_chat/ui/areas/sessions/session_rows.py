@@ -114,9 +114,7 @@ class SessionRows(RowList):
 
     @property
     def targets(self) -> tuple[SessionSummary, ...]:
-        """The sessions that keys act on: the selected ones, else the one under the cursor; with
-        each its folded side conversations.
-        """
+        """The sessions for keys: selected, else under the cursor, with their folded sides."""
         if self.chosen:
             by_id = {s.session_id: s for g in self.layout_now.groups for s in g.sessions}
             return self._with_folded(s for s in by_id.values() if s.session_id in self.chosen)
