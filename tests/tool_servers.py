@@ -89,6 +89,8 @@ class TextServer(ToolServer):
         """Those that prompts were asked for with."""
         self.contents: Mapping[str, Sequence[bytes]] = {}
         """Its documents by URI."""
+        self.asked = asyncio.Queue[str]()
+        """The prompts and documents that it was asked for."""
         self.lists = 0
         """How often it was asked for a list."""
 
@@ -98,6 +100,8 @@ class TextServer(ToolServer):
 
     async def prompt(self, name: str, arguments: Mapping[str, str]) -> Sequence[Message]:
         self.arguments.append(arguments)
+        self.asked.put_nowait(name)
+        await self.may_answer.wait()
         return self._said
 
     async def documents(self) -> Sequence[SourceDocument]:
@@ -106,6 +110,8 @@ class TextServer(ToolServer):
         return (*listed, SourceDocument(self.name, "day://{date}", "A day", is_template=True))
 
     async def read(self, uri: str) -> Sequence[bytes]:
+        self.asked.put_nowait(uri)
+        await self.may_answer.wait()
         if uri not in self.contents:
             raise InputError(f"{self.name} has no {uri}.")
         return self.contents[uri]

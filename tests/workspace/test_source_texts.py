@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from contextlib import ExitStack
+from datetime import UTC
 
 import pytest
 
 from tests.e2e.conftest import settled
 from tests.tool_servers import TextServer, ToolServer, tool_servers
 from tui_chat.errors import InputError
+from tui_chat.interop.readable_parts import captions
 from tui_chat.models.message import Message, Part
 from tui_chat.models.semantics import Brought, MessageSemantics
 from tui_chat.workspace.attachments import stored_attachment
@@ -101,7 +104,9 @@ async def test_a_prompt_in_the_draft_keeps_its_origin(make_workspace, serve):
     ]
     assert await workspace.replies.submit(draft)
     await settled(workspace, heard)
-    sent = workspace.state.entries[0].message
+    entry = workspace.state.entries[0]
+    assert captions(entry, 0, 1, UTC)[-1] == f"from {ORIGIN}"
+    sent = entry.message
     assert (sent.content, sent.semantics.brought) == (draft, Brought(prompt=ORIGIN))
     again = workspace.requests.compose_kind("regenerate")
     assert again.payload.body == composed.payload.body
@@ -205,3 +210,20 @@ def test_a_damaged_stored_attachment_is_named():
     for stored in ("part:", "part:{", "part:[]", "part:3"):
         with pytest.raises(InputError, match="is damaged"):
             stored_attachment(stored)
+
+
+async def test_what_comes_after_the_session_was_left_is_not_inserted(make_workspace, serve):
+    server = serve(said("user", "One"), said("assistant", "Two"))
+    server.contents = {"x://": [b"one"]}
+    workspace, _ = await make_workspace(model="echo")
+    server.may_answer.clear()
+    texts = workspace.source_texts
+    inserting = asyncio.ensure_future(texts.insert(prompt(), {}))
+    reading = asyncio.ensure_future(texts.read("git:x://"))
+    assert {await server.asked.get(), await server.asked.get()} == {"commit", "x://"}
+    await workspace.sessions.new()
+    server.may_answer.set()
+    for waiting in (inserting, reading):
+        with pytest.raises(InputError, match="came after the session was left"):
+            await waiting
+    assert not workspace.state.entries

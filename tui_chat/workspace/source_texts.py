@@ -112,6 +112,11 @@ class SourceTexts:
             raise InputError(words)
         return source
 
+    def _require_session(self, session_id: str, label: str) -> None:
+        """Raise InputError if the session was left before the server answered."""
+        if self.core.state.session_id != session_id:
+            raise InputError(f"{one_line(label, 80)} came after the session was left.")
+
     async def find_prompt(self, typed: str) -> tuple[SourcePrompt, dict[str, str]]:
         """Return the prompt that is typed as `SERVER:PROMPT ARGUMENTS`, and its arguments so far:
         words, or texts in quotation marks; the last one takes the rest.
@@ -133,6 +138,7 @@ class SourceTexts:
         """
         core, session_id = self.core, self.core.state.session_id
         messages = await (await self._source(prompt.source)).prompt(prompt.name, arguments)
+        self._require_session(session_id, prompt.label)
         if sum(len(message.content) for message in messages) > MAX_PROMPT:
             raise InputError(f"{prompt.label} is longer than {MAX_PROMPT:,} characters.")
         if not any(message.content.strip() or message.parts for message in messages):
@@ -147,7 +153,7 @@ class SourceTexts:
         draft = messages[count:]
         text = "\n\n".join(message.content for message in draft if message.content)
         if text and (brought := draft[0].semantics.brought) is not None:
-            new = core.state.session_id, text, brought.prompt
+            new = session_id, text, brought.prompt
             inserted = (new, *core.state.inserted_prompts)[:_MAX_INSERTED]
             core.update(inserted_prompts=inserted)
         parts = (part for message in draft for part in message.parts)
@@ -158,7 +164,9 @@ class SourceTexts:
         server, _, uri = typed.partition(":")
         if not uri or await self._sources.named(server) is None:
             return ()
+        session_id = self.core.state.session_id
         contents = await (await self._source(server)).read(uri)
+        self._require_session(session_id, typed)
         if not contents:
             raise InputError(f"{one_line(typed)} is empty.")
         names = (

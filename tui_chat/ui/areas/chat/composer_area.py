@@ -5,7 +5,8 @@ the files that are sent with the draft: attached, shown and removed.
 from __future__ import annotations
 
 from asyncio import to_thread
-from contextlib import suppress
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import on, work
@@ -27,6 +28,16 @@ if TYPE_CHECKING:
     from tui_chat.ui.areas.chat.drafts import ComposerDrafts
     from tui_chat.workspace.attachments import Attachment
     from tui_chat.workspace.workspace import Workspace
+
+
+@contextmanager
+def _asking(pane: ChatPane, typed: str) -> Generator[None]:
+    """Say that a server is asked for what is typed as `SERVER:NAME`."""
+    pane.activity.show_status(f"Asking {one_line(typed.partition(':')[0], 40)} …")
+    try:
+        yield
+    finally:
+        pane.activity.show_status("")
 
 
 class AttachmentArea(Area):
@@ -79,7 +90,9 @@ class AttachmentArea(Area):
         new: tuple[Attachment, ...] = ()
         try:
             if ":" in typed:  # as in SERVER:URI
-                new = await (await self.host.opened_workspace()).source_texts.read(typed)
+                workspace = await self.host.opened_workspace()
+                with _asking(self._pane, typed):
+                    new = await workspace.source_texts.read(typed)
             if not new:
                 new = (await to_thread(read_attachment, typed_path(typed)),)
         except TuiChatError as error:
@@ -373,8 +386,10 @@ class ComposerArea(Area):
         fails, what was typed comes back.
         """
         composer, inserted = self._pane.composer, None
+        session_id = workspace.state.session_id
         try:
-            prompt, values = await workspace.source_texts.find_prompt(typed)
+            with _asking(self._pane, typed):
+                prompt, values = await workspace.source_texts.find_prompt(typed)
             for argument in prompt.arguments[len(values) :]:
                 facts = (
                     argument.name,
@@ -389,11 +404,13 @@ class ComposerArea(Area):
                     break
                 values |= {argument.name: value} if value else {}
             else:
-                inserted = await workspace.source_texts.insert(prompt, values)
+                with _asking(self._pane, typed):
+                    inserted = await workspace.source_texts.insert(prompt, values)
         except TuiChatError as error:
             self.show_error(error)
         if inserted is None:
-            composer.text = composer.text or f"/{typed}"
+            if workspace.state.session_id == session_id and not composer.text:
+                composer.text = f"/{typed}"
             return
         text, attachments = inserted
         is_at_start = min(composer.selection) == (0, 0)
