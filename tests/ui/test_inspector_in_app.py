@@ -269,7 +269,13 @@ async def test_a_captured_request_is_read_converted_and_stored(tmp_path: Path) -
         app.inspector.action_save_captured()
         await asked(pilot)
         await pilot.press("enter")
-        await until(pilot, lambda: workspace.state.entries[0].message.content != "From a file")
+        await until(
+            pilot,
+            lambda: (
+                [entry.message.content for entry in workspace.state.entries][:1]
+                == ["What grows under pines?"]
+            ),
+        )
         await settle(pilot)
         assert workspace.state.entries[0].message.content == "What grows under pines?"
         await until(pilot, lambda: "Its model claude-sonnet-5" in told_in(app))
