@@ -425,7 +425,8 @@ async def test_one_row_is_marked_after_a_new_session(tmp_path: Path):
             pilot, lambda: app.workspace is not None and app.workspace.state.session is None
         )
         await settle(pilot)
-        await say(pilot, "second")
+        await pilot.press(*"second", "enter")
+        await replied(pilot)
         under = app.query_one(SessionList).rows.under_cursor
         assert app.workspace is not None
         assert app.workspace.state.session is not None
