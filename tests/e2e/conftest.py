@@ -43,9 +43,12 @@ class Heard:
     def __init__(self) -> None:
         self.changes: list[WorkspaceEvent] = []
         self._news = asyncio.Event()
+        self.react: Callable[[WorkspaceEvent], None] = lambda change: None
+        """What a test does at once: whoever waits may wake when the moment is gone."""
 
     def __call__(self, change: WorkspaceEvent) -> None:
         self.changes.append(change)
+        self.react(change)
         self._news.set()
 
     async def until(self, true: Callable[[], bool], seconds: float = 60) -> None:

@@ -18,7 +18,7 @@ from tui_chat.offline import models as catalog
 from tui_chat.store import Store
 from tui_chat.store.database import Database, Transaction
 from tui_chat.workspace import unsaved_writes
-from tui_chat.workspace.events import Failed, UnsavedWritesChanged
+from tui_chat.workspace.events import Failed, ReplyGrew, UnsavedWritesChanged, WorkspaceEvent
 from tui_chat.workspace.workspace import Workspace
 
 MakeWorkspace = Callable[..., Awaitable[tuple[Workspace, Heard]]]
@@ -70,10 +70,15 @@ def full() -> StoreError:
 
 async def stream_onto_full_disk(workspace: Workspace, heard: Heard, disk: Disk, text: str) -> None:
     """Send a message; the disk becomes full when its reply grows."""
+
+    def fill(change: WorkspaceEvent) -> None:
+        if isinstance(change, ReplyGrew):
+            disk.fault = full()
+
+    heard.react = fill
     assert await workspace.replies.submit(text)
-    await heard.until(lambda: workspace.state.partial is not None)
-    disk.fault = full()
-    await heard.until(lambda: not workspace.state.is_streaming)
+    await heard.until(lambda: disk.fault is not None and not workspace.state.is_streaming)
+    heard.react = lambda change: None
     await asyncio.sleep(0)
 
 
