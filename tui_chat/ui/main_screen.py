@@ -46,6 +46,14 @@ class MainScreen(Screen[None], OnePassWidget):  # pyright: ignore[reportIncompat
     def _app(self) -> App[None]:
         return cast("App[None]", super().app)  # pyright: ignore[reportUnknownMemberType]  Textual types it App[Unknown]
 
+    @property
+    def is_current(self) -> bool:
+        """True if some of it can be seen. Textual draws whatever is below the top screen, also
+        where that covers it, and has the top screen draw all of itself again each time.
+        """
+        top = self._app.screen
+        return super().is_current and (top is self or top.styles.background.a < 1)
+
     # --- layout --------------------------------------------------------------------------
 
     def set_focus(

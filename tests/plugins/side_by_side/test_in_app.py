@@ -86,6 +86,23 @@ async def test_a_draft_goes_to_all_slots_and_one_is_kept(tmp_path: Path):
         await app.workspace.replies.all_ended()
 
 
+async def test_nothing_is_drawn_below_the_columns(tmp_path: Path):
+    async with make_app(tmp_path).run_test(size=(160, 45)) as pilot:
+        screen = await compared(pilot, "echo", "echo")
+        app = pilot.app
+        assert isinstance(app, TuiChat)
+        assert not app.main.is_current
+        await sent(pilot, screen, "salt")
+        await pilot.press("tab", "k")
+        await until(pilot, lambda: app.main.is_current)
+        await settle(pilot)
+        drawn = "".join(strip.text for strip in app.main._compositor.render_strips())
+        assert "salt" in drawn
+        await pilot.press("ctrl+o")
+        await asked(pilot)
+        assert app.main.is_current  # around the dialog
+
+
 async def test_a_slot_is_left_out_or_sent_to_alone(tmp_path: Path):
     async with make_app(tmp_path).run_test(size=(160, 45)) as pilot:
         screen = await compared(pilot, "echo", "echo")
