@@ -24,7 +24,7 @@ from tui_chat.plugins.prompt_lab.checks import Undecidable
 from tui_chat.plugins.prompt_lab.judge import judge_request, read_answer
 from tui_chat.plugins.prompt_lab.results import LabStore
 from tui_chat.plugins.prompt_lab.values import ReplyCheck
-from tui_chat.providers import HttpClient
+from tui_chat.providers.client import HttpClient
 
 __all__ = ["client"]
 
