@@ -11,12 +11,14 @@ from textual.events import Paste
 from textual.pilot import Pilot
 
 from tests.ui.app_under_test import make_app, opened, say, settle, until
+from tests.ui.named_keys import unnamed_letters
 from tests.ui.test_key_queue import burst
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.area import Area
+from tui_chat.ui.areas.inspector.view import views
 from tui_chat.ui.areas.presets.pane import PresetPane
 from tui_chat.ui.key_names import key_name
-from tui_chat.ui.pane_keys import PaneKeys, entry_content
+from tui_chat.ui.pane_keys import entry_content
 
 SIZES = [(160, 45), (120, 35), (80, 24)]
 
@@ -98,14 +100,10 @@ def shown_letters(app: TuiChat) -> set[str]:
         if area.has_focus_within
         for key in area.letters_in_sight
     }
-    for row in app.query(PaneKeys):
-        if row.display:
-            for keys, _ in row.entries:
-                for label in keys.split():
-                    first, _, last = label.partition("-") if len(label) == 3 else (label, "", "")
-                    letters |= (
-                        {chr(n) for n in range(ord(first), ord(last) + 1)} if last else {first}
-                    )
+    for keys, _ in app.panes.keys.entries:
+        for label in keys.split():
+            first, _, last = label.partition("-") if len(label) == 3 else (label, "", "")
+            letters |= {chr(n) for n in range(ord(first), ord(last) + 1)} if last else {first}
     return letters
 
 
@@ -166,13 +164,32 @@ async def test_keys_of_views_and_of_cache_marks_are_text_where_there_are_none(
         await until(pilot, lambda: "m" in shown_letters(app))
 
 
-MOST_ROWS = {
-    "transcript": (2, 2, 2),
-    "sessions": (3, 3, 3),
-    "preset editor": (2, 3, 2),
-    "inspector": (3, 3, 2),
-}
-"""The most rows of keys at each size; the list of sessions has 28 columns at the first two."""
+@pytest.mark.parametrize("size", SIZES, ids=str)
+async def test_every_view_of_the_inspector_names_the_letters_that_act(
+    tmp_path: Path, size: tuple[int, int]
+) -> None:
+    async with make_app(tmp_path, model="echo").run_test(size=size) as pilot:
+        app = await with_a_conversation(pilot)
+        await focus_pane(pilot, app, "inspector")
+        assert app.inspector.pane is not None
+        for name in views():
+            app.inspector.pane.view_shown = name
+            await settle(pilot)
+            assert unnamed_letters(app) <= shown_letters(app), name
+
+
+@pytest.mark.parametrize("run", ["show_notifications", "main.usage", "configuration.list_plugins"])
+async def test_dialogs_name_the_letters_that_act(tmp_path: Path, run: str) -> None:
+    async with make_app(tmp_path, model="echo").run_test(size=(80, 24)) as pilot:
+        app = await with_a_conversation(pilot)
+        await app.run_action(run)
+        await until(pilot, lambda: len(app.screen_stack) == 2)
+        await settle(pilot)
+        assert not unnamed_letters(app)
+
+
+MOST_ROWS = (1, 2, 2)
+"""The most rows of keys at each size."""
 
 
 @pytest.mark.parametrize("size", SIZES, ids=str)
@@ -183,8 +200,7 @@ async def test_the_keys_of_a_pane_take_few_rows(
     async with make_app(tmp_path, model="echo").run_test(size=size) as pilot:
         app = await with_a_conversation(pilot)
         await focus_pane(pilot, app, pane)
-        (row,) = [row for row in app.query(PaneKeys) if row.display]
-        assert row.size.height <= MOST_ROWS[pane][SIZES.index(size)]
+        assert 1 <= app.panes.keys.size.height <= MOST_ROWS[SIZES.index(size)]
 
 
 def test_a_letter_stands_in_its_word_or_in_front() -> None:

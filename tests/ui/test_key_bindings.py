@@ -18,7 +18,6 @@ from tui_chat.ui.areas.inspector.inspector import Inspector
 from tui_chat.ui.areas.sessions import SessionList
 from tui_chat.ui.key_bar import KeyBar
 from tui_chat.ui.key_names import DEFAULT_KEYS, NO_KEY, insert_keys, key_name, keys_of, parse_key
-from tui_chat.ui.pane_keys import PaneKeys
 
 
 def rebound(folder: Path, **keys: str) -> TuiChat:
@@ -84,7 +83,7 @@ async def test_configured_keys_are_shown_and_win_in_text_inputs(tmp_path: Path):
         await until(pilot, lambda: transcript.has_focus)
         await settle(pilot)
         assert "F9 Help" in footer.render().plain
-        assert "? keys" in app.chat.query_one(PaneKeys).render().plain
+        assert "? keys" in app.panes.keys.render().plain
         assert not activity.render().plain
         await pilot.press("question_mark")
         await until(pilot, lambda: len(app.screen_stack) == 2)

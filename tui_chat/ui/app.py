@@ -116,6 +116,7 @@ class TuiChat(App[None]):
     def compose(self) -> ComposeResult:
         """Fill the main screen. If it did so itself, keys could come before the composer."""
         yield self.panes
+        yield self.panes.keys
         yield KeyBar()
 
     def on_mount(self) -> None:

@@ -1,4 +1,6 @@
-"""The letters that act in the pane with the focus, in rows of its own.
+"""The letters that act in the pane with the focus, in rows above the footer.
+
+They take the width of the screen, so that one row is enough for most panes, narrow or not.
 
 A letter that does something stands here, unless the pane marks it where it acts; any other is text,
 and goes to the composer. The rows are made of the bindings that are active, so that none can be
@@ -33,7 +35,6 @@ class PaneKeys(OnePassWidget):
     DEFAULT_CSS = """
     PaneKeys {
         display: none;
-        dock: bottom;
         height: auto;
         max-height: 50%;
         padding: 0 1;
@@ -42,12 +43,12 @@ class PaneKeys(OnePassWidget):
     }
     """
 
-    def __init__(self, area: Area, is_clicking: Callable[[], bool]) -> None:
-        """`area` is the part of the screen whose keys are shown. While `is_clicking`, nothing
+    def __init__(self, areas: Collection[Area], is_clicking: Callable[[], bool]) -> None:
+        """`areas` are the parts of the screen whose keys are shown. While `is_clicking`, nothing
         changes: the rows would move what is below the mouse.
         """
         super().__init__()
-        self._area = area
+        self._areas = areas
         self._is_clicking = is_clicking
         self.entries: tuple[tuple[str, str], ...] = ()
         """The keys, separated by spaces, and the word of each action."""
@@ -60,11 +61,8 @@ class PaneKeys(OnePassWidget):
     def _follow(self, _: object) -> None:
         if self._is_clicking():
             return
-        focused = self.screen.focused
-        if focused is None or self._area not in focused.ancestors_with_self:
-            entries = ()
-        else:
-            entries = tuple(letter_entries(self.screen, self._area.letters_in_sight))
+        area = next((area for area in self._areas if area.has_focus_within), None)
+        entries = () if area is None else tuple(letter_entries(self.screen, area.letters_in_sight))
         if entries != self.entries:
             self.entries = entries
             self.display = bool(entries)

@@ -91,7 +91,6 @@ class Panes(Horizontal, OnePassWidget):
         background: $primary 15%;
     }
     TitleLine.-temporary.-lit { background: $warning 20%; }
-    Panes ChatPane > PaneKeys { dock: none; padding: 0 2; }
     Panes #right.-beside #inspector { border-left: solid $foreground 20%; }
     Panes #right.-both #presets { border-bottom: solid $foreground 20%; height: 1.3fr; }
     """
@@ -110,8 +109,8 @@ class Panes(Horizontal, OnePassWidget):
         """The user's choice."""
         self._is_behind = False
         """True if that pane is hidden because the focus moved elsewhere."""
-        self._keys: dict[Area, PaneKeys] = {}
-        """The rows of keys of the areas that have had the focus."""
+        self.keys = PaneKeys(self.areas, lambda: self.is_clicking)
+        """The letters of the area with the focus, below the areas."""
         self.is_clicking = False
         """True from when a button of the mouse is pressed until the click, or the next key."""
         self._is_opening = False
@@ -331,10 +330,6 @@ class Panes(Horizontal, OnePassWidget):
         for area in self.areas:
             if (row := area.title_row) is not None:
                 row.set_class(area.has_focus_within, "-lit")
-            if area.has_focus_within and area not in self._keys:
-                self._keys[area] = keys = PaneKeys(area, lambda: self.is_clicking)
-                above = self.chat.pane.activity if area is self.chat else None
-                (self.chat.pane if above else area).mount(keys, before=above)
         is_in_chat = self.chat.has_focus_within
         is_at_left = is_in_chat or self.sessions.has_focus_within
         self._left_divider.set_class(is_at_left, "-lit")

@@ -77,7 +77,7 @@ class ChatPane(Vertical, OnePassWidget):
         f"""
     /* What is below the conversation is as wide as its text. */
     ChatPane > .-tool-calls, ChatPane > .-attachments, ChatPane > .-composer,
-    ChatPane > QueueLines, ChatPane > ActivityLine, ChatPane > PaneKeys, ChatPane > FindBar {{
+    ChatPane > QueueLines, ChatPane > ActivityLine, ChatPane > FindBar {{
         max-width: {COLUMN_WIDTH};
     }}
     ChatPane > SuggestionList {{ max-width: {COLUMN_WIDTH - 2}; }}
