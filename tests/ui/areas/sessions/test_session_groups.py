@@ -7,7 +7,12 @@ from hypothesis import strategies as st
 
 from tests.ui.areas.sessions.sidebar_app import DAY, NOW, summary
 from tui_chat.models.session import SessionSummary
-from tui_chat.ui.areas.sessions.session_groups import GroupLayout, SessionFilter, grouped
+from tui_chat.ui.areas.sessions.session_groups import (
+    GroupLayout,
+    SessionFilter,
+    grouped,
+    usual_facts,
+)
 
 USUAL = ("", "model-x")
 
@@ -53,3 +58,9 @@ def test_a_filter_finds_the_same_letter_by_letter(numbers: list[int], words: lis
     for length in range(len(typed)):
         filtering(typed[:length])
     assert list(filtering(typed)) == list(SessionFilter(summaries)(typed))
+
+
+def test_what_is_usual_needs_no_model():
+    plain = [summary(n, model="", role_name="Pirate") for n in range(3)]
+    assert usual_facts(plain) == ("Pirate", "")
+    assert usual_facts([*plain, summary(9, model="m", role_name="Pirate")]) == ("Pirate", "m")

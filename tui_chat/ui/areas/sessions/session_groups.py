@@ -181,13 +181,12 @@ _COUNTED = 100
 
 def usual_facts(summaries: Summaries, before: Usual | None = None) -> Usual | None:
     """Return the role and model that half of the newest sessions have; None if there are none.
-    Those from `before` stay while a third of them have them, so that rows keep their height.
+    Sessions without a model count if no session has one. Those from `before` stay while a third of
+    them have them, so that rows keep their height.
     """
-    counts = Counter(
-        (session.role_name, session.model)
-        for session in summaries[:_COUNTED]
-        if session.model and not session.archived
-    )
+    newest = [session for session in summaries[:_COUNTED] if not session.archived]
+    counts = Counter((each.role_name, each.model) for each in newest if each.model)
+    counts = counts or Counter((each.role_name, "") for each in newest)
     total = counts.total()
     if before is not None and 3 * counts[before] >= total:
         return before
