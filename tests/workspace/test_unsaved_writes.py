@@ -7,6 +7,7 @@ import shutil
 import sqlite3
 from collections.abc import Awaitable, Callable
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -68,17 +69,25 @@ def full() -> StoreError:
     return StoreError("There is no room left on the disk.", advice="Free some space.")
 
 
+async def submit_and_when_it_grows(
+    workspace: Workspace, heard: Heard, text: str, act: Callable[[], object]
+) -> None:
+    """Send a message; do something once its reply begins to grow, however soon it ends."""
+
+    def react(change: WorkspaceEvent) -> None:
+        if isinstance(change, ReplyGrew):
+            heard.react = lambda change: None
+            act()
+
+    heard.react = react
+    assert await workspace.replies.submit(text)
+
+
 async def stream_onto_full_disk(workspace: Workspace, heard: Heard, disk: Disk, text: str) -> None:
     """Send a message; the disk becomes full when its reply grows."""
-
-    def fill(change: WorkspaceEvent) -> None:
-        if isinstance(change, ReplyGrew):
-            disk.fault = full()
-
-    heard.react = fill
-    assert await workspace.replies.submit(text)
+    fill = partial(setattr, disk, "fault", full())
+    await submit_and_when_it_grows(workspace, heard, text, fill)
     await heard.until(lambda: disk.fault is not None and not workspace.state.is_streaming)
-    heard.react = lambda change: None
     await asyncio.sleep(0)
 
 
@@ -171,9 +180,8 @@ async def test_a_reply_is_written_when_the_database_is_unlocked(
     make_workspace: MakeWorkspace, disk: Disk, tmp_path: Path
 ) -> None:
     workspace, heard = await make_workspace(model="lorem:500:60")
-    assert await workspace.replies.submit("go")
-    await heard.until(lambda: workspace.state.partial is not None)
-    disk.fault = StoreBusy("Another program is using the database.")
+    busy = StoreBusy("Another program is using the database.")
+    await submit_and_when_it_grows(workspace, heard, "go", partial(setattr, disk, "fault", busy))
     await heard.until(
         lambda: bool(workspace.state.entries) and bool(workspace.state.entries[-1].unsaved)
     )
@@ -186,10 +194,8 @@ async def test_a_reply_is_written_when_the_folder_is_back(
     make_workspace: MakeWorkspace, tmp_path: Path
 ) -> None:
     workspace, heard = await make_workspace(model="lorem:500:60")
-    assert await workspace.replies.submit("go")
-    await heard.until(lambda: workspace.state.partial is not None)
     away = tmp_path.with_name(tmp_path.name + "-away")
-    tmp_path.rename(away)
+    await submit_and_when_it_grows(workspace, heard, "go", partial(tmp_path.rename, away))
     await heard.until(
         lambda: bool(workspace.state.entries) and bool(workspace.state.entries[-1].unsaved)
     )
