@@ -295,7 +295,9 @@ class PayloadView(LineView):
         layout = await lay_out_in_thread(
             payload, width, self._layouts.get(form), self._folds, self._cancelled
         )
-        if layout is not None and width == self.scrollable_content_region.width - GUTTER:
+        if layout is None or not self.is_attached:
+            return
+        if width == self.scrollable_content_region.width - GUTTER:
             self._layouts[form] = layout
             self._show_width()
 
