@@ -8,7 +8,7 @@ import pytest
 from rich.cells import cell_len
 
 from tests.ui.album import Album
-from tests.ui.app_under_test import make_app, opened, settle, until
+from tests.ui.app_under_test import make_app, opened, replied, settle, until
 from tui_chat.config import BUILT_IN_ENDPOINTS, endpoints_with_key
 from tui_chat.ui.areas.chat.welcome import Welcome, welcome, welcome_lines
 from tui_chat.ui.key_names import DEFAULT_KEYS, NO_KEY
@@ -106,7 +106,7 @@ async def test_the_last_sessions_are_a_click_away(album: Album, tmp_path: Path) 
         workspace = app.workspace
         assert workspace is not None
         await pilot.press(*"Tides", "enter")
-        await until(pilot, lambda: len(workspace.state.entries) == 2)
+        await replied(pilot)  # else it is told that the reply has arrived
         await pilot.press("ctrl+n")
         await until(pilot, lambda: workspace.state.session is None)
         await settle(pilot)
