@@ -15,13 +15,12 @@ from textual.widgets import TextArea
 from tests.ui.app_under_test import make_app, opened, replied, say, settle, until
 from tui_chat.models.envelope import ToolDefinition
 from tui_chat.models.message import Message
-from tui_chat.models.tool import CommandTool
+from tui_chat.models.tool import DECLINED, CommandTool
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.chat.composer import Composer
 from tui_chat.ui.areas.chat.tool_question import ToolQuestion
 from tui_chat.ui.areas.chat.transcript import Transcript
 from tui_chat.ui.dialogs.base import TextAreaPrompt
-from tui_chat.workspace.tools import DECLINED
 
 SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
 ECHO = "import json, sys; print('in', json.load(sys.stdin)['city'])"

@@ -10,11 +10,10 @@ import pytest
 from tests.e2e.conftest import LOOPBACKS, settled
 from tui_chat.errors import StoreError
 from tui_chat.models.envelope import ToolDefinition
-from tui_chat.models.tool import CommandTool
+from tui_chat.models.tool import DECLINED, CommandTool
 from tui_chat.offline.http_messages import HttpRequest
 from tui_chat.store.messages import MessageStore
 from tui_chat.workspace.events import BranchChanged, Failed
-from tui_chat.workspace.tools import DECLINED
 
 SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
 BY_HAND = CommandTool(ToolDefinition("ask_me", "A person answers.", SCHEMA))

@@ -16,6 +16,9 @@ namespace in Responses."""
 _OF_A_GROUP = frozenset(("type", "role", "name"))
 """Keys of a group that define no tool."""
 
+DECLINED = "The user declined this call."
+"""The result of a call that the user declined."""
+
 
 def definitions_in(
     entry: Mapping[str, Any], prefix: str = ""

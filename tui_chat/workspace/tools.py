@@ -22,7 +22,7 @@ from tui_chat.models.message import Message, ToolCall
 from tui_chat.models.semantics import NO_MESSAGE_SEMANTICS, MessageSemantics
 from tui_chat.models.session import Entry
 from tui_chat.models.text import clean
-from tui_chat.models.tool import Tool
+from tui_chat.models.tool import DECLINED, Tool
 from tui_chat.workspace.active_session import ActiveSession
 from tui_chat.workspace.core import WorkspaceCore, reported
 from tui_chat.workspace.events import BranchChanged, Done, ReplySettled, WorkspaceEvent
@@ -32,9 +32,6 @@ from tui_chat.workspace.target import Slot
 from tui_chat.workspace.tool_grants import ToolGrants
 from tui_chat.workspace.tool_runner import ToolRun
 from tui_chat.workspace.tool_sources import ToolSources
-
-DECLINED = "The user declined this call."
-"""The result of a call that the user declined."""
 
 MAX_UNATTENDED_ROUNDS = 20
 """Rounds of calls and answers without the user, after which the user is asked."""

@@ -19,6 +19,7 @@ from tui_chat.models.reply_growth import advance
 from tui_chat.models.semantics import MessageSemantics, ReasoningBlock
 from tui_chat.models.session import Entry
 from tui_chat.models.stream_events import TextDelta
+from tui_chat.models.tool import DECLINED
 from tui_chat.models.usage import Timing, Usage
 from tui_chat.ui.areas.chat.header_footer import token_rate
 from tui_chat.ui.areas.chat.text_lines import indented, safe_run, wrap
@@ -219,6 +220,28 @@ async def test_tool_calls_show_whether_they_are_answered() -> None:
         assert any("search" in row and "no answer" in row for row in app.rows())
         await pilot.press("k", "k", "k")
         assert app.transcript.waiting_call is None
+
+
+async def test_a_tool_call_shows_that_it_failed_or_was_declined() -> None:
+    results = [
+        Entry(
+            Message(
+                "tool",
+                text,
+                id=call.id,
+                tool_call_id=call.id,
+                name=call.name,
+                semantics=MessageSemantics(failed=True),
+            )
+        )
+        for call, text in zip(CALLS.tool_calls, ("No such city.", DECLINED), strict=True)
+    ]
+    async with Stage().run_test(size=(80, 30)) as pilot:
+        app = await shown(pilot, (entry(0), Entry(CALLS, model="m"), *results, entry(3, "Well.")))
+        rows = app.rows()
+        assert any("weather" in row and "✗ failed" in row for row in rows)
+        assert any("search" in row and "✗ declined" in row for row in rows)
+        assert not any("answered" in row for row in rows)
 
 
 async def test_a_click_on_a_waiting_call_leads_to_the_question() -> None:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from tui_chat.models.reply import Reply
     from tui_chat.models.session import Entry, SpeakerNames
     from tui_chat.ui.areas.chat.message_layout import MessageLayout
+    from tui_chat.ui.areas.chat.tool_calls import ResultState
 
 CACHED_LAYOUTS = 60
 """Messages whose layout is kept while they are out of sight."""
@@ -200,11 +201,16 @@ class BranchLayout:
             day = "" if day == next(filter(None, earlier), "") else day
         if not _depends_on_next(entries[index]):
             return Neighbors(day)
+        from tui_chat.ui.areas.chat.tool_calls import result_state
+
         after = index + 1
         while after < len(entries) and entries[after].message.role == "tool":
             after += 1
-        answered = frozenset(entry.message.tool_call_id for entry in entries[index + 1 : after])
-        return Neighbors(day, answered, after == len(entries))
+        followers = (entry.message for entry in entries[index + 1 : after])
+        results: dict[str, ResultState] = {
+            result.tool_call_id: result_state(result) for result in followers
+        }
+        return Neighbors(day, results, after == len(entries))
 
     def _lay_out(self, index: int, grown: MessageLayout | None = None) -> MessageLayout:
         from tui_chat.ui.areas.chat.message_layout import MessageLayout

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from tui_chat.lazy_dataclass import dataclass
@@ -11,6 +13,7 @@ from tui_chat.ui.areas.chat.code_blocks import WRAPPED, CodeView
 
 if TYPE_CHECKING:
     from tui_chat.models.reply import Reply
+    from tui_chat.ui.areas.chat.tool_calls import ResultState
 
 
 class Neighbors(NamedTuple):
@@ -18,8 +21,8 @@ class Neighbors(NamedTuple):
 
     day: str = ""
     """The day it was written, if the message before it was written on another day."""
-    answered: frozenset[str] = frozenset()
-    """Ids of its tool calls whose results follow it."""
+    results: Mapping[str, ResultState] = MappingProxyType({})
+    """What the results that follow it say, by the ids of its tool calls."""
     is_last: bool = True
     """True if nothing but results of its calls follows."""
 

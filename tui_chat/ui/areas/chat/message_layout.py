@@ -191,7 +191,7 @@ class MessageLayout:
         if not self._waits_for_results:
             return None
         calls = self.entry.message.tool_calls
-        return next((call.id for call in calls if call.id not in self._neighbors.answered), None)
+        return next((call.id for call in calls if call.id not in self._neighbors.results), None)
 
     def grow(self, progress: ReplyProgress) -> None:
         """Add what the reply gained since the last call."""
@@ -413,8 +413,8 @@ class MessageLayout:
             return "muted"
         if call.id in self._options.subagents:
             return "subagent"
-        if call.id in self._neighbors.answered:
-            return "answered"
+        if result := self._neighbors.results.get(call.id):
+            return result
         return "awaits" if self._waits_for_results else "unanswered"
 
     def _footer(self) -> list[LayoutPart]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal
 from rich.cells import cell_len
 
 from tui_chat.models.sanitize import one_line
+from tui_chat.models.tool import DECLINED
 from tui_chat.models.tool_call_summary import diff, summary
 from tui_chat.ui.areas.chat.code_blocks import code_lines
 from tui_chat.ui.areas.chat.text_lines import (
@@ -24,7 +25,7 @@ from tui_chat.ui.areas.chat.text_lines import (
 )
 
 if TYPE_CHECKING:
-    from tui_chat.models.message import ToolCall
+    from tui_chat.models.message import Message, ToolCall
 
 SHOWN = 200_000
 """Characters of a tool call or tool message that are laid out when it is unfolded."""
@@ -32,7 +33,10 @@ SHOWN = 200_000
 LISTED = 200
 """Maximum tool calls of a message that are listed."""
 
-CallState = Literal["arriving", "awaits", "answered", "unanswered", "subagent", "muted"]
+ResultState = Literal["answered", "declined", "failed"]
+"""`failed`: the result says why there is none."""
+
+CallState = Literal["arriving", "awaits", "unanswered", "subagent", "muted"] | ResultState
 """`awaits`: the conversation waits for the result. `unanswered`: it went on without one.
 `subagent`: it started one, whose session can be opened. `muted`: its result is muted, so that it
 is not sent."""
@@ -41,10 +45,19 @@ _STATES: dict[CallState, tuple[str, str]] = {
     "arriving": ("", ""),
     "awaits": ("● waiting for a result", "awaiting"),
     "answered": ("✓ answered", "answered"),
+    "declined": ("✗ declined", "warning"),
+    "failed": ("✗ failed", "error"),
     "unanswered": ("no answer", "meta"),
     "muted": ("◇ muted with its result", "muted-mark"),
     "subagent": ("→ S opens the subagent", "answered"),
 }
+
+
+def result_state(result: Message) -> ResultState:
+    """Return what a tool message says of its call."""
+    if not result.semantics.failed:
+        return "answered"
+    return "declined" if result.content == DECLINED else "failed"
 
 
 def call_lines(
