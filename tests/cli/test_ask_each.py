@@ -22,6 +22,11 @@ def test_each_model_replies_under_its_name(ask: Ask):
     assert second.startswith("loopback-gemini/thinker\n\nI thought about it.")
 
 
+def test_one_model_is_named_with_its_endpoint_too(ask: Ask):
+    done = json.loads(ask("Good day", "--json", model="loopback-anthropic/echo").out)
+    assert (done["endpoint"], done["model"]) == ("loopback-anthropic", "echo")
+
+
 def test_one_that_fails_does_not_stop_the_others(ask: Ask):
     models = ("-m", "flaky-cut", "-m", "loopback-anthropic/nowhere", "-m", "echo")
     done = ask("Good day", *models, "--json", model="")

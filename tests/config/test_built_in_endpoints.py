@@ -28,6 +28,20 @@ def test_every_provider_has_a_built_in_endpoint(name: str):
     assert bool(endpoint.models) is not local
 
 
+def test_a_model_may_be_named_with_its_endpoint():
+    config = Config(endpoints=BUILT_IN_ENDPOINTS)
+    current = config.endpoint_named("loopback")
+
+    def named(words: str) -> tuple[str, str]:
+        endpoint, model = config.endpoint_and_model(words, current)
+        return endpoint.name, model
+
+    assert named("openai/gpt-x") == ("openai", "gpt-x")
+    assert named("echo") == ("loopback", "echo")
+    assert named("nobody/echo") == ("loopback", "nobody/echo")
+    assert named("openrouter/auto") == ("openrouter", "openrouter/auto"), "it is listed so"
+
+
 def test_the_default_endpoint_needs_no_key():
     assert Config().endpoint_named(Config().endpoint).key == ""
 

@@ -100,8 +100,8 @@ _SENT_ANYWAY = ("over-budget", "nothing-to-send", "edited-body-invalid")
     "--bare", is_flag=True, help="Send only the conversation: no role, preset, profile or tools."
 )
 @model_option(
-    "The model; repeatable: each one replies. Without --endpoint at an endpoint that lists it, of "
-    "several also ENDPOINT/MODEL.",
+    "The model, or ENDPOINT/MODEL; repeatable: each one replies. Without an endpoint at one that "
+    "lists it.",
     "-m",
     "models",
     multiple=True,

@@ -89,12 +89,10 @@ async def ask_each(
 def _target(workspace: Workspace, model: str, endpoint: str) -> Target:
     """Return the target that a model names; with `endpoint`, all are there. Raises InputError."""
     config = workspace.state.config
-    name, _, rest = model.partition("/")
     if endpoint:
         return Target(config.endpoint_named(endpoint).name, model)
-    if rest and any(each.name == name for each in config.endpoints):
-        return Target(name, rest)
-    return Target(config.endpoint_for(model, workspace.state.endpoint).name, model)
+    target, name = config.endpoint_and_model(model, workspace.state.endpoint)
+    return Target(target.name, name)
 
 
 async def _ended(

@@ -73,7 +73,7 @@ model_option = _completed("--model", completion.complete_model)
 endpoint_option = _completed("--endpoint", completion.complete_endpoint)
 
 request_model = model_option(
-    "The model; without --endpoint at an endpoint that lists it.", "-m", default=""
+    "The model, or ENDPOINT/MODEL; without an endpoint at one that lists it.", "-m", default=""
 )
 request_endpoint = endpoint_option("A configured endpoint.", default="")
 request_settings = click.option(

@@ -126,13 +126,12 @@ async def choose(workspace: Workspace, choices: Choices) -> None:
         changes["profile"] = workspace.library.profile(name) if name else None
         changes["profile_name"] = name
     if choices.endpoint or choices.model:
-        state = workspace.state
-        changes["endpoint"] = (
-            state.config.endpoint_named(choices.endpoint)
-            if choices.endpoint
-            else state.config.endpoint_for(choices.model, state.endpoint)
-        )
-        changes["model"] = choices.model
+        config, model = workspace.state.config, choices.model
+        if choices.endpoint:
+            endpoint = config.endpoint_named(choices.endpoint)
+        else:
+            endpoint, model = config.endpoint_and_model(model, workspace.state.endpoint)
+        changes |= {"endpoint": endpoint, "model": model}
     if choices.settings:
         changes["settings"] = replace(workspace.state.settings, **read_settings(choices.settings))
     if changes:

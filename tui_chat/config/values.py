@@ -91,6 +91,17 @@ class Config:
             return self.endpoint_named(standard_endpoint(protocol)) if protocol else endpoint
         return endpoint
 
+    def endpoint_and_model(self, words: str, current: Endpoint) -> tuple[Endpoint, str]:
+        """Return the endpoint and the model of `ENDPOINT/MODEL`, or of a model without one. A name
+        with a slash that an endpoint lists as it is names a model.
+        """
+        endpoint = self.endpoint_for(words, current)
+        name, _, model = words.partition("/")
+        if model and words not in endpoint.models:
+            named = next((each for each in self.endpoints if each.name == name), None)
+            return (endpoint, words) if named is None else (named, model)
+        return endpoint, words
+
     def tool_named(self, name: str) -> CommandTool | None:
         """Return a tool; None if it does not exist."""
         return next((tool for tool in self.tools if tool.name == name), None)
