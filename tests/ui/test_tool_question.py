@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -134,6 +135,30 @@ async def test_it_does_not_take_the_focus_again_once_left(tmp_path: Path, clock:
         app.query_one(Transcript).focus()
         await pilot.press("x")
         assert app.focused is question
+
+
+async def test_a_call_from_before_the_start_does_not_take_the_focus(tmp_path: Path) -> None:
+    app = make_app(tmp_path, model="toolsmith", tools=(ECHO_CITY,))
+    async with app.run_test(size=(120, 35)) as pilot:
+        await asked(pilot)
+    always_quiet = count().__next__
+    app = make_app(tmp_path, model="toolsmith", tools=(ECHO_CITY,), key_clock=always_quiet)
+    async with app.run_test(size=(120, 35)) as pilot:
+        app = await opened(pilot)
+        assert app.workspace is not None
+        await app.workspace.sessions.activate(app.workspace.state.sessions[0].session_id)
+        question, composer = app.query_one(ToolQuestion), app.query_one(Composer)
+        await until(pilot, lambda: question.call is not None)
+        await until(pilot, lambda: question._timer is None)  # pyright: ignore[reportPrivateUsage]
+        await settle(pilot)
+        assert app.focused is composer
+        await pilot.press("n", "s")
+        assert composer.text == "ns"
+        assert len(messages(app)) == 2
+        await pilot.press("f8")
+        await until(pilot, lambda: question.is_armed)
+        await pilot.press("y")
+        assert "in " in (await result(pilot, app)).content
 
 
 async def test_declining_tells_the_model(tmp_path: Path, clock: Clock) -> None:

@@ -195,6 +195,10 @@ class Replies:
         """Return the target that a reply was sent to; None for the session's own choice."""
         return self._targets.get(reply_id)
 
+    def was_requested_here(self, reply_id: str) -> bool:
+        """Return True if this program requested a reply, since it started."""
+        return reply_id in self._own_ids
+
     @property
     def sent_to_targets(self) -> tuple[str, ...]:
         """The ids of the replies that were sent to targets, oldest first."""

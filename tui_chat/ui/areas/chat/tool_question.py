@@ -2,7 +2,7 @@
 
 1. It takes the focus when the draft is empty, the focus is in the chat, and no key was pressed for
    `QUIET` seconds; F8 focuses it at any time. Esc gives the focus back, and it does not take it
-   again for the same call.
+   again for the same call; nor for a call from before the program started.
 2. A key typed ahead answers nothing: the keys work once the question has been visible for `SEEN`
    seconds without a key, and a further question after an answer for `QUIET`. A character that is
    typed before that goes to the draft if the question took the focus by itself.
@@ -54,6 +54,8 @@ class WaitingCall(NamedTuple):
     """The tool that is called; None if it is not known."""
     where: str = ""
     """Where it waits; empty in the conversation."""
+    is_old: bool = False
+    """True if the model called before the program started."""
     changes: str = ""
     """The lines in which its definition differs from the one that the user allowed."""
 
@@ -144,7 +146,7 @@ class ToolQuestion(Vertical, can_focus=True):
         self._took_focus = False
         """True if it took the focus by itself."""
         self._is_left = False
-        """True if the user gave the focus back."""
+        """True if it must not take the focus: the user gave it back, or the call is old."""
         self._timer: Timer | None = None
         self._about, self._options = Static(markup=False), OptionLines()
 
@@ -178,7 +180,7 @@ class ToolQuestion(Vertical, can_focus=True):
             return
         if is_new:
             self._disarm()
-            self._is_left = False
+            self._is_left = call.is_old
             self._since, self._wait = self.clock.now(), QUIET
             self._watch()
         self._about.update(_about(call))
