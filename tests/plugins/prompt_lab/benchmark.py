@@ -18,7 +18,7 @@ from tui_chat.cli.app import new_id, open_http_client
 from tui_chat.config import Config
 from tui_chat.library.prices import load_prices
 from tui_chat.plugins.prompt_lab.budget import Budget
-from tui_chat.plugins.prompt_lab.planning import plan
+from tui_chat.plugins.prompt_lab.plan import plan
 from tui_chat.plugins.prompt_lab.results import LabStore
 from tui_chat.plugins.prompt_lab.runner import Runner
 from tui_chat.plugins.prompt_lab.values import Cell, ReplyCheck

@@ -13,7 +13,7 @@ from tui_chat.errors import InputError
 from tui_chat.models.message import Message, ToolCall
 from tui_chat.models.role import Role
 from tui_chat.models.usage import Usage
-from tui_chat.plugins.prompt_lab.planning import plan, request_of
+from tui_chat.plugins.prompt_lab.plan import plan, request_of
 from tui_chat.plugins.prompt_lab.results import KEPT_RUNS, LabStore
 from tui_chat.plugins.prompt_lab.values import (
     Cell,

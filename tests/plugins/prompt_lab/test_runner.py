@@ -22,7 +22,7 @@ from tui_chat.models.prices import Prices
 from tui_chat.models.settings import Settings
 from tui_chat.plugins.prompt_lab.budget import Budget, is_local
 from tui_chat.plugins.prompt_lab.endpoint_limits import EndpointLimit, usual_limit
-from tui_chat.plugins.prompt_lab.planning import plan, request_of
+from tui_chat.plugins.prompt_lab.plan import plan, request_of
 from tui_chat.plugins.prompt_lab.results import LabStore
 from tui_chat.plugins.prompt_lab.runner import Runner
 from tui_chat.plugins.prompt_lab.values import Cell, ReplyCheck, Run, Suite, Variant

@@ -17,7 +17,7 @@ from tui_chat.models.semantics import Brought, MessageSemantics
 from tui_chat.models.session import Entry, PlaceName, Session
 from tui_chat.models.transcript import SessionTranscript
 from tui_chat.plugins.tree.actions import jump
-from tui_chat.plugins.tree.bringing import (
+from tui_chat.plugins.tree.copies import (
     HEADING,
     bring_reply,
     bring_summary,

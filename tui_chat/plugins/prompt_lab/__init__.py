@@ -6,8 +6,8 @@ suites          `read_suite(path)`, `suite_file(folder, preset)`, `add_case(...)
                 (promptfoo: tables and lines of tests)
 variants        `resolve(suite, ...)`, `changed_preset(...)`, `ablations(variant)`
 checks          the kinds of checks, and what they decide (check_files: as files write them;
-                judge: a model that is asked; grading: what a cell gets for its checks)
-planning        `plan(suite, variants)` composes a plan; `request_of(case, variant)` one request
+                judge: a model that is asked; verdicts: what a cell gets for its checks)
+plan            `plan(suite, variants)` composes a plan; `request_of(case, variant)` one request
 estimates       what a plan costs (budget: the money that a run may spend)
 results         `LabStore`: runs in the database (tables: the tables and their migrations)
 runner          `Runner(lab, run, ...).send("waiting")` (endpoint_limits: how many at once)

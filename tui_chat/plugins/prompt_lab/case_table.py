@@ -28,7 +28,7 @@ from tui_chat.plugins.prompt_lab.case_columns import (
 )
 from tui_chat.plugins.prompt_lab.comparison import Comparison
 from tui_chat.plugins.prompt_lab.estimates import Estimate, estimate
-from tui_chat.plugins.prompt_lab.planning import plan, request_of
+from tui_chat.plugins.prompt_lab.plan import plan, request_of
 from tui_chat.plugins.prompt_lab.results import LabStore
 from tui_chat.plugins.prompt_lab.runner import Runner
 from tui_chat.plugins.prompt_lab.suites import read_suite, sample_suite, suite_file

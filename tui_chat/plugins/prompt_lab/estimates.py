@@ -18,11 +18,11 @@ from tui_chat.plugins.prompt_lab.budget import (
     reserve_of,
     with_local_prices,
 )
-from tui_chat.plugins.prompt_lab.grading import judged_checks
 from tui_chat.plugins.prompt_lab.judge import judge_request
-from tui_chat.plugins.prompt_lab.planning import input_tokens, output_limit
+from tui_chat.plugins.prompt_lab.plan import input_tokens, output_limit
 from tui_chat.plugins.prompt_lab.values import Cell, Plan, ReplyCheck
 from tui_chat.plugins.prompt_lab.variants import endpoint_and_model
+from tui_chat.plugins.prompt_lab.verdicts import judged_checks
 
 
 @dataclass(frozen=True, slots=True)

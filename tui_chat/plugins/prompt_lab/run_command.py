@@ -33,8 +33,7 @@ from tui_chat.models.preset import Preset
 from tui_chat.plugins.prompt_lab.budget import Budget
 from tui_chat.plugins.prompt_lab.command import compare_results, open_lab, print_run
 from tui_chat.plugins.prompt_lab.estimates import Estimate, estimate
-from tui_chat.plugins.prompt_lab.grading import judged_checks, regrade
-from tui_chat.plugins.prompt_lab.planning import MOST_CELLS, applies, plan
+from tui_chat.plugins.prompt_lab.plan import MOST_CELLS, applies, plan
 from tui_chat.plugins.prompt_lab.preset_states import PresetStates
 from tui_chat.plugins.prompt_lab.report import (
     csv_pieces,
@@ -47,6 +46,7 @@ from tui_chat.plugins.prompt_lab.runner import Runner
 from tui_chat.plugins.prompt_lab.suites import read_suite, sample_suite, suite_file
 from tui_chat.plugins.prompt_lab.values import Case, Cell, Plan, Run, Suite, Variant
 from tui_chat.plugins.prompt_lab.variants import endpoint_and_model, missing_presets, resolve
+from tui_chat.plugins.prompt_lab.verdicts import judged_checks, regrade
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,9 +30,8 @@ from tui_chat.models.usage import cost_of
 from tui_chat.plugins.prompt_lab.budget import FREE, Budget, is_local, reserve_of
 from tui_chat.plugins.prompt_lab.checks import Undecidable, undecided
 from tui_chat.plugins.prompt_lab.endpoint_limits import OVERLOADED, EndpointLimit, usual_limit
-from tui_chat.plugins.prompt_lab.grading import grade, judged_checks, request_verdicts
 from tui_chat.plugins.prompt_lab.judge import judge_request, read_answer
-from tui_chat.plugins.prompt_lab.planning import input_tokens, output_limit, request_of
+from tui_chat.plugins.prompt_lab.plan import input_tokens, output_limit, request_of
 from tui_chat.plugins.prompt_lab.results import LabStore
 from tui_chat.plugins.prompt_lab.values import (
     Cell,
@@ -43,6 +42,7 @@ from tui_chat.plugins.prompt_lab.values import (
     Verdict,
 )
 from tui_chat.plugins.prompt_lab.variants import endpoint_and_model
+from tui_chat.plugins.prompt_lab.verdicts import grade, judged_checks, request_verdicts
 from tui_chat.protocols.common.tools import restore_names
 from tui_chat.providers.client import HttpClient
 from tui_chat.providers.retry import RetryPause

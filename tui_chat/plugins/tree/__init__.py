@@ -5,7 +5,7 @@ screen        the screen, its keys and its dialogs
 tree_list     the rows, of which only those in sight are drawn and have their texts read
 layout        which rows there are: forks, folded runs of messages, search results (pure)
 comparison    the texts of two branches side by side
-bringing      copies of replies, and summaries of branches, at the end of the active branch
+copies        copies of replies, and summaries of branches, at the end of the active branch
 
 docs/tree.md says what it is for.
 """

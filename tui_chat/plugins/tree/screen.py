@@ -20,14 +20,14 @@ from tui_chat.errors import InputError
 from tui_chat.models.sanitize import one_line, sanitize
 from tui_chat.models.search import Hit, Query
 from tui_chat.models.session import Node
-from tui_chat.plugins.tree.bringing import (
+from tui_chat.plugins.tree.comparison import ComparisonDialog
+from tui_chat.plugins.tree.copies import (
     BranchSummary,
     bring_reply,
     bring_summary,
     plan_summary,
     write_summary,
 )
-from tui_chat.plugins.tree.comparison import ComparisonDialog
 from tui_chat.plugins.tree.layout import Row, Tree
 from tui_chat.plugins.tree.tree_list import WRITERS, TreeList
 from tui_chat.ui.questions import ask_line, ask_text, confirm

@@ -1,6 +1,6 @@
 """The grade of a cell: its verdicts, score and status.
 
-What a judge decides is asked for by the caller: grading itself sends nothing, so stored replies can
+What a judge decides is asked for by the caller: nothing here sends, so stored replies can
 be graded again.
 """
 
