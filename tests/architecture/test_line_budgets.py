@@ -54,7 +54,7 @@ BUDGETS: dict[str, tuple[int, str]] = {
     "plugins/redact": (1_750, "what must not be shared, in all texts of a session, and its review"),
     "plugins/salvage": (1_000, "reads pages of SQLite files that SQLite refuses"),
     "plugins/side_by_side": (
-        1_620,
+        1_650,
         "slots, columns, what they cost and have of edits by hand, consent that names the slot",
     ),
     "plugins/sillytavern": (7_250, "SillyTavern's files, its builder, macro dialect and actions"),
@@ -71,7 +71,7 @@ BUDGETS: dict[str, tuple[int, str]] = {
     "store": (6_400, "one writer, crash safety, search in texts and files, migrations, backup"),
     "tokens": (550, "exact counts, estimates, calibration"),
     "ui": (34_350, "the screen: two virtual views, six areas, dialogs, the configuration, keys"),
-    "workspace": (10_400, "the app without a screen; sources of tools and texts, grants, targets"),
+    "workspace": (10_450, "the app without a screen; sources of tools and texts, grants, targets"),
     ".": (2_700, "compose, send, extensions and their api, edited requests, files, paths, errors"),
 }
 

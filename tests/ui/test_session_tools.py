@@ -19,6 +19,7 @@ from tui_chat.models.tool import CommandTool
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.chat.composer import Composer
 from tui_chat.ui.areas.chat.tool_question import ToolQuestion
+from tui_chat.ui.areas.chat.transcript import Transcript
 from tui_chat.ui.dialogs.base import Dialog
 from tui_chat.ui.dialogs.session_tools import SessionToolsDialog
 from tui_chat.workspace.events import Done, WorkspaceEvent
@@ -166,11 +167,51 @@ async def test_a_message_waits_for_the_tools_of_a_server(
         server.may_answer.clear()
         app.query_one(Composer).text = "Use the tool."
         await pilot.press("enter")
-        words = "Waiting for the tools of time. Then this is sent."
+        words = "Waiting for the tools of time before this is sent · Esc cancels"
         await until(pilot, lambda: app.chat.pane.activity.render().plain == words)
         assert not workspace.state.entries
         server.may_answer.set()
         await until(pilot, lambda: bool(workspace.state.pending_calls))
+
+
+async def test_escape_cancels_the_waiting_for_tools_and_leaves_the_draft(
+    tmp_path: Path, server: ToolServer
+) -> None:
+    app = make_app(tmp_path, model="toolsmith")
+    async with app.run_test(size=(120, 40)) as pilot:
+        app = await opened(pilot)
+        composer = app.query_one(Composer)
+        server.may_answer.clear()
+        composer.text = "Use the tool."
+        await pilot.press("enter")
+        await until(pilot, lambda: workspace_of(app).state.awaited_sources == ("time",))
+        await pilot.press("escape")
+        await until(pilot, lambda: composer.text == "Use the tool.")
+        assert not workspace_of(app).state.entries
+        assert not workspace_of(app).state.awaited_sources
+        await pilot.press("enter")
+        await until(pilot, lambda: workspace_of(app).state.awaited_sources == ("time",))
+        server.may_answer.set()
+        await until(pilot, lambda: bool(workspace_of(app).state.pending_calls))
+
+
+async def test_a_reply_that_is_generated_again_waits_for_tools_too(
+    tmp_path: Path, server: ToolServer
+) -> None:
+    server.may_answer.clear()
+    app = make_app(tmp_path, model="toolsmith")
+    async with app.run_test(size=(120, 40)) as pilot:
+        app = await opened(pilot)
+        workspace = workspace_of(app)
+        assert await workspace.replies.submit("Use the tool."), "nothing asks the server yet"
+        await workspace.replies.all_ended()
+        await until(pilot, lambda: len(workspace.state.entries) == 2)
+        app.query_one(Transcript).focus()
+        await pilot.press("r")
+        await until(pilot, lambda: workspace.state.awaited_sources == ("time",))
+        server.may_answer.set()
+        await until(pilot, lambda: bool(workspace.state.pending_calls))
+        assert workspace.state.entries[1].siblings == 2
 
 
 async def test_a_message_that_waits_for_tools_is_the_draft_after_quitting(
@@ -183,7 +224,7 @@ async def test_a_message_that_waits_for_tools_is_the_draft_after_quitting(
         server.may_answer.clear()
         app.query_one(Composer).text = "Use the tool."
         await pilot.press("enter")
-        await until(pilot, lambda: workspace.tool_sources.awaited == ["time"])
+        await until(pilot, lambda: workspace.state.awaited_sources == ("time",))
         await until(pilot, lambda: "Waiting" in app.chat.pane.activity.render().plain)
         await pilot.press("ctrl+q")
         await until(pilot, lambda: not app.is_running)

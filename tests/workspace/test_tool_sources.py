@@ -141,6 +141,31 @@ async def test_a_plugin_whose_sources_fail_is_named(make_workspace, serve, monke
     assert [tool.name for tool in workspace.state.tools] == ["echo"]
 
 
+async def test_requests_wait_once_for_each_start_of_a_source(make_workspace, serve, monkeypatch):
+    server = ToolServer("time", "now")
+    serve(server)
+    workspace, heard = await make_workspace(model="toolsmith")
+    server.may_answer.clear()
+    workspace.tool_sources.load()
+    monkeypatch.setattr("tui_chat.workspace.tool_sources.TOOL_SECONDS", 0)
+    assert await workspace.replies.submit("Use the tool.")
+    monkeypatch.setattr("tui_chat.workspace.tool_sources.TOOL_SECONDS", None)
+    await settled(workspace, heard)
+    assert await workspace.replies.submit("Again."), "it has hung before"
+    await settled(workspace, heard)
+    assert not workspace.state.pending_calls
+    restart = asyncio.ensure_future(workspace.tool_sources.restart("time"))
+    await asyncio.sleep(0)
+    submit = asyncio.ensure_future(workspace.replies.submit("Use the tool."))
+    await heard.until(lambda: workspace.state.awaited_sources == ("time",))
+    server.may_answer.set()
+    assert await submit
+    await restart
+    await settled(workspace, heard)
+    assert [waiting.call.name for waiting in workspace.state.pending_calls] == ["time__now"]
+    assert not workspace.state.awaited_sources
+
+
 async def test_a_source_is_closed_and_asked_again_by_request(make_workspace, serve):
     server = ToolServer("time", "now")
     serve(server)

@@ -4,8 +4,10 @@
 2. A message waits until no reply arrives in its session; sending it sooner is refused. Only
    `submit_to` has several replies arrive in one session: each at the end of a branch of its own,
    and a message to a branch waits for the reply at its end.
-3. Whatever stores a message or a reply holds `ActiveSession.lock`.
-4. What follows a reply by itself, its title and the commands of its tool calls, is begun by those
+3. A request that is composed now waits for the tools of servers (`ToolSources.ready`). If the user
+   stops that, nothing is sent.
+4. Whatever stores a message or a reply holds `ActiveSession.lock`.
+5. What follows a reply by itself, its title and the commands of its tool calls, is begun by those
    who listen to `ReplySettled`.
 """
 
@@ -50,6 +52,7 @@ from tui_chat.workspace.requests import Requests, last_reply_index, require_answ
 from tui_chat.workspace.session_catalog import SessionCatalog
 from tui_chat.workspace.state import LastSent
 from tui_chat.workspace.target import Slot, Target
+from tui_chat.workspace.tool_sources import ToolSources
 from tui_chat.workspace.usage import UsageReports
 
 
@@ -78,6 +81,7 @@ class Replies:
         active: ActiveSession,
         catalog: SessionCatalog,
         usage: UsageReports,
+        sources: ToolSources,
     ) -> None:
         self.core = core
         self._requests = requests
@@ -86,6 +90,7 @@ class Replies:
         self._active = active
         self._catalog = catalog
         self._usage = usage
+        self._sources = sources
         self._tasks: dict[asyncio.Task[Entry], Exchange] = {}
         """The replies that are arriving."""
         self._targets: dict[str, Target] = {}
@@ -115,6 +120,8 @@ class Replies:
         sent, and if another session is active by now; the caller then keeps the draft.
         """
         session_id = session_id or self.core.state.session_id
+        if not await self._sources.ready():
+            return False
         async with self._active.locked():
             if session_id != self.core.state.session_id:
                 return False
@@ -159,6 +166,8 @@ class Replies:
         """
         core, draft, replies = self.core, clean(draft), list[str]()
         session_id = core.state.session_id
+        if not await self._sources.ready():
+            return ()
         async with self._active.locked():
             if session_id != core.state.session_id:
                 return ()
@@ -217,6 +226,8 @@ class Replies:
 
         The two kinds differ for presets and lorebooks with triggers only.
         """
+        if not await self._sources.ready():
+            return False
         async with self._active.locked():
             if not self.may_send():
                 return False
@@ -265,6 +276,8 @@ class Replies:
         The request ends with the reply if the model takes that (prefill), else with a request to
         continue it; `Done` says which. For a last message of another role, request the reply to it.
         """
+        if not await self._sources.ready():
+            return False
         async with self._active.locked():
             entries = self.core.state.entries
             index = last_reply_index(entries)
@@ -290,6 +303,8 @@ class Replies:
 
     async def reply_to(self, entry_id: str) -> bool:
         """Request the reply to a message; False if it is not on the active branch."""
+        if not await self._sources.ready():
+            return False
         async with self._active.locked():
             return await self._reply_to(entry_id)
 

@@ -337,6 +337,8 @@ class WorkspaceState:
     changed it."""
     tool_sources: tuple[SourceStatus, ...] = ()
     """The opened sources of tools, except commands."""
+    awaited_sources: tuple[str, ...] = ()
+    """The names of those whose tools a request waits for."""
     open_presets: Mapping[str, OpenPreset] = field(default_factory=dict[str, OpenPreset])
     """The presets that were opened, with their edits, by name."""
 

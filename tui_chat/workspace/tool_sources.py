@@ -37,6 +37,8 @@ from tui_chat.workspace.tool_runner import ToolRun, run
 _ROLE_PREFIX = "role tools/"
 """Settings of the store with the names of the tools chosen for a role, by its id."""
 
+TOOL_SECONDS = 10.0
+"""Seconds for which a request waits for the tools of servers at most."""
 
 OnProgress = Callable[[str], None]
 """Shows the progress of a call, in words, for as long as it runs."""
@@ -156,6 +158,10 @@ class ToolSources:
         self._opening: asyncio.Task[None] | None = None
         self._loads: dict[str, asyncio.Task[None]] = {}
         """By the name of the source."""
+        self._waiting: asyncio.Task[None] | None = None
+        """Ends when a request may go out."""
+        self._late: set[asyncio.Task[None]] = set()
+        """The loads that a request waited for in vain. None waits for them again."""
         self._chosen: frozenset[str] | None = None
         """The tools chosen for the active session; None for those that say so themselves."""
         self._closing: set[asyncio.Task[None]] = set()
@@ -263,19 +269,42 @@ class ToolSources:
         if opening is self._opening:  # else the configuration was changed
             self._load_offered()
 
-    async def loaded(self, seconds: float | None = None) -> None:
-        """Wait until the sources that the session may offer were asked for their tools, for so many
-        seconds at most.
-        """
+    async def loaded(self) -> None:
+        """Wait until the sources that the session may offer were asked for their tools."""
         await self.opened()
         self._load_offered()
         if loads := tuple(self._loads.values()):
-            await asyncio.wait(loads, timeout=seconds)
+            await asyncio.wait(loads)
 
-    @property
-    def awaited(self) -> list[str]:
-        """The names of the sources that were asked and have not answered yet."""
-        return [name for name, load in self._loads.items() if not load.done()]
+    async def ready(self) -> bool:
+        """Wait, before a request, for the sources that `load` asks for their tools: not long, since
+        one may hang, and once for each start of one. Return False if `stop_waiting` ended it.
+        """
+        if self._opening is None:
+            return True
+        if self._waiting is None:
+            self._waiting = asyncio.ensure_future(self._wait())
+        waiting = self._waiting
+        await asyncio.wait((waiting,))
+        return not waiting.cancelled()
+
+    async def _wait(self) -> None:
+        try:
+            await self.opened()
+            loads = self._loads.items()
+            awaited = {n: one for n, one in loads if not one.done() and one not in self._late}
+            if awaited:
+                self.core.update(BranchChanged(), awaited_sources=tuple(awaited))
+                _, late = await asyncio.wait(awaited.values(), timeout=TOOL_SECONDS)
+                self._late |= late
+        finally:
+            self._waiting = None
+            if self.core.state.awaited_sources:
+                self.core.update(BranchChanged(), awaited_sources=())
+
+    def stop_waiting(self) -> bool:
+        """Send nothing that waits for tools; False if nothing does."""
+        return self._waiting is not None and self._waiting.cancel()
 
     def open(self) -> asyncio.Task[None]:
         """Open the sources of plugins in the background, once. None is asked for anything."""
@@ -369,9 +398,9 @@ class ToolSources:
 
     async def close(self) -> None:
         """End all sources."""
-        tasks = [*self._loads.values(), *([self._opening] if self._opening else ())]
-        for task in tasks:
-            task.cancel()
+        for task in (*self._loads.values(), self._opening, self._waiting):
+            if task is not None:
+                task.cancel()
         for source in self._sources:
             self._close(source)
         if self._closing:

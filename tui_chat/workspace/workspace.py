@@ -89,7 +89,7 @@ class Workspace:
         self.roles = roles = Roles(core, settings)
         self.active = active = ActiveSession(core, requests, history, roles)
         self.replies = replies = Replies(
-            core, requests, history, calibration, active, catalog, usage
+            core, requests, history, calibration, active, catalog, usage, tool_sources
         )
         self.cache_losses = CacheLosses(core, history, active, usage)
         self.tools = tools = Tools(core, active, replies, tool_sources, grants)

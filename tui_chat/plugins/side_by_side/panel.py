@@ -193,6 +193,7 @@ class Panel:
         parts: tuple[Part, ...] = (),
         stored: Callable[[], None] | None = None,
     ) -> bool:
+        self._workspace.tool_sources.load()
         replies = await self._workspace.replies.submit_to(sent, draft, parts, stored)
         for slot, reply_id in zip(slots, replies, strict=False):
             slot.reply_id = reply_id
@@ -234,7 +235,7 @@ class Panel:
 
     async def stop(self, slots: Sequence[PanelSlot]) -> bool:
         """Stop replies and tools of some slots; False if there was nothing to stop."""
-        stopped = False
+        stopped = self._workspace.tool_sources.stop_waiting()
         for slot in slots:
             stopped = self._workspace.tools.stop(slot.entries) or stopped
             if slot.is_arriving:

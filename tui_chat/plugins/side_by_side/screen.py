@@ -22,6 +22,7 @@ from textual.timer import Timer
 from textual.widgets import Static
 
 from tui_chat.errors import InputError
+from tui_chat.models.sanitize import one_line
 from tui_chat.plugins.side_by_side.column import MIN_WIDTH, SlotColumn, SlotStrip, state_words
 from tui_chat.plugins.side_by_side.panel import Panel, PanelSlot, price_words
 from tui_chat.plugins.side_by_side.tool_consent import SlotToolCalls
@@ -221,6 +222,8 @@ class ComparisonScreen(ModalScreen[str]):
         whole = len(self.panel.included) == len(self.panel.slots)
         to = "to all" if whole else f"to {names}" if names else "to nobody"
         words = f"{files}{to} · {self._cost}".removesuffix(" · ")
+        if awaited := self.workspace.state.awaited_sources:
+            words = f"waiting for the tools of {one_line(', '.join(awaited), 60)} · Esc cancels"
         self._composer.show_facts(lambda width: Content(words[:width]))
 
     @on(Composer.Changed)

@@ -25,7 +25,7 @@ from tui_chat.ui.areas.area import Area, AreaContext
 from tui_chat.ui.areas.chat.chat_pane import ChatPane, PaneContainers
 from tui_chat.ui.areas.chat.composer import QUEUE_KEY
 from tui_chat.ui.areas.chat.composer_area import AttachmentArea, ComposerArea
-from tui_chat.ui.areas.chat.drafts import ComposerDrafts, wait_for_tools
+from tui_chat.ui.areas.chat.drafts import ComposerDrafts
 from tui_chat.ui.areas.chat.message_area import NO_MESSAGE_YET, MessageArea
 from tui_chat.ui.areas.chat.side_replies import HistoryCompaction, SideReplies
 from tui_chat.ui.areas.chat.side_replies import offer as offer_compaction
@@ -332,7 +332,7 @@ class ChatArea(Area):
         if not replied:
             self.show_error(InputError(NO_MESSAGE_YET))
         else:
-            await wait_for_tools(workspace, self.pane.activity)
+            workspace.tool_sources.load()
             await workspace.replies.regenerate(replied[-1].id, kind)
 
     @work(group="dialog", exclusive=True)
@@ -357,6 +357,7 @@ class ChatArea(Area):
             if stops:
                 self.compaction.stop()
                 self.side_replies.stop()
+                workspace.tool_sources.stop_waiting()
             if state.is_streaming or any(call.is_running for call in state.pending_calls):
                 if stops and not workspace.tools.stop():
                     await workspace.replies.stop()

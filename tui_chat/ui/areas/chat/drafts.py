@@ -22,7 +22,6 @@ from textual.timer import Timer
 
 from tui_chat.errors import InputError
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.sanitize import one_line
 from tui_chat.ui.questions import confirm
 from tui_chat.ui.slash_commands import CommandCall, escape_command, parse_command
 
@@ -32,7 +31,6 @@ if TYPE_CHECKING:
     from tui_chat.models.session import Session
     from tui_chat.ui.areas.area import Area
     from tui_chat.ui.areas.chat.chat_pane import ChatPane
-    from tui_chat.ui.areas.chat.status_lines import ActivityLine
     from tui_chat.workspace.attachments import Attachment
     from tui_chat.workspace.state import QueuedMessage
     from tui_chat.workspace.workspace import Workspace
@@ -41,9 +39,6 @@ SAVE_AFTER = 0.2
 """Seconds after a change until the draft is written, even if more is typed meanwhile. A stored
 draft is never older than twice that, unless the disk is slow.
 """
-
-TOOL_SECONDS = 10.0
-"""Seconds for which a request waits for the tools of servers at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -363,7 +358,9 @@ class ComposerDrafts:
             await workspace.requests.search_lore()
             activity.show_status("")
         if self._is_for_active(submission):
-            await wait_for_tools(workspace, activity)
+            workspace.tool_sources.load()
+            if not await workspace.tool_sources.ready():
+                return
         if self._is_for_active(submission) and workspace.state.is_branch_loaded:
             composed = workspace.requests.compose(draft, parts=parts)
             if await confirm_send(self._area.tui, composed.errors):
@@ -419,19 +416,6 @@ class ComposerDrafts:
         if all(each.session_id != session_id for each in self._submissions):
             others = {key: each for key, each in self._remaining.items() if key != session_id}
             self._remaining = others
-
-
-async def wait_for_tools(workspace: Workspace, activity: ActivityLine) -> None:
-    """Wait for the tools that servers are being asked for, but not long: one may hang."""
-    sources = workspace.tool_sources
-    await sources.opened()
-    sources.load()
-    if awaited := sources.awaited:
-        names = one_line(", ".join(awaited), 60)
-        activity.show_status(f"Waiting for the tools of {names}. Then this is sent.")
-        await sources.loaded(TOOL_SECONDS)
-        if activity.is_attached:
-            activity.show_status("")
 
 
 async def confirm_send(app: App[None], faults: Sequence[Note]) -> bool:

@@ -84,6 +84,7 @@ class MessageArea(Area):
     async def action_retry(self) -> None:
         """Generate a reply again, as another version of it."""
         if entry := self._complete_entry():
+            self.workspace.tool_sources.load()
             await self.workspace.replies.regenerate(entry.message.id)
 
     @work(group="send")
@@ -95,6 +96,7 @@ class MessageArea(Area):
         if entry is None:
             return
         workspace = self.workspace
+        workspace.tool_sources.load()
         last = workspace.state.entries[-1:]
         by_user = last and last[0].message.role == "user" and entry.message.id == last[0].message.id
         if by_user and may_continue(workspace.state.preset, "user"):
@@ -116,6 +118,8 @@ class MessageArea(Area):
             written = await self.tui.push_screen_wait(dialog)
             if written is None or (not written.send and written.text == entry.message.content):
                 return
+            if written.send:
+                self.workspace.tool_sources.load()
             is_stored = await self.workspace.branches.edit(
                 message.id, written.text, send=written.send
             )

@@ -54,6 +54,9 @@ class ToolCallArea(Area):
         state = f"{names} {verb} waiting for you · {key}"
         if running:
             state = f"Running {names} · Esc stops"
+        if awaited := self.workspace.state.awaited_sources:
+            sources = one_line(", ".join(awaited), 60)
+            return f"Waiting for the tools of {sources} before this is sent · Esc cancels"
         return state if names else ""
 
     def _waiting(self, call: PendingToolCall) -> WaitingCall:
