@@ -17,7 +17,7 @@ from typing import Any
 from tui_chat.errors import InputError, ProviderError
 from tui_chat.models.tool import Tool
 from tui_chat.plugins.mcp.elicitation import Question, Reaction
-from tui_chat.plugins.mcp.foreign_files import PROJECT_FILE, servers_of_project
+from tui_chat.plugins.mcp.foreign_files import PROJECT_FILE, AllowedServers, servers_of_project
 from tui_chat.plugins.mcp.server import Server
 from tui_chat.plugins.mcp.settings import ServerSettings, configured_servers
 from tui_chat.plugins.mcp.tools import CLAIMS, ServerTool
@@ -117,13 +117,19 @@ class OfferedSource:
 
     tools: Sequence[Tool] = ()
 
-    def __init__(self, settings: ServerSettings) -> None:
+    def __init__(self, settings: ServerSettings, data_dir: Path) -> None:
         self.name = settings.name
+        self._settings, self._data_dir, self._folder = settings, data_dir, Path.cwd()
         sentence = (
-            f"{PROJECT_FILE} in this folder offers it. It is not started before "
-            f"`tui-chat mcp allow {self.name}`."
+            f"{PROJECT_FILE} in this folder offers it. It is not started before you allow it: by "
+            f"Enter in /session-tools, or `tui-chat mcp allow {self.name}`."
         )
-        self.status = SourceStatus(self.name, "idle", sentence, settings.command_line)
+        runs = settings.command_line
+        self.status = SourceStatus(self.name, "idle", sentence, runs, is_offered=True)
+
+    def allow(self) -> None:
+        """Let the server start in this folder with its command line as it was read."""
+        AllowedServers(self._data_dir).allow(self._folder, self._settings)
 
     async def load(self) -> None:
         """Do nothing."""
@@ -170,7 +176,9 @@ def open_sources(context: SourceContext) -> Sequence[ToolSource]:
     with suppress(OSError):  # the folder was deleted
         project = servers_of_project(context.config, Path.cwd())
     allowed = [settings for settings, is_allowed in project if is_allowed]
-    sources: list[ToolSource] = [OfferedSource(one) for one, may in project if not may]
+    sources: list[ToolSource] = [
+        OfferedSource(one, context.config.data_dir) for one, may in project if not may
+    ]
     for settings in (*configured_servers(context.config), *allowed):
         source = before.get(settings)
         if source is None or source.hidden != context.hidden:

@@ -19,6 +19,7 @@ from tui_chat.models.envelope import ToolDefinition
 from tui_chat.models.sanitize import one_line, sanitize
 from tui_chat.models.tool import Tool, definition_text, origin_text
 from tui_chat.ui.dialogs.base import Dialog, DialogBox
+from tui_chat.ui.questions import confirm
 from tui_chat.ui.widgets.typed_app import app_of
 from tui_chat.workspace.events import BranchChanged, RequestComposed, WorkspaceEvent
 from tui_chat.workspace.state import SourceStatus
@@ -35,6 +36,7 @@ _HINT = (
     "Space offers · d default of the role · r asks again · s restarts the server · → reads on · "
     "Esc closes"
 )
+_OFFERED_HINT = "Enter shows what the server runs, and asks whether it may start · Esc closes"
 _CHANGED_HINT = "Enter accepts the changed definition: it is offered again, and asks · Esc closes"
 
 _COMMANDS = SourceStatus("", "ready")
@@ -181,7 +183,8 @@ class SessionToolsDialog(Dialog[None]):
         before = self._workspace.state.changed_tools.get(tool.name) if tool is not None else None
         text = self._source_text(self._row) if tool is None else _tool_text(tool, before)
         self.query_one("#definition", Static).update(Text(sanitize(text[:LONGEST_DEFINITION])))
-        self.query_one("#keys", Static).update(_HINT if before is None else _CHANGED_HINT)
+        hint = _OFFERED_HINT if tool is None and self._row.status.is_offered else _HINT
+        self.query_one("#keys", Static).update(hint if before is None else _CHANGED_HINT)
         self.query_one(VerticalScroll).scroll_home(animate=False)
 
     def _source_text(self, row: _Row) -> str:
@@ -237,6 +240,15 @@ class SessionToolsDialog(Dialog[None]):
         tool = self._row.tool
         if tool is not None and tool.name in self._workspace.state.changed_tools:
             self._do(partial(self._workspace.tool_sources.accept, tool.name))
+        elif tool is None and self._row.status.is_offered:
+            self._do(partial(self._allow, self._row.status))
+
+    async def _allow(self, status: SourceStatus) -> None:
+        """Ask whether a server may start, and start it."""
+        name = one_line(status.name)
+        question = f"{sanitize(status.runs)}\n\nLet “{name}” start this in this folder?"
+        if await confirm(app_of(self), "Allow a server?", question, yes="Allow"):
+            await self._workspace.tool_sources.allow(status.name)
 
     def action_scroll(self, direction: int) -> None:
         """Read the definition on, or back."""
