@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from textual.pilot import Pilot
 
+from tests.tool_servers import ToolServer, tool_servers
 from tests.ui.app_under_test import asked, idle, make_app, opened, settle, until
 from tests.ui.named_keys import unnamed_letters
 from tests.workspace.test_tools import ECHO
@@ -119,6 +120,29 @@ async def test_a_slot_is_left_out_or_sent_to_alone(tmp_path: Path):
         await until(pilot, lambda: screen.panel.slots[1].reply.siblings == 2)
         await ended(pilot, screen)
         assert len(screen.panel.included) == 2
+
+
+async def test_a_draft_waits_for_the_tools_of_servers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    server = ToolServer("time", "now")
+    with tool_servers(tmp_path, monkeypatch, server):
+        async with make_app(tmp_path).run_test(size=(160, 45)) as pilot:
+            screen = await compared(pilot, "toolsmith", "echo")
+            state, composer = lambda: screen.workspace.state, screen._composer
+            server.may_answer.clear()
+            composer.text = "Use the tool."
+            await pilot.press("enter")
+            await until(pilot, lambda: state().awaited_sources == ("time",))
+            await pilot.press("escape")
+            await until(pilot, lambda: not state().awaited_sources)
+            await settle(pilot)
+            assert pilot.app.screen is screen
+            assert (composer.text, state().entries) == ("Use the tool.", ())
+            await pilot.press("enter")
+            await until(pilot, lambda: state().awaited_sources == ("time",))
+            server.may_answer.set()
+            await until(pilot, lambda: bool(screen.panel.calls(screen.panel.slots[0])))
 
 
 async def test_esc_stops_the_current_slot_then_all_then_leaves(tmp_path: Path):
