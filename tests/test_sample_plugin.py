@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tomllib
 import zipfile
+from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 from time import sleep
@@ -197,6 +198,15 @@ def test_a_hostile_plugin_is_named_and_the_rest_works(tmp_path: Path):
     assert home.run("--help").returncode == 0
 
 
+@pytest.fixture
+def heeded_interrupt() -> Iterator[None]:
+    """Ctrl+C reaches the processes of a test, also where a shell ignores it for its background."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("heeded_interrupt")
 def test_an_import_that_hangs_is_named_when_it_is_interrupted(tmp_path: Path):
     home = Home(tmp_path)
     home.install(wheel(tmp_path, HOSTILE))

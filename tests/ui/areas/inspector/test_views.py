@@ -508,8 +508,7 @@ async def test_the_find_bar_closes_with_escape_and_when_another_pane_has_the_foc
                 await press(pilot, leave)
             else:
                 app.query(Input).last().focus()
-                await pilot.pause()
-            assert not bar.display
+            await until(pilot, lambda bar=bar: not bar.display)
             assert not app.view.highlights.words
         app.pane.views.point(Origin(OriginKind.HISTORY, "m3"))
         await pilot.pause()
