@@ -182,6 +182,18 @@ def test_a_baseline_and_a_regression(lab: Run, tmp_path: Path):
     assert "run 2 against run 1: better 0, worse 1 of 2" in compared.out
 
 
+def test_a_baseline_with_which_nothing_can_be_compared(lab: Run, tmp_path: Path):
+    path = suite(tmp_path, asserted("Hello"))
+    assert "`tui-chat eval accept 1`" in lab("eval", "run", path, "--baseline").err
+    lab("eval", "accept")
+    suite(tmp_path, asserted("Hello you"))
+    done = lab("eval", "run", path, "--baseline")
+    assert (done.code, done.err) == (
+        2,
+        "against run 1: nothing to compare: no case with checks has ended in both\n",
+    )
+
+
 def test_a_rate_hides_no_regression(lab: Run, tmp_path: Path):
     good = {**asserted("Hello"), "passRate": 0}
     path = suite(tmp_path, good)

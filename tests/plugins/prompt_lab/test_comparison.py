@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from tui_chat.plugins.prompt_lab.comparison import Comparison, compare, compare_preferences
+from tests.plugins.prompt_lab.conftest import make_variant
+from tui_chat.models.settings import Settings
+from tui_chat.plugins.prompt_lab.comparison import (
+    Comparison,
+    compare,
+    compare_preferences,
+    paired_variants,
+)
 from tui_chat.plugins.prompt_lab.values import Preference
 
 
@@ -37,3 +46,16 @@ def test_preferences_are_counted_like_results():
     chosen = ["edited", "edited", "", "saved"]
     preferences = [Preference(f"c{n}", 1, "edited", "saved", name) for n, name in enumerate(chosen)]
     assert compare_preferences(preferences, "saved", "edited") == Comparison(2, 1, 4)
+
+
+def test_variants_of_other_names_are_paired_by_their_preset():
+    edited, saved = make_variant("tutor", "new"), make_variant("tutor", "old")
+    app = [replace(saved, name="saved"), replace(edited, name="edited")]
+    later = replace(make_variant("tutor", "newer"), settings=Settings(temperature=0.5))
+    other = make_variant("other", "new")
+    assert paired_variants(app, [other, later], "edited") == {"tutor": "edited"}
+    assert paired_variants(app, [saved], "edited") == {"tutor": "edited"}, "not what was rejected"
+    assert paired_variants(app, [edited]) == {"tutor": "edited"}, "the same content"
+    assert paired_variants(app, [other]) == {}
+    assert paired_variants([edited], [other]) == {"other": "tutor"}, "one of each"
+    assert paired_variants([edited, other], [other, edited]) == {"other": "other", "tutor": "tutor"}

@@ -432,7 +432,7 @@ class CaseTable:
         if await workspace.presets.save() is None:
             return False
         if self.run is not None and not self.missing:
-            await self.lab.accept(self.run)
+            await self.lab.accept(self.run, variant)
             self.run = replace(self.run, accepted=True)
         self._models, self._is_ablated = (), False
         self._before = before if before != variant.preset else None

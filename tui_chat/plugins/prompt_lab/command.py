@@ -22,7 +22,12 @@ from tui_chat.cli.output import (
 from tui_chat.errors import InputError
 from tui_chat.extensions import CommandPath
 from tui_chat.models.sanitize import one_line
-from tui_chat.plugins.prompt_lab.comparison import Comparison, compare, compare_preferences
+from tui_chat.plugins.prompt_lab.comparison import (
+    Comparison,
+    compare,
+    compare_preferences,
+    paired_variants,
+)
 from tui_chat.plugins.prompt_lab.report import (
     cell_json,
     problem_of,
@@ -166,8 +171,8 @@ async def compare_runs(common: CommonOptions, old: str, new: str) -> None:
         run = await lab.run(new or old)
         earlier = await lab.run(old) if new else await lab.accepted(run.source)
         if earlier is not None and earlier.seq != run.seq:
-            compared = await compare_results(lab, earlier, run)
-            write_line(f"run {run.seq} against run {earlier.seq}: {compared.sentence}")
+            _, sentence = await compare_results(lab, earlier, run)
+            write_line(f"run {run.seq} {sentence}")
         first, *others = dict.fromkeys(group.variant for group in await lab.groups(run))
         by_variant: dict[str, dict[tuple[str, int], bool]] = {name: {} for name in (first, *others)}
         for (case, name, attempt), passed in (await _results(lab, run)).items():
@@ -181,18 +186,31 @@ async def compare_runs(common: CommonOptions, old: str, new: str) -> None:
 
 
 async def _results(lab: LabStore, run: Run) -> Results:
-    """Return whether each cell of a run passed, by case, variant and attempt."""
-    cells = lab.cells(run, "passed", "failed", with_replies=False)
-    return {(c.case, c.variant, c.attempt): c.status == "passed" async for c in cells}
+    """Return whether each cell of a run with checks passed, by case, variant and attempt."""
+    return {
+        (cell.case, cell.variant, cell.attempt): cell.status == "passed"
+        async for cell in lab.cells(run, "passed", "failed", with_replies=False)
+        if cell.verdicts
+    }
 
 
-async def compare_results(lab: LabStore, old: Run, new: Run) -> Comparison:
-    """Compare two runs; those of one variant each also if it has another name."""
+async def compare_results(lab: LabStore, old: Run, new: Run) -> tuple[Comparison, str]:
+    """Compare two runs, and say in a sentence how the new one stands against the old one."""
+    pairs = paired_variants(await lab.variants(old), await lab.variants(new), old.accepted_variant)
     before, after = await _results(lab, old), await _results(lab, new)
-    if len({variant for _, variant, _ in (*before,)}) == len({v for _, v, _ in (*after,)}) == 1:
-        before = {(case, "", attempt): passed for (case, _, attempt), passed in before.items()}
-        after = {(case, "", attempt): passed for (case, _, attempt), passed in after.items()}
-    return compare(before, after)
+    compared = compare(
+        {
+            (case, name, attempt): passed
+            for (case, variant, attempt), passed in before.items()
+            for name, earlier in pairs.items()
+            if earlier == variant
+        },
+        after,
+    )
+    renamed = [f"{name} against “{earlier}”" for name, earlier in pairs.items() if name != earlier]
+    words = f" ({', '.join(renamed)})" if renamed else ""
+    why = "" if compared.total else ": no case with checks has ended in both"
+    return compared, f"against run {old.seq}{words}: {compared.sentence}{why}"
 
 
 @eval_group.command("accept")

@@ -8,15 +8,22 @@ https://en.wikipedia.org/wiki/McNemar%27s_test
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from math import comb
 from typing import TypeVar
 
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.plugins.prompt_lab.values import Preference
+from tui_chat.plugins.prompt_lab.values import Preference, Variant
 
 K = TypeVar("K")
 
+_LIKENESSES: tuple[Callable[[Variant], object], ...] = (
+    lambda variant: replace(variant, name="", own=None),
+    lambda variant: (variant.preset.name, variant.endpoint.name, variant.model_name),
+    lambda variant: variant.preset.name,
+)
+"""What variants of other names have in common, the most first."""
 LEVEL = 0.05
 """The chance of a difference as large as this, if there is none, below which it counts."""
 
@@ -63,3 +70,25 @@ def compare_preferences(preferences: Iterable[Preference], old: str, new: str) -
     """Compare two variants by what a person preferred."""
     chosen = [each.preferred for each in preferences if {each.first, each.second} == {old, new}]
     return Comparison(chosen.count(new), chosen.count(old), len(chosen))
+
+
+def paired_variants(
+    old: Sequence[Variant], new: Sequence[Variant], accepted: str = ""
+) -> dict[str, str]:
+    """Return the names of the variants of a run by those of a later one that are compared with
+    them: the same name, else the same content, else the same preset. `accepted` is the variant that
+    stands for its preset, empty for none.
+    """
+    names = {variant.name for variant in old}
+    pairs = {variant.name: variant.name for variant in new if variant.name in names}
+    chosen = {variant.preset.name for variant in old if variant.name == accepted}
+    candidates = [each for each in old if each.name == accepted or each.preset.name not in chosen]
+    if not pairs and len(candidates) == len(new) == 1:
+        return {new[0].name: candidates[0].name}
+    for likeness in _LIKENESSES:
+        for variant in new:
+            for candidate in candidates:
+                is_free = variant.name not in pairs and candidate.name not in pairs.values()
+                if is_free and likeness(candidate) == likeness(variant):
+                    pairs[variant.name] = candidate.name
+    return pairs

@@ -44,7 +44,10 @@ KEPT_RUNS = 20
 """The newest runs of a suite that are kept."""
 _PAGE = 200
 """Cells that are read at once."""
-_RUN = "seq, run_id, suite, source, started, finished, status, accepted, plan_sha, judge"
+_RUN = (
+    "seq, run_id, suite, source, started, finished, status, accepted, plan_sha, judge, "
+    "accepted_variant"
+)
 _CELL = (
     "position, case_key, variant, attempt, body_sha, input_tokens, shared_tokens, output_limit, "
     "notes, status, reply, verdicts, score"
@@ -149,12 +152,20 @@ class LabStore:
         """Return the accepted run of a suite; None without one."""
         return next((run for run in await self.runs(source) if run.accepted), None)
 
-    async def accept(self, run: Run, accepted: bool = True) -> None:
-        """Make a run the baseline of its suite, in place of another."""
+    async def accept(self, run: Run, variant: Variant | None = None) -> None:
+        """Make a run the baseline of its suite, in place of another, or a variant with the content
+        of this one in it.
+        """
+        content = None if variant is None else replace(_stored(variant), name="")
+        variants = await self.variants(run)
+        name = next((each.name for each in variants if replace(each, name="") == content), "")
 
         async def write(tx: Transaction) -> None:
             await tx.run("UPDATE lab_runs SET accepted = 0 WHERE source = ?", run.source)
-            await tx.run("UPDATE lab_runs SET accepted = ? WHERE seq = ?", int(accepted), run.seq)
+            await tx.run(
+                "UPDATE lab_runs SET accepted = 1, accepted_variant = ? WHERE seq = ?",
+                *(name, run.seq),
+            )
 
         await self._database.write(write)
 
@@ -217,7 +228,7 @@ class LabStore:
         """Yield the cells of a run, of some statuses or of all, in the order of the plan. Only a
         page of them is in memory.
         """
-        columns = _CELL if with_replies else _CELL.replace("reply, verdicts", "'', ''")
+        columns = _CELL if with_replies else _CELL.replace("reply", "''")
         marks = ", ".join("?" * len(statuses))
         where = f"AND status IN ({marks}) " if statuses else ""
         position = -1

@@ -142,8 +142,8 @@ def run_command(common: CommonOptions, paths: tuple[str, ...], **options: Any) -
       tui-chat eval run --resume
 
     \b
-    Exit codes: 0 all passed, 1 a case failed, 2 wrong input, 3 errors but no failure, 4 budget
-    reached, 5 worse than the accepted run (--baseline), 130 Ctrl+C.
+    Exit codes: 0 all passed, 1 a case failed, 2 wrong input or nothing to compare, 3 errors but no
+    failure, 4 budget reached, 5 worse than the accepted run (--baseline), 130 Ctrl+C.
     """
     chosen = RunOptions(**options)
     if chosen.dry_run:
@@ -332,7 +332,7 @@ async def _run(common: CommonOptions, paths: Sequence[str], options: RunOptions)
         codes = [await _send(config, lab, run, statuses, options) for run in runs]
         for run in runs:
             await lab.prune(run.source)
-        return next((code for code in (130, 4, 1, 5, 3) if code in codes), 0)
+        return next((code for code in (130, 4, 1, 5, 3, 2) if code in codes), 0)
 
 
 async def _add(config: Config, lab: LabStore, planned: Plan, options: RunOptions) -> Run:
@@ -415,11 +415,11 @@ async def _report(lab: LabStore, run: Run, options: RunOptions) -> int:
         write_text(await junit_text(lab.cells(run), groups), options.junit_file)
     statuses = {group.status for group in groups}
     codes = {1} if "failed" in statuses else set[int]()
-    if options.baseline and await _is_worse(lab, run):
-        codes.add(5)
+    if options.baseline:
+        codes.add(await _compare_with_baseline(lab, run))
     if "error" in statuses:
         codes.add(3)
-    return next((code for code in (1, 5, 3) if code in codes), 0)
+    return next((code for code in (1, 5, 3, 2) if code in codes), 0)
 
 
 async def _write(path: Path | None, pieces: AsyncIterator[str]) -> None:
@@ -430,15 +430,23 @@ async def _write(path: Path | None, pieces: AsyncIterator[str]) -> None:
                 write(piece)
 
 
-async def _is_worse(lab: LabStore, run: Run) -> bool:
-    """Return True if something passed in the accepted run and failed in this one."""
+async def _compare_with_baseline(lab: LabStore, run: Run) -> int:
+    """Compare a run with the accepted one, and return the exit code of that: 5 if something passed
+    there and failed here, 2 if nothing can be compared. The first run has nothing to stand against.
+    """
     accepted = await lab.accepted(run.source)
     if accepted is None:
-        write_line("No run of this suite is accepted yet.", err=True)
-        return False
-    compared = await compare_results(lab, accepted, run)
-    write_line(f"against run {accepted.seq}: {compared.sentence}")
-    return bool(compared.worse)
+        write_line(
+            "No run of this suite is accepted yet, so nothing is compared. "
+            f"`tui-chat eval accept {run.seq}` makes this one the baseline.",
+            err=True,
+        )
+        return 0
+    compared, sentence = await compare_results(lab, accepted, run)
+    write_line(sentence, err=not compared.total)
+    if not compared.total:
+        return 2
+    return 5 if compared.worse else 0
 
 
 async def _regrade(config: Config, lab: LabStore, paths: Sequence[str], options: RunOptions) -> int:

@@ -71,6 +71,7 @@ STEPS: tuple[tuple[str, ...], ...] = (
             sent TEXT NOT NULL
         ) STRICT""",
     ),
+    ("ALTER TABLE lab_runs ADD COLUMN accepted_variant TEXT NOT NULL DEFAULT ''",),
 )
 """The statements of each step."""
 

@@ -255,6 +255,10 @@ class Run:
     """True for the baseline that later runs are compared with."""
     plan_sha: str = ""
     judge: str = ""
+    accepted_variant: str = ""
+    """The variant that was accepted with it, for what else is compared with it by its preset;
+    empty for all by their names.
+    """
     counts: Mapping[str, int] = field(default_factory=lambda: _NOTHING)
     """The number of cells by status."""
     cost: float = 0.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -9,6 +10,7 @@ from pathlib import Path
 
 from textual.pilot import Pilot
 
+from tests.cli.conftest import Done, Run
 from tests.ui.app_under_test import asked, make_app, opened, say, settle, until
 from tests.ui.areas.inspector.requests import rows_shown
 from tui_chat.library.editing.edits import change_message
@@ -65,6 +67,13 @@ async def make_case(pilot: Pilot[None], wrong: str) -> None:
 
 def cases_file(pilot: Pilot[None]) -> Path:
     return app_of(pilot).chat.context.config.config_dir / "cases" / "tutor.eval.json"
+
+
+def expect_in_replies(file: Path, word: str) -> None:
+    """Let the cases of a suite expect a word in their replies."""
+    suite = json.loads(file.read_text())
+    suite["defaultTest"] = {"assert": [{"type": "contains", "value": word}]}
+    file.write_text(json.dumps(suite))
 
 
 def edit(pilot: Pilot[None], content: str) -> None:
@@ -145,6 +154,35 @@ async def test_from_a_bad_reply_to_an_accepted_variant(tmp_path: Path):
         assert run.accepted
         assert run.status == "complete"
         assert len(await lab.preferences(run)) == 1
+
+
+async def test_the_baseline_of_the_app_is_that_of_the_command_line(tmp_path: Path, run: Run):
+    async with chat(tmp_path, "What is 2+2?") as pilot:
+        await make_case(pilot, "wrong")
+        expect_in_replies(cases_file(pilot), "Never tell")
+        edit(pilot, "Never tell the answer.")
+        view = await open_cases(pilot)
+        assert view.table is not None
+        view.table.send()
+        await until(pilot, lambda: "All replies are here" in text(view))
+        await pilot.press("A")
+        await until(pilot, lambda: "This run is the baseline." in text(view))
+
+    def command_line(*words: str) -> Done:
+        home = ("--data-dir", tmp_path, "--config-dir", tmp_path)
+        return run(*home, "eval", *words)
+
+    options = ("run", "tutor", "--baseline", "--model", "loopback/mirror")
+    same = await asyncio.to_thread(command_line, *options)
+    assert (same.code, same.err) == (0, "")
+    against = "against run 1 (tutor against “edited”):"
+    assert f"{against} better 0, worse 0 of 1: no difference" in same.out
+    (tmp_path / "presets" / "tutor.json").write_text(json.dumps(PRESET))
+    worse = await asyncio.to_thread(command_line, *options)
+    assert worse.code == 1
+    assert f"{against} better 0, worse 1 of 1" in worse.out
+    compared = await asyncio.to_thread(command_line, "compare")
+    assert f"run 3 {against} better 0, worse 1 of 1" in compared.out
 
 
 async def test_a_cell_is_an_ordinary_request(tmp_path: Path):
