@@ -16,6 +16,8 @@ from tests.plugins.tree.trees import NOON, random_tree
 from tests.ui.album import Album
 from tests.ui.app_under_test import asked, make_app, opened, replied, say, settle, until
 from tests.ui.named_keys import unnamed_letters
+from tui_chat.models.message import Message, ToolCall
+from tui_chat.models.session import Entry, Session
 from tui_chat.models.text import OriginKind
 from tui_chat.models.transcript import SessionTranscript
 from tui_chat.plugins.tree.comparison import ComparisonDialog
@@ -146,6 +148,29 @@ async def test_branches_are_compared_and_one_is_shown(
         await left_tree(pilot, app)
 
 
+async def test_calls_of_tools_are_compared_with_their_arguments(tmp_path: Path) -> None:
+    call = ToolCall("c", "weather", '{"city": "Oslo", "note": "[b]\x1b[2J"}')
+    question = Entry(Message("user", "How is it?", id="question"), None)
+    calls = Entry(Message("assistant", "", id="calls", tool_calls=(call,)), "question")
+    words = Entry(Message("assistant", "Cold.", id="words"), "question")
+    session = Session("s", "Weather", head_id="words", updated=NOON)
+    await stored(tmp_path, SessionTranscript(session, (question, calls, words)))
+    async with make_app(tmp_path).run_test(size=(160, 45)) as pilot:
+        app = await opened(pilot)
+        await at_tree(pilot, app)
+        await until(pilot, lambda: tree_list(app).row_count == 3)
+        await pilot.press("home", "down", "c")
+        await until(pilot, lambda: isinstance(app.screen, ComparisonDialog))
+        active, other = (
+            str(side.render()) for side in app.screen.query(".side Static").results(Static)
+        )
+        assert "Cold." in active
+        assert "calls weather {" in other
+        assert '"city": "Oslo"' in other
+        assert "\x1b" not in other
+        assert "…" not in other
+
+
 async def test_requests_of_two_branches_are_compared(tmp_path: Path) -> None:
     async with forked(tmp_path) as (pilot, app):
         other = row(app)
@@ -229,10 +254,12 @@ async def test_a_reply_is_brought_here_and_leads_back(album: Album, tmp_path: Pa
         assert "echo" in text_at(app, tree_list(app).cursor)
         assert app.notifications.log[-1].message.startswith("Brought here: the reply “")
         assert app.notifications.log[-1].message.endswith("”. u undoes it.")
+        assert brought.message.semantics.brought is not None
+        source = brought.message.semantics.brought.message_id
         await pilot.press("u")
         await until(pilot, lambda: len(shown(app)) == 4)
         assert app.notifications.log[-1].message.startswith("Removed the reply “")
-        await settle(pilot)
+        await until(pilot, lambda: row(app).first == source)
         await bring()
         await pilot.press("escape")
         await left_tree(pilot, app)

@@ -12,6 +12,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.widgets import Static
 
+from tui_chat.interop.readable_parts import arguments
 from tui_chat.models.sanitize import sanitize
 from tui_chat.models.session import Entry
 from tui_chat.plugins.tree.tree_list import WRITERS
@@ -79,7 +80,8 @@ def _text_of(entries: Sequence[Entry]) -> Text:
     for entry in entries:
         writer = WRITERS[entry.message.role] + (f" · {entry.model}" if entry.model else "")
         text.append(f"{sanitize(writer)}\n", style="bold")
-        content = sanitize(entry.message.content)
+        calls = (f"calls {call.name} {arguments(call)}" for call in entry.message.tool_calls)
+        content = sanitize("\n\n".join(filter(None, (entry.message.content, *calls))))
         text.append(content[: max(LONGEST - len(text), 0)] or "…")
         text.append("\n\n")
         if len(text) > LONGEST:

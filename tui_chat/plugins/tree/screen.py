@@ -321,8 +321,14 @@ class TreeScreen(ModalScreen[str | RequestComparison | None]):
         self._run(self._undo)
 
     async def _undo(self, row: Row) -> str:
+        """Return the place that the message was brought from, if it was under the cursor."""
+        before = {entry.message.id: entry.message for entry in self._workspace.state.entries}
         await self._app.main.switch_session(lambda workspace: workspace.undo(), leaves=False)
-        return row.first
+        for entry in self._workspace.state.entries:
+            before.pop(entry.message.id, None)
+        removed = before.get(row.first)
+        brought = removed.semantics.brought if removed is not None else None
+        return brought.message_id if brought and brought.message_id else row.first
 
     # Bringing something here
 
