@@ -157,6 +157,8 @@ class Composer(SafeTextArea, inherit_bindings=False):
         self.prompt_history = PromptHistory()
         self.has_attachments = False
         """True if the draft has attachments: then its text may be empty."""
+        self._cleared_text: str | None = None
+        """The text whose attachments were cleared with it; with it undo brings them back."""
         self.modal_editing = ModalEditing(self, self.blanks, self.recall)
         self._recalled = ""
         """The text that the arrow keys brought last; once edited, it is the draft."""
@@ -239,6 +241,11 @@ class Composer(SafeTextArea, inherit_bindings=False):
         self.blanks.clear()
         self.load_text("")
         self.modal_editing.reset()
+
+    def load_text(self, text: str) -> None:
+        """Start another draft, with nothing to undo."""
+        self._cleared_text = None
+        super().load_text(text)
 
     # Keys
 
@@ -447,16 +454,28 @@ class Composer(SafeTextArea, inherit_bindings=False):
         """Paste the picture in the system's clipboard, else what was copied here."""
         self.post_message(self.PasteRequested())
 
-    def action_copy(self) -> None:
+    async def action_copy(self) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]  Textual awaits it
         """Copy the selection, large pastes included; without one, clear the draft."""
         if self.selected_text:
             self._app.copy_to_clipboard(self._pastes.expand(self.selected_text))
-        elif self.document.text:
+        elif self.document.text or self.has_attachments:
+            what, it = "The draft is", "it"
+            if self.has_attachments:
+                what, it = "The draft and its attachments are", "them"
+                self._cleared_text = self.text
+                await self.run_action("attachments.clear")
             self.rewrite("")
             key = key_name(UNDO_KEYS.partition(",")[0])
-            self.notify(f"The draft is cleared. {key} brings it back.", markup=False)
+            self.notify(f"{what} cleared. {key} brings {it} back.", markup=False)
         else:
             raise SkipAction  # the app says how to quit
+
+    async def action_undo(self) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]  Textual awaits it
+        if self.text or self._cleared_text != "":  # else only attachments were cleared
+            super().action_undo()
+        if self.text == self._cleared_text:
+            self._cleared_text = None
+            await self.run_action("attachments.restore_cleared")
 
     @property
     def _app(self) -> App[object]:

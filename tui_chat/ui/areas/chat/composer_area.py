@@ -48,6 +48,7 @@ class AttachmentArea(Area):
     def __init__(self, context: AreaContext, pane: ChatPane, drafts: ComposerDrafts) -> None:
         super().__init__(context, "attachments")
         self._pane, self._drafts = pane, drafts
+        self._cleared: tuple[Attachment, ...] = ()
 
     def action_attach(self, path: str = "") -> None:
         """Attach a file; without a path, start to type one."""
@@ -111,6 +112,16 @@ class AttachmentArea(Area):
         """Remove an attachment."""
         attached = self._drafts.attachments
         self._drafts.show_attachments(attached[:index] + attached[index + 1 :])
+
+    def action_clear(self) -> None:
+        """Remove all attachments with the draft's text."""
+        self._cleared = self._drafts.attachments
+        self._drafts.show_attachments(())
+
+    def action_restore_cleared(self) -> None:
+        """Attach again what was removed with the draft's text."""
+        new = (attached for attached in self._cleared if attached not in self._drafts.attachments)
+        self._drafts.show_attachments((*new, *self._drafts.attachments))
 
     def action_remove_last(self) -> None:
         """Remove the last attachment, if there is one."""
