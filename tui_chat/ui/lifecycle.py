@@ -287,7 +287,8 @@ class Lifecycle:
         """Ask what to do with the edits of presets; return False to stay."""
         listed = ", ".join(f"“{name}”" for name in workspace.state.unsaved_presets)
         choices = ("save", "Save and quit"), ("leave", "Quit without saving"), ("stay", "Stay")
-        chosen = await ask(self._app, f"Unsaved presets: {listed}", choices, "save")
+        title = f"Unsaved presets: {listed}"
+        chosen = await ask(self._app, title, choices, "save", has_filter=False)
         return chosen == "leave" or (chosen == "save" and workspace.presets.save_all())
 
     async def close(self) -> None:

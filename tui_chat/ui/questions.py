@@ -26,12 +26,15 @@ async def ask(
     preview: Callable[[str], None] | None = None,
     *,
     new_item_label: str = "",
+    has_filter: bool = True,
 ) -> str | None:
     """Ask for a choice (id, label, perhaps detail); return its id. See `ChoiceDialog`."""
     from tui_chat.ui.dialogs.choices import Choice, ChoiceDialog
 
     offered = [Choice(id, label, "".join(detail)) for id, label, *detail in choices]
-    dialog = ChoiceDialog(title, offered, current, preview, new_item_label=new_item_label)
+    dialog = ChoiceDialog(
+        title, offered, current, preview, new_item_label=new_item_label, has_filter=has_filter
+    )
     return await app.push_screen_wait(dialog)
 
 

@@ -61,12 +61,14 @@ class ChoiceDialog(Dialog[str | None]):
         preview: Callable[[str], None] | None = None,
         *,
         new_item_label: str = "",
+        has_filter: bool = True,
     ) -> None:
         """`preview` is called with the id of each choice that gets highlighted. With a
         `new_item_label`, the typed text is offered as a new choice under it; its id is `TYPED` plus
-        the text.
+        the text. Without `has_filter` typing does nothing.
         """
         super().__init__()
+        self._has_filter = has_filter
         self._new_item_label = new_item_label
         self._title = title
         self._preview = preview
@@ -81,9 +83,10 @@ class ChoiceDialog(Dialog[str | None]):
             set_title(box, self._title)
             longest = max((len(choice.detail) for choice in self.choices), default=0)
             box.styles.width = min(max(self.min_width, self._label_width + longest + 12), MAX_WIDTH)
-            yield Input(placeholder="Type to filter")
+            if self._has_filter:
+                yield Input(placeholder="Type to filter")
             options = OptionList()
-            options.can_focus = False
+            options.can_focus = not self._has_filter
             yield options
             if self.hint:
                 yield Static(self.hint, classes="hint")

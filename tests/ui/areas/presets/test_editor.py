@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from textual.widgets import Static, TextArea
+from textual.widgets import Input, Static, TextArea
 
 from tests.ui.app_under_test import asked, opened, say, settle, until
 from tests.ui.areas.inspector.requests import rows_shown
@@ -430,7 +430,8 @@ async def test_quitting_asks_about_unsaved_presets(tmp_path: Path) -> None:
         await press(pilot, "escape")
         assert app.is_running
         await press(pilot, "ctrl+q")
-        await press(pilot, "enter")
+        assert not app.screen.query(Input)  # what is typed ahead filters no choices away
+        await press(pilot, *"tui-chat", "down", "up", "enter")
     file = json.loads((tmp_path / "presets" / "mine.json").read_text())
     assert file["presetMessages"][0]["id"] == "world"
 
