@@ -63,8 +63,9 @@ async def load_table(workspace: Workspace) -> CaseTable:
         if table is not None:
             await table.stop()
         lab = await LabStore.open(workspace.store)
-        table = _TABLES[workspace] = CaseTable(workspace, lab, workspace.state.preset_name)
+        table = CaseTable(workspace, lab, workspace.state.preset_name)
         await table.recall()
+        _TABLES[workspace] = table
     await table.follow()
     return table
 
@@ -96,6 +97,8 @@ class CaseTable:
         self._results: dict[tuple[str, int], Cell] = {}
         """Cells that have ended, by the SHA-256 of their request and their repeat."""
         self._key: object = None
+        """The suite and the variants of the plan."""
+        self._following = asyncio.Lock()
         self._stamp: tuple[int, int] | None = None
         self._sending: asyncio.Task[None] | None = None
         self._begun = 0.0
@@ -141,13 +144,19 @@ class CaseTable:
                     self.preferences[_pair_key(stored.case, one, two)] = preferred
 
     async def follow(self) -> None:
-        """Read the suite if its file changed, and plan anew if cases or variants changed."""
+        """Read the suite if its file changed, and plan anew if cases or variants changed. If that
+        is canceled, the next call does it.
+        """
+        async with self._following:
+            await self._follow()
+
+    async def _follow(self) -> None:
         stamp = _stamp(self._read_file)
         if stamp != self._stamp or self._key is None:
-            self.suite = Suite(self.preset_name, str(self._read_file))
+            suite = Suite(self.preset_name, str(self._read_file))
             if stamp is not None:
-                self.suite = await asyncio.to_thread(read_suite, self._read_file)
-            self._stamp = stamp
+                suite = await asyncio.to_thread(read_suite, self._read_file)
+            self.suite, self._stamp = suite, stamp
         named = await suite_columns(self.suite, self._workspace)
         state = self._workspace.state
         if state.preset_edits is not None and state.preset_edits.is_changed:
@@ -161,13 +170,12 @@ class CaseTable:
         )
         if self._key == (self.suite, variants) or not variants:
             return
-        self._key = self.suite, variants
         planned = await asyncio.to_thread(plan, self.suite, variants)
-        if self._key == (self.suite, variants):
-            self.variants, self.plan = variants, planned
-            self._arrange()
-            self.estimate = await self._estimate(self.missing)
-            self._changed()
+        self.variants, self.plan = variants, planned
+        self._arrange()
+        self.estimate = await self._estimate(self.missing)
+        self._key = self.suite, variants
+        self._changed()
 
     def _arrange(self) -> None:
         """Look the results of the planned cells up."""

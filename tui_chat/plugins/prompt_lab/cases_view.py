@@ -19,7 +19,7 @@ from tui_chat.models.sanitize import one_line
 from tui_chat.models.usage import short_number
 from tui_chat.plugins.prompt_lab.case_table import CaseTable
 from tui_chat.plugins.prompt_lab.estimates import Estimate
-from tui_chat.plugins.prompt_lab.values import Case, Cell, Variant
+from tui_chat.plugins.prompt_lab.values import Case, Cell, Plan, Variant
 from tui_chat.ui.areas.inspector.row_wrapping import counted, cut
 from tui_chat.ui.areas.inspector.view import PAYLOAD, InspectorState
 from tui_chat.ui.areas.inspector.views.rows_view import (
@@ -83,22 +83,27 @@ class CasesView(RowsView):
         super().__init__(id=id)
         self.table: CaseTable | None = None
         self._version = -1
+        self._plan: Plan | None = None
+        """The plan that is shown; the cursor goes to a new one, which Enter sends."""
         self._case = 0
         """The index of the case whose replies are shown."""
         self._column = 0
         self._first_row = 0
         """The row of the first case."""
+        self._is_on_plan = True
+        """True if the cursor was on the plan when the rows were built."""
         self._redraw: Timer | None = None
 
     def show_state(self, state: InspectorState) -> None:
         table = state.loaded if isinstance(state.loaded, CaseTable) else None
-        if table is not self.table:
+        is_other = table is not self.table
+        if is_other:
             self._case = self._column = 0
             self.cursor = _PLAN_ROW
         self.table = table
         if table is not None:
             table.on_change = self._changed
-        if table is None or table.version != self._version or not self._built_for:
+        if is_other or table is None or table.version != self._version or not self._built_for:
             self._draw()
 
     def forget(self) -> None:
@@ -113,8 +118,11 @@ class CasesView(RowsView):
 
     def _draw(self) -> None:
         self._redraw = None
-        if self.table is not None:
-            self._version = self.table.version
+        if (table := self.table) is not None:
+            self._version = table.version
+            if table.plan is not self._plan:
+                self._plan = table.plan
+                self.cursor = _PLAN_ROW if table.missing else self.cursor
         self.rebuild()
 
     def rebuild(self) -> None:
@@ -123,6 +131,17 @@ class CasesView(RowsView):
         super().rebuild()
         if is_on_case and self.cursor != self._first_row + self._case:
             self.set_cursor(self._first_row + self._case)
+
+    def set_cursor(self, row: int) -> None:
+        """Put the cursor on a row; of those above the cases only on that of the plan."""
+        if row < self._first_row and row != _PLAN_ROW:
+            is_below = self.cursor == _PLAN_ROW < row
+            row = self._first_row if is_below else _PLAN_ROW
+        super().set_cursor(row)
+
+    def lines_of(self, row: int) -> tuple[int, int]:
+        """Return the lines to be in sight with a row: with the plan also its title."""
+        return (0, _PLAN_ROW + 1) if row == _PLAN_ROW else super().lines_of(row)
 
     @property
     def _is_on_case(self) -> bool:
@@ -145,6 +164,7 @@ class CasesView(RowsView):
     def build(self, width: int) -> ViewRows:
         """Lay plan, cases and replies out."""
         table = self.table
+        self._is_on_plan, self._first_row = self.cursor <= _PLAN_ROW, 0
         if table is None:
             return ViewRows([text_part("Reading the cases…", width, "", "muted")])
         if not table.suite.cases or not table.variants:
@@ -167,7 +187,8 @@ class CasesView(RowsView):
             time = "" if left is None else f" · {left:,.0f} s left"
             yield line((f"Sending: {ended:,} of {len(table.plan.cells):,}{time} · x stops", "link"))
         elif missing:
-            words = f"Enter sends {_plan_words(table.estimate)}"
+            keys = "Enter" if self._is_on_plan else "g Enter"
+            words = f"{keys} sends {_plan_words(table.estimate)}"
             hint = "From nothing but cached input to nothing cached and the longest replies."
             hint = hint if table.estimate.high else ""
             yield line((cut(words, width), "link"), action=SEND, hint=hint)
@@ -268,8 +289,10 @@ class CasesView(RowsView):
         super().cursor_moved()
         cases = self.table.suite.cases if self.table is not None else ()
         index = self.cursor - self._first_row
-        if 0 <= index < len(cases) and index != self._case:
+        is_other = 0 <= index < len(cases) and index != self._case
+        if is_other:
             self._case = index
+        if is_other or self._is_on_plan is not (self.cursor <= _PLAN_ROW):
             self.rebuild()
 
     def choose(self, row: ViewRow) -> bool:

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+import pytest
 from textual.pilot import Pilot
 
 from tests.cli.conftest import Done, Run
@@ -95,6 +96,7 @@ async def open_cases(pilot: Pilot[None]) -> CasesView:
     view = inspector.views.current
     assert isinstance(view, CasesView)
     await until(pilot, lambda: view.table is not None and view.has_focus)
+    await until(pilot, lambda: "Reading" not in text(view))
     await settle(pilot)
     return view
 
@@ -324,3 +326,88 @@ async def test_cases_open_where_only_one_pane_fits(tmp_path: Path):
         await make_case(pilot, "wrong")
         view = await open_cases(pilot)
         assert "1 case × 1 variant" in text(view)
+
+
+async def next_pass(pilot: Pilot[None], view: CasesView, content: str) -> None:
+    """Go to the preset, edit it, come back, and send the plan."""
+    await pilot.press("escape")
+    app = app_of(pilot)
+    await until(pilot, lambda: app.query_one(PresetPane).has_focus_within)
+    edit(pilot, content)
+    await settle(pilot)
+    await pilot.press("t")
+    await until(pilot, lambda: view.has_focus and " Enter sends 1 request," in text(view))
+    await pilot.press("enter")
+    await until(pilot, lambda: "All replies are here" in text(view))
+
+
+@pytest.mark.parametrize("size", [(160, 45), (80, 24)])
+async def test_pass_after_pass(tmp_path: Path, size: tuple[int, int]):
+    async with chat(tmp_path, "What is 2+2?", size=size) as pilot:
+        await make_case(pilot, "wrong")
+        view = await open_cases(pilot)
+        await pilot.press("enter")
+        await until(pilot, lambda: "All replies are here" in text(view))
+        for number in range(3):
+            await next_pass(pilot, view, f"Never shout {number}.")
+            await pilot.press("n")  # the cursor goes to the case
+            await pilot.press("1")
+            await until(pilot, lambda: "Judged" in text(view))
+
+
+async def test_enter_does_what_the_plan_says(tmp_path: Path):
+    async with chat(tmp_path, "What is 2+2?") as pilot:
+        await make_case(pilot, "wrong")
+        view = await open_cases(pilot)
+        assert " Enter sends 1 request," in text(view)
+        assert " g Enter sends" not in text(view)
+        await pilot.press("down")
+        await until(pilot, lambda: view.cursor == view._first_row)
+        assert " g Enter sends 1 request," in text(view)
+        await pilot.press("up")
+        await until(pilot, lambda: " g Enter sends" not in text(view))
+        await pilot.press("down", "g", "enter")
+        await until(pilot, lambda: "All replies are here" in text(view))
+
+
+async def test_the_same_cases_are_shown_in_a_new_session(tmp_path: Path):
+    async with chat(tmp_path, "What is 2+2?") as pilot:
+        app = app_of(pilot)
+        assert app.workspace is not None
+        await app.workspace.presets.choose("plain")
+        await say(pilot, "What is 3+3?")
+        view = await open_cases(pilot)
+        await until(pilot, lambda: "“plain” has no cases yet" in text(view))
+        await pilot.press("ctrl+n")
+        await until(pilot, lambda: not app.workspace or not app.workspace.state.entries)
+        await settle(pilot)
+        await until(pilot, lambda: "“plain” has no cases yet" in text(view))
+
+
+async def test_the_same_cases_are_shown_after_another_view(tmp_path: Path):
+    async with chat(tmp_path, "What is 2+2?") as pilot:
+        await make_case(pilot, "wrong")
+        view = await open_cases(pilot)
+        inspector = app_of(pilot).query_one(Inspector)
+        for _ in range(3):
+            await pilot.press("r")
+            await until(pilot, lambda: inspector.view_shown == "request")
+            await settle(pilot)
+            await pilot.press("t")
+            await until(pilot, lambda: inspector.view_shown == "cases")
+            await until(pilot, lambda: "Enter sends 1 request," in text(view))
+
+
+async def test_a_plan_that_was_interrupted_is_made_again(tmp_path: Path):
+    async with chat(tmp_path, "What is 2+2?") as pilot:
+        await make_case(pilot, "wrong")
+        view = await open_cases(pilot)
+        table = view.table
+        assert table is not None
+        edit(pilot, "Other.")
+        following = asyncio.create_task(table.follow())
+        await asyncio.sleep(0)
+        following.cancel()
+        await asyncio.gather(following, return_exceptions=True)
+        await table.follow()
+        assert [variant.name for variant in table.plan.variants] == ["edited", "saved"]

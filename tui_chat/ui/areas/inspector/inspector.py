@@ -370,7 +370,7 @@ class Inspector(OnePassWidget):
         """Catch up with the requests composed, and the view chosen, while it was hidden."""
         if self._stale:
             self._draw()
-        if views()[self.view_shown].load and self._state.loaded is None:
+        if views()[self.view_shown].load:
             self.post_message(self.ViewChanged())
 
     def on_resize(self, event: events.Resize) -> None:
