@@ -43,7 +43,7 @@ BUDGETS: dict[str, tuple[int, str]] = {
     "plugins/probabilities": (400, "one view, and where it is reached"),
     "plugins/html": (300, "one page that is safe to open"),
     "plugins/prompt_lab": (
-        6_640,
+        6_760,
         "suites, variants, checks, the runner with its budget, its results, commands, preset cases",
     ),
     "plugins/mcp": (

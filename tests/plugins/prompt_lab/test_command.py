@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import csv
 import json
+import os
+import re
 import sqlite3
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -13,6 +17,7 @@ import pytest
 
 from tests.cli.conftest import Done, Run
 
+ROOT = Path(__file__).parents[3]
 HOSTILE = "\x1b]0;title\x07\u202e"
 
 
@@ -64,6 +69,25 @@ def test_files_of_the_results(lab: Run, tmp_path: Path):
     rows = list(csv.DictReader(names["csv"].open()))
     assert {row["reply"] for row in rows} >= {"Hello", "'=1+1"}
     assert not any("\x1b" in name.read_text() for name in names.values())
+
+
+def test_a_case_without_checks_does_not_count_as_passed(lab: Run, tmp_path: Path):
+    path = suite(tmp_path, {"description": "Hi", "draft": "Hi"}, asserted("Hello"))
+    junit, results = tmp_path / "out.xml", tmp_path / "out.json"
+    done = lab("eval", "run", path, "--junit", junit, "--json", results)
+    assert done.code == 0
+    assert re.search(r"^Hi +– no checks$", done.out, re.M)
+    assert "2 cells  1 ✓, 1 without checks" in done.out
+    assert f"1 case without checks cannot fail: add “assert” in {path}." in done.out
+    [variant] = ElementTree.fromstring(junit.read_text())
+    assert (variant.get("tests"), variant.get("skipped")) == ("2", "1")
+    assert [each.get("message") for each in variant.iter("skipped")] == ["no checks"]
+    whole = json.loads(results.read_text())
+    assert whole["unchecked"] == 1
+    assert {cell["case"]: cell["unchecked"] for cell in whole["results"]} == {
+        "Hi": True,
+        "Hello": False,
+    }
 
 
 def test_a_table_of_promptfoo(lab: Run, tmp_path: Path):
@@ -192,6 +216,30 @@ def test_a_baseline_with_which_nothing_can_be_compared(lab: Run, tmp_path: Path)
         2,
         "against run 1: nothing to compare: no case with checks has ended in both\n",
     )
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the recipe is for a shell")
+def test_the_recipe_for_ci_needs_only_a_suite(tmp_path: Path):
+    recipe = (ROOT / "docs" / "prompt-lab.md").read_text().split("```yaml\n")[1].split("```")[0]
+    steps = re.findall(r"run: (?:>\n((?: {10}.+\n)+)|(.+))", recipe)
+    commands = [" ".join((folded or line).split()) for folded, line in steps]
+    assert commands.pop(0).startswith("pip install")
+    (tmp_path / "prompts" / "cases").mkdir(parents=True)
+    path = suite(tmp_path / "prompts" / "cases", asserted("Hello"))
+    path.rename(path.with_name("tutor.eval.json"))
+    programs = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    env = {**os.environ, "PATH": programs, "HOME": str(tmp_path)}
+    for expected in ("No run of this suite is accepted yet", "worse 0 of 1: no difference"):
+        done = [
+            subprocess.run(
+                ["/bin/sh", "-ec", command], cwd=tmp_path, env=env, capture_output=True, text=True
+            )
+            for command in commands
+        ]
+        assert [step.returncode for step in done] == [0, 0, 0]
+        assert expected in done[1].stdout + done[1].stderr
+        assert "is the baseline of tutor" in done[2].stdout
+    assert (tmp_path / "results.xml").exists()
 
 
 def test_a_rate_hides_no_regression(lab: Run, tmp_path: Path):

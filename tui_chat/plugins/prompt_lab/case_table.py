@@ -178,7 +178,13 @@ class CaseTable:
         self._changed()
 
     def _arrange(self) -> None:
-        """Look the results of the planned cells up."""
+        """Look the results of the planned cells up. What was not checked has none once its case
+        has checks.
+        """
+        checked = {case.key for case in self.suite.cases if case.has_checks}
+        for key, cell in [*self._results.items()]:
+            if cell.is_unchecked and cell.case in checked:
+                del self._results[key]
         self._cells, self._same = {}, {}
         for cell in self.plan.cells:
             self._same.setdefault(_key(cell), []).append(cell)
@@ -211,11 +217,13 @@ class CaseTable:
 
     def group(self, case: Case, variant: Variant) -> Group:
         """Return the repeats of a case with a variant, counted."""
-        counts = Counter(cell.status for cell in self.repeats(case, variant))
+        cells = self.repeats(case, variant)
+        counts = Counter(cell.status for cell in cells)
         ended = counts["passed"], counts["failed"], counts["error"]
         is_open = counts.total() - sum(ended)
         rate = case.pass_rate
-        return Group(case.key, case.name, variant.name, *ended, is_open, rate, None, 0)
+        unchecked = sum(cell.is_unchecked for cell in cells)
+        return Group(case.key, case.name, variant.name, *ended, is_open, rate, None, 0, unchecked)
 
     def request(self, case: Case, variant: Variant) -> Composed:
         """Return the exact request of a cell."""

@@ -59,7 +59,7 @@ async def _make_case(app: TuiChat, wrong: str, *, is_whole: bool) -> None:
         await asyncio.to_thread(add_case, path, preset, case_of(inputs, name, count))
         app.notify(
             f"Added to the cases of “{preset}”, with the text of {_words(count, whole)}. "
-            f"t in the preset editor opens them.\n{path}",
+            f"t in the preset editor opens them; “assert” in their file checks replies.\n{path}",
             markup=False,
         )
     except TuiChatError as error:

@@ -7,6 +7,7 @@ names until they are judged.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Awaitable, Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, cast
@@ -50,6 +51,7 @@ _MARKS = {
     "waiting": ("·", "muted"),
     "streaming": ("…", "link"),
     "passed": ("✓", "good"),
+    "unchecked": ("–", "muted"),
     "failed": ("✗", "error"),
     "error": ("!", "error"),
     "interrupted": ("·", "warning"),
@@ -75,6 +77,7 @@ class CasesView(RowsView):
         _key("M", "add_model", "Model", "Add a column for a model"),
         _key("T", "ablate", "Try without", "Try without each message of the preset"),
         _key("A", "promote", "Accept", "Accept the variant: save it, and set the baseline"),
+        _key("E", "edit_cases", "$EDITOR", "Edit the file of the cases in $EDITOR"),
         _key("x", "stop", "stop", "Stop sending"),
         Binding("escape", "edit_preset", "Edit the preset", tooltip="Back to the preset editor"),
     ]
@@ -254,6 +257,7 @@ class CasesView(RowsView):
             more = cell.input_tokens - compared.input_tokens
             words.append(f"{more:+,} to {other.name}")
         words += [verdict.reason for verdict in cell.verdicts if not verdict.passed][:1]
+        words += [] if case.has_checks else [f"no checks: E opens {table.file.name} for “assert”"]
         words += [note for _, note in cell.notes][:1]
         return f"{', '.join(words)} · Enter shows the request."
 
@@ -373,6 +377,20 @@ class CasesView(RowsView):
         if self.table is not None:
             self._work(self.table.stop)
 
+    def action_edit_cases(self) -> None:
+        """Edit the file of the cases in the user's editor."""
+        if self.table is not None:
+            self._work(partial(self._edit_cases, self.table))
+
+    async def _edit_cases(self, table: CaseTable) -> None:
+        from tui_chat.ui.terminal.external_programs import editor_command, run_in_terminal
+
+        if not table.file.exists():
+            self.notify(f"There is no {table.file} yet: + on a reply makes it.", markup=False)
+            return
+        await run_in_terminal(self._tui, (*editor_command(os.environ), str(table.file)))
+        await table.follow()
+
     async def action_edit_preset(self) -> None:
         """Go to the preset editor, and leave the request of a cell that was shown."""
         workspace = self._tui.workspace
@@ -436,10 +454,10 @@ def _cell_pieces(table: CaseTable, case: Case, variant: Variant, style: str) -> 
         yield " " * _COLUMN, ""
         return
     words: list[str] = []
-    status = cell.status
+    status = "unchecked" if cell.is_unchecked else cell.status
     if len(table.repeats(case, variant)) > 1:
         group = table.group(case, variant)
-        status = group.status
+        status = "unchecked" if group.is_unchecked else group.status
         words += [f"{group.passed:,} of {group.total:,}"]
     elif cell.reply is not None:
         output = cell.reply.usage.output
@@ -461,6 +479,8 @@ def _reply(title: str, cell: Cell, width: int) -> Iterator[Part]:
         yield text_part(reply.error, width, "  ", "error")
     if reply.text:
         yield text_part(reply.text, width, "  ")
+    if cell.is_unchecked:
+        yield text_part("– no checks", width, "  ", "muted")
     for verdict in cell.verdicts:
         mark, style = _MARKS["passed" if verdict.passed else "failed"]
         words = f"{mark} {verdict.type}: {verdict.reason}"

@@ -15,6 +15,7 @@ from tui_chat.cli.lazy_group import LazyGroup
 from tui_chat.cli.options import json_option
 from tui_chat.cli.output import (
     Styled,
+    counted,
     write_json,
     write_line,
     write_list,
@@ -90,7 +91,18 @@ async def list_runs(common: CommonOptions, as_json: bool) -> None:
         runs,
         as_json,
         run_json,
-        ("RUN", "SUITE", "STARTED", "CELLS", "PASSED", "FAILED", "ERRORS", "COST", "STATUS"),
+        (
+            "RUN",
+            "SUITE",
+            "STARTED",
+            "CELLS",
+            "PASSED",
+            "FAILED",
+            "ERRORS",
+            "NO CHECKS",
+            "COST",
+            "STATUS",
+        ),
         _run_cells,
         (1, 10),
         nothing="There are no runs.",
@@ -99,7 +111,8 @@ async def list_runs(common: CommonOptions, as_json: bool) -> None:
 
 def _run_cells(run: Run) -> tuple[str, ...]:
     started = datetime.fromtimestamp(run.started).astimezone()
-    counts = [str(run.counts.get(status, 0)) for status in ("passed", "failed", "error")]
+    passed, failed, errors = (run.counts.get(key, 0) for key in ("passed", "failed", "error"))
+    counts = map(str, (passed - run.unchecked, failed, errors, run.unchecked))
     status = run.status.replace("_", " ") + (", accepted" if run.accepted else "")
     return (
         *(str(run.seq), run.suite, f"{started:%Y-%m-%d %H:%M}", str(run.total), *counts),
@@ -127,6 +140,9 @@ async def print_run(lab: LabStore, run: Run, groups: Sequence[Group]) -> None:
             one_line(problem_of(cell), 300),
         )
     write_line(run_line(run))
+    if unchecked := {group.case for group in groups if group.is_unchecked}:
+        words = f"{counted(len(unchecked), 'case')} without checks cannot fail"
+        write_line(f"{words}: add “assert” in {run.source}.")
 
 
 @eval_group.command("show")

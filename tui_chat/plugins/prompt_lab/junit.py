@@ -20,8 +20,8 @@ class TestResult:
     __test__ = False
 
     name: str
-    problem: Literal["", "failure", "error"] = ""
-    """`failure`: the test failed. `error`: it could not be run. Empty if it passed."""
+    problem: Literal["", "failure", "error", "skipped"] = ""
+    """`failure`: the test failed. `error`: it could not be run. `skipped`: nothing was tested."""
     sentence: str = ""
     """What is wrong, on one line."""
     details: str = ""
@@ -39,6 +39,7 @@ def _suite(name: str, results: list[TestResult]) -> str:
         "tests": len(results),
         "failures": sum(result.problem == "failure" for result in results),
         "errors": sum(result.problem == "error" for result in results),
+        "skipped": sum(result.problem == "skipped" for result in results),
         "time": f"{sum(result.seconds for result in results):.3f}",
     }
     attributes = "".join(f' {key}="{value}"' for key, value in counts.items())

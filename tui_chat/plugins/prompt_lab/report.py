@@ -14,18 +14,21 @@ from tui_chat.models.usage import usage_json
 from tui_chat.plugins.prompt_lab.junit import TestResult, junit_xml
 from tui_chat.plugins.prompt_lab.values import Cell, Group, Run
 
-SIGNS = {"passed": "✓", "failed": "✗", "error": "!", "waiting": "·"}
+SIGNS = {"passed": "✓", "failed": "✗", "error": "!", "waiting": "·", "unchecked": "–"}
 _NAME = 40
 """Width of a case's name in the table."""
 
 
 def run_line(run: Run) -> str:
     """Return a line about a run: its number, how it ended, its cells and cost."""
+    numbers = {**run.counts, "passed": run.counts.get("passed", 0) - run.unchecked}
     counts = " ".join(
-        f"{run.counts[status]} {SIGNS[status]}"
+        f"{numbers[status]} {SIGNS[status]}"
         for status in ("passed", "failed", "error")
-        if run.counts.get(status)
+        if numbers.get(status)
     )
+    if run.unchecked:
+        counts += f"{counts and ', '}{run.unchecked} without checks"
     left = run.total - sum(run.counts.get(status, 0) for status in ("passed", "failed", "error"))
     more = f", {left} not sent" if left else ""
     accepted = ", accepted" if run.accepted else ""
@@ -48,10 +51,12 @@ def run_table(groups: Sequence[Group]) -> str:
 def _group_words(group: Group | None) -> str:
     if group is None:
         return ""
-    words = [SIGNS[group.status]]
+    words = [SIGNS["unchecked" if group.is_unchecked else group.status]]
     if group.total > 1:
         words.append(f"{group.passed}/{group.total}")
-    if group.score is not None:
+    if group.is_unchecked:
+        words.append("no checks")
+    elif group.score is not None:
         words.append(f"{group.score:.2f}")
     return " ".join([*words, *([f"${group.cost:.4f}"] if group.cost else [])])
 
@@ -81,6 +86,7 @@ def cell_json(run: Run, cell: Cell) -> dict[str, Any]:
         "variant": cell.variant,
         "attempt": cell.attempt,
         "status": cell.status,
+        "unchecked": cell.is_unchecked,
         "score": cell.score,
         "body_sha256": cell.body_sha,
         "input_tokens": cell.input_tokens,
@@ -115,6 +121,7 @@ def run_json(run: Run) -> dict[str, Any]:
         "status": run.status,
         "accepted": run.accepted,
         "cells": dict(run.counts),
+        "unchecked": run.unchecked,
         "cost": run.cost,
     }
 
@@ -130,7 +137,18 @@ async def json_pieces(run: Run, cells: AsyncIterator[Cell]) -> AsyncIterator[str
     yield "\n]}\n"
 
 
-_COLUMNS = ("case", "variant", "attempt", "status", "score", "cost", "latency_ms", "error", "reply")
+_COLUMNS = (
+    "case",
+    "variant",
+    "attempt",
+    "status",
+    "unchecked",
+    "score",
+    "cost",
+    "latency_ms",
+    "error",
+    "reply",
+)
 
 
 async def csv_pieces(run: Run, cells: AsyncIterator[Cell]) -> AsyncIterator[str]:
@@ -163,10 +181,13 @@ async def junit_text(cells: AsyncIterator[Cell], groups: Sequence[Group]) -> str
         key, status = (group.case, group.variant), group.status
         lines = [one_line(line, 500) for line in problems.get(key, [])]
         problem = {"passed": "", "failed": "failure"}.get(status, "error")
+        sentence = f"{group.passed} of {group.total} passed. {lines[0] if lines else ''}"
+        if group.is_unchecked:
+            problem, sentence = "skipped", "no checks"
         result = TestResult(
             group.name,
-            problem,  # pyright: ignore[reportArgumentType] - one of the three words
-            f"{group.passed} of {group.total} passed. {lines[0] if lines else ''}",
+            problem,  # pyright: ignore[reportArgumentType] - one of the four words
+            sentence,
             "\n".join(lines),
             seconds.get(key, 0.0),
         )

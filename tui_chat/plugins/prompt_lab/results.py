@@ -52,12 +52,17 @@ _CELL = (
     "position, case_key, variant, attempt, body_sha, input_tokens, shared_tokens, output_limit, "
     "notes, status, reply, verdicts, score"
 )
-_COUNTS = "SELECT status, count(*), total(cost) FROM lab_cells WHERE run = ? GROUP BY status"
-_GROUPS = """
+_UNCHECKED = "sum(status = 'passed' AND verdicts = '[]')"
+_COUNTS = (
+    f"SELECT status, count(*), total(cost), {_UNCHECKED} FROM lab_cells WHERE run = ? "
+    "GROUP BY status"
+)
+_GROUPS = f"""
     SELECT case_key, json_extract(json, '$.name'), variant, sum(status = 'passed'),
         sum(status = 'failed'), sum(status = 'error'),
         sum(status NOT IN ('passed', 'failed', 'error')),
-        coalesce(json_extract(json, '$.pass_rate'), 1.0), avg(score), total(cost)
+        coalesce(json_extract(json, '$.pass_rate'), 1.0), avg(score), total(cost),
+        {_UNCHECKED}
     FROM lab_cells JOIN lab_values ON id = case_id WHERE run = ?
     GROUP BY case_key, variant ORDER BY case_id, variant_id
 """
@@ -347,8 +352,9 @@ async def _run_of(tx: Transaction, row: Row) -> Run:
     return replace(
         run,
         accepted=bool(run.accepted),
-        counts={status: count for status, count, _ in groups},
-        cost=sum(cost for *_, cost in groups),
+        counts={status: count for status, count, *_ in groups},
+        cost=sum(cost for _, _, cost, _ in groups),
+        unchecked=sum(unchecked for *_, unchecked in groups),
     )
 
 

@@ -487,14 +487,14 @@ class _Progress:
 
     def __init__(self, run: Run, cells: int) -> None:
         self._run, self._cells = run, cells
-        self._counts = {"passed": 0, "failed": 0, "error": 0}
+        self._counts = {"passed": 0, "failed": 0, "error": 0, "unchecked": 0}
         self._cost = run.cost
         self._began = time.monotonic()
         self._drawn = 0.0
 
     def update(self, cell: Cell) -> None:
         if cell.status in self._counts:
-            self._counts[cell.status] += 1
+            self._counts["unchecked" if cell.is_unchecked else cell.status] += 1
             self._cost += cell.cost or 0
         now = time.monotonic()
         if now - self._drawn > 0.1:
@@ -503,8 +503,9 @@ class _Progress:
 
     def _words(self, now: float) -> str:
         done = sum(self._counts.values())
-        passed, failed, errors = self._counts.values()
+        passed, failed, errors, unchecked = self._counts.values()
         words = f"{done:,}/{self._cells:,} cells  {passed} ✓ {failed} ✗ {errors} !"
+        words += f" {unchecked} without checks" if unchecked else ""
         words += f"  ${self._cost:.4f}"
         if done:
             left = (now - self._began) / done * (self._cells - done)

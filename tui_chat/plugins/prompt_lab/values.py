@@ -93,6 +93,11 @@ class Case:
     preset: str = ""
     """The preset that it brings, a key of `Suite.presets`; empty for none."""
 
+    @property
+    def has_checks(self) -> bool:
+        """True if its request or its reply is checked."""
+        return bool(self.checks or self.expected)
+
 
 @dataclass(frozen=True, slots=True)
 class Variant:
@@ -220,6 +225,11 @@ class Cell:
         """True if it has a result."""
         return self.status in ENDED
 
+    @property
+    def is_unchecked(self) -> bool:
+        """True if it passed because nothing was checked."""
+        return self.status == "passed" and not self.verdicts
+
 
 @dataclass(frozen=True, slots=True)
 class Plan:
@@ -263,6 +273,8 @@ class Run:
     """The number of cells by status."""
     cost: float = 0.0
     """US dollars of the cells whose cost is known, judges included."""
+    unchecked: int = 0
+    """The number of cells that passed because nothing was checked."""
 
     @property
     def total(self) -> int:
@@ -287,6 +299,8 @@ class Group:
     """The share of the repeats that must pass."""
     score: float | None
     cost: float
+    unchecked: int = 0
+    """Those that passed because nothing was checked."""
 
     @property
     def total(self) -> int:
@@ -302,6 +316,11 @@ class Group:
             return "passed"
         could_pass = self.passed + self.errors >= self.pass_rate * self.total
         return "error" if could_pass else "failed"
+
+    @property
+    def is_unchecked(self) -> bool:
+        """True if it passed because nothing was checked."""
+        return self.status == "passed" and 0 < self.unchecked == self.passed
 
 
 @dataclass(frozen=True, slots=True)

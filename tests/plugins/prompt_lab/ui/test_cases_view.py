@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -23,6 +23,7 @@ from tui_chat.ui.areas.inspector.notes_list import NotesList
 from tui_chat.ui.areas.inspector.tabs import ProtocolTabs
 from tui_chat.ui.areas.presets.pane import PresetPane
 from tui_chat.ui.pane_keys import letter_entries
+from tui_chat.ui.terminal import external_programs
 
 PRESET = {
     "presetMessages": [
@@ -185,6 +186,33 @@ async def test_the_baseline_of_the_app_is_that_of_the_command_line(tmp_path: Pat
     assert f"{against} better 0, worse 1 of 1" in worse.out
     compared = await asyncio.to_thread(command_line, "compare")
     assert f"run 3 {against} better 0, worse 1 of 1" in compared.out
+
+
+async def test_a_case_without_checks_leads_to_its_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    edited: list[str] = []
+
+    async def run_editor(app: TuiChat, command: Sequence[str]) -> None:
+        edited.append(command[-1])
+        expect_in_replies(cases_file(pilot), "Be brief")
+
+    monkeypatch.setattr(external_programs, "run_in_terminal", run_editor)
+    async with chat(tmp_path, "What is 2+2?") as pilot:
+        await make_case(pilot, "wrong")
+        view = await open_cases(pilot)
+        assert view.table is not None
+        view.table.send()
+        await until(pilot, lambda: "– no checks" in text(view))
+        assert "✓" not in text(view)
+        row = view.rows[view._first_row]
+        assert "no checks: E opens tutor.eval.json for “assert”" in row.hint
+        await pilot.press("E")
+        await until(pilot, lambda: "Enter sends 1 request" in text(view))
+        assert edited == [str(cases_file(pilot))]
+        view.table.send()
+        await until(pilot, lambda: "1/1" in text(view))
+        assert "no checks" not in text(view)
 
 
 async def test_a_cell_is_an_ordinary_request(tmp_path: Path):
