@@ -61,7 +61,9 @@ async def test_on_a_small_screen_one_key_shows_the_request_and_returns(tmp_path:
         assert isinstance(app, TuiChat)
         inspector = app.panes.inspector
         assert inspector.has_focus_within
-        assert (inspector.region.width, inspector.region.height) == (80, 23)
+        keys = app.panes.keys.region
+        assert inspector.region.size == (80, 23 - keys.height)
+        assert keys.bottom == 23
         await press(pilot, "f4")
         assert pane.form.has_focus_within
         assert pane.region.width == 80
