@@ -51,8 +51,8 @@ WIDE, MEDIUM, NARROW = (160, 45), (120, 35), (80, 24)
 SIZES = (WIDE, MEDIUM, NARROW)
 THEMES = ("tui-chat-dark", "tui-chat-light")
 PATIENCE = 20
-"""Seconds until a screen at rest that is not its golden file's is taken as it is; one that does not
-come to rest gets twice as many."""
+"""Seconds until a screen at rest that is not its golden file's is taken as it is, one second where
+it replaces the file; one that does not come to rest gets twice as many."""
 
 
 class Album:
@@ -110,13 +110,14 @@ class Album:
             )
         except SnapshotDoesNotExist:
             golden = None
+        patience = 1 if snapshot.session.update_snapshots else PATIENCE
         drawn, begun = "", monotonic()
         while monotonic() < begun + 2 * PATIENCE:
             for _ in range(4):
                 await pilot.pause(0)
             before, drawn = drawn, normalize_svg(pilot.app.export_screenshot(simplify=True))
             if drawn == golden or (
-                drawn == before and (golden is None or monotonic() > begun + PATIENCE)
+                drawn == before and (golden is None or monotonic() > begun + patience)
             ):
                 return drawn
             if drawn == before:

@@ -199,8 +199,11 @@ async def test_the_keys_of_a_pane_take_few_rows(
 ) -> None:
     async with make_app(tmp_path, model="echo").run_test(size=size) as pilot:
         app = await with_a_conversation(pilot)
+        above_keys = app.chat.pane.composer.region.bottom
         await focus_pane(pilot, app, pane)
         assert 1 <= app.panes.keys.size.height <= MOST_ROWS[SIZES.index(size)]
+        moved = above_keys - app.chat.pane.composer.region.bottom
+        assert moved in ((0, 1) if size == (80, 24) else (0,))
 
 
 def test_a_letter_stands_in_its_word_or_in_front() -> None:

@@ -45,8 +45,6 @@ BLINKS = 10
 """The number of times the cursor blinks after a key before it stands still. Blinking on takes 0.6 %
 of a core (`tests.benchmarks.startup_costs --idle`)."""
 
-PLACEHOLDER = "Message …   Enter sends · Ctrl+J new line"
-
 _OWN = ("f6", "f7", "up", "down", "pageup", "pagedown", "home,ctrl+a", "end,ctrl+e")
 
 # TextArea's own, without F6 and F7, which are the app's, and Ctrl+Z, which suspends it.
@@ -171,7 +169,7 @@ class Composer(SafeTextArea, inherit_bindings=False):
             classes=classes,
             soft_wrap=True,
             tab_behavior="focus",
-            placeholder=PLACEHOLDER,
+            placeholder="Message …",
             highlight_cursor_line=False,
         )
 

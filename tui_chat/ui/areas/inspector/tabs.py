@@ -20,6 +20,8 @@ OWN = "•"
 _DIGIT = "$text-accent"
 _FORMS = ((0, True, 3), (0, True, 1), (1, True, 1), (2, True, 1), (2, False, 1))
 """Index of a protocol's label, whether its key is shown, and the gap, the widest form first."""
+_VIEW_FORMS = ((False, 3), (False, 2), (False, 1), (True, 1))
+"""Whether the labels of the views are short, and the gap, the widest form first."""
 
 
 class ProtocolTabs(OnePassWidget, can_focus=True):
@@ -117,6 +119,7 @@ class ViewTabs(OnePassWidget):
     DEFAULT_CSS = """
     ViewTabs {
         height: 1;
+        padding-left: 1;
         background: $background;
         color: $foreground;
     }
@@ -135,7 +138,8 @@ class ViewTabs(OnePassWidget):
 
     def render(self) -> Content:
         parts: list[tuple[str, str]] = []
-        for view, text in self._labels():
+        labels, gap = self._labels()
+        for view, text in labels:
             style = "bold $foreground" if view.name == self.active else "$foreground 72%"
             key_index = text.lower().find(view.key.lower())
             pieces = [(text, style)]
@@ -146,7 +150,7 @@ class ViewTabs(OnePassWidget):
                     (text[key_index + 1 :], style),
                 ]
             parts += [piece for piece in pieces if piece[0]]
-            parts.append((" ", ""))
+            parts.append((" " * gap, ""))
         return Content.assemble(*parts)
 
     @property
@@ -154,12 +158,12 @@ class ViewTabs(OnePassWidget):
         """The first column of the active tab's text, and the one behind it; equal if no tab is
         visible.
         """
-        start = 0
-        for view, text in self._labels() if self.display else ():
+        start = self.gutter.left
+        labels, gap = self._labels()
+        for view, text in labels if self.display else ():
             if view.name == self.active:
-                start += len(text) - len(text.lstrip())
-                return start, start + len(text.strip())
-            start += len(text) + 1
+                return start, start + len(text)
+            start += len(text) + gap
         return 0, 0
 
     @property
@@ -170,23 +174,22 @@ class ViewTabs(OnePassWidget):
     @property
     def marked(self) -> list[ViewPath]:
         """The views whose keys are underlined; none while the tabs are hidden."""
-        labels = self._labels() if self.display else []
+        labels = self._labels()[0] if self.display else []
         return [view for view, text in labels if view.key.lower() in text.lower()]
 
     def _with_tabs(self) -> list[ViewPath]:
         facts = {"", *self.facts}
         return [v for v in views().values() if v.needs in facts or v.name == self.active]
 
-    def _labels(self) -> list[tuple[ViewPath, str]]:
+    def _labels(self) -> tuple[list[tuple[ViewPath, str]], int]:
+        """Return the labels and the gap between them, in the longest form that fits."""
         labels: list[tuple[ViewPath, str]] = []
-        for is_short, pad in ((False, " "), (False, ""), (True, "")):
-            labels = [
-                (view, f"{pad}{view.short if is_short else view.label}{pad}")
-                for view in self._with_tabs()
-            ]
-            if sum(len(text) + 1 for _, text in labels) - 1 <= self.size.width:
+        gap = 1
+        for is_short, gap in _VIEW_FORMS:
+            labels = [(each, each.short if is_short else each.label) for each in self._with_tabs()]
+            if sum(len(text) + gap for _, text in labels) - gap <= self.size.width:
                 break
-        return labels
+        return labels, gap
 
     def on_click(self, event: events.Click) -> None:
         """Choose the tab under the mouse."""
@@ -194,7 +197,8 @@ class ViewTabs(OnePassWidget):
         if offset is None:
             return
         x = offset.x
-        for view, text in self._labels():
-            if 0 <= x < len(text) and view.name != self.active:
+        labels, gap = self._labels()
+        for view, text in labels:
+            if 0 <= x < len(text) + gap and view.name != self.active:
                 self.post_message(self.ViewChosen(view.name))
-            x -= len(text) + 1
+            x -= len(text) + gap
