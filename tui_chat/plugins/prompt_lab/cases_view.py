@@ -16,6 +16,7 @@ from textual.binding import Binding, BindingType
 from textual.timer import Timer
 
 from tui_chat.errors import TuiChatError
+from tui_chat.models.common_prefix import common_prefix
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.usage import short_number
 from tui_chat.plugins.prompt_lab.case_table import CaseTable
@@ -31,7 +32,9 @@ from tui_chat.ui.areas.inspector.views.rows_view import (
     ViewRow,
     ViewRows,
     line,
+    made_rows,
     text_part,
+    text_rows,
 )
 from tui_chat.ui.notifications import show_error
 from tui_chat.ui.questions import confirm
@@ -183,7 +186,7 @@ class CasesView(RowsView):
         missing = table.missing
         model = table.variants[0].model_name
         title = f"{counted(cases, 'case')} × {counted(variants, 'variant')} · {model}"
-        yield line((cut(title, width), "heading"))
+        yield line((cut(f"{title}, as in the session", width), "heading"))
         if table.is_sending:
             ended = len(table.plan.cells) - len(missing)
             left = table.time_left
@@ -192,8 +195,9 @@ class CasesView(RowsView):
         elif missing:
             keys = "Enter" if self._is_on_plan else "g Enter"
             words = f"{keys} sends {_plan_words(table.estimate)}"
-            hint = "From nothing but cached input to nothing cached and the longest replies."
-            hint = hint if table.estimate.high else ""
+            hint = f"{model} is the session's model. M adds a column for another one."
+            if table.estimate.high:
+                hint = "From nothing but cached input to nothing cached and the longest replies."
             yield line((cut(words, width), "link"), action=SEND, hint=hint)
         else:
             words = f"All replies are here. {self._acceptance(table)}"
@@ -274,17 +278,25 @@ class CasesView(RowsView):
             cell = table.cell(case, variant)
             if cell is not None and cell.reply is not None:
                 yield from _reply(variant.name, cell, width)
+                yield from _verdicts(cell, width)
             return
         judged = table.preferred(case, pair)
+        same = _same_rows(pair, width) if judged is None else 0
         words = "1 or 2 is better, = no difference: then the names are shown."
-        if judged is not None:
+        if judged is None and not table.differs(case, variant):
+            words = f"The replies are the same. {words}"
+        elif same:
+            words = f"The replies begin where they differ. {words}"
+        elif judged is not None:
             words = "Judged." if judged else "Judged: no difference."
         yield text_part(words, width, "", "muted")
         for number, cell in enumerate(pair, 1):
             title = f"{number}"
             if judged is not None:
                 title += f" · {cell.variant}{' · better' if judged == cell.variant else ''}"
-            yield from _reply(title, cell, width)
+            yield from _reply(title, cell, width, same)
+            if judged is not None:
+                yield from _verdicts(cell, width)
 
     # --- keys ----------------------------------------------------------------------------
 
@@ -460,7 +472,7 @@ def _cell_pieces(table: CaseTable, case: Case, variant: Variant, style: str) -> 
         status = "unchecked" if group.is_unchecked else group.status
         words += [f"{group.passed:,} of {group.total:,}"]
     elif cell.reply is not None:
-        output = cell.reply.usage.output
+        output = cell.reply.usage.output if _is_named(table, case, variant) else None
         words += [f"{output:,} tok"] if output is not None else []
         passed = sum(verdict.passed for verdict in cell.verdicts)
         words += [f"{passed}/{len(cell.verdicts)}"] if cell.verdicts else []
@@ -469,16 +481,37 @@ def _cell_pieces(table: CaseTable, case: Case, variant: Variant, style: str) -> 
     yield cut(" ".join(words), _COLUMN - 3).ljust(_COLUMN - 2), style
 
 
-def _reply(title: str, cell: Cell, width: int) -> Iterator[Part]:
+def _is_named(table: CaseTable, case: Case, variant: Variant) -> bool:
+    """Return False if the name of a reply is hidden until it is judged."""
+    pair = table.pair(case, variant)
+    return pair is None or table.preferred(case, pair) is not None
+
+
+def _reply_rows(cell: Cell, width: int) -> list[ViewRow]:
+    text = cell.reply.text if cell.reply is not None else ""
+    return text_rows(text, width, "  ") if text else []
+
+
+def _same_rows(pair: tuple[Cell, Cell], width: int) -> int:
+    """Return how many rows two replies have alike before the first that differs, without one that
+    leads to it; 0 if they are the same.
+    """
+    one, two = (_reply_rows(cell, width) for cell in pair)
+    return 0 if one == two else max(common_prefix(one, two) - 1, 0)
+
+
+def _reply(title: str, cell: Cell, width: int, same: int = 0) -> Iterator[Part]:
+    """Yield a reply without so many rows at its beginning, which another one has too."""
     yield BLANK
     yield line((title, "strong"))
-    reply = cell.reply
-    if reply is None:
-        return
-    if reply.error:
-        yield text_part(reply.error, width, "  ", "error")
-    if reply.text:
-        yield text_part(reply.text, width, "  ")
+    if cell.reply is not None and cell.reply.error:
+        yield text_part(cell.reply.error, width, "  ", "error")
+    if same:
+        yield line((cut(f"  ⋯ {counted(same, 'line')} alike", width), "muted"))
+    yield made_rows(_reply_rows(cell, width)[same:])
+
+
+def _verdicts(cell: Cell, width: int) -> Iterator[Part]:
     if cell.is_unchecked:
         yield text_part("– no checks", width, "  ", "muted")
     for verdict in cell.verdicts:

@@ -439,3 +439,29 @@ async def test_a_plan_that_was_interrupted_is_made_again(tmp_path: Path):
         await asyncio.gather(following, return_exceptions=True)
         await table.follow()
         assert [variant.name for variant in table.plan.variants] == ["edited", "saved"]
+
+
+async def test_nothing_tells_the_variant_before_the_judgement(tmp_path: Path):
+    async with chat(tmp_path, "What is 2+2?") as pilot:
+        await make_case(pilot, "wrong")
+        suite = json.loads(cases_file(pilot).read_text())
+        suite["tests"][0]["assert"] = [{"type": "contains", "value": "Be brief."}]
+        cases_file(pilot).write_text(json.dumps(suite))
+        edit(pilot, "Never tell the answer.")
+        view = await open_cases(pilot)
+        assert "mirror, as in the session" in text(view)
+        await pilot.press("enter")
+        await until(pilot, lambda: "1 or 2 is better" in text(view))
+        await until(pilot, lambda: view.table is not None and not view.table.is_sending)
+        assert " tok " not in text(view)
+        assert "contains:" not in text(view)
+        assert "The replies begin where they differ." in text(view)
+        assert text(view).count("lines alike") == 2
+        assert "What I received" not in text(view), "both have it before they differ"
+        assert "Be brief." in text(view)
+        assert "Never tell the answer." in text(view)
+        await pilot.press("1")
+        await until(pilot, lambda: "Judged." in text(view))
+        assert text(view).count("What I received") == 2
+        assert text(view).count("contains:") == 2
+        assert text(view).count(" tok ") == 2
