@@ -43,7 +43,7 @@ BUDGETS: dict[str, tuple[int, str]] = {
     "plugins/probabilities": (400, "one view, and where it is reached"),
     "plugins/html": (300, "one page that is safe to open"),
     "plugins/prompt_lab": (
-        6_760,
+        6_800,
         "suites, variants, checks, the runner with its budget, its results, commands, preset cases",
     ),
     "plugins/mcp": (
@@ -70,7 +70,7 @@ BUDGETS: dict[str, tuple[int, str]] = {
     "providers": (2_200, "HTTP out: retries, keys, discovery, recording of replies"),
     "store": (6_400, "one writer, crash safety, search in texts and files, migrations, backup"),
     "tokens": (550, "exact counts, estimates, calibration"),
-    "ui": (34_350, "the screen: two virtual views, six areas, dialogs, the configuration, keys"),
+    "ui": (34_400, "the screen: two virtual views, six areas, dialogs, the configuration, keys"),
     "workspace": (10_450, "the app without a screen; sources of tools and texts, grants, targets"),
     ".": (2_700, "compose, send, extensions and their api, edited requests, files, paths, errors"),
 }

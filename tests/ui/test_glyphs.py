@@ -14,7 +14,7 @@ PACKAGE = Path(tui_chat.__file__).parent
 DRAWN = {
     "←↑→↓": "names of keys",
     "↵⇥": "line breaks and tabs in tokens",
-    "·•…—×−≈≥⋯": "separators, lists, cuts, dates and figures",
+    "·•…–—×−≈≥⋯": "separators, lists, cuts, dates, figures and nothing checked",
     "“”’": "quotes around names",
     "─━│┃┆┊┌└├╌": "rules, trees and bars",
     "█▉▊▋▌▍▎▏▁▂▃▄▅▆▇░▒": "bars and shares",
