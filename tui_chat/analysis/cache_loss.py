@@ -157,7 +157,9 @@ class CacheCause:
 
 
 def cache_causes(losses: Iterable[tuple[str, CacheLoss]]) -> tuple[CacheCause, ...]:
-    """Return the causes of losses, given oldest first with ids of replies; the dearest first."""
+    """Return the causes of losses, the most expensive first. The losses are oldest first, each with
+    the id of its reply.
+    """
     causes: dict[object, CacheCause] = {}
     for entry_id, loss in losses:
         # Only what is known of a loss that another version stored tells it apart.

@@ -43,7 +43,7 @@ def _dropped_json(dropped: Dropped) -> dict[str, Any]:
 
 
 def lore_json(composed: Composed) -> dict[str, Any]:
-    """Return `{"entries", "turns"}`: each lore entry's fate, and those of each turn, by id."""
+    """Return `{"entries", "turns"}`: the outcome of each lore entry, and each turn's entries."""
     if composed.inputs is None:
         return {"entries": [], "turns": []}
     table = LoreTable(composed.inputs)

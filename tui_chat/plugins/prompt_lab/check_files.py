@@ -43,8 +43,8 @@ _KEYS = KnownKeys((field.name for field in fields(_CheckFile)), {"provider": ("j
 def objects_in(
     file: JsonFile, values: object, where: JsonPath, noun: str
 ) -> Iterator[tuple[JsonPath, dict[str, Any]]]:
-    """Yield the objects of a list at a place of a file, each with its place; what is none becomes a
-    finding that calls it `noun`.
+    """Yield the objects of a list at a place of a file, each with its place. Another value becomes
+    a finding that calls it `noun`.
     """
     listed = as_array(values)
     if values is not None and values != listed:

@@ -77,8 +77,8 @@ class SlotDialog(Dialog[tuple[Target, ...] | None]):
             yield OptionList()
             yield Static(classes="cost", markup=False)
             yield Static(
-                "Enter starts · m model · p preset · s settings · a adds a model · d removes one · "
-                "J K move it · Esc cancels",
+                "Enter starts · m model · p preset · s settings · a add · d remove · "
+                "J K move · Esc cancels",
                 classes="hint",
             )
 
