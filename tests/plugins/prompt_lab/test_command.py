@@ -16,6 +16,9 @@ from xml.etree import ElementTree
 import pytest
 
 from tests.cli.conftest import Done, Run
+from tests.plugins.prompt_lab.conftest import make_case
+from tui_chat.plugins.prompt_lab.suites import add_case, suite_file
+from tui_chat.plugins.prompt_lab.values import ReplyCheck
 
 ROOT = Path(__file__).parents[3]
 HOSTILE = "\x1b]0;title\x07\u202e"
@@ -219,27 +222,40 @@ def test_a_baseline_with_which_nothing_can_be_compared(lab: Run, tmp_path: Path)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the recipe is for a shell")
-def test_the_recipe_for_ci_needs_only_a_suite(tmp_path: Path):
-    recipe = (ROOT / "docs" / "prompt-lab.md").read_text().split("```yaml\n")[1].split("```")[0]
-    steps = re.findall(r"run: (?:>\n((?: {10}.+\n)+)|(.+))", recipe)
+def test_the_recipe_for_ci_moves_a_suite_of_the_app_and_runs_it(tmp_path: Path):
+    recipe = (ROOT / "docs" / "prompt-lab.md").read_text().split("## In CI")[1]
+    move = recipe.split("```sh\n")[1].split("```")[0]
+    workflow = recipe.split("```yaml\n")[1].split("```")[0]
+    steps = re.findall(r"run: (?:>\n((?: {10}.+\n)+)|(.+))", workflow)
     commands = [" ".join((folded or line).split()) for folded, line in steps]
     assert commands.pop(0).startswith("pip install")
-    (tmp_path / "prompts" / "cases").mkdir(parents=True)
-    path = suite(tmp_path / "prompts" / "cases", asserted("Hello"))
-    path.rename(path.with_name("tutor.eval.json"))
+    config, repository = tmp_path / "config", tmp_path / "repository"
+    (config / "tui-chat" / "presets").mkdir(parents=True)
+    repository.mkdir()
+    messages = [{"id": "who", "content": "Say hello."}, {"id": "talk", "type": "chat_history"}]
+    preset = {"name": "tutor", "presetMessages": messages}
+    (config / "tui-chat" / "presets" / "tutor.json").write_text(json.dumps(preset))
+    case = make_case("What?", ReplyCheck("icontains", "hello"))
+    add_case(suite_file(config / "tui-chat", "tutor"), "tutor", case)
     programs = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    env = {**os.environ, "PATH": programs, "HOME": str(tmp_path)}
+    env = {**os.environ, "PATH": programs, "HOME": str(tmp_path), "XDG_CONFIG_HOME": str(config)}
+
+    def shell(command: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            ["/bin/sh", "-ec", command], cwd=repository, env=env, capture_output=True, text=True
+        )
+
+    moved = shell(move)
+    assert (moved.returncode, "What?  ✓" in moved.stdout) == (0, True), moved.stderr
+    (config / "tui-chat" / "presets" / "tutor.json").unlink()
+    path = repository / "prompts" / "cases" / "tutor.eval.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "models": ["loopback/mirror"]}))
     for expected in ("No run of this suite is accepted yet", "worse 0 of 1: no difference"):
-        done = [
-            subprocess.run(
-                ["/bin/sh", "-ec", command], cwd=tmp_path, env=env, capture_output=True, text=True
-            )
-            for command in commands
-        ]
-        assert [step.returncode for step in done] == [0, 0, 0]
+        done = [shell(command) for command in commands]
+        assert [step.returncode for step in done] == [0, 0, 0], [step.stderr for step in done]
         assert expected in done[1].stdout + done[1].stderr
         assert "is the baseline of tutor" in done[2].stdout
-    assert (tmp_path / "results.xml").exists()
+    assert (repository / "results.xml").exists()
 
 
 def test_a_rate_hides_no_regression(lab: Run, tmp_path: Path):

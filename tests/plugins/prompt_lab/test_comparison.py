@@ -7,14 +7,16 @@ from dataclasses import replace
 import pytest
 
 from tests.plugins.prompt_lab.conftest import make_variant
+from tui_chat.models.preset import Preset
 from tui_chat.models.settings import Settings
 from tui_chat.plugins.prompt_lab.comparison import (
     Comparison,
     compare,
     compare_preferences,
+    pair_words,
     paired_variants,
 )
-from tui_chat.plugins.prompt_lab.values import Preference
+from tui_chat.plugins.prompt_lab.values import Preference, Variant
 
 
 def test_pairs_that_both_have_count():
@@ -59,3 +61,26 @@ def test_variants_of_other_names_are_paired_by_their_preset():
     assert paired_variants(app, [other]) == {}
     assert paired_variants([edited], [other]) == {"other": "tutor"}, "one of each"
     assert paired_variants([edited, other], [other, edited]) == {"other": "other", "tutor": "tutor"}
+
+
+def test_the_roles_of_the_app_are_paired_by_what_they_are():
+    def run(**presets: str) -> list[Variant]:
+        return [replace(make_variant("tutor", text), name=name) for name, text in presets.items()]
+
+    first, second = run(edited="b", saved="a"), run(edited="c", saved="b")
+    assert paired_variants(first, second) == {"saved": "edited", "edited": "saved"}
+    assert paired_variants(first, run(edited="c", saved="a")) == {
+        "saved": "saved",
+        "edited": "edited",
+    }
+    assert paired_variants(first, second, "edited") == {"saved": "edited"}
+    other = [replace(each, preset=Preset("renamed")) for each in second]
+    assert paired_variants(first, other) == {"edited": "edited", "saved": "saved"}
+    assert pair_words(first[0], second[1]) == (
+        "saved against “edited” (the same preset, model, settings)"
+    )
+    changed = replace(first[0], model="mirror")
+    assert pair_words(first[1], changed) == "edited against “saved” (other preset, model)"
+    assert pair_words(first[0], replace(first[0], settings=Settings(temperature=0.5))) == (
+        "edited (other settings)"
+    )

@@ -282,6 +282,30 @@ def test_variants_are_presets_and_models(library: Library):
     assert (variant.name, variant.model, variant.settings.max_tokens) == ("none", "echo", 9)
 
 
+def test_a_suite_finds_the_files_of_presets_around_it(tmp_path: Path, library: Library):
+    test = {"draft": "Hi"}
+    for file, name in (
+        ("repo/tutor.json", "cases/tutor.eval.json"),
+        ("repo/presets/tutor.json", "cases/tutor.eval.json"),
+        ("repo/tutor.json", "tutor.eval.json"),
+        ("repo/cases/tutor.json", "cases/tutor.eval.json"),
+    ):
+        (tmp_path / file).unlink(missing_ok=True)
+        preset = write(tmp_path, PRESET, file)
+        for words in ("tutor", "tutor.json"):
+            path = write(tmp_path / "repo", {"tests": [test], "presets": [words]}, name)
+            suite = read_suite(path)
+            assert [each.preset for each in suite.variants] == [str(preset)]
+            assert names(suite, library) == ["ada"]
+        preset.unlink()
+    suite = read_suite(write(tmp_path, {"tests": [test], "presets": ["tutor"]}, "t.eval.json"))
+    with pytest.raises(InputError) as raised:
+        names(suite, library)
+    assert f"{tmp_path / 't.eval.json'}: there is no preset “tutor”." in str(raised.value)
+    assert f"no file in {tmp_path}, and none" in raised.value.advice
+    assert "ada, bo" in raised.value.advice
+
+
 def test_ablation_leaves_each_message_out():
     variant = replace(make_variant("ada"), preset=preset())
     assert [each.name for each in ablations(variant)] == ["ada without who", "ada without Style"]

@@ -13,7 +13,14 @@ from typing import TYPE_CHECKING
 
 from tui_chat.models.settings import NO_SETTINGS, Settings
 from tui_chat.plugins.prompt_lab.preset_states import PresetStates
-from tui_chat.plugins.prompt_lab.values import Suite, Variant, VariantChoice
+from tui_chat.plugins.prompt_lab.values import (
+    BEFORE,
+    EDITED,
+    SAVED,
+    Suite,
+    Variant,
+    VariantChoice,
+)
 from tui_chat.plugins.prompt_lab.variants import (
     ablations,
     changed_preset,
@@ -26,8 +33,6 @@ if TYPE_CHECKING:
     from tui_chat.models.preset import Preset
     from tui_chat.workspace.state import WorkspaceState
     from tui_chat.workspace.workspace import Workspace
-
-EDITED, SAVED, BEFORE = "edited", "saved", "saved before"
 
 
 def columns_of(
@@ -65,8 +70,13 @@ async def suite_columns(suite: Suite, workspace: Workspace) -> tuple[Variant, ..
     state, library = workspace.state, workspace.library
     model = f"{state.endpoint.name}/{state.effective_model}"
     own = VariantChoice(state.preset_name, model)
+    names = {"", str(library.files("presets").get(own.preset))}
     choices = [
-        replace(each, preset=each.preset or own.preset, model=each.model or own.model)
+        replace(
+            each,
+            preset=own.preset if each.preset in names else each.preset,
+            model=each.model or own.model,
+        )
         for each in suite.variants
     ]
     suite = replace(suite, variants=tuple(each for each in choices if each != own))

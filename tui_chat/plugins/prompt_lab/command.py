@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime
-from typing import TypeAlias
 
 import click
 
@@ -27,6 +27,7 @@ from tui_chat.plugins.prompt_lab.comparison import (
     Comparison,
     compare,
     compare_preferences,
+    pair_words,
     paired_variants,
 )
 from tui_chat.plugins.prompt_lab.report import (
@@ -37,11 +38,9 @@ from tui_chat.plugins.prompt_lab.report import (
     run_table,
 )
 from tui_chat.plugins.prompt_lab.results import LabStore
-from tui_chat.plugins.prompt_lab.values import Group, Run
+from tui_chat.plugins.prompt_lab.values import SAVED, Group, Run
 
 _SHOWN_FAILURES = 20
-Results: TypeAlias = dict[tuple[str, str, int], bool]
-"""Whether cells passed, by case, variant and attempt."""
 
 
 @click.group(
@@ -189,44 +188,46 @@ async def compare_runs(common: CommonOptions, old: str, new: str) -> None:
         if earlier is not None and earlier.seq != run.seq:
             _, sentence = await compare_results(lab, earlier, run)
             write_line(f"run {run.seq} {sentence}")
-        first, *others = dict.fromkeys(group.variant for group in await lab.groups(run))
-        by_variant: dict[str, dict[tuple[str, int], bool]] = {name: {} for name in (first, *others)}
-        for (case, name, attempt), passed in (await _results(lab, run)).items():
-            by_variant[name][case, attempt] = passed
-        for name in others:
-            compared = compare(by_variant[first], by_variant[name])
+        names = [variant.name for variant in await lab.variants(run)]
+        first = SAVED if SAVED in names else names[0]
+        results = await _results(lab, run)
+        for name in names:
+            if name == first:
+                continue
+            compared = compare(results[first], results[name])
             write_line(f"{name} against {first}: {compared.sentence}")
             judged = compare_preferences(await lab.preferences(run), first, name)
             if judged.total:
                 write_line(f"{name} against {first}, as judged: {judged.sentence}")
 
 
-async def _results(lab: LabStore, run: Run) -> Results:
-    """Return whether each cell of a run with checks passed, by case, variant and attempt."""
-    return {
-        (cell.case, cell.variant, cell.attempt): cell.status == "passed"
-        async for cell in lab.cells(run, "passed", "failed", with_replies=False)
-        if cell.verdicts
-    }
+async def _results(lab: LabStore, run: Run) -> defaultdict[str, dict[tuple[str, int], bool]]:
+    """Return whether checked cells of a run passed: by variant, then by case and attempt."""
+    results: defaultdict[str, dict[tuple[str, int], bool]] = defaultdict(dict)
+    async for cell in lab.cells(run, "passed", "failed", with_replies=False):
+        if cell.verdicts:
+            results[cell.variant][cell.case, cell.attempt] = cell.status == "passed"
+    return results
 
 
 async def compare_results(lab: LabStore, old: Run, new: Run) -> tuple[Comparison, str]:
-    """Compare two runs, and say in a sentence how the new one stands against the old one."""
-    pairs = paired_variants(await lab.variants(old), await lab.variants(new), old.accepted_variant)
+    """Compare two runs, and say how the new one stands against the old one: in a line, and in one
+    for each pair of variants unless there is only one whose name says it.
+    """
+    earlier = {variant.name: variant for variant in await lab.variants(old)}
+    later = {variant.name: variant for variant in await lab.variants(new)}
+    pairs = paired_variants((*earlier.values(),), (*later.values(),), old.accepted_variant)
     before, after = await _results(lab, old), await _results(lab, new)
-    compared = compare(
-        {
-            (case, name, attempt): passed
-            for (case, variant, attempt), passed in before.items()
-            for name, earlier in pairs.items()
-            if earlier == variant
-        },
-        after,
-    )
-    renamed = [f"{name} against “{earlier}”" for name, earlier in pairs.items() if name != earlier]
-    words = f" ({', '.join(renamed)})" if renamed else ""
-    why = "" if compared.total else ": no case with checks has ended in both"
-    return compared, f"against run {old.seq}{words}: {compared.sentence}{why}"
+    compared = {name: compare(before[other], after[name]) for name, other in pairs.items()}
+    total = sum(compared.values(), Comparison(0, 0, 0))
+    why = "" if total.total else ": no case with checks has ended in both"
+    lines = [f"against run {old.seq}: {total.sentence}{why}"]
+    if len(pairs) > 1 or any(name != other for name, other in pairs.items()):
+        lines += [
+            f"  {pair_words(earlier[pairs[name]], later[name])}: {each.sentence}"
+            for name, each in compared.items()
+        ]
+    return total, "\n".join(lines)
 
 
 @eval_group.command("accept")

@@ -14,7 +14,7 @@ from math import comb
 from typing import TypeVar
 
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.plugins.prompt_lab.values import Preference, Variant
+from tui_chat.plugins.prompt_lab.values import BEFORE, EDITED, SAVED, Preference, Variant
 
 K = TypeVar("K")
 
@@ -22,8 +22,14 @@ _LIKENESSES: tuple[Callable[[Variant], object], ...] = (
     lambda variant: replace(variant, name="", own=None),
     lambda variant: (variant.preset.name, variant.endpoint.name, variant.model_name),
     lambda variant: variant.preset.name,
+    lambda variant: variant.name,
 )
-"""What variants of other names have in common, the most first."""
+"""What variants have in common whose names do not say what they are, the most first."""
+_PARTS: Mapping[str, Callable[[Variant], object]] = {
+    "preset": lambda variant: variant.preset,
+    "model": lambda variant: (variant.endpoint.name, variant.model_name),
+    "settings": lambda variant: variant.settings,
+}
 LEVEL = 0.05
 """The chance of a difference as large as this, if there is none, below which it counts."""
 
@@ -36,6 +42,10 @@ class Comparison:
     worse: int
     total: int
     """All pairs, those that are equal included."""
+
+    def __add__(self, other: Comparison) -> Comparison:
+        better, worse = self.better + other.better, self.worse + other.worse
+        return Comparison(better, worse, self.total + other.total)
 
     @property
     def chance(self) -> float:
@@ -76,10 +86,10 @@ def paired_variants(
     old: Sequence[Variant], new: Sequence[Variant], accepted: str = ""
 ) -> dict[str, str]:
     """Return the names of the variants of a run by those of a later one that are compared with
-    them: the same name, else the same content, else the same preset. `accepted` is the variant that
-    stands for its preset, empty for none.
+    them: the same name, unless it is a role in the app; else the same content, model or preset.
+    `accepted` is the variant that stands for its preset, empty for none.
     """
-    names = {variant.name for variant in old}
+    names = {variant.name for variant in old if not _is_role(variant)}
     pairs = {variant.name: variant.name for variant in new if variant.name in names}
     chosen = {variant.preset.name for variant in old if variant.name == accepted}
     candidates = [each for each in old if each.name == accepted or each.preset.name not in chosen]
@@ -92,3 +102,14 @@ def paired_variants(
                 if is_free and likeness(candidate) == likeness(variant):
                     pairs[variant.name] = candidate.name
     return pairs
+
+
+def _is_role(variant: Variant) -> bool:
+    return variant.name.partition(" without ")[0] in (EDITED, SAVED, BEFORE)
+
+
+def pair_words(old: Variant, new: Variant) -> str:
+    """Return which variant is compared with which, and what is different in them."""
+    parts = [part for part, of in _PARTS.items() if of(old) != of(new)]
+    words = f"{'other' if parts else 'the same'} {', '.join(parts or _PARTS)}"
+    return f"{new.name}{f' against “{old.name}”' if old.name != new.name else ''} ({words})"

@@ -58,6 +58,7 @@ from tui_chat.plugins.prompt_lab.values import (
     Suite,
     VariantChoice,
 )
+from tui_chat.plugins.prompt_lab.variants import preset_named
 from tui_chat.turn_file import is_turn
 
 ENDING = ".eval.json"
@@ -122,12 +123,12 @@ def read_suite(path: Path) -> Suite:
     keys = file.sort_keys(value, (), _SUITE_KEYS)
     _refuse_unknown(file, keys.extras, (), _SUITE_KEYS)
     content = file.read(_SuiteFile, keys.fields)
-    variants = tuple(_variants(file, keys.fields.get("variants"), path.parent))
+    variants = tuple(_variants(file, keys.fields.get("variants"), path))
     file.raise_errors(str(path))
     assert content is not None  # no error, so there is one
     reader.defaults = _defaults(file, path, content.default_test)
     reader.add_list(file, path, content.tests, file.path_of((), "tests"))
-    presets = [preset_name(path.parent, name) for name in content.presets]
+    presets = [preset_named(path, name) for name in content.presets]
     if not variants:
         pairs = product(presets or [""], content.models or [""])
         variants = tuple(VariantChoice(preset, model) for preset, model in pairs)
@@ -148,13 +149,7 @@ def read_suite(path: Path) -> Suite:
     )
 
 
-def preset_name(folder: Path, name: str) -> str:
-    """Return the path of a preset that a file in a folder names, or its name in the library."""
-    path = folder / name
-    return str(path) if path.is_file() else name
-
-
-def _variants(file: JsonFile, values: object, folder: Path) -> Iterator[VariantChoice]:
+def _variants(file: JsonFile, values: object, path: Path) -> Iterator[VariantChoice]:
     """Yield the variants of a list; faults become findings."""
     where = file.path_of((), "variants")
     for place, table in objects_in(file, values, where, "variant"):
@@ -166,7 +161,7 @@ def _variants(file: JsonFile, values: object, folder: Path) -> Iterator[VariantC
             file.report(Level.ERROR, "bad-value", "is no setting", (*place, "settings", name))
         choice = file.read(VariantChoice, keys.fields, place)
         if choice is not None:
-            preset = preset_name(folder, choice.preset) if choice.preset else ""
+            preset = preset_named(path, choice.preset) if choice.preset else ""
             yield replace(choice, preset=preset, settings=settings)
 
 

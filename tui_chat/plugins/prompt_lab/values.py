@@ -27,6 +27,8 @@ ENDED: tuple[CellStatus, ...] = ("passed", "failed", "error")
 """What is never sent again by itself."""
 RunStatus = Literal["running", "complete", "interrupted", "over_budget"]
 
+EDITED, SAVED, BEFORE = "edited", "saved", "saved before"
+"""Names of variants in the app: the role of a preset, which another one has in the next run."""
 NO_PRESET = Preset("")
 NO_ENDPOINT = Endpoint("case", Protocol.OPENAI_CHAT, "https://case.invalid/v1")
 """Stand in the inputs of a case for what its variants bring."""

@@ -4,7 +4,9 @@
     {"preset": "tutor.json", "ablation": true}
 
 `ablation` adds a variant without each enabled message, to see which of them change anything. A
-preset is a file, a name of the library, or a kept state, `tutor@12` or `tutor@saved`.
+preset is a file, the name of one, or a kept state, `tutor@12` or `tutor@saved`. A suite looks for
+files in its own folder, and from a folder `cases` also in the one that has it and in `presets`
+there: the layout of the configuration folder. A name that is nowhere there is one of the library.
 """
 
 from __future__ import annotations
@@ -95,6 +97,7 @@ def resolve(
         plain = dict.fromkeys(repr(replace(each, model="")) for each in choices)
         firsts = [next(c for c in choices if repr(replace(c, model="")) == key) for key in plain]
         choices = [replace(each, model=model) for each in firsts for model in models]
+    folders = (Path(),) if presets else preset_folders(Path(suite.source))
     several_models = len({choice.model for choice in choices}) > 1
     variants: list[Variant] = []
     for choice in choices:
@@ -102,7 +105,7 @@ def resolve(
         settings = choice.settings
         if max_output is not None:
             settings = replace(settings, max_tokens=max_output)
-        for preset, own in _presets(choice, suite, library, states):
+        for preset, own in _presets(choice, suite, library, states, folders):
             changed = changed_preset(preset, choice.off, choice.set)
             variant = Variant(
                 choice.name
@@ -129,23 +132,31 @@ def with_own_names(variants: Iterable[Variant]) -> tuple[Variant, ...]:
 
 
 def endpoint_and_model(words: str, config: Config) -> tuple[Endpoint, str]:
-    """Return the endpoint and the model of `ENDPOINT/MODEL`, of a model that an endpoint lists, or
-    of new sessions for an empty text. Raises InputError.
+    """Return the endpoint and the model of `ENDPOINT/MODEL` or of a model, or of new sessions for
+    an empty text. Raises InputError.
     """
-    current = config.endpoint_named(config.endpoint)
-    name, slash, model = words.partition("/")
-    if slash and any(endpoint.name == name for endpoint in config.endpoints):
-        endpoint = config.endpoint_named(name)
-    elif words:
-        endpoint, model = config.endpoint_for(words, current), words
-        if slash and model not in endpoint.models:
-            config.endpoint_named(name)  # raises the error that lists the names
-    else:
-        endpoint, model = current, config.model
+    endpoint, model = config.endpoint_named(config.endpoint), config.model
+    if words:
+        endpoint, model = config.endpoint_and_model(words, endpoint)
+    if "/" in words and model == words and model not in endpoint.models:
+        endpoint, model = config.endpoint_named(words.partition("/")[0]), ""
     model = model or next(iter(endpoint.models), "")
     if not model:
         raise InputError(f"The endpoint “{endpoint.name}” lists no model: write it behind a slash.")
     return endpoint, model
+
+
+def preset_folders(suite: Path) -> tuple[Path, ...]:
+    """Return the folders in which a suite looks for the files of presets."""
+    folder = suite.parent
+    above = folder.absolute().parent
+    return (folder, above, above / "presets") if folder.absolute().name == "cases" else (folder,)
+
+
+def preset_named(suite: Path, name: str) -> str:
+    """Return the path of a preset that a suite names, or the name if there is no such file."""
+    files = [folder / file for folder in preset_folders(suite) for file in (name, f"{name}.json")]
+    return str(next((file for file in files if file.is_file()), name))
 
 
 def missing_presets(suite: Suite, library: Library, presets: Iterable[str] = ()) -> list[str]:
@@ -157,16 +168,28 @@ def missing_presets(suite: Suite, library: Library, presets: Iterable[str] = ())
 
 
 def _presets(
-    choice: VariantChoice, suite: Suite, library: Library, states: Mapping[str, Preset]
+    choice: VariantChoice,
+    suite: Suite,
+    library: Library,
+    states: Mapping[str, Preset],
+    folders: Iterable[Path],
 ) -> Iterator[tuple[Preset, str | None]]:
     """Yield the presets of a choice, each with the cases that it is for: see `Variant.own`."""
     if choice.preset in states:
         yield states[choice.preset], None
         return
     if choice.preset:
-        path = Path(choice.preset)
-        is_file = path.is_file() and choice.preset not in library.names("presets")
-        yield load_preset(path) if is_file else library.preset(choice.preset), None
+        path, names = Path(choice.preset), library.names("presets")
+        if choice.preset in names:
+            yield library.preset(choice.preset), None
+        elif path.is_file():
+            yield load_preset(path), None
+        else:
+            raise InputError(
+                f"{suite.source}: there is no preset “{choice.preset}”.",
+                advice=f"It is no file in {', '.join(str(each.absolute()) for each in folders)}, "
+                f"and none of your and the bundled presets: {', '.join(names)}.",
+            )
         return
     for key, preset in suite.presets.items():
         yield preset, key

@@ -178,14 +178,15 @@ async def test_the_baseline_of_the_app_is_that_of_the_command_line(tmp_path: Pat
     options = ("run", "tutor", "--baseline", "--model", "loopback/mirror")
     same = await asyncio.to_thread(command_line, *options)
     assert (same.code, same.err) == (0, "")
-    against = "against run 1 (tutor against “edited”):"
-    assert f"{against} better 0, worse 0 of 1: no difference" in same.out
+    assert "against run 1: better 0, worse 0 of 1: no difference" in same.out
+    assert "  tutor against “edited” (the same preset, model, settings): better 0" in same.out
     (tmp_path / "presets" / "tutor.json").write_text(json.dumps(PRESET))
     worse = await asyncio.to_thread(command_line, *options)
     assert worse.code == 1
-    assert f"{against} better 0, worse 1 of 1" in worse.out
+    assert "against run 1: better 0, worse 1 of 1" in worse.out
+    assert "  tutor against “edited” (other preset): better 0, worse 1" in worse.out
     compared = await asyncio.to_thread(command_line, "compare")
-    assert f"run 3 {against} better 0, worse 1 of 1" in compared.out
+    assert "run 3 against run 1: better 0, worse 1 of 1" in compared.out
 
 
 async def test_a_case_without_checks_leads_to_its_file(
