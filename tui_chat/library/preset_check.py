@@ -131,7 +131,7 @@ def _check_built(parsed: ParsedPreset, preset: Preset) -> None:
     for note in envelope.notes:
         if note.code == "depth-clamped":
             continue  # in the sample, whose length says nothing of a real history
-        about = _preset_origin(note.origin)
+        about = note.origin.preset_message if note.origin is not None else None
         if about is not None and (index := places.of(about, note.code)) is not None:
             explained.add(about.id)
             parsed.file.report(note.level, note.code, note.sentence, parsed.path_of(index))
@@ -169,13 +169,6 @@ class _Places:
         self._seen[origin.id, origin.name, code] += 1
         first = code == "doubled-anchor" and len(indices) > 1  # reported for the later ones
         return indices[min(turn + first, len(indices) - 1)]
-
-
-def _preset_origin(origin: Origin | None) -> Origin | None:
-    """Return the preset message that an origin is or lies within."""
-    while origin is not None and origin.kind is not OriginKind.PRESET:
-        origin = origin.within
-    return origin
 
 
 def _sample(preset: Preset) -> Inputs:

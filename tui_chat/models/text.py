@@ -93,6 +93,13 @@ class Origin:
             return f"{words}, from {self.name}" if self.name else words
         return f"{words} “{called}”" if called else words
 
+    def lineage(self) -> Iterator[Origin]:
+        """Yield this and the origins that it lies in, the innermost first."""
+        origin: Origin | None = self
+        while origin is not None:
+            yield origin
+            origin = origin.within
+
     @property
     def outermost(self) -> Origin:
         """The written text behind a macro's or setting's origin: an entry, not its lorebook."""
@@ -106,6 +113,11 @@ class Origin:
         """The lore entry that this is, or is in; None for any other text."""
         origin = self.outermost
         return origin if origin.kind is OriginKind.LORE and origin.within is not None else None
+
+    @property
+    def preset_message(self) -> Origin | None:
+        """The preset message that this is, or is in; None for any other text."""
+        return next((each for each in self.lineage() if each.kind is OriginKind.PRESET), None)
 
 
 _KIND_WORDS = {

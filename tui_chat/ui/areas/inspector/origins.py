@@ -4,7 +4,7 @@ cursor, and the legend of the kinds of origin, each in its color, or by letter w
 
 from __future__ import annotations
 
-from itertools import pairwise
+from itertools import chain, pairwise
 
 from rich.cells import cell_len
 from textual import events
@@ -186,17 +186,9 @@ _NOT_TURNS = (OriginKind.GLUE, OriginKind.SETTING, OriginKind.MACRO, OriginKind.
 
 
 def _turn_at(under: CursorTarget, turns: tuple[Turn, ...]) -> Turn | None:
-    around: Origin | None = under.origin
-    while around is not None:
-        if around.kind is not OriginKind.GLUE and (turn := _turn_of(around, turns)):
-            return turn
-        around = around.within
-    owner: Origin | None = under.owner
-    while owner is not None:
-        if turn := _turn_of(owner, turns):
-            return turn
-        owner = owner.within
-    return None
+    written = (each for each in under.origin.lineage() if each.kind is not OriginKind.GLUE)
+    origins = chain(written, under.owner.lineage())
+    return next((turn for each in origins if (turn := _turn_of(each, turns))), None)
 
 
 def _turn_of(origin: Origin, turns: tuple[Turn, ...]) -> Turn | None:

@@ -403,11 +403,12 @@ class SourceIndex:
 
 
 def _keys(node: Tree) -> set[Key]:
-    return {(origin.kind, origin.id) for origin in _origins(node)}
+    origins = (each for origin in _origins(node) for each in origin.lineage())
+    return {(each.kind, each.id) for each in origins if each.kind is not OriginKind.GLUE}
 
 
 def _origins(node: Tree) -> Iterator[Origin]:
-    """Yield the origins of strings and literals, and the origins those lie in."""
+    """Yield the origins of strings and literals."""
     match node:
         case Obj():
             for _, child in node.items:
@@ -417,13 +418,6 @@ def _origins(node: Tree) -> Iterator[Origin]:
                 yield from _origins(child)
         case Str():
             for span in node.text.spans:
-                yield from _around(span.origin)
+                yield span.origin
         case _:
-            yield from _around(node.origin)
-
-
-def _around(origin: Origin | None) -> Iterator[Origin]:
-    while origin is not None:
-        if origin.kind is not OriginKind.GLUE:
-            yield origin
-        origin = origin.within
+            yield node.origin

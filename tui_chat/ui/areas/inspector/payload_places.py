@@ -62,12 +62,7 @@ def _value_text(value: Str | Lit) -> str:
 
 def comes_from(origin: Origin, source: Origin) -> bool:
     """Return True if an origin is a source, or lies in one."""
-    around: Origin | None = origin
-    while around is not None:
-        if around.kind is source.kind and around.id == source.id:
-            return True
-        around = around.within
-    return False
+    return any(each.kind is source.kind and each.id == source.id for each in origin.lineage())
 
 
 def origin_rows(layout: PayloadLayout, source: Origin) -> list[int]:

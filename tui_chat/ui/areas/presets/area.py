@@ -127,7 +127,7 @@ class PresetsArea(Area):
         match origin.outermost.kind:
             case OriginKind.PROFILE:
                 await self.tui.run_action("presets.choose_profile")
-            case _ if (message := _preset_message(origin)) is not None:
+            case _ if (message := origin.preset_message) is not None:
                 pane = await self._shown_pane()
                 if pane.reveal(message):
                     self.call_after_refresh(pane.focus)
@@ -152,7 +152,7 @@ class PresetsArea(Area):
         workspace = self.workspace
         if origin is None:
             return
-        message = _preset_message(origin)
+        message = origin.preset_message
         if message is None and origin.outermost.kind is OriginKind.HISTORY:
             messages = workspace.state.preset.messages
             anchors = (each for each in messages if each.type == "chat_history" and each.enabled)
@@ -476,14 +476,6 @@ class PresetsArea(Area):
                 raise InputError("The message is no longer there.", advice="Its text was: " + text)
         except InputError as error:
             self.show_error(error)
-
-
-def _preset_message(origin: Origin) -> Origin | None:
-    """Return the preset message that a piece of the request came from, through macros in it."""
-    around: Origin | None = origin
-    while around is not None and around.kind is not OriginKind.PRESET:
-        around = around.within
-    return around
 
 
 def _program() -> str:

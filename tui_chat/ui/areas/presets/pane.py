@@ -246,13 +246,11 @@ class PresetPane(Vertical):
 
     def reveal(self, origin: Origin) -> bool:
         """Highlight the row that an origin names or lies in; return False if there is none."""
-        around: Origin | None = origin
-        while around is not None and around.kind is not OriginKind.PRESET:
-            around = around.within
-        if around is None or self.edits is None:
+        written = origin.preset_message
+        if written is None or self.edits is None:
             return False
         for index, message in enumerate(self.edits.preset.messages):
-            if message.id == around.id:
+            if message.id == written.id:
                 self.rows.light(index)
                 return True
         return False

@@ -401,16 +401,10 @@ def _edits_by_source(composed: Composed) -> dict[tuple[OriginKind, str], str]:
     for result in body.results:
         sentence = "" if result.fault else sentences.get(result.edit.pointer, "")
         sources = sources_of(result, body.original) if sentence else ()
-        keys = {_key(around): None for source in sources for around in _with_outer(source)}
+        keys = {_key(around): None for source in sources for around in source.lineage()}
         for key in keys:
             edits[key] = f"{edits[key]} {sentence}" if key in edits else sentence
     return edits
-
-
-def _with_outer(origin: Origin | None) -> Iterator[Origin]:
-    while origin is not None:
-        yield origin
-        origin = origin.within
 
 
 def _outward(number: int, count: int) -> Iterator[int]:
