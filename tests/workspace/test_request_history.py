@@ -255,10 +255,11 @@ async def test_a_draft_after_another_branch(make_workspace):
     other = workspace.state.entries[-1].message.id
     assert await workspace.branches.edit(first.message.id, "uno")
     history = await workspace.branches.messages_to(other)
-    there = workspace.requests.after(history, "draft")
+    elsewhere = WhatIf(history=history)
+    there = workspace.requests.what_if("draft", elsewhere)
     turns = [turn.text.plain for turn in there.envelope.turns if turn.role != "system"]
     assert turns == ["one", reply.message.content, "two", "two", "draft"]
-    assert workspace.requests.after(history, "draft") is there
+    assert workspace.requests.what_if("draft", WhatIf(history=history)) is there
     assert workspace.requests.compose("draft").envelope.turns[-2].text.plain == "uno"
 
 

@@ -274,14 +274,17 @@ class LiveRequest:
                 return
             base = DiffBase(choice, f"the request of {sent.sent_at}", composed=sent.shown)
         elif kind == "branch":
-            base = DiffBase(choice, history=await self._branches.messages_to(name))
+            changes = WhatIf(history=await self._branches.messages_to(name))
+            base = DiffBase(choice, "the same on another branch", what_if=changes)
+        elif kind == "preset":
+            base = DiffBase(choice, f"the same with preset {name}", what_if=WhatIf(preset=name))
         if core.state.session_id == session_id:
             self._change(diff_base=base)
             core.publish(RequestOutdated())
 
     def compare_with_preset(self, preset: Preset, description: str) -> None:
         """Compare with the request that a state of a preset would make of the same draft."""
-        self._change(diff_base=DiffBase("state", description, preset=preset))
+        self._change(diff_base=DiffBase("state", description, what_if=WhatIf(preset=preset)))
         self.core.publish(RequestOutdated())
 
     def comparison(self) -> Comparison:
@@ -294,23 +297,16 @@ class LiveRequest:
                 other = Protocol(name)
                 was = requests.compose(request.draft, other, request.parts)
                 return Comparison(f"the same as {other.label}", was.payload)
-            case "preset":
+            case _ if base.what_if is not None:
+                saved = " as saved" * (base.what_if.preset == core.state.preset_name)
                 try:
                     was = requests.what_if(
-                        request.draft, WhatIf(preset=name), request.protocol, request.parts
+                        request.draft, base.what_if, request.protocol, request.parts
                     )
                 except InputError as error:
-                    return Comparison(f"preset {name}", None, str(error))
-                saved = " as saved" if name == core.state.preset_name else ""
-                return Comparison(f"the same with preset {name}{saved}", was.payload)
-            case "state" if base.preset is not None:
-                was = requests.with_preset(
-                    base.preset, request.draft, request.protocol, request.parts
-                )
-                return Comparison(base.description, was.payload)
-            case "branch":
-                was = requests.after(base.history, request.draft, request.protocol, request.parts)
-                return Comparison("the same on another branch", was.payload)
+                    name = base.description.removeprefix("the same with ")
+                    return Comparison(name, None, str(error))
+                return Comparison(f"{base.description}{saved}", was.payload)
             case "request" if base.composed is not None:
                 return Comparison(base.description, base.composed.payload)
             case _ if request.viewed is not None and request.viewed.before is not None:

@@ -84,10 +84,11 @@ class Requests:
         stands still."""
         self._version = 0
         """Counts the changes that requests are composed anew after."""
-        self._others: dict[str, tuple[object, Composed]] = {}
-        """The what-if, the request of another kind, that after another history and those to targets
-        which were composed last, after what each was composed from."""
-        self._other_preset: tuple[str, Preset | None] = ("", None)
+        self._others: dict[object, tuple[object, Composed]] = {}
+        """The what-ifs, the request of another kind and those to targets which were composed last,
+        after what each was composed from."""
+        self._saved_presets: dict[str, Preset] = {}
+        """Presets that a what-if names, as they are in their files."""
         self._newest: tuple[tuple[Message, ...], int | None, tuple[Message, ...]] = ((), None, ())
         """A history, a number of messages, and so many of the newest messages of it."""
         self._searched: tuple[object, ...] | None = None
@@ -123,7 +124,7 @@ class Requests:
     def _forget(self) -> None:
         self._composed = {}
         self._version += 1
-        self._other_preset = "", None
+        self._saved_presets = {}
 
     # --- lorebooks -------------------------------------------------------------------------
 
@@ -214,7 +215,7 @@ class Requests:
 
         return self._remembered("kind", (kind, count, prompt), compose_it)
 
-    def _remembered(self, use: str, key: object, compose_it: Callable[[], Composed]) -> Composed:
+    def _remembered(self, use: object, key: object, compose_it: Callable[[], Composed]) -> Composed:
         """Return the request that was composed last for a use if its key and all that requests are
         composed from are the same, else compose and remember it.
         """
@@ -235,39 +236,44 @@ class Requests:
 
         Raises InputError if the endpoint or the preset cannot be used.
         """
-        state = self.core.state
-        edits = state.preset_edits if changes.preset == state.preset_name else None
-        saved = edits.saved if edits is not None else None
+        preset = self._preset_of(changes)
 
         def compose_it() -> Composed:
-            inputs = self._what_if_inputs(state, draft, changes, parts, saved)
+            inputs = self._what_if_inputs(draft, changes, preset, parts)
             return self.in_protocol(compose(inputs), protocol)
 
-        return self._remembered("what-if", (draft, changes, protocol, parts, saved), compose_it)
+        # What is shown and what it is compared with are remembered both.
+        use = "what-if", preset is None, changes.history is None
+        return self._remembered(use, (draft, changes, preset, protocol, parts), compose_it)
+
+    def _preset_of(self, changes: WhatIf) -> Preset | None:
+        """Return the preset of a what-if; None for the session's. Raises InputError."""
+        state, preset = self.core.state, changes.preset
+        if not isinstance(preset, str):
+            return preset
+        if preset == state.preset_name and state.preset_edits is not None:
+            return state.preset_edits.saved
+        if preset and preset not in self._saved_presets:
+            self._saved_presets[preset] = self.core.library.preset(preset)
+        return self._saved_presets.get(preset)
 
     def _what_if_inputs(
-        self,
-        state: WorkspaceState,
-        draft: str,
-        changes: WhatIf,
-        parts: tuple[Part, ...],
-        saved: Preset | None,
+        self, draft: str, changes: WhatIf, preset: Preset | None, parts: tuple[Part, ...]
     ) -> Inputs:
-        """`saved` is the preset as it is in its file, if that is the change; see `what_if`."""
+        state, history = self.core.state, changes.history
         endpoint = state.endpoint
         if changes.endpoint:
             endpoint = state.config.endpoint_named(changes.endpoint)
-        if changes.preset and saved is None and self._other_preset[0] != changes.preset:
-            preset = self.core.library.preset(changes.preset)
-            self._other_preset = changes.preset, preset
-        inputs = self._inputs(state, draft, self._newest_messages(changes, draft, parts), parts)
+        if history is None:
+            history = self._newest_messages(changes, draft, parts)
+        inputs = self._inputs(state, draft, history, parts)
         settings: SessionSettings = inputs.settings
         if changes.model or changes.endpoint:
             settings = replace(settings, model=changes.model)
         return replace(
             inputs,
             endpoint=endpoint,
-            preset=saved or (self._other_preset[1] if changes.preset else None) or inputs.preset,
+            preset=preset or inputs.preset,
             settings=settings,
             context_limit=inputs.context_limit if changes.limit is None else changes.limit,
         )
@@ -284,36 +290,6 @@ class Requests:
             start = 0 if count is None else len(history) - min(count, len(history))
             self._newest = history, count, history[start:]
         return self._newest[2]
-
-    def with_preset(
-        self,
-        preset: Preset,
-        draft: str,
-        protocol: Protocol | None = None,
-        parts: tuple[Part, ...] = (),
-    ) -> Composed:
-        """Return the request that `draft` would be with another preset."""
-
-        def compose_it() -> Composed:
-            inputs = replace(self.inputs(draft, parts), preset=preset)
-            return self.in_protocol(compose(inputs), protocol)
-
-        return self._remembered("preset", (preset, draft, protocol, parts), compose_it)
-
-    def after(
-        self,
-        history: tuple[Message, ...],
-        draft: str,
-        protocol: Protocol | None = None,
-        parts: tuple[Part, ...] = (),
-    ) -> Composed:
-        """Return the request of `draft` after another history; see `Branches.messages_to`."""
-
-        def compose_it() -> Composed:
-            composed = compose(self._inputs(self.core.state, draft, history, parts))
-            return self.in_protocol(composed, protocol)
-
-        return self._remembered("after", (history, draft, protocol, parts), compose_it)
 
     def compose_for(self, slot: Slot, draft: str, parts: tuple[Part, ...] = ()) -> Composed:
         """Return the request that `draft` would be to a target, at the end of its branch; without a

@@ -113,7 +113,10 @@ class WhatIf:
     model: str = ""
     messages: int | None = None
     """The number of newest messages to send."""
-    preset: str = ""
+    preset: str | Preset = ""
+    """The name of a preset, which is taken as it is saved, or a preset that is in no file."""
+    history: tuple[Message, ...] | None = None
+    """The messages before the draft; None for those of the active branch."""
 
     @property
     def is_empty(self) -> bool:
@@ -127,7 +130,7 @@ class WhatIf:
         parts += [f"{self.model or 'its first model'} at {self.endpoint}"] if self.endpoint else []
         parts += [self.model] if self.model and not self.endpoint else []
         parts += [f"the last {self.messages:,} messages"] if self.messages is not None else []
-        parts += [f"preset {self.preset}"] if self.preset else []
+        parts += [f"preset {self.preset}"] if self.preset and isinstance(self.preset, str) else []
         return ", ".join(parts)
 
 
@@ -162,13 +165,17 @@ class DiffBase:
     """`last` (the last request to the endpoint), `protocol NAME`, `preset NAME`, `state` (a state
     of a preset), `branch MESSAGE_ID` or `request ENTRY_ID`."""
     description: str = ""
-    """The name of a sent request or a state, for example `the request of 12:30`."""
-    history: tuple[Message, ...] = ()
-    """The messages of the branch."""
+    """The name of what it is, for example `the request of 12:30`; empty for the last request and
+    another protocol."""
     composed: Composed | None = None
     """The sent request."""
-    preset: Preset | None = None
-    """The state of a preset."""
+    what_if: WhatIf | None = None
+    """What is changed in a request with another preset or on another branch."""
+
+    @property
+    def is_of_session(self) -> bool:
+        """True for a branch, which no other session has."""
+        return self.what_if is not None and self.what_if.history is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,7 +241,7 @@ class LiveRequestState:
         return replace(
             request,
             chosen_kind=None,
-            diff_base=DiffBase() if request.diff_base.history else request.diff_base,
+            diff_base=DiffBase() if request.diff_base.is_of_session else request.diff_base,
             live=None,
             shown=None,
             session_id="",
