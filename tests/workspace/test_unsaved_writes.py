@@ -168,7 +168,7 @@ async def test_a_stopped_reply_that_cannot_be_written_stays_in_memory(
     assert await workspace.replies.submit("go")
     await heard.until(lambda: workspace.state.partial is not None)
     disk.fault = full()
-    await workspace.replies.stop()
+    await workspace.exchanges.stop()
     await heard.until(lambda: workspace.state.entries[-1].status == "stopped")
     assert workspace.state.entries[-1].unsaved
     disk.fault = None
@@ -227,7 +227,7 @@ async def test_a_full_disk_during_a_reply_is_reported_and_the_text_flushed_later
     with closing(sqlite3.connect(tmp_path / "chat.db")) as connection:
         (count,) = connection.execute("SELECT count(*) FROM reply_changes").fetchone()
     assert count > 0
-    await workspace.replies.stop()
+    await workspace.exchanges.stop()
 
 
 async def test_a_draft_that_cannot_be_written_stays_in_memory_and_is_written_later(

@@ -260,7 +260,7 @@ class _AskedExchange:
                 await self._forget_session()
             raise
         except asyncio.CancelledError:  # Ctrl+C
-            await workspace.replies.stop_all(for_good=True)
+            await workspace.exchanges.stop_all(for_good=True)
             printer.end()
             is_stored = not self._question.temporary
             where = f" What arrived is in {session_words(workspace)}." if is_stored else ""
@@ -320,12 +320,12 @@ class _AskedExchange:
 
     async def _until_ended(self) -> None:
         """Wait for the replies' end. Raises the last one's error, OutputClosed and OSError."""
-        replies, printer = self._workspace.replies, self._printer
+        printer = self._printer
         ended = asyncio.ensure_future(self._workspace.tools.all_ended())
         try:
             await asyncio.wait((ended, printer.failed), return_when=asyncio.FIRST_COMPLETED)
             if printer.failed.done():
-                await replies.stop_all(for_good=True)
+                await self._workspace.exchanges.stop_all(for_good=True)
                 printer.failed.result()
         finally:
             ended.cancel()

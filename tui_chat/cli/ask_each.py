@@ -61,7 +61,7 @@ async def ask_each(
     unsubscribe = workspace.subscribe(follow)
     replies = await workspace.replies.submit_to(slots, text, parts)
     if len(replies) < len(slots):
-        await workspace.replies.stop()
+        await workspace.exchanges.stop()
         raise faults[0] if faults else InputError("The message could not be sent.")
     await workspace.tools.all_ended()
     entries = [

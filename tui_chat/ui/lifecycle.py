@@ -273,7 +273,7 @@ class Lifecycle:
                 return
         if state.unsaved_presets and not await self._saves_or_drops_presets(workspace):
             return
-        await workspace.replies.stop_all()
+        await workspace.exchanges.stop_all()
         question = (
             f"{workspace.unsaved_writes.reason}\n\n"
             "The end of a reply or a draft exists only in memory and would be lost."

@@ -15,7 +15,7 @@ from tui_chat.errors import InputError
 from tui_chat.workspace.active_session import ActiveSession, first_title
 from tui_chat.workspace.core import WorkspaceCore, reported
 from tui_chat.workspace.events import BranchChanged, Done
-from tui_chat.workspace.replies import Replies
+from tui_chat.workspace.exchanges import Exchanges
 from tui_chat.workspace.session_catalog import SessionCatalog
 
 if TYPE_CHECKING:
@@ -28,12 +28,16 @@ class TemporarySession:
     """Begins, keeps and ends the temporary session; `Sessions.new_temporary` opens one."""
 
     def __init__(
-        self, core: WorkspaceCore, active: ActiveSession, catalog: SessionCatalog, replies: Replies
+        self,
+        core: WorkspaceCore,
+        active: ActiveSession,
+        catalog: SessionCatalog,
+        exchanges: Exchanges,
     ) -> None:
         self.core = core
         self._active = active
         self._catalog = catalog
-        self._replies = replies
+        self._exchanges = exchanges
         self.ended: set[str] = set()
         """The ids of temporary sessions that were not kept."""
 
@@ -98,7 +102,7 @@ class TemporarySession:
         store, session_id = self.core.temporary_store, self.core.state.temporary_id
         if store is not None:
             self.ended.add(session_id)
-            await self._replies.stop_in(session_id)
+            await self._exchanges.stop_in(session_id)
             await self._close(store)
 
     async def _close(self, store: Store) -> None:

@@ -26,6 +26,7 @@ from tui_chat.models.tool import DECLINED, Tool
 from tui_chat.workspace.active_session import ActiveSession
 from tui_chat.workspace.core import WorkspaceCore, reported
 from tui_chat.workspace.events import BranchChanged, Done, ReplySettled, WorkspaceEvent
+from tui_chat.workspace.exchanges import Exchanges
 from tui_chat.workspace.replies import Replies
 from tui_chat.workspace.state import unanswered_calls
 from tui_chat.workspace.target import Slot
@@ -51,6 +52,7 @@ class Tools:
         self,
         core: WorkspaceCore,
         active: ActiveSession,
+        exchanges: Exchanges,
         replies: Replies,
         sources: ToolSources,
         grants: ToolGrants,
@@ -59,6 +61,7 @@ class Tools:
         self._grants = grants
         self._sources = sources
         self._active = active
+        self._exchanges = exchanges
         self._replies = replies
         self._runs: dict[tuple[str, str], asyncio.Task[ToolRun]] = {}
         """By reply id and call id."""
@@ -153,7 +156,7 @@ class Tools:
             if answer is None or not await self._store(session_id, entry_id, [answer]):
                 return False
         if scope != "call":
-            for reply_id in (entry_id, *self._replies.sent_to_targets):
+            for reply_id in (entry_id, *self._exchanges.sent_to_targets):
                 await self.run_permitted(session_id, reply_id)
         return True
 
@@ -222,7 +225,7 @@ class Tools:
     async def all_ended(self) -> None:
         """Wait until no reply arrives, and permitted commands and replies to them have ended."""
         while True:
-            await self._replies.all_ended()
+            await self._exchanges.all_ended()
             left = [work for work in self._unattended if not work.done()]
             if not left:
                 return
@@ -245,7 +248,7 @@ class Tools:
             if not core.state.is_active(session_id):
                 return
             entries = core.state.entries
-            if self._replies.target_of(entry_id) is not None:
+            if self._exchanges.target_of(entry_id) is not None:
                 entries = await self._branch_of(entry_id)
             pending = core.state.calls_at_end(entries)
             if not pending:
@@ -346,7 +349,7 @@ class Tools:
             if not core.state.is_active(session_id):
                 return True  # the conversation goes on when the user is there to see it
             await self._active.reload_branch()
-        target = self._replies.target_of(entry_id)
+        target = self._exchanges.target_of(entry_id)
         _, left = unanswered_calls(core.state.entries if target is None else entries)
         if left or not answers or not goes_on:
             return True

@@ -82,7 +82,7 @@ async def keys_while_streaming(folder: Path, speed: str, slots: int, tokens: int
         )
         tell_keys(keys)
         assert screen.query(Transcript)
-        await workspace.replies.stop()
+        await workspace.exchanges.stop()
         await sending
 
 

@@ -85,7 +85,7 @@ async def test_a_draft_goes_to_all_slots_and_one_is_kept(tmp_path: Path):
         assert (state.endpoint.name, state.effective_model) == ("loopback-anthropic", "echo")
         live = await app.workspace.replies.submit("and on")
         assert live
-        await app.workspace.replies.all_ended()
+        await app.workspace.exchanges.all_ended()
 
 
 async def test_nothing_is_drawn_below_the_columns(tmp_path: Path):
