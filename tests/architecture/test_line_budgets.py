@@ -43,8 +43,9 @@ BUDGETS: dict[str, tuple[int, str]] = {
     "plugins/probabilities": (400, "one view, and where it is reached"),
     "plugins/html": (300, "one page that is safe to open"),
     "plugins/prompt_lab": (
-        6_800,
-        "suites, variants, checks, the runner with its budget, its results, commands, preset cases",
+        7_100,
+        "suites, variants, checks, runner with its budget, its results, commands, preset cases, "
+        "the view of cases whose grades follow the checks",
     ),
     "plugins/mcp": (
         3_750,

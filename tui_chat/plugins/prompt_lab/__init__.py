@@ -18,8 +18,9 @@ preset_tests    `tui-chat presets test` (preset_cases: their files; request_chec
 preset_states   every saved state of a preset (states_command, states_actions: listed, compared as
                 requests, restored)
 turn_cases      turns of conversations as cases
-case_table      the cases of a preset beside variants of it (case_columns: which; cases_view: in
-                the inspector; cases_actions: the actions that lead there)
+case_table      the cases of a preset beside variants of it (case_columns: which; case_results:
+                what is known of their cells; cases_view: in the inspector; cases_actions: the
+                actions that lead there)
 """
 
 from tui_chat.extensions import ActionPath, CommandPath, ListenerPath, Plugin, ViewPath

@@ -30,6 +30,7 @@ from tui_chat.plugins.prompt_lab.variants import (
 )
 
 if TYPE_CHECKING:
+    from tui_chat.library.editing.edits import EditHistory
     from tui_chat.models.preset import Preset
     from tui_chat.workspace.state import WorkspaceState
     from tui_chat.workspace.workspace import Workspace
@@ -37,18 +38,16 @@ if TYPE_CHECKING:
 
 def columns_of(
     state: WorkspaceState,
+    edits: EditHistory,
     named: Iterable[Variant],
     *,
     before: Preset | None,
     models: Iterable[tuple[str, str]],
     is_ablated: bool,
 ) -> tuple[Variant, ...]:
-    """Return the columns; none if the preset's file has faults. `named` are those of the suite,
+    """Return the columns. `edits` are those of the preset, `named` the variants of the suite,
     `before` is what was saved until a variant was accepted, `models` are endpoints with a model.
     """
-    edits = state.preset_edits
-    if edits is None:
-        return ()
     saved = Variant(SAVED, edits.saved, state.endpoint, state.effective_model, state.settings)
     edited = replace(saved, name=EDITED, preset=edits.preset)
     columns = [edited, saved] if edits.is_changed else [saved]

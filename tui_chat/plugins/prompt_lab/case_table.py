@@ -1,8 +1,7 @@
 """The cases of the session's preset as a table: rows are cases, columns are variants.
 
-1. A result belongs to the bytes of its request: after an edit, only cells whose request changed
-   have none, and only those are sent. A run is stored whole, with the results that it did not need
-   to send.
+1. After an edit, only cells whose request changed have no result (see `case_results`), and only
+   those are sent. A run is stored whole, with the results that it did not need to send.
 2. Which of two replies is the first one to judge follows from case and variants, and has nothing to
    do with the order of the columns.
 """
@@ -13,18 +12,30 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from hashlib import sha256
+from itertools import chain
 from time import monotonic
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
-from tui_chat.errors import InputError
+from tui_chat.errors import InputError, TuiChatError
 from tui_chat.plugins.prompt_lab.budget import Budget
 from tui_chat.plugins.prompt_lab.case_columns import (
     columns_of,
     is_without,
     reference_of,
     suite_columns,
+)
+from tui_chat.plugins.prompt_lab.case_results import (
+    CaseResults,
+    Grading,
+    are_equal,
+    grade_of,
+    gradings,
+    may_succeed,
+    result_at,
+    sent_by,
 )
 from tui_chat.plugins.prompt_lab.comparison import Comparison
 from tui_chat.plugins.prompt_lab.estimates import Estimate, estimate
@@ -33,6 +44,7 @@ from tui_chat.plugins.prompt_lab.results import LabStore
 from tui_chat.plugins.prompt_lab.runner import Runner
 from tui_chat.plugins.prompt_lab.suites import read_suite, sample_suite, suite_file
 from tui_chat.plugins.prompt_lab.values import (
+    ENDED,
     Case,
     Cell,
     CellReply,
@@ -55,9 +67,7 @@ _TABLES: WeakKeyDictionary[Workspace, CaseTable] = WeakKeyDictionary()
 
 
 async def load_table(workspace: Workspace) -> CaseTable:
-    """Return the table of the session's preset, as the preset, its file and its suite are now.
-    Raises InputError.
-    """
+    """Return the table of the session's preset, as the preset, its file and its suite are now."""
     table = _TABLES.get(workspace)
     if table is None or table.preset_name != workspace.state.preset_name:
         if table is not None:
@@ -87,6 +97,8 @@ class CaseTable:
         self.preferences: dict[tuple[str, str, str], str] = {}
         """The SHA-256 of the preferred request by case and both requests, sorted; empty for none.
         """
+        self.fault: TuiChatError | None = None
+        """What keeps the suite from being read."""
         self.version = 0
         """Counts the changes of what is shown."""
         self.on_change: Callable[[], None] = lambda: None
@@ -94,8 +106,9 @@ class CaseTable:
         self._is_ablated = False
         self._before: Preset | None = None
         """What was saved before a variant was accepted, until the next edit."""
-        self._results: dict[tuple[str, int], Cell] = {}
-        """Cells that have ended, by the SHA-256 of their request and their repeat."""
+        self._results = CaseResults()
+        self._accepted: dict[tuple[str, int, str], str] = {}
+        """The grades of the accepted variant, by request, repeat and case."""
         self._key: object = None
         """The suite and the variants of the plan."""
         self._following = asyncio.Lock()
@@ -104,16 +117,21 @@ class CaseTable:
         self._begun = 0.0
         """When sending began, in seconds of a monotonic clock."""
         self._ended_at_start = 0
+        self._gradings: dict[str, Grading] = {}
         self._cells: dict[tuple[str, str], list[Cell]] = {}
         """The cells by case and variant, with the results that they have: the repeats."""
         self._same: dict[tuple[str, int], list[Cell]] = {}
-        """The planned cells by what they send: the SHA-256 of the request, and the repeat."""
+        """The planned cells by what they send."""
+        self._stored: tuple[str, tuple[Case, ...]] = "", ()
+        """What the last run has: the SHA-256 of its plan, and its cases."""
         self._sent: dict[tuple[str, str], str] = {}
         """The variants of the last run by case and SHA-256 of the request."""
-        self._missing: tuple[Cell, ...] | None = None
-        """The cells without a result; None if they are to be looked up."""
+        self._to_send: tuple[Cell, ...] | None = None
+        """The cells that are sent next; None if they are to be looked up."""
         self._comparisons: dict[str, Comparison] = {}
         """What was counted since the last change, by variant."""
+        self._baselines: dict[str, bool] = {}
+        """The variants that were compared with the baseline since the last change."""
 
     @property
     def _read_file(self) -> Path:
@@ -126,71 +144,93 @@ class CaseTable:
         """The file of the user's own suite, which need not exist."""
         return suite_file(self._workspace.state.config.config_dir, self.preset_name)
 
+    @property
+    def _faulty_preset(self) -> InputError:
+        return InputError(f"The file of the preset “{self.preset_name}” has faults.")
+
     # --- what there is -------------------------------------------------------------------
 
     async def recall(self) -> None:
-        """Take over the results and judgements of the suite's last run."""
-        runs = await self.lab.runs(str(self._read_file))
-        if runs:
-            self.run = runs[0]
-            async for cell in self.lab.cells(self.run, "passed", "failed", "error"):
-                self._results[cell.body_sha, cell.attempt] = cell
-                self._sent[cell.case, cell.body_sha] = cell.variant
-            names = {(case, name): sha for (case, sha), name in self._sent.items()}
-            for stored in await self.lab.preferences(self.run):
-                one, two = (names.get((stored.case, n)) for n in (stored.first, stored.second))
-                preferred = names.get((stored.case, stored.preferred), "")
-                if one and two:
-                    self.preferences[_pair_key(stored.case, one, two)] = preferred
+        """Take over the results and judgements of the suite's last run and of its baseline."""
+        last, *others = await self.lab.runs(str(self._read_file)) or (None,)
+        for run in (*(run for run in others if run and run.accepted), last):
+            if run is not None:
+                await self._recall(run)
+
+    async def _recall(self, run: Run) -> None:
+        suite = await self.lab.suite(run)
+        grading = gradings(suite)
+        self.run, self._sent, self._stored = run, {}, (run.plan_sha, suite.cases)
+        async for cell in self.lab.cells(run, *ENDED):
+            self._results.add(cell, grading[cell.case])
+            self._sent[cell.case, cell.body_sha] = cell.variant
+            if run.accepted and run.accepted_variant in ("", cell.variant):
+                self._accepted[(*sent_by(cell), cell.case)] = grade_of(cell)
+        names = {(case, name): sha for (case, sha), name in self._sent.items()}
+        for stored in await self.lab.preferences(run):
+            one, two = (names.get((stored.case, n)) for n in (stored.first, stored.second))
+            preferred = names.get((stored.case, stored.preferred), "")
+            if one and two:
+                self.preferences[_pair_key(stored.case, one, two)] = preferred
+
+    async def reread(self) -> None:
+        """Read the suite again, and plan anew if something changed."""
+        self._stamp = None
+        await self.follow()
 
     async def follow(self) -> None:
         """Read the suite if its file changed, and plan anew if cases or variants changed. If that
         is canceled, the next call does it.
         """
         async with self._following:
-            await self._follow()
+            fault = None
+            try:
+                await self._follow()
+            except TuiChatError as error:
+                fault, self._stamp = error, None
+            if (fault and str(fault)) != (self.fault and str(self.fault)):
+                self.fault = fault
+                self._changed()
 
     async def _follow(self) -> None:
         stamp = _stamp(self._read_file)
-        if stamp != self._stamp or self._key is None:
+        if stamp is None or stamp != self._stamp:
             suite = Suite(self.preset_name, str(self._read_file))
             if stamp is not None:
                 suite = await asyncio.to_thread(read_suite, self._read_file)
             self.suite, self._stamp = suite, stamp
         named = await suite_columns(self.suite, self._workspace)
         state = self._workspace.state
-        if state.preset_edits is not None and state.preset_edits.is_changed:
+        if state.preset_edits is None:
+            raise self._faulty_preset
+        if state.preset_edits.is_changed:
             self._before = None
         variants = columns_of(
             state,
+            state.preset_edits,
             named,
             before=self._before,
             models=self._models,
             is_ablated=self._is_ablated,
         )
-        if self._key == (self.suite, variants) or not variants:
+        if self._key == (self.suite, variants):
             return
         planned = await asyncio.to_thread(plan, self.suite, variants)
-        self.variants, self.plan = variants, planned
+        grading = gradings(self.suite)
+        # To check many replies again takes a while; the grades are kept.
+        await asyncio.to_thread(self._results.of, planned, grading)
+        self.variants, self.plan, self._gradings = variants, planned, grading
         self._arrange()
-        self.estimate = await self._estimate(self.missing)
+        self.estimate = await self._estimate(self.to_send)
         self._key = self.suite, variants
         self._changed()
 
     def _arrange(self) -> None:
-        """Look the results of the planned cells up. What was not checked has none once its case
-        has checks.
-        """
-        checked = {case.key for case in self.suite.cases if case.has_checks}
-        for key, cell in [*self._results.items()]:
-            if cell.is_unchecked and cell.case in checked:
-                del self._results[key]
+        """Look the results of the planned cells up."""
         self._cells, self._same = {}, {}
-        for cell in self.plan.cells:
-            self._same.setdefault(_key(cell), []).append(cell)
-            result = self._results.get(_key(cell))
-            shown = cell if result is None else _result_at(cell, result)
-            self._cells.setdefault((cell.case, cell.variant), []).append(shown)
+        for cell in self._results.of(self.plan, self._gradings):
+            self._same.setdefault(sent_by(cell), []).append(cell)
+            self._cells.setdefault((cell.case, cell.variant), []).append(cell)
         self._changed()
 
     async def _estimate(self, cells: Sequence[Cell]) -> Estimate:
@@ -200,10 +240,18 @@ class CaseTable:
     @property
     def missing(self) -> tuple[Cell, ...]:
         """The cells without a result."""
-        if self._missing is None:
-            cells = self.plan.cells
-            self._missing = tuple(cell for cell in cells if _key(cell) not in self._results)
-        return self._missing
+        return tuple(cell for cell in self.to_send if not cell.is_ended)
+
+    @property
+    def to_send(self) -> tuple[Cell, ...]:
+        """The cells that are sent next: those without a result, or if all have one those with an
+        error that may not come again.
+        """
+        if self._to_send is None:
+            cells = tuple(chain.from_iterable(self._cells.values()))
+            missing = tuple(cell for cell in cells if not cell.is_ended)
+            self._to_send = missing or tuple(filter(may_succeed, cells))
+        return self._to_send
 
     def cell(self, case: Case, variant: Variant) -> Cell | None:
         """Return the first cell with its result, if it has one; None if the case is not for the
@@ -255,8 +303,7 @@ class CaseTable:
         replies = self.replies(case, variant)
         if replies is None:
             return False
-        one, two = replies
-        return _text(one) != _text(two) or one.status != two.status
+        return not are_equal(replies) or replies[0].status != replies[1].status
 
     # --- variants ------------------------------------------------------------------------
 
@@ -288,8 +335,12 @@ class CaseTable:
         return (monotonic() - self._begun) / (ended - at_start) * len(self.missing)
 
     def send(self) -> None:
-        """Send the cells without a result."""
-        if not self.is_sending and self.missing:
+        """Send the cells without a result, or those that had errors again."""
+        if not self.is_sending and (cells := self.to_send):
+            for cell in cells:
+                if cell.is_ended:
+                    self._results.remove(cell)
+            self._arrange()
             self._begun = monotonic()
             self._ended_at_start = len(self.plan.cells) - len(self.missing)
             self._sending = asyncio.create_task(self._send())
@@ -303,11 +354,9 @@ class CaseTable:
 
     async def _send(self) -> None:
         workspace, lab = self._workspace, self.lab
-        now = workspace.now().timestamp()
         with workspace.reporting():
-            run = self.run = await lab.add(self.plan, workspace.core.new_id(), now)
-            self._sent = {(cell.case, cell.body_sha): cell.variant for cell in self.plan.cells}
-            twins = await self._finish_known(run)
+            planned, grading = self.plan, self._gradings
+            run, twins = await self._store_run()
             runner = Runner(
                 lab,
                 run,
@@ -315,39 +364,51 @@ class CaseTable:
                 client=workspace.client,
                 prices=await workspace.usage.prices(),
                 budget=Budget(None),
-                on_cell=self._take_cell,
+                on_cell=partial(self._take_cell, grading),
             )
             try:
                 await runner.send("waiting")
-                for cell in twins:
-                    if (result := self._results.get(_key(cell))) is not None:
-                        await lab.finish(run, _result_at(cell, result), is_paid=False)
+                for cell in self._results.of(replace(planned, cells=twins), grading):
+                    if cell.is_ended:
+                        await lab.finish(run, cell, is_paid=False)
                 await lab.prune(run.source)
             finally:
                 self._arrange()
+                self.estimate = await self._estimate(self.to_send)
+                self._changed()
 
-    async def _finish_known(self, run: Run) -> list[Cell]:
-        """Store the results that a new run need not ask for, and return the cells whose request is
-        that of another cell: it is sent once.
+    async def _store_run(self) -> tuple[Run, tuple[Cell, ...]]:
+        """Store the plan as a run, with the results and judgements that it need not ask for. Return
+        it with the cells whose request is that of another cell: it is sent once.
         """
+        workspace, lab, planned, grading = self._workspace, self.lab, self.plan, self._gradings
+        now = workspace.now().timestamp()
+        run = self.run = await lab.add(planned, workspace.core.new_id(), now)
+        self._stored = planned.sha256, planned.suite.cases
+        self._sent = {(cell.case, cell.body_sha): cell.variant for cell in planned.cells}
         twins: list[Cell] = []
-        asked: set[tuple[str, int]] = set()
-        for cell in self.plan.cells:
-            if (result := self._results.get(_key(cell))) is not None:
-                await self.lab.finish(run, _result_at(cell, result), is_paid=False)
-            elif _key(cell) in asked:
+        asked: set[tuple[object, ...]] = set()
+        for cell in self._results.of(planned, grading):
+            key = (*sent_by(cell), grading[cell.case][1])
+            if cell.is_ended:
+                await lab.finish(run, cell, is_paid=False)
+            elif key in asked:
                 twins.append(cell)
-                await self.lab.finish(run, replace(cell, status="interrupted"))
-            asked.add(_key(cell))
-        return twins
+                await lab.finish(run, replace(cell, status="interrupted"))
+            asked.add(key)
+        for judged in [*self.preferences]:
+            await self._store_judgement(judged)
+        return run, tuple(twins)
 
-    def _take_cell(self, cell: Cell) -> None:
-        """Take over a cell whose request left, or which has ended."""
+    def _take_cell(self, grading: dict[str, Grading], cell: Cell) -> None:
+        """Take over a cell whose request left, or which has ended; its run graded it."""
+        same = tuple(self._same.get(sent_by(cell), ()))
+        shown = [result_at(planned, cell) for planned in same]
         if cell.is_ended:
-            self._results[_key(cell)] = cell
-        for planned in self._same.get(_key(cell), ()):
-            repeats = self._cells[planned.case, planned.variant]
-            repeats[planned.attempt - 1] = _result_at(planned, cell)
+            self._results.add(cell, grading[cell.case])
+            shown = self._results.of(replace(self.plan, cells=same), self._gradings)
+        for planned in shown:
+            self._cells[planned.case, planned.variant][planned.attempt - 1] = planned
         self._changed()
 
     # --- judging -------------------------------------------------------------------------
@@ -362,24 +423,38 @@ class CaseTable:
         return (one, two) if digest[0] % 2 else (two, one)
 
     def preferred(self, case: Case, pair: tuple[Cell, Cell]) -> str | None:
-        """Return the name of the better variant, empty for neither; None if nobody judged."""
+        """Return the name of the better variant, empty for neither; None if nobody judged, or there
+        is nothing to judge.
+        """
+        if are_equal(pair):
+            return None
         shas = [cell.body_sha for cell in pair]
         judged = self.preferences.get(_pair_key(case.key, *shas))
         return next((cell.variant for cell in pair if cell.body_sha == judged), judged and "")
 
+    def is_open(self, case: Case, pair: tuple[Cell, Cell]) -> bool:
+        """Return True if two replies are to be judged: they differ, and nobody did."""
+        return not are_equal(pair) and self.preferred(case, pair) is None
+
     async def judge(self, case: Case, pair: tuple[Cell, Cell], choice: int | None) -> None:
-        """Store which reply is better: 0 or 1, or None for no difference. Raises StoreError."""
+        """Store which reply is better: 0 or 1, or None for no difference. Raises StoreError, and
+        InputError for equal replies.
+        """
+        if are_equal(pair):
+            raise InputError("The replies are equal: there is nothing to judge.")
         shas = [cell.body_sha for cell in pair]
-        if shas[0] == shas[1]:  # the same request has no better reply
-            choice = None
-        preferred = shas[choice] if choice is not None else ""
-        names = [self._sent.get((case.key, sha), "") for sha in shas]
-        if self.run is not None and all(names):
-            name = names[choice] if choice is not None else ""
-            first, second = sorted(names)
-            await self.lab.prefer(self.run, Preference(case.key, 1, first, second, name))
-        self.preferences[_pair_key(case.key, *shas)] = preferred
+        key = _pair_key(case.key, *shas)
+        self.preferences[key] = shas[choice] if choice is not None else ""
+        await self._store_judgement(key)
         self._changed()
+
+    async def _store_judgement(self, key: tuple[str, str, str]) -> None:
+        """Store a judgement with the last run, if that has both requests."""
+        case, *shas = key
+        first, second = sorted(self._sent.get((case, sha), "") for sha in shas)
+        if self.run is not None and first:
+            preferred = self._sent.get((case, self.preferences[key]), "")
+            await self.lab.prefer(self.run, Preference(case, 1, first, second, preferred))
 
     def comparison(self, variant: Variant) -> Comparison:
         """Return how often a variant is better than the one it is compared with: without a
@@ -416,7 +491,7 @@ class CaseTable:
         if not ended:
             return ""
         saved = sum(two.input_tokens - one.input_tokens for one, two in ended) // len(ended)
-        same = sum(_text(one) == _text(two) for one, two in ended)
+        same = sum(map(are_equal, ended))
         return f"{saved:,} tokens less, the same reply in {same:,} of {len(ended):,}"
 
     def _winner(self, case: Case, variant: Variant, other: Variant) -> str | None:
@@ -425,7 +500,7 @@ class CaseTable:
         if judged is not None:
             return judged
         one, two = self.group(case, variant), self.group(case, other)
-        if not case.checks or not one.total or not two.total or one.open or two.open:
+        if not case.has_checks or not one.total or not two.total or one.open or two.open:
             return None
         if (one.status == "passed") is (two.status == "passed"):
             return ""
@@ -433,57 +508,60 @@ class CaseTable:
 
     # --- keeping -------------------------------------------------------------------------
 
+    def is_baseline(self, variant: Variant) -> bool:
+        """Return True if the baseline has the grades of a variant."""
+        if variant.name not in self._baselines:
+            cells = [cell for case in self.suite.cases for cell in self.repeats(case, variant)]
+            self._baselines[variant.name] = bool(cells) and all(
+                self._accepted.get((*sent_by(cell), cell.case)) == grade_of(cell) for cell in cells
+            )
+        return self._baselines[variant.name]
+
     async def promote(self, variant: Variant) -> bool:
-        """Save a variant's preset as the session's, as an edit that can be undone, and make the
-        last run the baseline. Return False, with the fault reported, if it could not be saved.
+        """Save a variant's preset as the session's, as an edit that can be undone, and make its
+        results the baseline. Return False, with the fault reported, if it could not be saved.
         """
         workspace = self._workspace
         edits = workspace.state.preset_edits
         if edits is None:
-            raise InputError(f"The file of “{self.preset_name}” has faults.")
+            raise self._faulty_preset
+        run = None if self.missing else await self._whole_run()
+        cells = [cell for case in self.suite.cases for cell in self.repeats(case, variant)]
         before = edits.saved
         if variant.preset != edits.preset:
             label = f"keep “{variant.name}”"
             workspace.presets.edit(self.preset_name, edits.record(variant.preset, label))
         if await workspace.presets.save() is None:
             return False
-        if self.run is not None and not self.missing:
-            await self.lab.accept(self.run, variant)
-            self.run = replace(self.run, accepted=True)
+        if run is not None:
+            await self.lab.accept(run, variant)
+            self._accepted = {(*sent_by(cell), cell.case): grade_of(cell) for cell in cells}
         self._models, self._is_ablated = (), False
         self._before = before if before != variant.preset else None
         await self.follow()
         self._changed()
         return True
 
+    async def _whole_run(self) -> Run:
+        """Return a run with the plan and its results, which all are there: the last one, or a new
+        one if the checks or the variants changed since.
+        """
+        if self.run is None or self._stored != (self.plan.sha256, self.suite.cases):
+            run, _ = await self._store_run()
+            await self.lab.end(run, "complete", self._workspace.now().timestamp())
+            await self.lab.prune(run.source)
+            return run
+        return self.run
+
     def _changed(self) -> None:
         self.version += 1
-        self._missing = None
-        self._comparisons = {}
+        self._to_send = None
+        self._comparisons, self._baselines = {}, {}
         self.on_change()
-
-
-def _key(cell: Cell) -> tuple[str, int]:
-    return cell.body_sha, cell.attempt
 
 
 def _pair_key(case: str, one: str, two: str) -> tuple[str, str, str]:
     return case, min(one, two), max(one, two)
-
-
-def _result_at(cell: Cell, result: Cell) -> Cell:
-    """Return a result as that of a cell of the same request."""
-    return replace(
-        cell,
-        status=result.status,
-        reply=result.reply,
-        verdicts=result.verdicts,
-        score=result.score,
-    )
-
-
-def _text(cell: Cell) -> str:
-    return cell.reply.text if cell.reply is not None else ""
 
 
 def _stamp(path: Path) -> tuple[int, int] | None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from tui_chat.errors import InputError, TuiChatError
 from tui_chat.models.session import Entry, last_reply
+from tui_chat.plugins.prompt_lab.case_table import load_table
 from tui_chat.plugins.prompt_lab.suites import add_case, suite_file
 from tui_chat.plugins.prompt_lab.turn_cases import case_of, shortest_history
 from tui_chat.ui.notifications import show_error
@@ -57,11 +58,8 @@ async def _make_case(app: TuiChat, wrong: str, *, is_whole: bool) -> None:
         preset = workspace.state.preset_name
         path = suite_file(workspace.state.config.config_dir, preset)
         await asyncio.to_thread(add_case, path, preset, case_of(inputs, name, count))
-        app.notify(
-            f"Added to the cases of “{preset}”, with the text of {_words(count, whole)}. "
-            f"t in the preset editor opens them; “assert” in their file checks replies.\n{path}",
-            markup=False,
-        )
+        words = f"Added to the cases of “{preset}”. t in the preset editor opens them."
+        app.notify(words, markup=False)
     except TuiChatError as error:
         show_error(app, error)
 
@@ -74,6 +72,7 @@ def _words(count: int, whole: int) -> str:
 
 
 async def show_cases(app: TuiChat, _: str) -> None:
-    """Open the view of the cases of the session's preset."""
-    await app.main.opened_workspace()
+    """Open the view of the cases of the session's preset, as their file is now."""
+    workspace = await app.main.opened_workspace()
     await app.run_action(f"inspector.show_view('{VIEW}')")
+    await (await load_table(workspace)).reread()

@@ -8,7 +8,8 @@ names until they are judged.
 from __future__ import annotations
 
 import os
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, cast
 
@@ -19,11 +20,12 @@ from tui_chat.errors import TuiChatError
 from tui_chat.models.common_prefix import common_prefix
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.usage import short_number
+from tui_chat.plugins.prompt_lab.case_results import are_equal, grade_of
 from tui_chat.plugins.prompt_lab.case_table import CaseTable
 from tui_chat.plugins.prompt_lab.estimates import Estimate
 from tui_chat.plugins.prompt_lab.values import Case, Cell, Plan, Variant
 from tui_chat.ui.areas.inspector.row_wrapping import counted, cut
-from tui_chat.ui.areas.inspector.view import PAYLOAD, InspectorState
+from tui_chat.ui.areas.inspector.view import DIFF, PAYLOAD, InspectorState
 from tui_chat.ui.areas.inspector.views.rows_view import (
     BLANK,
     Part,
@@ -73,6 +75,7 @@ class CasesView(RowsView):
     BINDINGS: ClassVar[list[BindingType]] = [
         _key("left", "column(-1)", "variant", "Previous variant"),
         _key("right", "column(1)", "variant", "Next variant"),
+        _key("d", "diff", "Diff", "Difference to the request of the other variant"),
         _key("n", "next_difference", "next difference", "Next case whose replies differ"),
         _key("1", "judge(0)", "better", "The first reply is better"),
         _key("2", "judge(1)", "better", "The second reply is better"),
@@ -156,8 +159,13 @@ class CasesView(RowsView):
     @property
     def case(self) -> Case | None:
         """The case under the cursor, or that was there last."""
-        cases = self.table.suite.cases if self.table is not None else ()
+        cases = self._shown_cases
         return cases[min(self._case, len(cases) - 1)] if cases else None
+
+    @property
+    def _shown_cases(self) -> Sequence[Case]:
+        table = self.table
+        return table.suite.cases if table is not None and table.fault is None else ()
 
     @property
     def variant(self) -> Variant | None:
@@ -173,6 +181,16 @@ class CasesView(RowsView):
         self._is_on_plan, self._first_row = self.cursor <= _PLAN_ROW, 0
         if table is None:
             return ViewRows([text_part("Reading the cases…", width, "", "muted")])
+        if table.fault is not None:
+            words = ("The cases cannot be read.", f"{table.fault}", f"{table.fault.advice}")
+            keys = "E opens their file. Esc goes to the preset."
+            return ViewRows(
+                (
+                    text_part(words[0], width, "", "heading"),
+                    *(text_part(each, width, "", "error") for each in words[1:] if each),
+                    text_part(keys, width, "", "muted"),
+                )
+            )
         if not table.suite.cases or not table.variants:
             words = f"“{table.preset_name}” has no cases yet. + on a reply makes it one."
             where = f"They are kept in {table.file}."
@@ -192,16 +210,18 @@ class CasesView(RowsView):
             left = table.time_left
             time = "" if left is None else f" · {left:,.0f} s left"
             yield line((f"Sending: {ended:,} of {len(table.plan.cells):,}{time} · x stops", "link"))
-        elif missing:
+        elif table.to_send:
             keys = "Enter" if self._is_on_plan else "g Enter"
-            words = f"{keys} sends {_plan_words(table.estimate)}"
+            again = "" if missing else "again what had an error: "
+            words = f"{keys} sends {again}{_plan_words(table.estimate)}"
             hint = f"{model} is the session's model. M adds a column for another one."
             if table.estimate.high:
                 hint = "From nothing but cached input to nothing cached and the longest replies."
             yield line((cut(words, width), "link"), action=SEND, hint=hint)
         else:
             words = f"All replies are here. {self._acceptance(table)}"
-            yield text_part(words, width, "", "muted")
+            rows = text_rows(words, width, "", "muted")
+            yield made_rows([replace(row, action=SEND) for row in rows])
         variant = self.variant
         compared = _compared_words(table, variant) if variant is not None else ""
         effect = table.effect(variant) if variant is not None else ""
@@ -221,9 +241,9 @@ class CasesView(RowsView):
         if variant is None or not table.is_saved(variant):
             name = "" if variant is None else variant.name
             return f"A saves “{name}” and sets the baseline."
-        if table.run is not None and table.run.accepted:
-            return "This run is the baseline. Esc goes to the preset, to edit it."
-        return "A makes this run the baseline."
+        if table.is_baseline(variant):
+            return "This is the baseline. Esc goes to the preset, to edit it."
+        return "A makes this the baseline."
 
     def _columns(self, table: CaseTable, width: int) -> tuple[range, int]:
         """Return the columns that fit, that of the cursor among them, and the width of names."""
@@ -260,7 +280,8 @@ class CasesView(RowsView):
         if other is not None and compared is not None:
             more = cell.input_tokens - compared.input_tokens
             words.append(f"{more:+,} to {other.name}")
-        words += [verdict.reason for verdict in cell.verdicts if not verdict.passed][:1]
+        if _is_named(table, case, variant):
+            words += [verdict.reason for verdict in cell.verdicts if not verdict.passed][:1]
         words += [] if case.has_checks else [f"no checks: E opens {table.file.name} for “assert”"]
         words += [note for _, note in cell.notes][:1]
         return f"{', '.join(words)} · Enter shows the request."
@@ -280,12 +301,16 @@ class CasesView(RowsView):
                 yield from _reply(variant.name, cell, width)
                 yield from _verdicts(cell, width)
             return
+        if are_equal(pair):
+            yield text_part("The replies are the same: nothing to judge.", width, "", "muted")
+            own = next(cell for cell in pair if cell.variant == variant.name)
+            yield from _reply(" · ".join(sorted(cell.variant for cell in pair)), own, width)
+            yield from _verdicts(own, width)
+            return
         judged = table.preferred(case, pair)
         same = _same_rows(pair, width) if judged is None else 0
         words = "1 or 2 is better, = no difference: then the names are shown."
-        if judged is None and not table.differs(case, variant):
-            words = f"The replies are the same. {words}"
-        elif same:
+        if same:
             words = f"The replies begin where they differ. {words}"
         elif judged is not None:
             words = "Judged." if judged else "Judged: no difference."
@@ -303,7 +328,7 @@ class CasesView(RowsView):
     def cursor_moved(self) -> None:
         """Show the replies of the case under the cursor."""
         super().cursor_moved()
-        cases = self.table.suite.cases if self.table is not None else ()
+        cases = self._shown_cases
         index = self.cursor - self._first_row
         is_other = 0 <= index < len(cases) and index != self._case
         if is_other:
@@ -316,13 +341,15 @@ class CasesView(RowsView):
         table = self.table
         if table is None:
             return False
-        if row.action == SEND:
+        if row.action == SEND and table.to_send:
             table.send()
+        elif row.action == SEND:
+            self.notify("All replies are here: there is nothing to send.")
         elif row.action == INSPECT:
             self._inspect(table)
         return row.action in (SEND, INSPECT)
 
-    def _inspect(self, table: CaseTable) -> None:
+    def _inspect(self, table: CaseTable, view: str = PAYLOAD) -> None:
         case, variant = self.case, self.variant
         workspace = self._tui.workspace
         if case is None or variant is None or workspace is None:
@@ -336,7 +363,7 @@ class CasesView(RowsView):
             before_name=f"the same case with {other.name}" if other is not None else "",
         )
         workspace.live_request.view(viewed)
-        self.call_later(self.run_action, f"inspector.show_view('{PAYLOAD}')")
+        self.call_later(self.run_action, f"inspector.show_view('{view}')")
 
     def action_column(self, step: int) -> None:
         """Go to the next or the previous variant."""
@@ -346,16 +373,33 @@ class CasesView(RowsView):
             self.rebuild()
             self.post_highlighted_again()
 
+    def action_diff(self) -> None:
+        """Show the request of the cell beside that of the other variant."""
+        if self.case is not None and self.table is not None:
+            self._inspect(self.table, DIFF)
+        else:
+            self.call_later(self.run_action, f"inspector.show_view('{DIFF}')")
+
     def action_next_difference(self) -> None:
-        """Go to the next case whose replies differ, round the end."""
-        table, variant = self.table, self.variant
-        cases = table.suite.cases if table is not None else ()
-        for step in range(1, len(cases) + 1):
-            index = (self._case + step) % len(cases)
-            if table is not None and variant is not None and table.differs(cases[index], variant):
-                self.set_cursor(self._first_row + index)
-                return
-        self.notify("No replies differ." if cases else "There are no cases yet.")
+        """Go to the next case whose replies differ and are to be judged, round the end; if there is
+        none, to the next one whose replies differ.
+        """
+        table, variant, cases = self.table, self.variant, self._shown_cases
+        if table is None or variant is None or not cases:
+            self.notify("There are no cases yet.")
+            return
+        order = [*range(self._case + 1, len(cases)), *range(self._case + 1)]
+        differing = [index for index in order if table.differs(cases[index], variant)]
+        pairs = ((index, table.pair(cases[index], variant)) for index in differing)
+        to_judge = (index for index, pair in pairs if pair and table.is_open(cases[index], pair))
+        index = next(to_judge, None)
+        if index is None:
+            missing = " yet: the first line sends the plan" if table.missing else ""
+            words = "All replies that differ are judged." if differing else "No replies differ"
+            self.notify(words if differing else f"{words}{missing}.")
+            index = next(iter(differing), None)
+        if index is not None:
+            self.set_cursor(self._first_row + index)
 
     def action_judge(self, choice: int) -> None:
         """Say which of the two replies is better; 2 for neither."""
@@ -386,8 +430,10 @@ class CasesView(RowsView):
 
     def action_stop(self) -> None:
         """Stop sending; what has arrived stays."""
-        if self.table is not None:
+        if self.table is not None and self.table.is_sending:
             self._work(self.table.stop)
+        else:
+            self.notify("Nothing is being sent.")
 
     def action_edit_cases(self) -> None:
         """Edit the file of the cases in the user's editor."""
@@ -401,7 +447,7 @@ class CasesView(RowsView):
             self.notify(f"There is no {table.file} yet: + on a reply makes it.", markup=False)
             return
         await run_in_terminal(self._tui, (*editor_command(os.environ), str(table.file)))
-        await table.follow()
+        await table.reread()
 
     async def action_edit_preset(self) -> None:
         """Go to the preset editor, and leave the request of a cell that was shown."""
@@ -423,8 +469,10 @@ class CasesView(RowsView):
             question = f"{_compared_words(table, variant)}. Save it all the same?"
             if not await confirm(self._tui, "Accept the worse variant?", question, yes="Save it"):
                 return
-        if await table.promote(variant):
-            how = "" if table.missing else " The last run is the baseline."
+        if table.is_saved(variant) and table.is_baseline(variant):
+            self.notify("This is the baseline already.")
+        elif await table.promote(variant):
+            how = "" if table.missing else " It is the baseline."
             words = f"“{variant.name}” is saved as “{table.preset_name}”.{how}"
             self.notify(f"{words} u in the preset editor undoes it.", markup=False)
 
@@ -466,7 +514,7 @@ def _cell_pieces(table: CaseTable, case: Case, variant: Variant, style: str) -> 
         yield " " * _COLUMN, ""
         return
     words: list[str] = []
-    status = "unchecked" if cell.is_unchecked else cell.status
+    status = grade_of(cell)
     if len(table.repeats(case, variant)) > 1:
         group = table.group(case, variant)
         status = "unchecked" if group.is_unchecked else group.status
@@ -484,7 +532,7 @@ def _cell_pieces(table: CaseTable, case: Case, variant: Variant, style: str) -> 
 def _is_named(table: CaseTable, case: Case, variant: Variant) -> bool:
     """Return False if the name of a reply is hidden until it is judged."""
     pair = table.pair(case, variant)
-    return pair is None or table.preferred(case, pair) is not None
+    return pair is None or not table.is_open(case, pair)
 
 
 def _reply_rows(cell: Cell, width: int) -> list[ViewRow]:

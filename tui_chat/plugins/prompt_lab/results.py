@@ -266,10 +266,13 @@ class LabStore:
 
     async def plan(self, run: Run, *statuses: str) -> Plan:
         """Return the plan of a run with its cells of some statuses, without their replies."""
-        cases = tuple(unpack(Case, text) for text in await self._values(run, "case_id"))
         cells = [cell async for cell in self.cells(run, *statuses, with_replies=False)]
-        suite = Suite(run.suite, run.source, cases, judge=run.judge)
-        return Plan(suite, await self.variants(run), tuple(cells))
+        return Plan(await self.suite(run), await self.variants(run), tuple(cells))
+
+    async def suite(self, run: Run) -> Suite:
+        """Return the suite of a run with its cases, as they were when it was planned."""
+        cases = tuple(unpack(Case, text) for text in await self._values(run, "case_id"))
+        return Suite(run.suite, run.source, cases, judge=run.judge)
 
     async def _values(self, run: Run, column: str) -> tuple[str, ...]:
         """Return the stored cases or variants of a run, in the order of the plan."""

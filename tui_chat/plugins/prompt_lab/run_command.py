@@ -457,8 +457,9 @@ async def _regrade(config: Config, lab: LabStore, paths: Sequence[str], options:
         async for cell in lab.cells(run, "passed", "failed", "error"):
             if cell.reply is None:
                 continue
-            case = cases.get(cell.case) or (await lab.parts(run, cell))[0]
-            await lab.finish(run, regrade(case, cell))
+            earlier, variant = await lab.parts(run, cell)
+            case = cases.get(cell.case, earlier)
+            await lab.finish(run, regrade(case, cell, earlier, variant))
         status = "interrupted" if run.status == "running" else run.status
         await lab.end(run, status, run.finished or time.time())
     return await _report(lab, await lab.run(str(run.seq)), options)

@@ -14,8 +14,9 @@ from pathlib import Path
 from tui_chat.compose import Composed
 from tui_chat.library.file_reader import JsonFile
 from tui_chat.plugins.prompt_lab.checks import total, undecided, verdict_of
+from tui_chat.plugins.prompt_lab.plan import request_of
 from tui_chat.plugins.prompt_lab.preset_cases import read_case
-from tui_chat.plugins.prompt_lab.values import Case, Cell, ReplyCheck, Verdict
+from tui_chat.plugins.prompt_lab.values import Case, Cell, ReplyCheck, Variant, Verdict
 
 JUDGED = "llm-rubric"
 REQUEST = "request"
@@ -62,11 +63,17 @@ def grade(
     return replace(cell, status=status, verdicts=tuple(verdicts), score=score)
 
 
-def regrade(case: Case, cell: Cell) -> Cell:
-    """Return a cell graded again by the checks of a case. What a judge or the request decided
-    stays.
+def regrade(case: Case, cell: Cell, earlier: Case, variant: Variant) -> Cell:
+    """Return a cell graded by the checks of a case in place of those of an earlier state of it.
+    What a judge decided of a rubric that both have stays.
     """
-    stored = [verdict for verdict in cell.verdicts if verdict.type == REQUEST]
-    earlier = [verdict for verdict in cell.verdicts if verdict.type.endswith(JUDGED)]
-    judged = dict(zip(judged_checks(case), earlier, strict=False))
-    return grade(case, cell, stored, judged)
+    of_request = tuple(verdict for verdict in cell.verdicts if verdict.type == REQUEST)
+    of_reply = cell.verdicts[len(of_request) :]
+    if case.expected != earlier.expected:
+        of_request = request_verdicts(case, request_of(case, variant))
+    judged = {
+        check: verdict
+        for check, verdict in zip(earlier.checks, of_reply, strict=False)
+        if check.type == JUDGED
+    }
+    return grade(case, cell, of_request, judged)

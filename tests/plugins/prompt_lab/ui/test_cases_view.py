@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from textual.pilot import Pilot
@@ -15,6 +16,8 @@ from tests.cli.conftest import Done, Run
 from tests.ui.app_under_test import asked, make_app, opened, say, settle, until
 from tests.ui.areas.inspector.requests import rows_shown
 from tui_chat.library.editing.edits import change_message
+from tui_chat.offline.http_messages import HttpRequest
+from tui_chat.plugins.prompt_lab.case_table import CaseTable
 from tui_chat.plugins.prompt_lab.cases_view import CasesView
 from tui_chat.plugins.prompt_lab.results import LabStore
 from tui_chat.ui.app import TuiChat
@@ -37,18 +40,33 @@ PRESET = {
 
 @asynccontextmanager
 async def chat(
-    folder: Path, *drafts: str, model: str = "mirror", size: tuple[int, int] = (160, 45)
+    folder: Path,
+    *drafts: str,
+    model: str = "mirror",
+    size: tuple[int, int] = (160, 45),
+    on_request: Callable[[HttpRequest], None] | None = None,
 ) -> AsyncIterator[Pilot[None]]:
     """The app with the preset `tutor`, after some messages."""
     (folder / "presets").mkdir()
     (folder / "presets" / "tutor.json").write_text(json.dumps(PRESET))
-    app = make_app(folder, model=model)
+    app = make_app(folder, model=model, on_request=on_request)
     async with app.run_test(size=size) as pilot:
         await opened(pilot)
         assert app.workspace is not None
         await app.workspace.presets.choose("tutor")
         for draft in drafts:
             await say(pilot, draft)
+        yield pilot
+
+
+@asynccontextmanager
+async def reopened(folder: Path) -> AsyncIterator[Pilot[None]]:
+    """The app after a restart, with the preset `tutor`."""
+    app = make_app(folder)
+    async with app.run_test(size=(160, 45)) as pilot:
+        await opened(pilot)
+        assert app.workspace is not None
+        await app.workspace.presets.choose("tutor")
         yield pilot
 
 
@@ -143,7 +161,7 @@ async def test_from_a_bad_reply_to_an_accepted_variant(tmp_path: Path):
         await pilot.press(edited)
         await until(pilot, lambda: "edited better 1, worse 0" in text(view))
         await pilot.press("A")
-        await until(pilot, lambda: "This run is the baseline." in text(view))
+        await until(pilot, lambda: "This is the baseline." in text(view))
         await until(pilot, lambda: "saved before" in text(view))
         assert "Judged" in text(view)
         assert "not distinguishable" in text(view)
@@ -169,7 +187,7 @@ async def test_the_baseline_of_the_app_is_that_of_the_command_line(tmp_path: Pat
         view.table.send()
         await until(pilot, lambda: "All replies are here" in text(view))
         await pilot.press("A")
-        await until(pilot, lambda: "This run is the baseline." in text(view))
+        await until(pilot, lambda: "This is the baseline." in text(view))
 
     def command_line(*words: str) -> Done:
         home = ("--data-dir", tmp_path, "--config-dir", tmp_path)
@@ -209,11 +227,9 @@ async def test_a_case_without_checks_leads_to_its_file(
         row = view.rows[view._first_row]
         assert "no checks: E opens tutor.eval.json for “assert”" in row.hint
         await pilot.press("E")
-        await until(pilot, lambda: "Enter sends 1 request" in text(view))
+        await until(pilot, lambda: "1/1" in text(view) and "no checks" not in text(view))
         assert edited == [str(cases_file(pilot))]
-        view.table.send()
-        await until(pilot, lambda: "1/1" in text(view))
-        assert "no checks" not in text(view)
+        assert "All replies are here" in text(view)
 
 
 async def test_a_cell_is_an_ordinary_request(tmp_path: Path):
@@ -322,7 +338,7 @@ async def test_what_is_about_the_request_is_not_beside_the_cases(tmp_path: Path)
         assert {"1", "2"}.isdisjoint(inspector.marked_keys)
         entries = {word: keys for keys, word in letter_entries(app.screen)}
         assert entries["better"] == "1 2 ="
-        assert not {"notes", "details", "where", "copy"} & entries.keys()
+        assert not {"notes", "details", "where", "copy", "compare", "kind", "mark"} & entries.keys()
         await pilot.press("p")
         await until(pilot, lambda: inspector.view_shown == "payload")
         assert inspector.query_one(ProtocolTabs).display
@@ -466,3 +482,175 @@ async def test_nothing_tells_the_variant_before_the_judgement(tmp_path: Path):
         assert text(view).count("What I received") == 2
         assert text(view).count("contains:") == 2
         assert text(view).count(" tok ") == 2
+
+
+async def test_changed_checks_grade_the_replies_again(tmp_path: Path, run: Run):
+    requests: list[HttpRequest] = []
+    async with chat(tmp_path, "What is 2+2?", on_request=requests.append) as pilot:
+        await make_case(pilot, "wrong")
+        expect_in_replies(cases_file(pilot), "Never tell")
+        edit(pilot, "Never tell the answer.")
+        view = await open_cases(pilot)
+        await pilot.press("enter")
+        await until(pilot, lambda: "All replies are here" in text(view))
+        table, sent = view.table, len(requests)
+        assert table is not None
+        assert grades(table) == {"edited": "passed", "saved": "failed"}
+        expect_in_replies(cases_file(pilot), "Be brief")
+        await pilot.press("escape")
+        await until(pilot, lambda: app_of(pilot).query_one(PresetPane).has_focus_within)
+        await pilot.press("t")
+        await until(pilot, lambda: grades(table) == {"edited": "failed", "saved": "passed"})
+        await pilot.press("right", "A")
+        await until(pilot, lambda: "This is the baseline." in text(view))
+        assert len(requests) == sent
+        expect_in_replies(cases_file(pilot), "never to be found")
+        await table.follow()
+        await until(pilot, lambda: "A makes this the baseline." in text(view))
+        expect_in_replies(cases_file(pilot), "Be brief")
+        await table.follow()
+        await until(pilot, lambda: "This is the baseline." in text(view))
+    home = ("--data-dir", tmp_path, "--config-dir", tmp_path)
+    options = ("run", "tutor", "--baseline", "--model", "loopback/mirror")
+    same = await asyncio.to_thread(lambda: run(*home, "eval", *options))
+    assert (same.code, same.err) == (0, "")
+    assert "better 0, worse 0 of 1: no difference" in same.out
+    async with reopened(tmp_path) as pilot:
+        view = await open_cases(pilot)
+        assert "All replies are here. This is the baseline." in text(view)
+        assert view.table is not None
+        assert grades(view.table) == {"saved": "passed"}
+
+
+def grades(table: CaseTable) -> dict[str, str]:
+    """Return the grade of the first case with each variant."""
+    cells = [table.cell(table.suite.cases[0], variant) for variant in table.variants]
+    return {cell.variant: cell.status for cell in cells if cell is not None}
+
+
+async def test_a_rubric_is_sent_to_the_judge(tmp_path: Path):
+    async with chat(tmp_path, "What is 2+2?") as pilot:
+        await make_case(pilot, "wrong")
+        view = await open_cases(pilot)
+        await pilot.press("enter")
+        await until(pilot, lambda: "All replies are here" in text(view))
+        suite = json.loads(cases_file(pilot).read_text())
+        rubric = {"type": "llm-rubric", "value": "Is polite."}
+        change_suite(pilot, judge="loopback/echo", defaultTest={"assert": [rubric]})
+        assert view.table is not None
+        await view.table.follow()
+        await until(pilot, lambda: "sends 1 request" in text(view) and "1 judge" in text(view))
+        change_suite(pilot, **suite, defaultTest={"assert": [{"type": "contains", "value": "2"}]})
+        await view.table.follow()
+        assert grades(view.table) == {"saved": "passed"}
+
+
+def change_suite(pilot: Pilot[None], **changes: Any) -> None:
+    file = cases_file(pilot)
+    file.write_text(json.dumps({**json.loads(file.read_text()), **changes}))
+
+
+async def test_equal_replies_are_not_judged(tmp_path: Path):
+    async with chat(tmp_path, "What is 2+2?", model="echo") as pilot:
+        await make_case(pilot, "wrong")
+        edit(pilot, "Never tell the answer.")
+        view = await open_cases(pilot)
+        await pilot.press("enter")
+        await until(pilot, lambda: "All replies are here" in text(view))
+        assert "The replies are the same: nothing to judge." in text(view)
+        assert "1 or 2" not in text(view)
+        await pilot.press("1")
+        await until(pilot, lambda: "nothing to judge" in notice(pilot))
+        assert view.table is not None
+        assert not view.table.preferences
+        await pilot.press("n")
+        await until(pilot, lambda: notice(pilot) == "No replies differ.")
+        await pilot.press("g", "enter")
+        await until(pilot, lambda: "nothing to send" in notice(pilot))
+
+
+def notice(pilot: Pilot[None]) -> str:
+    """Return the newest notification."""
+    return app_of(pilot).notifications.shown[-1].message
+
+
+async def test_a_difference_that_is_judged_says_so(tmp_path: Path):
+    async with chat(tmp_path, "What is 2+2?") as pilot:
+        await make_case(pilot, "wrong")
+        edit(pilot, "Never tell the answer.")
+        view = await open_cases(pilot)
+        await pilot.press("n")
+        await until(pilot, lambda: "the first line sends the plan" in notice(pilot))
+        await pilot.press("enter")
+        await until(pilot, lambda: "All replies are here" in text(view))
+        await pilot.press("n", "1")
+        await until(pilot, lambda: "Judged." in text(view))
+        await pilot.press("n")
+        await until(pilot, lambda: notice(pilot) == "All replies that differ are judged.")
+
+
+async def test_the_difference_is_that_to_the_other_variant(tmp_path: Path):
+    async with chat(tmp_path, "What is 2+2?") as pilot:
+        await make_case(pilot, "wrong")
+        edit(pilot, "Never tell the answer.")
+        await open_cases(pilot)
+        await pilot.press("d")
+        inspector = app_of(pilot).query_one(Inspector)
+        await until(pilot, lambda: inspector.view_shown == "diff")
+        await settle(pilot)
+        rows = "\n".join(rows_shown(inspector.views.current))
+        assert "the same case with saved" in rows
+        assert "Never tell the answer." in rows
+
+
+@pytest.mark.parametrize("fault", ["{", '{"tests": [], "testz": 1}', '{"presets": ["gone"]}'])
+async def test_a_faulty_file_is_shown_until_it_is_mended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fault: str
+):
+    async with chat(tmp_path, "What is 2+2?") as pilot:
+        await make_case(pilot, "wrong")
+        good = cases_file(pilot).read_text()
+        cases_file(pilot).write_text(fault)
+
+        async def run_editor(app: TuiChat, command: Sequence[str]) -> None:
+            cases_file(pilot).write_text(good)
+
+        monkeypatch.setattr(external_programs, "run_in_terminal", run_editor)
+        view = await open_cases(pilot)
+        await until(pilot, lambda: "The cases cannot be read." in text(view))
+        assert "E opens their file" in text(view)
+        await pilot.press("n", "A")
+        await pilot.press("E")
+        await until(pilot, lambda: "1 case × 1 variant" in text(view))
+
+
+async def test_what_is_left_after_a_stop_is_the_estimate(tmp_path: Path):
+    async with chat(tmp_path, "What is 2+2?") as pilot:
+        await make_case(pilot, "wrong")
+        change_suite(pilot, repeat=40)
+        view = await open_cases(pilot)
+        table = view.table
+        assert table is not None
+        assert "Enter sends 40 requests" in text(view)
+        await pilot.press("enter")
+        await until(pilot, lambda: len(table.missing) < 40)
+        await pilot.press("x")
+        await until(pilot, lambda: not table.is_sending)
+        left = len(table.missing)
+        assert 0 < left < 40
+        await until(pilot, lambda: f"sends {left} request" in text(view))
+
+
+async def test_what_had_an_error_is_sent_again(tmp_path: Path):
+    async with chat(tmp_path, "What is 2+2?") as pilot:
+        await make_case(pilot, "wrong")
+        workspace = app_of(pilot).workspace
+        assert workspace is not None
+        await workspace.settings.set_model("loopback", "error:401")
+        view = await open_cases(pilot)
+        await pilot.press("enter")
+        await until(pilot, lambda: "sends again what had an error: 1 request" in text(view))
+        await pilot.press("enter")
+        await until(pilot, lambda: "sends again what had an error: 1 request" in text(view))
+        lab = await LabStore.open(workspace.store)
+        assert len(await lab.runs()) == 2

@@ -29,7 +29,7 @@ async def test_cases(album: Album, tmp_path: Path) -> None:
     (tmp_path / "presets" / "tutor.json").write_text(json.dumps(PRESET))
     (tmp_path / "cases").mkdir()
     (tmp_path / "cases" / "tutor.eval.json").write_text(json.dumps({"tests": TESTS}))
-    async with album.of(make_app(tmp_path, model="lorem:max:30")) as pilot:
+    async with album.of(make_app(tmp_path, model="mirror")) as pilot:
         app = await opened(pilot)
         assert app.workspace is not None
         await app.workspace.presets.choose("tutor")

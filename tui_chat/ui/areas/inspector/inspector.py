@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from tui_chat.analysis.cache_forecast import Forecast
     from tui_chat.compose import Composed
 
-_OF_REQUEST = ("protocol", "notes", "details", "source", "copy")
+_OF_REQUEST = ("protocol", "notes", "details", "source", "copy", "of_request")
 """Actions about the request."""
 _MANY = 1_000
 """Turns from which encoding the body takes too long for a keystroke."""
@@ -117,10 +117,16 @@ class Inspector(OnePassWidget):
             "i", "details", "details", show=False, tooltip="Details: figures, forecast, legend"
         ),
         Binding("w", "source", "where", show=False, tooltip="To where it came from"),
-        Binding("a", "inspector.compare", "compare", show=False, tooltip="Compare with"),
+        Binding(
+            "a",
+            "of_request('inspector.compare')",
+            "compare",
+            show=False,
+            tooltip="Compare with",
+        ),
         Binding(
             "s",
-            "inspector.choose_kind",
+            "of_request('inspector.choose_kind')",
             "kind",
             show=False,
             tooltip="Request of another action",
@@ -410,6 +416,8 @@ class Inspector(OnePassWidget):
     @property
     def can_have_marks(self) -> bool:
         """True if cache marks are sent in the protocol shown, or the request has some."""
+        if not self.views.current.shows_request:
+            return False
         has_some = self.composed is not None and bool(self.composed.envelope.cache_marks)
         return has_some or self.active is Protocol.ANTHROPIC
 
@@ -458,6 +466,10 @@ class Inspector(OnePassWidget):
             origin, composed = before.origin_at_cursor, self.composed
             if origin is None or composed is None or not is_left_out(composed, origin):
                 view.show_place(origin)
+
+    async def action_of_request(self, action: str) -> None:
+        """Run an action of the area about the request shown."""
+        await self.run_action(action)
 
     async def action_source(self) -> None:
         if self._notes.has_focus_within:
