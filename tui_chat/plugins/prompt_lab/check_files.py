@@ -84,9 +84,7 @@ def read_checks(file: JsonFile, values: object, where: JsonPath) -> Iterator[Rep
         )
 
 
-def check_fault(
-    label: str, value: Any, threshold: float | None
-) -> tuple[tuple[str, ...], str] | None:
+def check_fault(label: str, value: Any, threshold: float | None) -> tuple[JsonPath, str] | None:
     """Return the key that is wrong of a check, and the fault as the end of a sentence; None for
     none.
     """
@@ -104,8 +102,7 @@ def check_fault(
         read(kind.value, value)
     except InvalidValue as error:
         fault = error.faults[0]
-        steps = tuple(map(str, fault.path))
-        return ("value", *steps), f"{fault.sentence}, not {describe_value(fault.value)}"
+        return ("value", *fault.path), f"{fault.sentence}, not {describe_value(fault.value)}"
     return None
 
 

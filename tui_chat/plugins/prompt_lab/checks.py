@@ -19,7 +19,7 @@ from tui_chat.errors import InputError, install_advice
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.envelope import ToolDefinition
 from tui_chat.models.field_types import Accepts, Forms, Range, Validator
-from tui_chat.models.json_text import JsonError, decode_json
+from tui_chat.models.json_text import JsonError, as_array, decode_json
 from tui_chat.models.message import ToolCall
 from tui_chat.models.typed_json import read
 from tui_chat.plugins.prompt_lab.values import Cell, CellReply, ReplyCheck, Verdict
@@ -40,10 +40,21 @@ Decision: TypeAlias = tuple[bool, str]
 
 
 def listed(value: Any) -> Any:
-    """Return the texts of a list that is written as a text with commas."""
-    if not isinstance(value, str):
-        return value
-    return [part.strip() for part in value.split(",") if part.strip()]
+    """Return the texts of a list, which may be written as a text with commas."""
+    if isinstance(value, str):
+        return [part.strip() for part in value.split(",") if part.strip()]
+    return [_text_of(part) for part in as_array(value)] or value
+
+
+def plain_text(value: Any) -> str:
+    """Return a value of JSON as JavaScript writes it as text."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+
+
+def _text_of(value: Any) -> Any:
+    return plain_text(value) if isinstance(value, int | float) else value
 
 
 def _pattern(source: str) -> str:
@@ -84,6 +95,7 @@ def _schema(value: Any) -> Any:
     return value
 
 
+_Text = Annotated[str, Forms(_text_of, also="a number")]
 TextList = Annotated[tuple[str, ...], Forms(listed, also="a text with commas")]
 _Words = Annotated[_WordRange, Forms(_word_range, also="a number of words, or two with a hyphen")]
 _Schema = Annotated[dict[str, Any], Forms(_schema), Accepts("a JSON Schema")]
@@ -110,17 +122,9 @@ def _equals(check: ReplyCheck, cell: Cell) -> Decision:
     return False, f"The reply is {_quoted(text)}, not {_quoted(value)}."
 
 
-def plain_text(value: Any) -> str:
-    """Return a value of JSON as JavaScript writes it as text."""
-    if isinstance(value, bool):
-        return str(value).lower()
-    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
-
-
 def _contains(check: ReplyCheck, cell: Cell, *, fold: bool, all_of: bool) -> Decision:
     text = _text(cell).lower() if fold else _text(cell)
-    value = check.value
-    parts: list[str] = [value] if isinstance(value, str) else [plain_text(part) for part in value]
+    parts = [plain_text(part) for part in as_array(check.value) or [check.value]]
     missing = [part for part in parts if (part.lower() if fold else part) not in text]
     if all_of:
         named = ", ".join(map(_quoted, missing or parts))
@@ -131,9 +135,9 @@ def _contains(check: ReplyCheck, cell: Cell, *, fold: bool, all_of: bool) -> Dec
 
 
 def _starts_with(check: ReplyCheck, cell: Cell) -> Decision:
-    text = _text(cell)
-    passed = text.startswith(check.value)
-    return passed, f"The reply begins with {_quoted(text[: max(len(check.value), 20)])}."
+    text, start = _text(cell), plain_text(check.value)
+    passed = text.startswith(start)
+    return passed, f"The reply begins with {_quoted(text[: max(len(start), 20)])}."
 
 
 def _regex(check: ReplyCheck, cell: Cell) -> Decision:
@@ -352,13 +356,13 @@ _Counts = Literal["input", "output", "reasoning", "cached", "cache_write"]
 
 CHECKS: Mapping[str, CheckKind] = {
     "equals": CheckKind(_equals, Any),
-    "contains": CheckKind(partial(_contains, fold=False, all_of=True), str),
-    "icontains": CheckKind(partial(_contains, fold=True, all_of=True), str),
+    "contains": CheckKind(partial(_contains, fold=False, all_of=True), _Text),
+    "icontains": CheckKind(partial(_contains, fold=True, all_of=True), _Text),
     "contains-any": CheckKind(partial(_contains, fold=False, all_of=False), TextList),
     "contains-all": CheckKind(partial(_contains, fold=False, all_of=True), TextList),
     "icontains-any": CheckKind(partial(_contains, fold=True, all_of=False), TextList),
     "icontains-all": CheckKind(partial(_contains, fold=True, all_of=True), TextList),
-    "starts-with": CheckKind(_starts_with, str),
+    "starts-with": CheckKind(_starts_with, _Text),
     "regex": CheckKind(_regex, _Pattern),
     "word-count": CheckKind(_word_count, _Words),
     "is-json": CheckKind(_is_json, _Schema, needs_value=False),
