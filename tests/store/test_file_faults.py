@@ -122,6 +122,19 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", "-l", str(folder)], check=True)
 
 
+async def test_a_database_that_does_not_fit_is_not_begun(
+    small_disk: Path, new_id: Callable[[], str]
+) -> None:
+    path, ballast = small_disk / "chat.db", small_disk / "ballast"
+    for size in (600_000, 300_000, 170_000):
+        ballast.write_bytes(b"x" * size)
+        with pytest.raises(StoreError, match="is full"):
+            await Store.open(path, now=lambda: 1.0, new_id=new_id)
+        assert [each.name for each in small_disk.iterdir()] == ["ballast"]
+    ballast.unlink()
+    await (await Store.open(path, now=lambda: 1.0, new_id=new_id)).close()
+
+
 async def test_a_full_disk_is_reported(small_disk: Path, new_id: Callable[[], str]) -> None:
     path = small_disk / "chat.db"
     ballast = small_disk / "ballast"

@@ -124,6 +124,8 @@ def _create(path: Path, busy_timeout: float) -> None:
         with closing(connect(new, busy_timeout)) as connection:
             connection.execute("PRAGMA journal_mode = WAL")
             migrate(connection, new)
+            # closing does the same, and says nothing if the disk is full
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         with suppress(FileExistsError):  # another program was faster
             publish(new, path, force=False)
     finally:

@@ -105,7 +105,7 @@ def test_the_plan_is_printed_and_nothing_is_sent(lab: Run, tmp_path: Path):
     path = suite(tmp_path, asserted("Hello"), models=["openai/gpt-4o-mini"])
     done = lab("eval", "run", path, "--dry-run", "--max-output", 100, "--repeat", 2)
     assert done.code == 0
-    assert "2 cells (1 cases, 1 variants)" in done.out
+    assert "2 cells (1 case, 1 variant)" in done.out
     assert "$0.0000 to $0.0001" in done.out
     assert not (tmp_path / "data" / "chat.db").exists()
 
@@ -129,12 +129,12 @@ def test_the_price_of_a_judge_counts(lab: Run, tmp_path: Path):
     cases = asserted("Hello", "llm-rubric", "is kind"), asserted("Bye")
     path = suite(tmp_path, *cases, judge="openai/gpt-4o-mini")
     words = lab("eval", "run", path, "--dry-run", "--max-output", 1000).out
-    assert ", with 1 requests to judges." in words
+    assert ", with 1 request to judges." in words
     assert float(words.partition(" to $")[2].partition(",")[0]) > 0.0001
     done = lab("eval", "run", path)
     assert done.code == 2
     assert "would leave this machine" in done.err
-    assert "1 requests to judges" in done.err
+    assert "1 request to judges" in done.err
 
 
 def test_a_judge_of_unknown_price_has_no_budget(lab: Run, tmp_path: Path):
@@ -146,13 +146,41 @@ def test_a_judge_of_unknown_price_has_no_budget(lab: Run, tmp_path: Path):
     assert "There are no runs" in lab("eval", "list").err
 
 
-def test_the_rest_of_a_run_does_not_leave_the_machine_unasked(lab: Run, tmp_path: Path):
+def test_a_missing_key_is_said_before_anything_is_sent(lab: Run, tmp_path: Path):
+    path = suite(tmp_path, asserted("Hello"), models=["loopback/echo", "openai/gpt-4o-mini"])
+    done = lab("eval", "run", path, "--max-cost", "1")
+    assert done.code == 3
+    assert "OPENAI_API_KEY is not set" in done.err
+    assert "There are no runs" in lab("eval", "list").err
+
+
+def test_faults_name_the_suite(lab: Run, tmp_path: Path):
+    for more, words in (
+        ({"models": ["nowhere/x"]}, "There is no endpoint “nowhere”."),
+        ({"presets": ["tutro"]}, "There is no preset “tutro”."),
+        ({"judge": "nowhere/x"}, "the judge: There is no endpoint “nowhere”."),
+    ):
+        path = suite(tmp_path, asserted("Hello", "llm-rubric", "kind"), **more)
+        done = lab("eval", "run", path)
+        assert (done.code, f"{path}: {words}" in done.err) == (2, True), done.err
+    done = lab("eval", "run", suite(tmp_path, asserted("Hello")), "--csv", tmp_path / "no" / "x")
+    assert (done.code, "is no folder" in done.err) == (2, True)
+    assert "There are no runs" in lab("eval", "list").err
+
+
+def test_the_rest_of_a_run_does_not_leave_the_machine_unasked(
+    lab: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("OPENAI_API_KEY", "unused")
     path = suite(tmp_path, asserted("Hello"), asserted("Bye"), models=["openai/gpt-4o-mini"])
     assert lab("eval", "run", path, "--max-cost", "0").code == 4
     done = lab("eval", "run", "--resume")
     assert done.code == 2
-    assert "would leave this machine: 2 cells (2 cases, 1 variants)" in done.err
-    assert lab("eval", "run", "--resume", "--max-cost", "0").code == 4
+    assert "would leave this machine: 2 cells (2 cases, 1 variant)" in done.err
+    done = lab("eval", "run", "--resume", "--max-cost", "0")
+    assert done.code == 4
+    assert "run 1  2 cells  2 not sent" in done.out
+    assert "`tui-chat eval run --resume 1 --max-cost USD` sends the rest." in done.err
 
 
 @pytest.mark.parametrize(
@@ -194,7 +222,7 @@ def test_only_what_did_not_pass(lab: Run, tmp_path: Path):
     path = suite(tmp_path, asserted("Hello"), asserted("Bye"))
     assert lab("eval", "run", path).code == 1
     done = lab("eval", "run", path, "--failed")
-    assert "run 2  1 cells" in done.out
+    assert "run 2  1 cell" in done.out
 
 
 def test_a_baseline_and_a_regression(lab: Run, tmp_path: Path):
@@ -273,7 +301,7 @@ def test_stored_replies_are_checked_again(lab: Run, tmp_path: Path):
     suite(tmp_path, asserted("Hello", "contains", "Hello"))
     done = lab("eval", "run", path, "--regrade=1")
     assert done.code == 0
-    assert "run 1  1 cells  1 ✓" in done.out
+    assert "run 1  1 cell  1 ✓" in done.out
     assert json.loads(lab("eval", "list", "--json").out)[0]["status"] == "complete"
 
 
@@ -335,5 +363,5 @@ def test_only_what_is_left_to_send_needs_consent(lab: Run, tmp_path: Path):
     more = {"models": ["loopback/echo", "openai/gpt-4o-mini"]}
     suite(tmp_path, asserted("Hello"), **more)
     done = lab("eval", "run", path, "--reuse")
-    assert "would leave this machine: 1 cells" in done.err
+    assert "would leave this machine: 1 cell" in done.err
     assert len(json.loads(lab("eval", "list", "--json").out)) == 1, "nothing is left of it"

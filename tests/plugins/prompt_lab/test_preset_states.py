@@ -174,7 +174,7 @@ def test_a_suite_names_a_state(run: Run, tmp_path: Path, kept_states: None):
     path = tmp_path / "talk.eval.json"
     path.write_text(json.dumps(suite))
     folders = ("--config-dir", tmp_path, "--data-dir", tmp_path)
-    assert "(1 cases, 3 variants)" in run(*folders, "eval", "run", path, "--dry-run").out
+    assert "(1 case, 3 variants)" in run(*folders, "eval", "run", path, "--dry-run").out
     assert run(*folders, "eval", "run", path).code == 1
     shown = json.loads(run(*folders, "eval", "show", "--json").out)
     assert {cell["variant"]: cell["status"] for cell in shown["results"]} == {

@@ -301,7 +301,7 @@ def test_a_suite_finds_the_files_of_presets_around_it(tmp_path: Path, library: L
     suite = read_suite(write(tmp_path, {"tests": [test], "presets": ["tutor"]}, "t.eval.json"))
     with pytest.raises(InputError) as raised:
         names(suite, library)
-    assert f"{tmp_path / 't.eval.json'}: there is no preset “tutor”." in str(raised.value)
+    assert f"{tmp_path / 't.eval.json'}: There is no preset “tutor”." in str(raised.value)
     assert f"no file in {tmp_path}, and none" in raised.value.advice
     assert "ada, bo" in raised.value.advice
 

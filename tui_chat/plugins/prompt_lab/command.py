@@ -36,6 +36,7 @@ from tui_chat.plugins.prompt_lab.report import (
     run_json,
     run_line,
     run_table,
+    status_words,
 )
 from tui_chat.plugins.prompt_lab.results import LabStore
 from tui_chat.plugins.prompt_lab.values import SAVED, Group, Run
@@ -112,10 +113,9 @@ def _run_cells(run: Run) -> tuple[str, ...]:
     started = datetime.fromtimestamp(run.started).astimezone()
     passed, failed, errors = (run.counts.get(key, 0) for key in ("passed", "failed", "error"))
     counts = map(str, (passed - run.unchecked, failed, errors, run.unchecked))
-    status = run.status.replace("_", " ") + (", accepted" if run.accepted else "")
     return (
         *(str(run.seq), run.suite, f"{started:%Y-%m-%d %H:%M}", str(run.total), *counts),
-        *(f"${run.cost:.4f}", status),
+        *(f"${run.cost:.4f}", status_words(run)),
     )
 
 
@@ -244,8 +244,7 @@ async def accept_run(common: CommonOptions, name: str) -> None:
     async with open_lab(common) as lab:
         run = await lab.run(name)
         if run.status != "complete":
-            status = run.status.replace("_", " ")
-            raise InputError(f"Run {run.seq} is {status}, so it cannot be a baseline.")
+            raise InputError(f"Run {run.seq} is {status_words(run)}, so it cannot be a baseline.")
         await lab.accept(run)
         write_line(f"Run {run.seq} is the baseline of {run.suite}.")
 

@@ -46,6 +46,8 @@ class Estimate:
     """Requests to judges, at most; they are in the range."""
     leaves: bool = False
     """True if a request leaves this machine and its network."""
+    keys: tuple[str, ...] = ()
+    """The references of the keys that the requests need."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +73,7 @@ def estimate(
     count = tokens = shared = unlimited = judgements = 0
     low = high = Decimal(0)
     unknown: dict[str, None] = {}
+    keys: dict[str, None] = {}
     leaves = False
     for cell in cells:
         count += 1
@@ -80,6 +83,7 @@ def estimate(
         judgements += len(judges)
         for asked in (requests.of_cell(cell), *judges):
             leaves = leaves or not is_local(asked.endpoint)
+            keys |= {key: None for key in (asked.endpoint.key,) if key}
             prices = prices_of(asked.endpoint, asked.model)
             most = reserve_of(asked.most, asked.output_limit, prices) if prices else None
             least = cost_of(Usage(asked.least, 0, cached=asked.shared), prices)
@@ -89,7 +93,10 @@ def estimate(
             high += most
             low += least
             unlimited += asked.output_limit is None and most > 0
-    return Estimate(count, tokens, shared, low, high, tuple(unknown), unlimited, judgements, leaves)
+    return Estimate(
+        *(count, tokens, shared, low, high, tuple(unknown), unlimited, judgements, leaves),
+        tuple(keys),
+    )
 
 
 class _Requests:

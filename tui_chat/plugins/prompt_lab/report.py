@@ -8,11 +8,11 @@ import json
 from collections.abc import AsyncIterator, Iterable, Sequence
 from typing import Any
 
-from tui_chat.cli.output import table
+from tui_chat.cli.output import counted, table
 from tui_chat.models.sanitize import one_line, sanitize
 from tui_chat.models.usage import usage_json
 from tui_chat.plugins.prompt_lab.junit import TestResult, junit_xml
-from tui_chat.plugins.prompt_lab.values import Cell, Group, Run
+from tui_chat.plugins.prompt_lab.values import ENDED, Cell, Group, Run
 
 SIGNS = {"passed": "✓", "failed": "✗", "error": "!", "waiting": "·", "unchecked": "–"}
 _NAME = 40
@@ -22,18 +22,20 @@ _NAME = 40
 def run_line(run: Run) -> str:
     """Return a line about a run: its number, how it ended, its cells and cost."""
     numbers = {**run.counts, "passed": run.counts.get("passed", 0) - run.unchecked}
-    counts = " ".join(
-        f"{numbers[status]} {SIGNS[status]}"
-        for status in ("passed", "failed", "error")
-        if numbers.get(status)
-    )
-    if run.unchecked:
-        counts += f"{counts and ', '}{run.unchecked} without checks"
-    left = run.total - sum(run.counts.get(status, 0) for status in ("passed", "failed", "error"))
-    more = f", {left} not sent" if left else ""
-    accepted = ", accepted" if run.accepted else ""
-    status = run.status.replace("_", " ")
-    return f"run {run.seq}  {run.total} cells  {counts}{more}  ${run.cost:.4f}  {status}{accepted}"
+    signs = [f"{numbers[name]} {SIGNS[name]}" for name in ENDED if numbers.get(name)]
+    left = run.total - sum(run.counts.get(name, 0) for name in ENDED)
+    counts = [
+        *([" ".join(signs)] if signs else []),
+        *([f"{run.unchecked} without checks"] if run.unchecked else []),
+        *([f"{left} not sent"] if left else []),
+    ]
+    cells = f"{counted(run.total, 'cell')}  {', '.join(counts)}"
+    return f"run {run.seq}  {cells}  ${run.cost:.4f}  {status_words(run)}"
+
+
+def status_words(run: Run) -> str:
+    """Return how a run ended, and whether it is accepted."""
+    return run.status.replace("_", " ") + (", accepted" if run.accepted else "")
 
 
 def run_table(groups: Sequence[Group]) -> str:

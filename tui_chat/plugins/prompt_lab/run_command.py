@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import sys
 import time
 from collections.abc import AsyncIterator, Callable, Generator, Iterable, Mapping, Sequence
@@ -20,6 +21,7 @@ from tui_chat.cli.app import new_id, open_http_client, open_library, open_store,
 from tui_chat.cli.common_options import CommonOptions
 from tui_chat.cli.options import FILE
 from tui_chat.cli.output import (
+    counted,
     is_terminal,
     write_line,
     write_progress,
@@ -45,8 +47,14 @@ from tui_chat.plugins.prompt_lab.results import LabStore
 from tui_chat.plugins.prompt_lab.runner import Runner
 from tui_chat.plugins.prompt_lab.suites import read_suite, sample_suite, suite_file
 from tui_chat.plugins.prompt_lab.values import Case, Cell, Plan, Run, Suite, Variant
-from tui_chat.plugins.prompt_lab.variants import endpoint_and_model, missing_presets, resolve
+from tui_chat.plugins.prompt_lab.variants import (
+    endpoint_and_model,
+    faults_in,
+    missing_presets,
+    resolve,
+)
 from tui_chat.plugins.prompt_lab.verdicts import judged_checks, regrade
+from tui_chat.providers.keys import resolve_key
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,7 +246,8 @@ def _require_judge(config: Config, suite: Suite, pairs: Sequence[tuple[Case, Var
                 )
             judges.add(name)
     for name in sorted(judges):
-        endpoint, model = endpoint_and_model(name, config)
+        with faults_in(f"{suite.source}: the judge"):
+            endpoint, model = endpoint_and_model(name, config)
         if (endpoint.name, model) in tested:
             write_line(f"warning: {name} judges its own replies.", err=True)
 
@@ -266,13 +275,15 @@ async def _print_estimates(
 
 def _plan_words(planned: Plan, estimated: Estimate) -> str:
     cells, cases = len(planned.cells), {cell.case for cell in planned.cells}
-    words = f"{cells:,} cells ({len(cases):,} cases, {len(planned.variants)} variants), "
-    words += f"{estimated.input_tokens:,} tokens of input"
+    words = f"{counted(cells, 'cell')} ({counted(len(cases), 'case')}, "
+    words += (
+        f"{counted(len(planned.variants), 'variant')}), {estimated.input_tokens:,} tokens of input"
+    )
     if estimated.shared_tokens:
         words += f", {estimated.shared_tokens:,} of them perhaps from caches"
     words += f". ${estimated.low:.4f} to ${estimated.high:.4f}."
     if estimated.judgements:
-        words = f"{words[:-1]}, with {estimated.judgements:,} requests to judges."
+        words = f"{words[:-1]}, with {counted(estimated.judgements, 'request')} to judges."
     if estimated.unlimited:
         words += f" {estimated.unlimited:,} replies have no limit: 4,096 tokens are assumed."
     if estimated.unknown:
@@ -280,9 +291,9 @@ def _plan_words(planned: Plan, estimated: Estimate) -> str:
     return words
 
 
-def _require_consent(config: Config, planned: Plan, options: RunOptions) -> None:
-    """Ask before requests leave the machine. Raises InputError, for a model of unknown price under
-    a budget too.
+async def _require_consent(config: Config, planned: Plan, options: RunOptions) -> None:
+    """Ask before requests leave the machine. Raises InputError, for a key that is missing and a
+    model of unknown price under a budget too.
     """
     estimated = _estimate(config, planned)
     if options.max_cost is not None and estimated.unknown:
@@ -290,17 +301,18 @@ def _require_consent(config: Config, planned: Plan, options: RunOptions) -> None
             f"The price of {', '.join(estimated.unknown)} is unknown, so --max-cost cannot hold.",
             advice="Set it in config.toml ([models.NAME.prices]), or omit --max-cost.",
         )
-    if not estimated.leaves or options.yes or options.max_cost is not None:
-        return
-    words = _plan_words(planned, estimated)
-    if not (sys.stdin.isatty() and is_terminal(err=True)):
-        raise InputError(
-            f"Requests would leave this machine: {words}",
-            advice="Allow it with --max-cost or --yes.",
-        )
-    write_line(words, err=True)
-    if not click.confirm("Send them?", err=True):
-        raise click.Abort
+    if estimated.leaves and not options.yes and options.max_cost is None:
+        words = _plan_words(planned, estimated)
+        if not (sys.stdin.isatty() and is_terminal(err=True)):
+            raise InputError(
+                f"Requests would leave this machine: {words}",
+                advice="Allow it with --max-cost or --yes.",
+            )
+        write_line(words, err=True)
+        if not click.confirm("Send them?", err=True):
+            raise click.Abort
+    for key in estimated.keys:
+        await resolve_key(key, os.environ)
 
 
 # --- running -------------------------------------------------------------------------------
@@ -309,6 +321,9 @@ def _require_consent(config: Config, planned: Plan, options: RunOptions) -> None
 @synchronous
 async def _run(common: CommonOptions, paths: Sequence[str], options: RunOptions) -> int:
     config = common.config()
+    for path in (options.json_file, options.jsonl_file, options.junit_file, options.csv_file):
+        if path is not None and not path.absolute().parent.is_dir():
+            raise InputError(f"{path} cannot be written: {path.parent} is no folder.")
     suites: list[Suite] = []
     if options.resume is None and options.regrade is None:
         suites = _suites(config, paths, options)
@@ -322,7 +337,7 @@ async def _run(common: CommonOptions, paths: Sequence[str], options: RunOptions)
         runs: list[Run] = []
         if options.resume is not None:
             run = await lab.run(options.resume)
-            _require_consent(config, await lab.plan(run, *statuses), options)
+            await _require_consent(config, await lab.plan(run, *statuses), options)
             runs.append(run)
         else:
             for suite in suites:
@@ -342,7 +357,7 @@ async def _add(config: Config, lab: LabStore, planned: Plan, options: RunOptions
         if options.reuse:
             words = f"{await lab.reuse(run):,} of {len(planned.cells):,} replies are taken over."
             write_line(words, err=True)
-        _require_consent(config, await lab.plan(run, "waiting"), options)
+        await _require_consent(config, await lab.plan(run, "waiting"), options)
     except BaseException:
         await lab.delete(run)
         raise
@@ -402,7 +417,11 @@ async def _send(
     if is_stopped:
         write_line(f"Stopped. `tui-chat eval run --resume {run.seq}` sends the rest.", err=True)
         return 130
-    return 4 if runner.is_over_budget else code
+    if runner.is_over_budget:
+        words = f"`tui-chat eval run --resume {run.seq} --max-cost USD` sends the rest."
+        write_line(f"The budget does not allow the next request. {words}", err=True)
+        return 4
+    return code
 
 
 async def _report(lab: LabStore, run: Run, options: RunOptions) -> int:

@@ -11,7 +11,8 @@ there: the layout of the configuration folder. A name that is nowhere there is o
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import fields, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -94,29 +95,36 @@ def resolve(
         kept = list(dict.fromkeys(each.model for each in choices))
         choices = [VariantChoice(preset, model) for preset in presets for model in kept]
     if models:
-        plain = dict.fromkeys(repr(replace(each, model="")) for each in choices)
-        firsts = [next(c for c in choices if repr(replace(c, model="")) == key) for key in plain]
+        plain = [replace(each, model="") for each in choices]
+        firsts = [each for number, each in enumerate(plain) if each not in plain[:number]]
         choices = [replace(each, model=model) for each in firsts for model in models]
     folders = (Path(),) if presets else preset_folders(Path(suite.source))
     several_models = len({choice.model for choice in choices}) > 1
     variants: list[Variant] = []
-    for choice in choices:
-        endpoint, model = endpoint_and_model(choice.model, config)
-        settings = choice.settings
-        if max_output is not None:
-            settings = replace(settings, max_tokens=max_output)
-        for preset, own in _presets(choice, suite, library, states, folders):
-            changed = changed_preset(preset, choice.off, choice.set)
-            variant = Variant(
-                choice.name
-                or _name(
+    with nullcontext() if models or presets else faults_in(suite.source):
+        for choice in choices:
+            endpoint, model = endpoint_and_model(choice.model, config)
+            settings = choice.settings
+            if max_output is not None:
+                settings = replace(settings, max_tokens=max_output)
+            for preset, own in _presets(choice, suite, library, states, folders):
+                name = choice.name or _name(
                     choice.preset if choice.preset in states else preset.name,
                     *(choice, model if several_models else ""),
-                ),
-                *(changed, endpoint, model, settings, own),
-            )
-            variants += (variant, *(ablations(variant) if choice.ablation else ()))
+                )
+                changed = changed_preset(preset, choice.off, choice.set)
+                variant = Variant(name, changed, endpoint, model, settings, own)
+                variants += (variant, *(ablations(variant) if choice.ablation else ()))
     return with_own_names(variants)
+
+
+@contextmanager
+def faults_in(place: str) -> Generator[None]:
+    """Name the place in the InputErrors of the block."""
+    try:
+        yield
+    except InputError as error:
+        raise InputError(f"{place}: {error}", advice=error.advice) from error
 
 
 def with_own_names(variants: Iterable[Variant]) -> tuple[Variant, ...]:
@@ -186,7 +194,7 @@ def _presets(
             yield load_preset(path), None
         else:
             raise InputError(
-                f"{suite.source}: there is no preset “{choice.preset}”.",
+                f"There is no preset “{choice.preset}”.",
                 advice=f"It is no file in {', '.join(str(each.absolute()) for each in folders)}, "
                 f"and none of your and the bundled presets: {', '.join(names)}.",
             )
