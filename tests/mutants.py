@@ -81,7 +81,6 @@ TESTS = {
             ),
             "inspector": ("tests/ui/test_inspector_in_app.py",),
             "presets": (),
-            "search": (),
             "sessions": ("tests/ui/test_session_organization.py",),
         }.items()
     },

@@ -58,6 +58,7 @@ BUILT_IN: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         ),
     },
     "redact": {"commands": ("redact",), "actions": ("redact",)},
+    "search": {"commands": ("search",), "actions": ("search",)},
     "side_by_side": {"actions": ("compare",)},
     "salvage": {"commands": ("db salvage",), "rescues": ("damaged databases",)},
     "tap": {

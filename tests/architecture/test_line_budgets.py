@@ -53,6 +53,7 @@ BUDGETS: dict[str, tuple[int, str]] = {
         "commands and imports; history as a server",
     ),
     "plugins/redact": (1_750, "what must not be shared, in all texts of a session, and its review"),
+    "plugins/search": (1_000, "queries as they are typed, hits and their preview, the command"),
     "plugins/salvage": (1_000, "reads pages of SQLite files that SQLite refuses"),
     "plugins/side_by_side": (
         1_650,
@@ -71,7 +72,7 @@ BUDGETS: dict[str, tuple[int, str]] = {
     "providers": (2_200, "HTTP out: retries, keys, discovery, recording of replies"),
     "store": (6_400, "one writer, crash safety, search in texts and files, migrations, backup"),
     "tokens": (550, "exact counts, estimates, calibration"),
-    "ui": (34_400, "the screen: two virtual views, six areas, dialogs, the configuration, keys"),
+    "ui": (33_600, "the screen: two virtual views, five areas, dialogs, the configuration, keys"),
     "workspace": (10_450, "the app without a screen; sources of tools and texts, grants, targets"),
     ".": (2_700, "compose, send, extensions and their api, edited requests, files, paths, errors"),
 }

@@ -171,21 +171,6 @@ def test_sessions_in_the_trash_are_listed(filled: Command, tmp_path: Path):
     assert [each["session_id"] for each in told] == [deleted]
 
 
-def test_search(filled: Command):
-    [hit] = json.loads(filled("search", "北方", "--json").out)
-    assert {"session_id", "message_id", "snippet"} <= set(hit)
-    [(start, end)] = hit["marks"]
-    assert hit["snippet"][start:end] == "北方"
-    plain = filled("search", "north", "--message-role", "assistant")
-    assert plain.code == 0
-    assert "[North]" in plain.out
-    assert "\x1b" not in plain.out
-    nothing = filled("search", "elsewhere", "--json")
-    assert (nothing.code, json.loads(nothing.out)) == (1, [])
-    assert filled("search", "north", "--model", "nobody").code == 1
-    assert filled("search", "north", "--until", "2001-01-01").code == 1
-
-
 def test_an_export_can_be_imported_into_another_database(filled: Command, run: Run, tmp_path: Path):
     done = filled("export", "A walk")
     path = tmp_path / "walk.json"

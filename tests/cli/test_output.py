@@ -556,8 +556,6 @@ def test_only_the_output_module_prints() -> None:
 
 def test_json_escapes_keep_the_data(run: Run, stored: World) -> None:
     folders = ("--data-dir", stored.data, "--config-dir", stored.config)
-    (hit, *_) = json.loads(run(*folders, "search", "findme", "--json").out)
-    assert "\x9b31m" in hit["snippet"]
     lines = run(*folders, "export", "s1", "--format", "jsonl").out.splitlines()
     assert json.loads(lines[0])["content"] == f"findme {BAD}"
 

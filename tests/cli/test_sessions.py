@@ -93,8 +93,6 @@ def test_printed_ids_work_when_pasted_back(sessions: Sessions, run: Run, tmp_pat
         assert sessions("show", row.split()[0]).out.startswith("# A walk\n"), words
         sessions("delete", "Elsewhere")
         sessions("delete", "--undo", "A walk")
-    [line, *_] = run(*home, "search", "walk").out.splitlines()
-    assert sessions("show", line.split()[-1]).out.startswith("# A walk\n")
     [_, *rows] = sessions("list", "--deleted").out.splitlines()
     talk = next(row.split()[0] for row in rows if "talk" in row)
     done = sessions("show", talk)

@@ -8,6 +8,8 @@ import sys
 from asyncio.subprocess import PIPE
 from pathlib import Path
 
+import pytest
+
 from tests.e2e.conftest import Heard, settled
 from tui_chat.workspace.workspace import Workspace
 
@@ -37,6 +39,7 @@ def talks(folder: Path) -> list[str]:
 
 
 async def test_commands_during_streaming_lose_nothing(make_workspace, tmp_path: Path):
+    pytest.importorskip("tui_chat.plugins.search")
     workspace: Workspace
     heard: Heard
     workspace, heard = await make_workspace(model="lorem:4000:1200")

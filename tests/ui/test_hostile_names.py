@@ -11,7 +11,6 @@ from tests.ui.app_under_test import make_app, opened, say, settle, until
 from tui_chat.models.role import Role
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.chat.transcript import Transcript
-from tui_chat.ui.areas.search.hit_list import HitList
 
 EVIL = "[red]a[/b]\x1b[31m\x07\u202eb" + "\u200b" * 50
 """Markup that opens and that closes what was never opened, a color, a bell, bidi, a flood."""
@@ -59,14 +58,11 @@ async def test_hostile_names_are_displayed_harmlessly(tmp_path: Path) -> None:
         await shown(pilot, "a notification")
         actions = (
             *("sessions.choose_role", "sessions.edit_roles", "sessions.rename"),
-            *("presets.choose_preset", "presets.files", "main.search"),
+            *("presets.choose_preset", "presets.files"),
         )
         for action in actions:
             await app.run_action(action)
             await until(pilot, lambda: len(app.screen_stack) == 2)
-            if action == "main.search":
-                await pilot.press(*"pine")
-                await until(pilot, lambda: bool(app.screen.query_one(HitList).hits))
             await shown(pilot, action, "Preset “" if action == "presets.files" else "")
             if action == "sessions.edit_roles":
                 await pilot.press("[", "enter")

@@ -18,7 +18,6 @@ from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.chat.composer import Composer
 from tui_chat.ui.areas.chat.transcript import Transcript
 from tui_chat.ui.areas.inspector.inspector import Inspector
-from tui_chat.ui.areas.search.screen import SearchScreen
 from tui_chat.ui.areas.sessions.session_list import SessionFilterInput
 from tui_chat.ui.command_palette import CommandPalette
 from tui_chat.ui.dialogs.base import HelpDialog
@@ -54,15 +53,13 @@ async def test_text_typed_right_after_a_key_goes_where_the_key_leads(tmp_path: P
         await opened(pilot)
         assert app.workspace is not None
         composer = app.query_one(Composer)
-        burst(app, *"draft", "ctrl+f", *"pine")
-        await asked(pilot, SearchScreen, "pine")
-        burst(app, "ctrl+p", *"theme")
+        burst(app, *"draft", "ctrl+p", *"theme")
         await asked(pilot, CommandPalette, "theme")
         burst(app, "ctrl+o", *"ech")
         await asked(pilot, ChoiceDialog, "ech")
-        burst(app, "ctrl+f", *"and ")
+        burst(app, "ctrl+p", *"and ")
         app.post_message(events.Paste("pasted"))
-        await asked(pilot, SearchScreen, "and pasted")
+        await asked(pilot, CommandPalette, "and pasted")
         burst(app, "f1", "end", *"nn")
         await until(pilot, lambda: isinstance(app.screen, HelpDialog))
         await pilot.press("escape")
@@ -137,12 +134,12 @@ async def test_keys_in_one_read_are_handled_in_order_across_dialogs(
             pilot,
             lambda: bool(workspace.state.session) and workspace.state.session.title == "boler",
         )
-        burst(app, "ctrl+p", *"search all")
+        burst(app, "ctrl+p", *"switch model")
         await until(
             pilot, lambda: [one.option_count for one in app.screen.query(OptionList)] == [1]
         )
         burst(app, "enter", *"pine")
-        await asked(pilot, SearchScreen, "pine")
+        await asked(pilot, ChoiceDialog, "pine")
         app.query_one(Transcript).focus()
         burst(app, "home", "e", *" yet", "backspace", "enter", "y")
         await until(pilot, lambda: app.clipboard == "the\nred ye")

@@ -1,4 +1,4 @@
-"""Pictures of the sidebar with many kinds of sessions, and of searching them."""
+"""Pictures of the sidebar with many kinds of sessions."""
 
 from __future__ import annotations
 
@@ -11,8 +11,6 @@ from tests.ui.album import NARROW, Album
 from tests.ui.app_under_test import NOON, make_app, opened, settle, until
 from tui_chat.models.message import Message
 from tui_chat.store import Store
-from tui_chat.ui.areas.chat.transcript import Transcript
-from tui_chat.ui.areas.search.hit_list import HitList
 from tui_chat.ui.areas.sessions import SessionList
 
 DAY = 86_400.0
@@ -103,21 +101,3 @@ async def test_what_is_asked_about_sessions(album: Album, tmp_path: Path) -> Non
         await pilot.press("home", "d")
         await until(pilot, lambda: bool(pilot.app.notifications.shown))
         await album.take(pilot, "deleted")
-
-
-async def test_searching(album: Album, tmp_path: Path) -> None:
-    await filled(tmp_path)
-    async with album.of(make_app(tmp_path)) as pilot:
-        app = await opened(pilot)
-        await pilot.press("ctrl+f", *"fox")
-        await until(pilot, lambda: len(app.screen.query_one(HitList).hits) > 2)
-        await pilot.press("down")
-        await settle(pilot)
-        await album.take_matrix(pilot, "found")
-        await pilot.press("enter")
-        await until(pilot, lambda: app.query_one(Transcript).has_focus)
-        await settle(pilot)
-        await album.take(pilot, "gone to")
-        await pilot.press("ctrl+f", *"role:nobody")
-        await settle(pilot)
-        await album.take(pilot, "explained", sizes=(NARROW,))

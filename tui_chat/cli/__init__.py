@@ -33,7 +33,6 @@ db                maintains the database file
 import_files      reads conversations and character cards from files
 export            writes sessions to files
 sessions          lists, shows, renames, tags, archives, deletes and forks sessions
-search            finds messages
 
 A command is imported when it runs, so `--help` and the first frame load none. An error is one
 sentence and an exit code (`EXIT_CODES`). If the reader of the output closes the pipe (`| head`), a

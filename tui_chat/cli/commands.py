@@ -62,7 +62,6 @@ _COMMANDS = (
     ("profiles", "profiles:profiles", "List and show profiles: who you are."),
     ("read", "read:read", "Parse a recorded reply and print it as JSON."),
     ("roles", "roles:roles", "List, show and export roles."),
-    ("search", "search:search", "Search messages and sessions."),
     ("sessions", "sessions:sessions", "List, show and organize sessions."),
     ("tools", "tools:tools", "List and revoke lasting permissions to run tools."),
     ("usage", "usage:usage", "Print tokens and costs of all replies."),

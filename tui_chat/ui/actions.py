@@ -179,7 +179,6 @@ _ALIASES = {
         "seed, verbosity, json mode, structured output, web search, context limit, author's note, "
         "options, preferences, configure"
     ),
-    "search": "find everywhere, grep, history, search chats",
     "find": "find session, find chat, narrow the list, search sessions",
     "light": "dark, light, dark mode",
     "theme": "colors, colours, contrast, appearance, dark theme, light theme",
@@ -320,7 +319,6 @@ ACTIONS = (
         "Choose the model that writes titles…",
     ),
     Action("plugins", "", "configuration.list_plugins", "Plugins", "Plugins: what each one adds"),
-    Action("search", "ctrl+f", "main.search", "Search", "Search all conversations"),
     Action("find", "", "sessions.find", "Filter", "Filter sessions"),
     Action("light", "ctrl+t", "toggle_light", "Light/dark", "Toggle light and dark theme"),
     Action("theme", "", "choose_theme", "Theme", "Theme"),

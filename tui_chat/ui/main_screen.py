@@ -36,9 +36,6 @@ class MainScreen(Screen[None], OnePassWidget):  # pyright: ignore[reportIncompat
         """None until it is open."""
         self.workspace_opened = asyncio.Event()
         """Set once the workspace is open and its last session is shown."""
-        self._now = context.now
-        self._last_search = ""
-        """The text of the last search."""
         self._laid_out_size: Size | None = None
         self._has_been_shown = False
 
@@ -169,14 +166,6 @@ class MainScreen(Screen[None], OnePassWidget):  # pyright: ignore[reportIncompat
             origin = await ask_cache_cause(self._app, workspace)
             if origin is not None:
                 await self.panes.action_reveal_origin(origin)
-
-    @work(group="dialog", exclusive=True)
-    async def action_search(self, words: str = "") -> None:
-        """Search all conversations, and go to what was found."""
-        from tui_chat.ui.areas.search.area import search
-
-        workspace, typed = await self.opened_workspace(), words or self._last_search
-        self._last_search = await search(self, self._app, workspace, self._now(), typed)
 
 
 async def confirm_leave(app: App[Any], workspace: Workspace) -> bool:

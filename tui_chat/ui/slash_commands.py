@@ -135,7 +135,6 @@ COMMANDS = (
     _of("clear-queue"),
     _of("compact", aliases=("summarize", "summary"), kind="summary"),
     Command("stop", "Stop the reply", run="chat.back"),
-    _of("search", "WORDS"),
     Command("find", "Find in this conversation", "WORDS", run="conversation.find"),
     _of("find", "WORDS", name="filter"),
     _of("undo"),

@@ -103,6 +103,7 @@ async def test_a_session_is_followed_as_it_grows(tmp_path: Path, folder: Path):
 
 
 async def test_unread_files_are_searched(tmp_path: Path, folder: Path):
+    pytest.importorskip("tui_chat.plugins.search")
     app = viewer_of(tmp_path, folder)
     async with app.run_test(size=(140, 40)) as pilot:
         await opened(app, pilot)

@@ -19,7 +19,7 @@ from tui_chat.models.search import Hit
 from tui_chat.models.session import EntryStatus
 from tui_chat.plugins.tree.layout import Folding, Row, Rows, Tree
 from tui_chat.ui.ago import ago
-from tui_chat.ui.areas.search.hit_list import Piece, marked
+from tui_chat.ui.widgets.marked_text import Piece, marked
 from tui_chat.ui.widgets.row_list import RowList, clipped
 
 WRITERS: Mapping[MessageRole, str] = {

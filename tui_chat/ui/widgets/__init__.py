@@ -6,5 +6,6 @@ row_list       the one list widget, a line view of rows: cursor, paging, mouse
 mouse_selection  text selected by drag, double and triple click
 one_pass       widgets and containers that are laid out and drawn once per resize
 component_styles  style names to Rich styles of the current theme
+marked_text    text with marked places, and its lines
 safe_text      a last filter for control characters, and a text area that shows them
 """

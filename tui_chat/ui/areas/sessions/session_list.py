@@ -135,7 +135,9 @@ class SessionFilterInput(Input):
 
 
 EMPTY = "No sessions yet.\nType below, or press {new}."
-NOTHING = "Nothing matches.\nEsc clears the filter.\n{search} searches\nall messages."
+NOTHING = "Nothing matches.\nEsc clears the filter."
+SEARCH = "\n{search} searches\nall messages."
+"""Follows it if a plugin adds the search of all conversations."""
 
 
 class SessionList(Vertical, OnePassWidget):
@@ -225,12 +227,13 @@ class SessionList(Vertical, OnePassWidget):
             if matches != self._found or basis[2:] != self._grouped_for[2:]:
                 self._groups = grouped(matches, self.grouping, self._now)
             self._found, self._typed, self._grouped_for = matches, typed, basis
+        nothing = NOTHING + SEARCH if "search" in self.keys else NOTHING
         self.rows.show(
             self._groups,
             self._current,
             self._now,
             running=self._streaming,
-            empty=insert_keys(NOTHING, self.keys) if typed else insert_keys(EMPTY, self.keys),
+            empty=insert_keys(nothing if typed else EMPTY, self.keys),
             is_filtered=bool(typed),
             shows_pins=self.grouping != "time",
             usual=None if typed else self._usual,

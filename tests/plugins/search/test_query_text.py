@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tui_chat.models.search import Query
-from tui_chat.ui.areas.search.query_text import KnownNames, complete_filter, parse_query
+from tui_chat.plugins.search.query_text import KnownNames, complete_filter, parse_query
 
 NOON = 1_767_268_800.0
 """2026-01-01 12:00 UTC, a Thursday."""

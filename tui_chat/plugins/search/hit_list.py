@@ -1,25 +1,25 @@
-"""The hits of a search, the preview of the messages around one, and marked text, wrapped."""
+"""The hits of a search, and the preview of the messages around one."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import ClassVar
 
-from rich.cells import cell_len, chop_cells
+from rich.cells import cell_len
 from rich.segment import Segment
-from rich.style import Style
 from textual import events
 from textual.message import Message
 from textual.strip import Strip
 
 from tui_chat.models.media import as_text
 from tui_chat.models.message import Message as ChatMessage
-from tui_chat.models.sanitize import one_line, sanitize
+from tui_chat.models.sanitize import one_line
 from tui_chat.models.search import Hit, HitPlace
 from tui_chat.models.session import Entry
 from tui_chat.ui.ago import ago
 from tui_chat.ui.widgets.line_view import LineView
+from tui_chat.ui.widgets.marked_text import marked, wrapped
 from tui_chat.ui.widgets.row_list import RowList
 
 PLACES: dict[HitPlace, str] = {
@@ -245,66 +245,3 @@ def words_pattern(hit: Hit) -> re.Pattern[str] | None:
         return None
     joined = "|".join(r"\s+".join(map(re.escape, word.split())) for word in words)
     return re.compile(joined, re.IGNORECASE)
-
-
-Piece = tuple[str, Style]
-"""Text of one style."""
-
-
-def marked(text: str, marks: Iterable[tuple[int, int]], plain: Style, mark: Style) -> list[Piece]:
-    """Return a text in pieces; those in `marks` (start, end) have the style `mark`."""
-    pieces: list[Piece] = []
-    end_before = 0
-    for begin, end in marks:
-        if not end_before <= begin < end <= len(text):
-            continue
-        pieces.append((sanitize(text[end_before:begin]), plain))
-        pieces.append((sanitize(text[begin:end]), mark))
-        end_before = end
-    pieces.append((sanitize(text[end_before:]), plain))
-    return [piece for piece in pieces if piece[0]]
-
-
-def wrapped(pieces: Sequence[Piece], width: int, most: int | None = None) -> list[list[Segment]]:
-    """Return lines of at most `width` cells, broken at line breaks and preferably at spaces.
-
-    With `most`, later lines are cut off and the last one ends in an ellipsis.
-    """
-    lines: list[list[Segment]] = [[]]
-    used = 0
-    for word, style in _split(pieces):
-        if word == "\n":
-            lines.append([])
-            used = 0
-        else:
-            length = cell_len(word)
-            if used + cell_len(word.rstrip(" ")) > width and used:
-                lines.append([])
-                used = 0
-            for part in chop_cells(word, max(width, 2)) if length > width else (word,):
-                if used + cell_len(part.rstrip(" ")) > width:
-                    lines.append([])
-                    used = 0
-                lines[-1].append(Segment(part, style))
-                used += cell_len(part)
-        if most is not None and len(lines) > most:
-            kept = Segment.adjust_line_length(lines[most - 1], max(width - 1, 0), pad=False)
-            return [*lines[: most - 1], [*kept, Segment("…", style)]]
-    return lines
-
-
-def _split(pieces: Iterable[Piece]) -> Iterable[Piece]:
-    """Split pieces after each space, and wide text after each character."""
-    for text, style in pieces:
-        begin = 0
-        for index, char in enumerate(text):
-            if char == "\n":
-                if index > begin:
-                    yield text[begin:index], style
-                yield "\n", style
-                begin = index + 1
-            elif char in " \t" or char > "\u2e7f":
-                yield text[begin : index + 1].replace("\t", "  "), style
-                begin = index + 1
-        if begin < len(text):
-            yield text[begin:], style

@@ -1,4 +1,4 @@
-"""The search screen on a workspace."""
+"""“Search all conversations”: opens the search screen, and goes to the chosen hit."""
 
 from __future__ import annotations
 
@@ -6,55 +6,60 @@ from collections.abc import Coroutine, Iterable
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
-
-from textual.app import App
+from weakref import WeakKeyDictionary
 
 from tui_chat.errors import TuiChatError
 from tui_chat.models.search import Hit, Query
-from tui_chat.ui.areas.area import AreaHost
-from tui_chat.ui.areas.search.hit_list import found_words
-from tui_chat.ui.areas.search.query_text import KnownNames
-from tui_chat.ui.areas.search.screen import SearchAnswer, SearchScreen
+from tui_chat.plugins.search.hit_list import found_words
+from tui_chat.plugins.search.query_text import KnownNames
+from tui_chat.plugins.search.screen import SearchAnswer, SearchScreen
 
 if TYPE_CHECKING:
     from tui_chat.models.session import Entry
+    from tui_chat.ui.app import TuiChat
     from tui_chat.workspace.session_source import SessionSource
     from tui_chat.workspace.workspace import Workspace
 
 
-async def search(
-    host: AreaHost, app: App[None], workspace: Workspace, now: float, typed: str
-) -> str:
-    """Search all conversations, and go to what was found. `typed` is the text to begin with, `now`
-    the time in seconds since the epoch; return the text that was searched for last.
-    """
+_LAST: WeakKeyDictionary[TuiChat, str] = WeakKeyDictionary()
+"""The query that was typed last in each app."""
+
+
+async def search(app: TuiChat, words: str) -> None:
+    """Search all conversations, and go to what was found. No words: the last query."""
+    workspace = await app.main.opened_workspace()
     try:
         writers = await workspace.store.search.writers()
     except TuiChatError:
         writers = ()  # the search itself will report it
+    now, typed = workspace.now().timestamp(), words or _LAST.get(app, "")
     screen = WorkspaceSearch(workspace, writers, now, typed).screen
     hit = await app.push_screen_wait(screen)
+    _LAST[app] = screen.typed
     if hit is None:
-        return screen.typed
+        return
     message_id = hit.message_id
     if message_id is None:
-        await host.switch_session(lambda opened: opened.sessions.open(hit.session_id))
-        host.panes.show_conversation()
-        return screen.typed
-    await host.switch_session(lambda opened: opened.sessions.open_at(hit.session_id, message_id))
-    host.panes.show_message(message_id, found_words(hit))
+        await app.main.switch_session(lambda opened: opened.sessions.open(hit.session_id))
+        app.panes.show_conversation()
+        return
+    await app.main.switch_session(
+        lambda opened: opened.sessions.open_at(hit.session_id, message_id)
+    )
+    app.panes.show_message(message_id, found_words(hit))
     if hit.place == "attachment":
         app.notify("It is in an attached file of this message: v opens the file.")
-    return screen.typed
 
 
 class WorkspaceSearch:
     """Answers a search screen from a workspace."""
 
     def __init__(
-        self, workspace: Workspace, writers: Iterable[tuple[str, str]], now: float, typed: str = ""
+        self, workspace: Workspace, writers: Iterable[tuple[str, str]], now: float, typed: str
     ) -> None:
-        """`writers` are the endpoints and models that replied to stored messages."""
+        """`writers` are the endpoints and models that replied to stored messages. `now` is the time
+        in seconds since the epoch, `typed` the text to begin with.
+        """
         self._workspace = workspace
         names = _known_names(workspace, list(writers))
         self.screen = SearchScreen(names, now, self._request_answer, self._request_preview, typed)

@@ -5,22 +5,27 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+from textual import events
 from textual.app import App
 from textual.pilot import Pilot
 from textual.widgets import Input, Static
 
 from tests.ui.app_under_test import make_app, opened, say, settle, until
+from tests.ui.test_hostile_names import EVIL, shown
+from tests.ui.test_key_bindings import rebound
+from tests.ui.test_key_queue import asked, burst
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import Message, Part
 from tui_chat.models.search import Hit, Query
 from tui_chat.models.semantics import MessageSemantics, ReasoningBlock
 from tui_chat.models.session import Entry
+from tui_chat.plugins.search.hit_list import HitList, HitPreview
+from tui_chat.plugins.search.query_text import KnownNames
+from tui_chat.plugins.search.screen import SearchAnswer, SearchScreen
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.chat.composer import Composer
 from tui_chat.ui.areas.chat.transcript import Transcript
-from tui_chat.ui.areas.search.hit_list import HitList, HitPreview
-from tui_chat.ui.areas.search.query_text import KnownNames
-from tui_chat.ui.areas.search.screen import SearchAnswer, SearchScreen
+from tui_chat.ui.areas.sessions.session_list import SessionList
 from tui_chat.ui.widgets.find_bar import FindBar
 
 NOW = 1_767_268_800.0
@@ -317,3 +322,40 @@ async def test_escape_returns_and_keeps_the_query(tmp_path: Path) -> None:
         assert "echo" in app.screen._known.model  # replied once, and is asked no more
         await pilot.press(*"elephant model:echo")  # replaces what was searched for last
         await found(pilot, app)
+
+
+async def test_text_typed_right_after_the_key_goes_into_the_query(tmp_path: Path) -> None:
+    app = make_app(tmp_path, model="echo")
+    async with app.run_test(size=(160, 45)) as pilot:
+        await opened(pilot)
+        burst(app, *"draft", "ctrl+f", *"pine")
+        await asked(pilot, SearchScreen, "pine")
+        burst(app, "ctrl+f", *"and ")
+        app.post_message(events.Paste("pasted"))
+        await asked(pilot, SearchScreen, "and pasted")
+        assert app.query_one(Composer).text == "draft"
+
+
+async def test_hostile_names_are_displayed_harmlessly(tmp_path: Path) -> None:
+    app = make_app(tmp_path, model="echo")
+    async with app.run_test(size=(160, 45)) as pilot:
+        await opened(pilot)
+        workspace = app.workspace
+        assert workspace is not None
+        await say(pilot, f"{EVIL} pine")
+        await workspace.organization.rename(workspace.state.session_id, EVIL)
+        await pilot.press("ctrl+f", *"pine")
+        await found(pilot, app)
+        await shown(pilot, "the search")
+
+
+async def test_a_filter_without_matches_names_the_configured_key(tmp_path: Path) -> None:
+    app = rebound(tmp_path, search="ctrl+k")
+    async with app.run_test(size=(120, 35)) as pilot:
+        await opened(pilot)
+        await pilot.press("ctrl+k")
+        await until(pilot, lambda: isinstance(app.screen, SearchScreen))
+        await pilot.press("escape")
+        rows = app.query_one(SessionList).rows
+        app.query_one(SessionList).filter.value = "nothing has this"
+        await until(pilot, lambda: "Ctrl+K searches\nall messages." in rows.empty_text)

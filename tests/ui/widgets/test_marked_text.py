@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from rich.segment import Segment
 from rich.style import Style
 
-from tui_chat.ui.areas.search.hit_list import marked, wrapped
+from tui_chat.ui.widgets.marked_text import marked, wrapped
 
 PLAIN, MARK = Style(), Style(bold=True)
 
