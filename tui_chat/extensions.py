@@ -43,6 +43,7 @@ BUILT_IN: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "card_files": ("character cards",),
         "lore_forms": ("uid", "keysecondary", "selectiveLogic"),
     },
+    "configuration": {"actions": ("endpoints", "tools", "title-model")},
     "doctor": {"commands": ("doctor", "endpoints test")},
     "formulas": {"markdown": ("LaTeX",)},
     "html": {"exports": ("html",)},

@@ -38,6 +38,7 @@ BUDGETS: dict[str, tuple[int, str]] = {
         "the values, described once; model facts, prices, settings, bodies edited by hand",
     ),
     "offline": (4_200, "the built-in models, and one writer for each of five protocols"),
+    "plugins/configuration": (300, "forms of endpoints and tools, the choice of a title model"),
     "plugins/doctor": (600, "what is looked at of this machine and of an endpoint"),
     "plugins/formulas": (450, "LaTeX as text that is right or left alone, and where it stands"),
     "plugins/probabilities": (400, "one view, and where it is reached"),
@@ -72,7 +73,7 @@ BUDGETS: dict[str, tuple[int, str]] = {
     "providers": (2_200, "HTTP out: retries, keys, discovery, recording of replies"),
     "store": (6_400, "one writer, crash safety, search in texts and files, migrations, backup"),
     "tokens": (550, "exact counts, estimates, calibration"),
-    "ui": (33_600, "the screen: two virtual views, five areas, dialogs, the configuration, keys"),
+    "ui": (33_350, "the screen: two virtual views, five areas, dialogs, the configuration, keys"),
     "workspace": (10_450, "the app without a screen; sources of tools and texts, grants, targets"),
     ".": (2_700, "compose, send, extensions and their api, edited requests, files, paths, errors"),
 }

@@ -218,7 +218,7 @@ async def test_a_key_that_leads_elsewhere_says_why_it_waits_for_a_dialog(tmp_pat
     async with app.run_test(size=(120, 35)) as pilot:
         await opened(pilot)
         log = app.notifications.log
-        for command in ("/endpoints", "/search"):
+        for command in ("/model", "/roles"):
             await pilot.press(*command, "enter")
             await until(pilot, lambda: len(app.screen_stack) == 2 and app.focused is not None)
             for key in ("f9", "f4"):

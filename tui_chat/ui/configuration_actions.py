@@ -1,15 +1,17 @@
-"""The actions that change the configuration, as a namespace of the app: `configuration.NAME`."""
+"""The actions about the configuration, as a namespace of the app: `configuration.NAME`."""
 
 from __future__ import annotations
 
-from importlib import import_module
+import os
 from typing import TYPE_CHECKING
 
+from textual import work
 from textual.app import App
 from textual.dom import DOMNode
 
-from tui_chat.errors import TuiChatError
-from tui_chat.ui.notifications import show_error
+from tui_chat import extensions
+from tui_chat.ui.key_bindings import screen_errors
+from tui_chat.ui.questions import ask
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class ConfigurationActions(DOMNode):
-    """Runs the functions of `dialogs.configuration`, which is imported when the first one runs."""
+    """Opens the dialog of keys, the list of plugins and the file."""
 
     def __init__(
         self, app: App[None], opened_workspace: Callable[[], Awaitable[Workspace]]
@@ -28,37 +30,35 @@ class ConfigurationActions(DOMNode):
         self._app = app
         self._opened_workspace = opened_workspace
 
-    def action_enter_key(self, endpoint: str = "") -> None:
+    @work(group="dialog", exclusive=True)
+    async def action_enter_key(self, endpoint: str = "") -> None:
         """Enter the API key of a provider."""
-        self._run("enter_key", endpoint)
+        from tui_chat.ui.dialogs.api_key import enter_key
 
-    def action_edit_endpoints(self, name: str = "") -> None:
-        """Add an endpoint, or edit one."""
-        self._run("edit_endpoints", name)
+        workspace = await self._opened_workspace()
+        with workspace.reporting():
+            await enter_key(self._app, workspace, endpoint)
 
-    def action_edit_tools(self, name: str = "") -> None:
-        """Add a tool, or edit one."""
-        self._run("edit_tools", name)
-
-    def action_choose_title_model(self, name: str = "") -> None:
-        """Choose the model that writes titles."""
-        self._run("choose_title_model", name)
-
-    def action_list_plugins(self) -> None:
+    @work(group="dialog", exclusive=True)
+    async def action_list_plugins(self) -> None:
         """List the plugins that are loaded, and what is wrong with the others."""
-        self._run("list_plugins", "")
+        faults = [
+            (fault.plugin, f"{fault.plugin}: not loaded", fault.error)
+            for fault in extensions.faults()
+        ]
+        plugins = [(each.name, each.name, each.summary) for each in extensions.plugins()]
+        await ask(self._app, "Plugins", (*faults, *plugins))
 
-    def action_edit_file(self) -> None:
+    @work(group="dialog", exclusive=True)
+    async def action_edit_file(self) -> None:
         """Open config.toml in the user's editor, and use it afterwards."""
-        self._run("edit_file", "")
+        from tui_chat.config.file import create_config_file
+        from tui_chat.ui.terminal.external_programs import editor_command, run_in_terminal
 
-    def _run(self, function: str, argument: str) -> None:
-        async def run() -> None:
-            dialogs = import_module("tui_chat.ui.dialogs.configuration")
-            try:
-                workspace = await self._opened_workspace()
-                await getattr(dialogs, function)(self._app, workspace, argument)
-            except TuiChatError as error:
-                show_error(self._app, error)
-
-        self._app.run_worker(run, group="dialog", exclusive=True, description=function)
+        workspace = await self._opened_workspace()
+        path = workspace.configuration.path
+        with workspace.reporting():
+            create_config_file(path)
+            await run_in_terminal(self._app, (*editor_command(os.environ), str(path)))
+            if await workspace.configuration.reload() and not screen_errors(workspace.state.config):
+                self._app.notify("config.toml has no faults, and is in use.", markup=False)

@@ -105,7 +105,21 @@ class KeyForm(Form[bool | None]):
         self.action_check()
 
 
-async def ask_key(app: App[Any], workspace: Workspace, name: str = "") -> Endpoint | None:
+async def enter_key(app: App[Any], workspace: Workspace, name: str = "") -> None:
+    """Ask for an endpoint's key. It answers from then on if the offline provider did so far.
+    Raises TuiChatError.
+    """
+    endpoint = await _ask_key(app, workspace, name)
+    if endpoint is None:
+        return
+    answers = ""
+    if workspace.state.is_offline and endpoint.models:
+        await workspace.settings.set_model(endpoint.name, endpoint.models[0])
+        answers = f" {endpoint.models[0]} answers from now on."
+    app.notify(f"The key of {endpoint.name} is kept.{answers}", markup=False)
+
+
+async def _ask_key(app: App[Any], workspace: Workspace, name: str) -> Endpoint | None:
     """Ask for the key of an endpoint, and of which one if no name is given; return the endpoint
     if a key was kept. Raises ConfigError for an unknown name.
     """

@@ -1,30 +1,25 @@
-"""The dialogs that change the configuration: keys, endpoints, tools, the title model, the file.
-
-Each function raises TuiChatError. What it changes is in `config.toml` and in use when it returns.
-"""
+"""The dialogs: each changes `config.toml`, and what it changed is in use when it ends."""
 
 from __future__ import annotations
 
 import json
-import os
 import shlex
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
-from textual.app import App
-
-from tui_chat import extensions
 from tui_chat.config import LOOPBACK_URL
 from tui_chat.errors import FieldError
 from tui_chat.library.typed_fields import Field, FieldRows, Values, shown_values
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.tool import CommandTool
 from tui_chat.providers.failures import is_loopback
-from tui_chat.ui.key_bindings import screen_errors
+from tui_chat.ui.dialogs.api_key import enter_key
+from tui_chat.ui.dialogs.forms import FieldsForm
 from tui_chat.ui.questions import ask
 from tui_chat.workspace.titles import EXCERPT
 
 if TYPE_CHECKING:
+    from tui_chat.ui.app import TuiChat
     from tui_chat.workspace.workspace import Workspace
 
 MOST_MODELS = 200
@@ -55,32 +50,9 @@ TOOL_FIELDS: FieldRows = (
 )
 
 
-async def list_plugins(app: App[Any], workspace: Workspace, name: str = "") -> None:
-    """List the plugins that are loaded, and what is wrong with the others."""
-    del workspace, name
-    faults = [
-        (fault.plugin, f"{fault.plugin}: not loaded", fault.error) for fault in extensions.faults()
-    ]
-    plugins = [(each.name, each.name, each.summary) for each in extensions.plugins()]
-    await ask(app, "Plugins", (*faults, *plugins))
-
-
-async def enter_key(app: App[Any], workspace: Workspace, name: str = "") -> None:
-    """Ask for an endpoint's key. It answers from then on if the offline provider did so far."""
-    from tui_chat.ui.dialogs.api_key import ask_key
-
-    endpoint = await ask_key(app, workspace, name)
-    if endpoint is None:
-        return
-    answers = ""
-    if workspace.state.is_offline and endpoint.models:
-        await workspace.settings.set_model(endpoint.name, endpoint.models[0])
-        answers = f" {endpoint.models[0]} answers from now on."
-    app.notify(f"The key of {endpoint.name} is kept.{answers}", markup=False)
-
-
-async def edit_endpoints(app: App[Any], workspace: Workspace, name: str = "") -> None:
+async def edit_endpoints(app: TuiChat, name: str) -> None:
     """Add an endpoint, or edit one."""
+    workspace = await app.main.opened_workspace()
     endpoints = {
         endpoint.name: endpoint
         for endpoint in workspace.state.config.endpoints
@@ -93,10 +65,11 @@ async def edit_endpoints(app: App[Any], workspace: Workspace, name: str = "") ->
     ]
     chosen = name or await ask(app, "Endpoints", choices)
     if chosen is not None:
-        await _edit_endpoint(app, workspace, endpoints.get(chosen))
+        with workspace.reporting():
+            await _edit_endpoint(app, workspace, endpoints.get(chosen))
 
 
-async def _edit_endpoint(app: App[Any], workspace: Workspace, before: Endpoint | None) -> None:
+async def _edit_endpoint(app: TuiChat, workspace: Workspace, before: Endpoint | None) -> None:
     fields = (field for row in ENDPOINT_FIELDS for field in row)
     shown = shown_values(before or Endpoint("", Protocol.OPENAI_CHAT, ""), fields)
     name = before.name if before is not None else ""
@@ -113,7 +86,7 @@ async def _edit_endpoint(app: App[Any], workspace: Workspace, before: Endpoint |
         await _choose_model(app, workspace, endpoint)
 
 
-async def _choose_model(app: App[Any], workspace: Workspace, endpoint: Endpoint) -> None:
+async def _choose_model(app: TuiChat, workspace: Workspace, endpoint: Endpoint) -> None:
     """Offer the models that the server lists, and use the chosen one."""
     listed = await workspace.configuration.list_models(endpoint)
     model = await ask(app, f"Model of {endpoint.name}", ((name, name) for name in listed))
@@ -123,8 +96,9 @@ async def _choose_model(app: App[Any], workspace: Workspace, endpoint: Endpoint)
         await workspace.settings.set_model(endpoint.name, model)
 
 
-async def edit_tools(app: App[Any], workspace: Workspace, name: str = "") -> None:
+async def edit_tools(app: TuiChat, name: str) -> None:
     """Add a tool, or edit one."""
+    workspace = await app.main.opened_workspace()
     tools = {tool.name: tool for tool in workspace.state.config.tools}
     choices = [(NEW, "New tool…", "a command on this machine that models may call")]
     choices += [(name, name, tool.definition.description) for name, tool in tools.items()]
@@ -136,8 +110,9 @@ async def edit_tools(app: App[Any], workspace: Workspace, name: str = "") -> Non
         await _fill_in(app, workspace, "tools", name, TOOL_FIELDS, shown, _tool_value)
 
 
-async def choose_title_model(app: App[Any], workspace: Workspace, name: str = "") -> None:
+async def choose_title_model(app: TuiChat, name: str) -> None:
     """Choose the model that writes titles, each with a request of its own."""
+    workspace = await app.main.opened_workspace()
     config = workspace.state.config
     names = [f"{at.name}/{model}" for at in config.endpoints for model in at.models]
     no_model = (
@@ -150,7 +125,8 @@ async def choose_title_model(app: App[Any], workspace: Workspace, name: str = ""
     chosen = name or await ask(app, title, choices, config.title_model)
     if chosen is None:
         return
-    await workspace.configuration.change({("title_model",): chosen or None})
+    with workspace.reporting():
+        await workspace.configuration.change({("title_model",): chosen or None})
     if chosen and workspace.state.config.title_model == chosen:
         app.notify(
             f"After each first reply {chosen} is asked for a title: it gets the first {EXCERPT} "
@@ -159,20 +135,8 @@ async def choose_title_model(app: App[Any], workspace: Workspace, name: str = ""
         )
 
 
-async def edit_file(app: App[Any], workspace: Workspace, argument: str = "") -> None:
-    """Open config.toml in the user's editor, and use it afterwards."""
-    from tui_chat.config.file import create_config_file
-    from tui_chat.ui.terminal.external_programs import editor_command, run_in_terminal
-
-    path = workspace.configuration.path
-    create_config_file(path)
-    await run_in_terminal(app, (*editor_command(os.environ), str(path)))
-    if await workspace.configuration.reload() and not screen_errors(workspace.state.config):
-        app.notify("config.toml has no faults, and is in use.", markup=False)
-
-
 async def _fill_in(
-    app: App[Any],
+    app: TuiChat,
     workspace: Workspace,
     table: Literal["endpoints", "tools"],
     name: str,
@@ -183,8 +147,6 @@ async def _fill_in(
     """Show the form of an entry of a table, a new one without a name. Return the name under which
     it was kept; empty if it was not. `value_of` returns a typed field as `config.toml` has it.
     """
-    from tui_chat.ui.dialogs.forms import FieldsForm
-
     is_new, noun = not name, table.removesuffix("s")
 
     async def keep(values: Values, overwrite: bool) -> None:

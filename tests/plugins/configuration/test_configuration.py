@@ -1,0 +1,76 @@
+"""Endpoints, tools and the title model, entered in the app."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from textual.widgets import Input
+
+from tests.ui.album import Album
+from tests.ui.app_under_test import make_app, opened, settle, until
+from tests.ui.test_configuration import written
+from tui_chat.ui.dialogs.forms import FieldsForm
+
+
+async def test_an_endpoint_is_added_and_in_use(tmp_path: Path) -> None:
+    async with make_app(tmp_path).run_test(size=(120, 35)) as pilot:
+        app = await opened(pilot)
+        workspace = app.workspace
+        assert workspace is not None
+        await pilot.press(*"/endpoints", "enter")
+        await settle(pilot)
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(app.screen, FieldsForm))
+        app.screen.query_one("#name", Input).value = "work"
+        app.screen.query_one("#base_url", Input).value = "no url"
+        await pilot.press("ctrl+s")
+        await settle(pilot)
+        assert isinstance(app.screen, FieldsForm)
+        assert not (tmp_path / "config.toml").exists()
+        app.screen.query_one("#base_url", Input).value = "127.0.0.1:8080/v1"
+        app.screen.query_one("#models", Input).value = "m-1, m-2"
+        await pilot.press("ctrl+s")
+        await until(pilot, lambda: not isinstance(app.screen, FieldsForm))
+        assert written(tmp_path)["endpoints"] == {
+            "work": {
+                "protocol": "openai_chat",
+                "base_url": "127.0.0.1:8080/v1",
+                "models": ["m-1", "m-2"],
+            }
+        }
+
+
+async def test_a_tool_is_added(album: Album, tmp_path: Path) -> None:
+    async with album.of(make_app(tmp_path)) as pilot:
+        app = await opened(pilot)
+        await pilot.press(*"/tools", "enter")
+        await settle(pilot)
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(app.screen, FieldsForm))
+        app.screen.query_one("#name", Input).value = "now"
+        app.screen.query_one("#command", Input).value = "date '+%H:%M'"
+        await album.take(pilot, "tool")
+        await pilot.press("ctrl+s")
+        await until(pilot, lambda: not isinstance(app.screen, FieldsForm))
+        tools = written(tmp_path)["tools"]
+        assert tools["now"]["command"] == ["date", "+%H:%M"]  # pyright: ignore
+
+
+async def test_choosing_a_title_model_says_that_it_is_asked(tmp_path: Path) -> None:
+    async with make_app(tmp_path).run_test(size=(120, 35)) as pilot:
+        app = await opened(pilot)
+        await pilot.press(*"/title-model", "enter")
+        await until(pilot, lambda: len(app.screen_stack) == 2)
+        await settle(pilot)
+        assert "after each first reply" in app.export_screenshot().replace("&#160;", " ")
+        await pilot.press(*"loopback/echo", "enter")
+        await until(pilot, lambda: len(app.screen_stack) == 1)
+        await settle(pilot)
+        assert written(tmp_path)["title_model"] == "loopback/echo"
+        said = [notice.message for notice in app.notifications.log]
+        assert any("After each first reply loopback/echo is asked" in each for each in said)
+        await pilot.press(*"/title-model", "enter")
+        await until(pilot, lambda: len(app.screen_stack) == 2)
+        await pilot.press(*"no model", "enter")
+        await until(pilot, lambda: len(app.screen_stack) == 1)
+        assert "title_model" not in written(tmp_path)
