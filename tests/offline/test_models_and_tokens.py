@@ -109,6 +109,20 @@ SAMPLES = [
                 {"properties": {"b": {"type": "boolean"}}}]}, {"a": None, "b": True}),
     ({"$defs": {"n": {"type": "integer"}}, "properties": {"x": {"$ref": "#/$defs/n"}}}, {"x": 1}),
     ({"$ref": "#/nowhere"}, "example value"),
+    *(
+        ({"properties": {name: {"type": "string"}}}, {name: value})
+        for name, value in (
+            ("source_timezone", "UTC"),
+            ("timeZone", "UTC"),
+            ("time", "12:00"),
+            ("startDate", "2024-02-29"),
+            ("update", "example update"),
+        )
+    ),
+    (
+        {"properties": {"tz": {"type": "string", "examples": ["Asia/Tokyo"]}}},
+        {"tz": "Asia/Tokyo"},
+    ),
     ({"type": "integer", "minimum": 10**400}, 1),
 ]  # fmt: skip
 

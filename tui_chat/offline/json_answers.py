@@ -8,6 +8,7 @@ best guess: a real model does no better.
 
 import json
 import math
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -56,6 +57,17 @@ _FORMATS = {
     "url": "https://example.com/",
     "uuid": "00000000-0000-4000-8000-000000000000",
 }
+_NAMES = {
+    "timezone": "UTC",
+    "tz": "UTC",
+    "time": "12:00",
+    "datetime": _FORMATS["date-time"],
+    "date": _FORMATS["date"],
+    "email": _FORMATS["email"],
+    "url": _FORMATS["url"],
+    "uri": _FORMATS["uri"],
+}
+"""What works for texts without a format, by the last word of a name, or its last two."""
 
 
 def wanted_schema(body: Mapping[str, Any]) -> Mapping[str, Any] | None:
@@ -212,9 +224,15 @@ def _real(value: Any, nudge: float = 0.0) -> float | None:
 
 
 def _string(node: Mapping[str, Any], name: str) -> str:
-    text = _FORMATS.get(str(node.get("format")), f"example {name}"[:60])
+    text = _FORMATS.get(str(node.get("format"))) or _named(name)
     text = text.ljust(min(_whole(node.get("minLength"), 0), 1_000), "x")
     return text[: _whole(node.get("maxLength"), len(text))]
+
+
+def _named(name: str) -> str:
+    words = [word.lower() for word in re.findall(r"[A-Z]*[a-z0-9]+|[A-Z]+", name)]
+    last = (_NAMES.get("".join(words[-count:])) for count in (2, 1))
+    return next(filter(None, last), f"example {name}"[:60])
 
 
 def _whole(value: Any, otherwise: int) -> int:

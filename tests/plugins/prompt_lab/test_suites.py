@@ -296,7 +296,7 @@ def test_a_suite_finds_the_files_of_presets_around_it(tmp_path: Path, library: L
             path = write(tmp_path / "repo", {"tests": [test], "presets": [words]}, name)
             suite = read_suite(path)
             assert [each.preset for each in suite.variants] == [str(preset)]
-            assert names(suite, library) == ["ada"]
+            assert names(suite, library) == ["tutor"]
         preset.unlink()
     suite = read_suite(write(tmp_path, {"tests": [test], "presets": ["tutor"]}, "t.eval.json"))
     with pytest.raises(InputError) as raised:

@@ -109,7 +109,7 @@ def resolve(
                 settings = replace(settings, max_tokens=max_output)
             for preset, own in _presets(choice, suite, library, states, folders):
                 name = choice.name or _name(
-                    choice.preset if choice.preset in states else preset.name,
+                    Path(choice.preset).name.removesuffix(".json") or preset.name,
                     *(choice, model if several_models else ""),
                 )
                 changed = changed_preset(preset, choice.off, choice.set)

@@ -654,3 +654,14 @@ async def test_what_had_an_error_is_sent_again(tmp_path: Path):
         await until(pilot, lambda: "sends again what had an error: 1 request" in text(view))
         lab = await LabStore.open(workspace.store)
         assert len(await lab.runs()) == 2
+
+
+async def test_a_column_has_the_name_of_the_presets_file(tmp_path: Path):
+    async with chat(tmp_path, "What is 2+2?") as pilot:
+        other = {**PRESET, "name": "Inner", "presetMessages": PRESET["presetMessages"][1:]}
+        (tmp_path / "presets" / "outer.json").write_text(json.dumps(other))
+        await make_case(pilot, "wrong")
+        change_suite(pilot, presets=["tutor", "outer"])
+        view = await open_cases(pilot)
+        assert view.table is not None
+        assert [variant.name for variant in view.table.variants] == ["saved", "outer"]
