@@ -13,8 +13,10 @@ from textual.widget import Widget
 from textual.widgets import OptionList
 
 from tests.ui.app_under_test import make_app, opened, settle, until
+from tui_chat.library.typed_fields import Field, Values
 from tui_chat.ui.dialogs.base import Confirm, DialogBox, HelpDialog, HelpLine
 from tui_chat.ui.dialogs.choices import Choice, ChoiceDialog
+from tui_chat.ui.dialogs.forms import FieldsForm
 
 
 @pytest.mark.parametrize("height", [12, 24, 35, 45])
@@ -38,6 +40,33 @@ async def test_no_row_is_dead_below_a_list_that_scrolls(count: int, height: int)
         assert options.styles.scrollbar_size_vertical == 1
 
 
+async def test_a_list_without_a_filter_has_no_frame_of_its_own() -> None:
+    app = App[None]()
+    async with app.run_test(size=(100, 24)) as pilot:
+        await app.push_screen(ChoiceDialog("Choose", [Choice("a", "A")], "a", has_filter=False))
+        await pilot.pause()
+        options = app.screen.query_one(OptionList)
+        assert options.has_focus
+        assert options.region.height == options.size.height == 1
+
+
+@pytest.mark.parametrize("height", [24, 45])
+async def test_a_form_is_as_high_as_its_fields_where_they_fit(height: int) -> None:
+    app = App[None]()
+    rows = tuple((Field(f"f{number}", f"Field {number}"),) for number in range(5))
+
+    async def keep(values: Values, overwrites: bool) -> None: ...
+
+    async with app.run_test(size=(100, height)) as pilot:
+        values = {field.name: "" for row in rows for field in row}
+        await app.push_screen(FieldsForm("Form", rows, values, keep))
+        await pilot.pause()
+        box, fields = app.screen.query_one(DialogBox), app.screen.query_one("#fields")
+        most = height * 9 // 10
+        assert box.region.height == min(2 + 2 + 5 * 3 - 1 + 5, most)
+        assert fields.region.bottom < app.screen.query_one("#save").region.y
+
+
 @pytest.mark.parametrize(("question", "rows"), [("Quit now?", 1), ("word " * 20, 2)])
 async def test_a_question_is_as_high_as_its_text(question: str, rows: int) -> None:
     app = App[None]()
@@ -45,7 +74,7 @@ async def test_a_question_is_as_high_as_its_text(question: str, rows: int) -> No
         await app.push_screen(Confirm("Quit?", question, yes="Quit"))
         await pilot.pause()
         box = app.screen.query_one(DialogBox)
-        around = 2 + 2 + 1 + 3  # the border, its padding, the row above the buttons, the buttons
+        around = 2 + 2 + 1 + 1  # the border, its padding, the row above the buttons, the buttons
         assert box.region.height == rows + around
 
 

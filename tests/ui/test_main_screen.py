@@ -58,6 +58,7 @@ async def test_nothing_covers_the_focused_widget(tmp_path: Path):
         assert composer.has_focus
         assert not sessions.region.area
         assert "F4 Inspector" in app.query_one(KeyBar).render().plain
+        assert app.query_one(KeyBar).render().cell_length < app.size.width, "no word at the edge"
         await goes(pilot, "f2")
         assert app.panes.sessions.styles.border_right[0] == "solid", "it lies over the chat"
         await goes(pilot, "tab")

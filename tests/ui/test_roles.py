@@ -65,6 +65,8 @@ async def test_a_role_is_written_and_its_faults_are_reported(tmp_path: Path):
         await until(pilot, lambda: any(role.name == "Critic" for role in workspace.state.roles))
         critic = next(role for role in workspace.state.roles if role.name == "Critic")
         assert (critic.system_prompt, critic.settings.temperature) == ("Judge.", 0.5)
+        said = "The role “Critic” is kept: /role Critic chooses it."
+        await until(pilot, lambda: app.notifications.log[-1].message == said)
 
 
 async def test_the_form_keeps_the_settings_that_it_does_not_show(tmp_path: Path):

@@ -63,6 +63,7 @@ async def test_a_session_is_renamed_tagged_filed_archived_and_restored(tmp_path:
         await until(pilot, lambda: listed(app).folder == "")
         await answered(pilot, "f", *"note")  # what is typed is a folder too
         await until(pilot, lambda: listed(app).folder == "note")
+        await until(pilot, lambda: last_notification(app) == "Moved to “note”.")
 
         await pilot.press("a")
         await until(pilot, lambda: listed(app).archived)
@@ -125,6 +126,12 @@ async def test_sessions_are_stepped_through_and_gone_to_by_their_titles(tmp_path
         assert len(app.screen_stack) == 1, "before text the key deletes it"
 
 
+def shown(app: TuiChat) -> str:
+    """Return what the conversation shows."""
+    transcript = app.chat.pane.transcript
+    return "\n".join(transcript.render_line(y).text for y in range(transcript.size.height))
+
+
 async def test_the_active_session_is_pinned_archived_and_deleted_by_commands(tmp_path: Path):
     async with make_app(tmp_path, model="echo").run_test(size=(120, 35)) as pilot:
         app = await opened(pilot)
@@ -144,6 +151,9 @@ async def test_the_active_session_is_pinned_archived_and_deleted_by_commands(tmp
         await pilot.press(*"/delete-chat", "enter")
         await until(pilot, lambda: [each.title for each in workspace.state.sessions] == ["first"])
         assert workspace.state.session is None
+        await until(pilot, lambda: "Last sessions" in shown(app))
+        assert "first" in shown(app)
+        assert "second" not in shown(app), "what is deleted is not offered"
         await pilot.press(*"/undo", "enter")
         await until(pilot, lambda: len(workspace.state.sessions) == 2)
 

@@ -16,8 +16,8 @@ from tui_chat.ui.key_names import key_name
 from tui_chat.ui.notifications import NotificationLine
 from tui_chat.ui.pane_keys import is_letter
 
-GAP = 2
-"""Cells between two entries."""
+NARROW = 100
+"""Below these columns the entries stand closer."""
 MOST = 7
 """Entries at most: with more, none is seen."""
 KEPT = ("help", "palette")
@@ -42,8 +42,8 @@ class KeyEntry(NamedTuple):
 
     @property
     def width(self) -> int:
-        """Its cells, with the gap behind it."""
-        return cell_len(self.key) + cell_len(self.word) + 2 + GAP
+        """Its cells, with the one before it."""
+        return cell_len(self.key) + cell_len(self.word) + 2
 
 
 class KeyBar(NotificationLine):
@@ -70,17 +70,21 @@ class KeyBar(NotificationLine):
                 # An area's action and the one of its pane with the same name are one.
                 shown.setdefault(binding.action.rpartition(".")[2], entry)
         entries = sorted(shown.values(), key=lambda entry: entry.rank)
-        room = self.size.width - self._indent + GAP  # there is none behind the last one
+        room = self.size.width - self._indent + self._gap - 1  # a margin behind the last one
         fitting: set[str] = set()
         for entry in sorted(entries, key=lambda entry: entry.binding.id not in KEPT):
-            if entry.width <= room and len(fitting) < MOST:
-                room -= entry.width
+            if entry.width + self._gap <= room and len(fitting) < MOST:
+                room -= entry.width + self._gap
                 fitting.add(entry.binding.action)
         return [entry for entry in entries if entry.binding.action in fitting]
 
     @property
     def _app(self) -> App[object]:
         return cast("App[object]", super().app)  # pyright: ignore[reportUnknownMemberType] Textual types it App[Unknown]
+
+    @property
+    def _gap(self) -> int:
+        return 2 if self.size.width >= NARROW else 1
 
     @property
     def _indent(self) -> int:
@@ -97,7 +101,7 @@ class KeyBar(NotificationLine):
         for entry in self._entries():
             key_style, word_style = _STYLES[entry.rank > 0]
             pieces += [gap, (f" {entry.key} ", key_style), (entry.word, word_style)]
-            gap = " " * GAP
+            gap = " " * self._gap
         return Content.assemble(*pieces)
 
     def on_click(self, event: events.Click) -> None:
@@ -106,7 +110,7 @@ class KeyBar(NotificationLine):
             super().on_click(event)
             return
         for entry in self._entries():
-            column += entry.width
+            column += entry.width + self._gap
             if event.x < column:
                 self._app.simulate_key(entry.binding.key)
                 break

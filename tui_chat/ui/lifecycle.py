@@ -286,9 +286,9 @@ class Lifecycle:
     async def _saves_or_drops_presets(self, workspace: Workspace) -> bool:
         """Ask what to do with the edits of presets; return False to stay."""
         listed = ", ".join(f"“{name}”" for name in workspace.state.unsaved_presets)
-        choices = ("save", "Save and quit"), ("leave", "Quit without saving"), ("stay", "Stay")
+        choices = ("stay", "Stay"), ("save", "Save and quit"), ("leave", "Quit without saving")
         title = f"Unsaved presets: {listed}"
-        chosen = await ask(self._app, title, choices, "save", has_filter=False)
+        chosen = await ask(self._app, title, choices, "stay", has_filter=False)
         return chosen == "leave" or (chosen == "save" and workspace.presets.save_all())
 
     async def close(self) -> None:

@@ -38,6 +38,8 @@ async def test_an_endpoint_is_added_and_in_use(tmp_path: Path) -> None:
                 "models": ["m-1", "m-2"],
             }
         }
+        said = app.notifications.log[-1].message
+        assert said == "The endpoint work is kept: /model work uses it."
 
 
 async def test_a_tool_is_added(album: Album, tmp_path: Path) -> None:
@@ -54,6 +56,7 @@ async def test_a_tool_is_added(album: Album, tmp_path: Path) -> None:
         await until(pilot, lambda: not isinstance(app.screen, FieldsForm))
         tools = written(tmp_path)["tools"]
         assert tools["now"]["command"] == ["date", "+%H:%M"]  # pyright: ignore
+        assert app.notifications.log[-1].message == "The tool now is kept."
 
 
 async def test_choosing_a_title_model_says_that_it_is_asked(tmp_path: Path) -> None:

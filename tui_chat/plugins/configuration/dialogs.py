@@ -11,6 +11,7 @@ from tui_chat.config import LOOPBACK_URL
 from tui_chat.errors import FieldError
 from tui_chat.library.typed_fields import Field, FieldRows, Values, shown_values
 from tui_chat.models.endpoint import Endpoint, Protocol
+from tui_chat.models.sanitize import one_line
 from tui_chat.models.tool import CommandTool
 from tui_chat.providers.failures import is_loopback
 from tui_chat.ui.dialogs.api_key import enter_key
@@ -164,7 +165,11 @@ async def _fill_in(
     title = f"New {noun}" if is_new else f"{noun.capitalize()} {name}"
     rows = rows if is_new else (rows[0][1:], *rows[1:])  # without the name
     is_kept = await app.push_screen_wait(FieldsForm(title, rows, shown, keep))
-    return name if is_kept else ""
+    if not is_kept:
+        return ""
+    use = f": /model {name} uses it" if noun == "endpoint" else ""
+    app.notify(f"The {noun} {one_line(name, 40)} is kept{use}.", markup=False)
+    return name
 
 
 def _new_name(values: Values, taken: Iterable[str]) -> str:

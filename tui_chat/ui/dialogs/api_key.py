@@ -4,6 +4,7 @@ wants. The key is in the field and on its way to the provider, and nowhere else.
 
 from __future__ import annotations
 
+import os
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
@@ -14,7 +15,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.widgets import Input, Static
 
-from tui_chat.config import LOOPBACK_URL
+from tui_chat.config import LOOPBACK_URL, lacks_key
 from tui_chat.errors import KeyMissing, Refused, TuiChatError
 from tui_chat.providers.keys import Secret, describe_key_reference, has_keyring, typed_key
 from tui_chat.ui.dialogs.base import set_title
@@ -105,6 +106,11 @@ class KeyForm(Form[bool | None]):
         self.action_check()
 
 
+def _about_key(endpoint: Endpoint) -> str:
+    where = describe_key_reference(endpoint.key) if endpoint.key else "no key"
+    return f"no key yet, {where} is not set" if lacks_key(endpoint, os.environ) else where
+
+
 async def enter_key(app: App[Any], workspace: Workspace, name: str = "") -> None:
     """Ask for an endpoint's key. It answers from then on if the offline provider did so far.
     Raises TuiChatError.
@@ -126,7 +132,7 @@ async def _ask_key(app: App[Any], workspace: Workspace, name: str) -> Endpoint |
     endpoints = workspace.state.config.endpoints
     if not name:
         choices = [
-            (each.name, each.name, describe_key_reference(each.key) if each.key else "no key yet")
+            (each.name, each.name, _about_key(each))
             for each in endpoints
             if each.auth != "none" and not each.base_url.startswith(LOOPBACK_URL)
         ]

@@ -74,7 +74,8 @@ class Dialog(ModalScreen[T]):
         Static { width: 1fr; height: auto; }
         Input, Input:focus { height: 1; border: none; padding: 0 1; background: $panel; }
         Input:focus { background: $primary 20%; }
-        OptionList { height: auto; max-height: 50vh; margin-top: 1; border: none; }
+        OptionList { height: auto; max-height: 50vh; margin-top: 1; }
+        OptionList, OptionList:focus { border: none; }
         OptionList { background: $surface; text-wrap: nowrap; text-overflow: ellipsis; }
         VerticalScroll { height: auto; max-height: 60vh; }
         DialogBox > OptionList, DialogBox > VerticalScroll { height: 1fr; max-height: 100%; }
@@ -88,7 +89,9 @@ class Dialog(ModalScreen[T]):
             scrollbar-color-active: $primary;
         }
         .buttons { height: auto; margin-top: 1; align-horizontal: right; }
-        .buttons Button { margin-left: 2; }
+        .buttons Button { margin-left: 2; background: $panel; }
+        .buttons Button.-error { background: $panel; color: $text-error; }
+        .buttons Button:focus { background: $primary; color: $background; text-style: bold; }
         .hint { color: $foreground 72%; margin-top: 1; }
         &.-short > Vertical { padding: 0 1; margin: 0; max-height: 100%; }
         &.-short OptionList, &.-short .hint { margin-top: 0; }
@@ -191,8 +194,8 @@ class Confirm(ScrollDialog[bool | None]):
             with VerticalScroll(can_focus=False):
                 yield Static(Text(sanitize(self._question)))
             with Horizontal(classes="buttons"):
-                yield Button(self._no, id="no")
-                yield Button(self._yes, id="yes", variant="error")
+                yield Button(self._no, id="no", compact=True)
+                yield Button(self._yes, id="yes", variant="error", compact=True)
 
     def on_mount(self) -> None:
         self.query_one("#yes" if self._asked_for else "#no", Button).focus()

@@ -14,7 +14,7 @@ from textual.widgets import Button, Input, Static, TextArea
 
 from tui_chat.errors import ChangedElsewhere, InputError
 from tui_chat.models.sanitize import sanitize
-from tui_chat.ui.dialogs.base import Dialog, T, set_title
+from tui_chat.ui.dialogs.base import Dialog, DialogBox, T, set_title
 from tui_chat.ui.widgets.check_field import CheckField
 from tui_chat.ui.widgets.choice_field import ChoiceField
 from tui_chat.ui.widgets.safe_text import SafeTextArea
@@ -94,7 +94,7 @@ class FieldsForm(Form[bool | None]):
 
     DEFAULT_CSS = """
     FieldsForm {
-        & > Vertical { width: 104; }
+        & > Vertical { width: 104; height: auto; }
         .pair { margin-top: 1; }
         .pair.-first { margin-top: 0; }
         .pair .label { margin-top: 0; }
@@ -123,7 +123,7 @@ class FieldsForm(Form[bool | None]):
         self._overwrites = False
 
     def compose(self) -> ComposeResult:
-        with Vertical() as box:
+        with DialogBox() as box:
             set_title(box, self._title)
             with VerticalScroll(id="fields", can_focus=False):
                 yield from self.fields_above()

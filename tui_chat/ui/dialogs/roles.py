@@ -140,7 +140,9 @@ class RoleForm(FieldsForm):
             status="enabled" if typed.enabled else "disabled",
             character=None,  # it is kept by its own form
         )
-        await self._workspace.roles.save(changed)
+        if await self._workspace.roles.save(changed) is not None:
+            name = one_line(typed.name, 40)
+            self.notify(f"The role “{name}” is kept: /role {name} chooses it.", markup=False)
 
     def fields_below(self) -> ComposeResult:
         role = self._role

@@ -47,7 +47,7 @@ from tui_chat.ui.areas.inspector.payload_layout import PayloadLayout
 from tui_chat.ui.areas.inspector.payload_places import NotePlaces, find_rows, origin_rows
 from tui_chat.ui.areas.inspector.tabs import ViewTabs
 from tui_chat.ui.areas.inspector.unsent_origins import is_left_out
-from tui_chat.ui.areas.inspector.view import Baseline, ReplyDetails
+from tui_chat.ui.areas.inspector.view import CONTEXT, PAYLOAD, Baseline, ReplyDetails
 from tui_chat.ui.areas.inspector.views.context import ContextCounts
 from tui_chat.ui.areas.inspector.views.rows_view import RowsView, ViewRows, spread
 from tui_chat.ui.widgets.find_bar import FindBar
@@ -486,6 +486,18 @@ async def test_find_works_while_typing_and_with_n() -> None:
         assert app.view.cursor.row > first
         await press(pilot, "N")
         assert app.view.cursor.row == first
+
+
+async def test_words_are_found_in_the_body_from_a_view_without_a_search() -> None:
+    app = InspectorApp(composed(tree=chat_tree(long_chat(30))))
+    async with app.run_test(size=(60, 40)) as pilot:
+        await press(pilot, "c")
+        assert app.pane.view_shown == CONTEXT
+        await press(pilot, "slash", *"12: L", "enter")
+        assert app.pane.view_shown == PAYLOAD
+        assert app.view.has_focus
+        assert app.view.under is not None
+        assert app.view.under.pointer == "/messages/12/content"
 
 
 class PanesApp(InspectorApp):

@@ -424,16 +424,20 @@ async def test_edits_stay_while_other_presets_are_shown(tmp_path: Path) -> None:
 
 async def test_quitting_asks_about_unsaved_presets(tmp_path: Path) -> None:
     app = app_with(tmp_path)
+    file = tmp_path / "presets" / "mine.json"
     async with app.run_test(size=SIZE) as pilot:
         await edited(pilot)
+        before = file.read_text()
         await press(pilot, "x", "ctrl+q")
         await press(pilot, "escape")
         assert app.is_running
+        await press(pilot, "ctrl+q", "enter")  # typed ahead: it answers nothing
+        assert app.is_running
+        assert file.read_text() == before
         await press(pilot, "ctrl+q")
         assert not app.screen.query(Input)  # what is typed ahead filters no choices away
-        await press(pilot, *"tui-chat", "down", "up", "enter")
-    file = json.loads((tmp_path / "presets" / "mine.json").read_text())
-    assert file["presetMessages"][0]["id"] == "world"
+        await press(pilot, *"tui-chat", "down", "enter")
+    assert json.loads(file.read_text())["presetMessages"][0]["id"] == "world"
 
 
 async def test_cache_marks_are_placed_by_a_key_here_and_in_the_inspector(tmp_path: Path) -> None:

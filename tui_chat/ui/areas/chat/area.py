@@ -99,6 +99,10 @@ class ChatArea(Area):
         match event:
             case events.BranchChanged():
                 self._show_branch()
+            case events.SessionsChanged():
+                state = self.workspace.state
+                if state.is_branch_loaded and not state.entries:
+                    self._show_entries(())  # the welcome lists the last sessions
             case events.BranchEndLoaded():
                 self._show_entries(event.entries, is_part=True)
                 self.drafts.restore_early(event.draft)

@@ -91,7 +91,7 @@ def welcome_lines(shown: Welcome, width: int) -> list[TextLine]:
     lines += indented(wrap((TextRun(PROMISE, ("quiet",)),), width - 2), (_BAR,), (_BAR,))
     lines.append(BLANK)
     if shown.practice_model:
-        words = " is a practice model: it answers with what it received."
+        words = " is a practice model: it needs no key and no network."
         name = safe_run(one_line(shown.practice_model, 40), "strong")
         lines += [*wrap((name, TextRun(words, ("quiet",))), width), BLANK]
     column = max((cell_len(offer.key) for offer in shown.offers), default=0) + 4

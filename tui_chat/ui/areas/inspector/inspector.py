@@ -40,7 +40,6 @@ from tui_chat.ui.areas.inspector.view import (
     LORE,
     PAYLOAD,
     Baseline,
-    FindRequested,
     InspectorState,
     reveal_origin,
     views,
@@ -112,6 +111,7 @@ class Inspector(OnePassWidget):
             "left_square_bracket", "step_view(-1)", "tabs", show=False, tooltip="Previous view"
         ),
         Binding("right_square_bracket", "step_view(1)", "tabs", show=False, tooltip="Next view"),
+        Binding("slash", "find", "find", show=False, tooltip="Find in the request"),
         Binding("o", "notes", "notes", show=False, tooltip="Notes"),
         Binding(
             "i", "details", "details", show=False, tooltip="Details: figures, forecast, legend"
@@ -563,8 +563,10 @@ class Inspector(OnePassWidget):
         self._legend.current = under.origin.kind if under is not None else None
         self.post_message(self.OriginPointed(under.origin if under is not None else None))
 
-    async def on_inspector_find_requested(self, event: FindRequested) -> None:
-        event.stop()
+    async def action_find(self) -> None:
+        """Open the line to find words: in the body, unless the view has a search of its own."""
+        if self.views.searched is not self.views.current:
+            self._show_view(PAYLOAD)
         if self._find_bar is None:
             self._find_bar = FindBar("words in the request")
             await self.mount(self._find_bar, after=self.views)

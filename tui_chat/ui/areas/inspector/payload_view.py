@@ -40,7 +40,7 @@ from tui_chat.ui.areas.inspector.payload_places import (
 )
 from tui_chat.ui.areas.inspector.payload_selection import selected_text, unit_at
 from tui_chat.ui.areas.inspector.row_painter import GUTTER, Highlights, RowLook, paint_row
-from tui_chat.ui.areas.inspector.view import FindRequested, InspectorState, copy_text, reveal_origin
+from tui_chat.ui.areas.inspector.view import InspectorState, copy_text, reveal_origin
 from tui_chat.ui.widgets.line_view import LineView
 from tui_chat.ui.widgets.mouse_selection import MouseSelection, Span, Unit
 
@@ -67,7 +67,6 @@ class PayloadView(LineView):
         Binding("J", "item(1)", "↑↓", show=False, tooltip="Message below"),
         Binding("space,z", "fold", "fold", show=False, tooltip="Fold"),
         Binding("Z", "fold_all", "fold", show=False, tooltip="Fold all messages"),
-        Binding("slash", "find", "find", show=False, tooltip="Find in the request"),
         Binding("n", "hit(1)", "find", show=False, tooltip="Next hit or place"),
         Binding("N", "hit(-1)", "find", show=False, tooltip="Previous hit or place"),
         Binding("f", "follow", "Follow", tooltip="To the draft"),
@@ -465,9 +464,6 @@ class PayloadView(LineView):
             index = min(bisect_left(rows, folded), len(rows) - 1)
         self._go(rows[index] if rows else None)
         self.post_message(self.Marked(index + 1, len(rows)))
-
-    def action_find(self) -> None:
-        self.post_message(FindRequested())
 
     def action_hit(self, step: int) -> None:
         self._step_to(self._highlighted_rows(), step)

@@ -12,8 +12,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from textual.message import Message
-
 from tui_chat import extensions
 from tui_chat.extensions import Plugin, ViewPath
 from tui_chat.lazy_dataclass import dataclass
@@ -120,10 +118,6 @@ class InspectorState:
     """True if Enter would send the request."""
     loaded: Any = None
     """The value that the `load` of the view's declaration returned; None before that."""
-
-
-class FindRequested(Message, namespace="inspector"):
-    """The user wants to type words to find in the view."""
 
 
 async def reveal_origin(widget: Widget, origin: Origin) -> None:

@@ -180,6 +180,7 @@ class SessionsArea(Area):
             return
         if has_begun:
             await self._create(role_id)
+            self.notify("A new session: one that has begun keeps its role.")
         else:
             await workspace.sessions.choose_role(role_id)
             self.host.panes.focus_composer()
@@ -442,6 +443,8 @@ class SessionsArea(Area):
             folder = folder.removeprefix(_NEW_FOLDER)  # a name that was typed
         if folder is not None:
             await self.workspace.organization.organize(_ids(sessions), folder=folder)
+            moved = f"Moved to “{one_line(folder, 40)}”." if folder else "In no folder now."
+            self.notify(moved, markup=False)
 
     # --- finding -------------------------------------------------------------------------
 

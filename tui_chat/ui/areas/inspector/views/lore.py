@@ -19,7 +19,7 @@ from tui_chat.models.lorebook import EntryState, LorebookEntry
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.text import GLUE, Origin, OriginKind
 from tui_chat.ui.areas.inspector.row_wrapping import counted, cut
-from tui_chat.ui.areas.inspector.view import FindRequested, InspectorState, reveal_origin
+from tui_chat.ui.areas.inspector.view import InspectorState, reveal_origin
 from tui_chat.ui.areas.inspector.views.rows_view import (
     BLANK,
     Part,
@@ -94,7 +94,6 @@ class LoreView(RowsView):
         Binding("K", "change(-1)", "turn", show=False, tooltip="Turn before with a change"),
         Binding("J", "change(1)", "turn", show=False, tooltip="Turn after with a change"),
         Binding("f", "follow", "request", show=False, tooltip="Return to the request"),
-        Binding("slash", "find", "find", show=False, tooltip="Find entries"),
         Binding("n", "hit(1)", "find", show=False, tooltip="Next entry"),
         Binding("N", "hit(-1)", "find", show=False, tooltip="Previous entry"),
     ]
@@ -268,10 +267,6 @@ class LoreView(RowsView):
 
     def action_hit(self, step: int) -> None:
         self.action_move(step)
-
-    def action_find(self) -> None:
-        """Request the words to find."""
-        self.post_message(FindRequested())
 
     def _choose_turn(self, turn: int) -> None:
         table = self.table
