@@ -408,6 +408,7 @@ class CasesView(RowsView):
         if table is None or case is None or pair is None:
             self.notify("Two replies are needed: send the plan first.", severity="warning")
             return
+        self.set_cursor(self._first_row + self._case)  # where the judgement is shown
         self._work(partial(table.judge, case, pair, choice if choice < 2 else None))
 
     def action_add_model(self) -> None:
@@ -419,7 +420,8 @@ class CasesView(RowsView):
 
         app, table = self._tui, self.table
         if app.workspace is not None and table is not None:
-            chosen = await ask_model(app, app.workspace, app.inspector.context.environ)
+            environ = app.inspector.context.environ
+            chosen = await ask_model(app, app.workspace, environ, "Add a column for a model")
             if chosen is not None:
                 await table.add_model(*chosen)
 
@@ -469,12 +471,16 @@ class CasesView(RowsView):
             question = f"{_compared_words(table, variant)}. Save it all the same?"
             if not await confirm(self._tui, "Accept the worse variant?", question, yes="Save it"):
                 return
-        if table.is_saved(variant) and table.is_baseline(variant):
+        was_saved, is_whole = table.is_saved(variant), not table.missing
+        if was_saved and table.is_baseline(variant):
             self.notify("This is the baseline already.")
+        elif was_saved and not is_whole:
+            self.notify("A baseline has all replies: the first line sends those that are missing.")
         elif await table.promote(variant):
-            how = "" if table.missing else " It is the baseline."
-            words = f"“{variant.name}” is saved as “{table.preset_name}”.{how}"
-            self.notify(f"{words} u in the preset editor undoes it.", markup=False)
+            words = "" if was_saved else f"“{variant.name}” is saved as “{table.preset_name}”. "
+            words += "It is the baseline." if is_whole else "No baseline: replies are missing."
+            undo = "" if was_saved else " u in the preset editor undoes it."
+            self.notify(f"{words}{undo}", markup=False)
 
     def _work(self, work: Callable[[], Awaitable[object]]) -> None:
         """Run what changes the table, and show what went wrong."""

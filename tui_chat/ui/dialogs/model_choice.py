@@ -34,11 +34,12 @@ class ModelChoiceDialog(ChoiceDialog):
         current: str,
         default: str,
         set_default: Callable[[str], None],
+        title: str,
     ) -> None:
         """`default` is the default model's id or empty; `set_default` is called with another."""
         self._default = default
         self._set_default = set_default
-        super().__init__("Switch model", choices, current)
+        super().__init__(title, choices, current)
 
     def matching(self, words: str) -> list[Choice]:
         """Return the models that have all these words; `ENDPOINT/MODEL` has two."""
@@ -62,7 +63,10 @@ class ModelChoiceDialog(ChoiceDialog):
 
 
 async def ask_model(
-    app: App[Any], workspace: Workspace, environ: Mapping[str, str]
+    app: App[Any],
+    workspace: Workspace,
+    environ: Mapping[str, str],
+    title: str = "Switch model",
 ) -> tuple[str, str] | None:
     """Ask for an endpoint and one of its models, which can be made the default of new sessions.
     Endpoints whose key is not in `environ` come last.
@@ -84,6 +88,7 @@ async def ask_model(
         current,
         f"{default[0].name}\n{default[1]}" if default is not None else "",
         set_default,
+        title,
     )
 
     async def search() -> None:

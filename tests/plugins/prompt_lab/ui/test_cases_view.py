@@ -581,10 +581,15 @@ async def test_a_difference_that_is_judged_says_so(tmp_path: Path):
         view = await open_cases(pilot)
         await pilot.press("n")
         await until(pilot, lambda: "the first line sends the plan" in notice(pilot))
+        await pilot.press("A")
+        await until(pilot, lambda: "No baseline: replies are missing." in notice(pilot))
+        edit(pilot, "Never shout.")
+        await until(pilot, lambda: "edited" in text(view))
         await pilot.press("enter")
         await until(pilot, lambda: "All replies are here" in text(view))
-        await pilot.press("n", "1")
+        await pilot.press("n", "pagedown", "1")
         await until(pilot, lambda: "Judged." in text(view))
+        assert view.cursor == view._first_row
         await pilot.press("n")
         await until(pilot, lambda: notice(pilot) == "All replies that differ are judged.")
 
