@@ -7,6 +7,7 @@ from pathlib import Path
 from string import printable
 
 import pytest
+from textual.color import Color
 from textual.events import Paste
 from textual.pilot import Pilot
 
@@ -31,18 +32,26 @@ async def test_the_title_of_the_pane_with_the_focus_is_lit_and_no_other(
     async with app.run_test(size=size) as pilot:
         await opened(pilot)
         await say(pilot, "hello")
+        grounds: set[Color] = set()
         for key in ("shift+tab", "f2", "f4", "f3", "escape", "ctrl+n"):
             await pilot.press(key)
             if key == "f3":
                 await until(pilot, lambda: bool(app.query(PresetPane)))
             await settle(pilot)
-            lit = [area for area in app.panes.areas for row in area.query(".-lit") if row.display]
-            assert [area.has_focus_within for area in lit] == [True], key
+            lit = [
+                (area, row) for area in app.panes.areas for row in area.query(".-lit") if row.display
+            ]
+            assert [area.has_focus_within for area, _ in lit] == [True], key
+            grounds |= {row.styles.background for _, row in lit}
+        assert len(grounds) == 1
 
 
-async def test_a_message_has_the_bar_of_the_cursor_only_with_the_focus(tmp_path: Path) -> None:
+@pytest.mark.parametrize("size", SIZES, ids=str)
+async def test_a_message_has_the_bar_of_the_cursor_only_with_the_focus(
+    tmp_path: Path, size: tuple[int, int]
+) -> None:
     app = make_app(tmp_path, model="echo")
-    async with app.run_test(size=(120, 35)) as pilot:
+    async with app.run_test(size=size) as pilot:
         await opened(pilot)
         await say(pilot, "hello")
         transcript = app.chat.pane.transcript
@@ -50,6 +59,7 @@ async def test_a_message_has_the_bar_of_the_cursor_only_with_the_focus(tmp_path:
         def bars() -> set[str]:
             return {transcript.render_line(y).text[:1] for y in range(transcript.size.height)}
 
+        await settle(pilot)
         assert "┃" not in bars()
         await pilot.press("shift+tab")
         assert "┃" in bars()

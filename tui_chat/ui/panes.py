@@ -86,7 +86,7 @@ class Panes(Horizontal, OnePassWidget):
         #presets, #inspector { width: 1fr; height: 1fr; }
     }
     /* One pane is lit: the one that has the focus. */
-    TitleLine.-lit, NewSessionRow.-lit, PresetTitle.-lit, ProtocolTabs.-lit {
+    TitleLine.-lit, NewSessionRow.-lit, PresetTitle.-lit, ViewTabs.-lit {
         color: $text-primary;
         background: $primary 15%;
     }
@@ -421,9 +421,11 @@ class Panes(Horizontal, OnePassWidget):
     # --- from a piece of the request to its origin, and back -----------------------------
 
     def on_inspector_origin_pointed(self, event: Inspector.OriginPointed) -> None:
-        is_focused = self.inspector.has_focus_within
+        """Highlight the place while the inspector has the focus or the mouse."""
+        is_focused, hovered = self.inspector.has_focus_within, self.app.mouse_over
+        is_pointed = is_focused or (hovered is not None and self.inspector in hovered.ancestors)
         for area in (self.chat, self.presets):
-            area.highlight(event.origin, scroll=is_focused)
+            area.highlight(event.origin if is_pointed else None, scroll=is_focused)
 
     async def action_reveal_origin(self, origin: Origin) -> None:
         """Go to where a piece of the request came from."""
