@@ -344,7 +344,7 @@ async def test_the_diff_base_can_be_chosen(tmp_path: Path) -> None:
         inspector.focus()
         await pilot.press("d")
         await settle(pilot)
-        assert "the last accepted request of the session" in rows_of(inspector)
+        assert "the last accepted request" in rows_of(inspector)
         inspector.view_shown = "payload"
         app.query_one(Composer).text = "Typed while it was away"
         await settle(pilot)

@@ -125,7 +125,7 @@ async def test_the_stored_response_is_loaded_into_the_state(make_workspace):
 @pytest.mark.parametrize(
     ("choice", "name"),
     [
-        ("last", "the last accepted request of the session"),
+        ("last", "the last accepted request"),
         ("protocol gemini", f"the same as {Protocol.GEMINI.label}"),
         ("preset other", "the same with preset other"),
         ("preset gone", "preset gone"),

@@ -320,4 +320,4 @@ class LiveRequest:
                 last = core.state.last_sent.get(core.state.endpoint.name)
                 reason = "This endpoint has accepted no request of this session yet."
                 payload = last.composed.payload if last is not None else None
-                return Comparison("the last accepted request of the session", payload, reason)
+                return Comparison("the last accepted request", payload, reason)

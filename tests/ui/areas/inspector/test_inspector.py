@@ -543,6 +543,11 @@ async def test_the_line_of_notes_keeps_a_gap_before_the_forecast_and_the_key() -
             if width >= 43:
                 assert text.endswith("  i more"), (width, text)
                 assert "reusable" in text
+        header.notes = (Note(Level.WARNING, "x", "A warning."),)
+        header.styles.width = 44 + 2
+        await pilot.pause()
+        text = header.render().plain
+        assert re.fullmatch(r"▸ ▲ 1 warning  +Cache: 334/639  i more", text), text
 
 
 async def test_equal_notes_are_one_row_that_unfolds_to_their_places() -> None:

@@ -18,7 +18,6 @@ from tui_chat.models.envelope import Budget
 from tui_chat.models.sanitize import sanitize
 from tui_chat.models.usage import short_number
 from tui_chat.ui.areas.inspector.row_wrapping import (
-    breaks,
     counted,
     cut,
     fitting,
@@ -38,18 +37,16 @@ _RULE = "$foreground-disabled"
 
 
 class ForecastLine(OnePassWidget):
-    """One or two lines among the details; a click goes to the first difference from the last
-    request.
-    """
+    """The forecast among the details; a click goes to the first difference."""
 
     ALLOW_SELECT = False
     DEFAULT_CSS = """
     ForecastLine {
-        height: 1;
+        height: auto;
+        max-height: 4;
         padding: 0 1;
         background: $surface;
         color: $foreground;
-        &.-long { height: 2; }
     }
     """
 
@@ -65,34 +62,16 @@ class ForecastLine(OnePassWidget):
         self.set_class(compares(forecast), "-forecast")
         if forecast is not None:
             self.tooltip = Content(sanitize(forecast_sentences(forecast), "exact"))
-        self._make_room()
-
-    def on_resize(self) -> None:
-        """Take a second line if the sentence needs one."""
-        self._make_room()
-
-    def _make_room(self) -> None:
-        forecast, width = self.forecast, self.content_size.width
-        if forecast is not None and width:
-            self.set_class(
-                cell_len(f"{_figures(forecast, width)} · {forecast.at.sentence}") > width, "-long"
-            )
+        if self.display:
+            self.refresh(layout=True)
 
     def render(self) -> Content:
         forecast = self.forecast
         if forecast is None:
             return Content("")
-        width, height = self.content_size
-        same = _figures(forecast, width)
-        style = forecast_style(forecast)
         sentence = sanitize(f" · {forecast.at.sentence}", "exact")
-        lines = breaks(f"{same}{sentence}", width, width)
-        if len(lines) >= height > 0:  # more than fits
-            begun = len(same)
-            over = lines[height - 2] if height > 1 else 0
-            room = max(over + width - begun, 0) if height > 1 else max(width - begun, 0)
-            sentence = cut(sentence, room)
-        return Content.assemble((same, style), (sentence, "$foreground 72%"))
+        figures = _figures(forecast, self.content_size.width)
+        return Content.assemble((figures, forecast_style(forecast)), (sentence, "$foreground 72%"))
 
     def on_click(self) -> None:
         self.post_message(self.Pressed())
@@ -111,7 +90,8 @@ def forecast_style(forecast: Forecast) -> str:
 
 def forecast_figures(forecast: Forecast, width: int) -> str:
     """Return a forecast in the longest form that fits into a width; empty if none does."""
-    texts = (_figures(forecast, WHOLE), _figures(forecast, 0))
+    least = f"Cache: {short_number(forecast.served)}/{short_number(forecast.total)}"
+    texts = (_figures(forecast, WHOLE), _figures(forecast, 0), least)
     return next((text for text in texts if len(text) <= width), "")
 
 
