@@ -349,7 +349,9 @@ def _box(
     first = (bar, TextRun(f"{mark} ", (style, "strong")))
     lines = indented(lines, first, (bar, indent))
     if advice:
-        more = wrap((safe_run(one_line(advice, 1000), "box-advice"),), width - 4, fill=fill)
+        words = re.split(r"`(.*?)`", one_line(advice, 1000))  # every second one is code
+        runs = [safe_run(text, "code" if n % 2 else "box-advice") for n, text in enumerate(words)]
+        more = wrap(runs, width - 4, fill=fill)
         lines += indented(more, (bar, indent), (bar, indent))
     while buttons and width_of(buttons) > width - 4:
         buttons = buttons[:-2]
@@ -357,12 +359,21 @@ def _box(
 
 
 def _buttons(keys: ButtonKeys, failed: Entry | None = None) -> list[TextRun]:
-    """Lay out a box's buttons, each a key and a label; a failed reply also changes model or key."""
+    """Lay out a box's buttons, each a key and a label; a failed reply also changes model, and the
+    key or the endpoint if the error is about it.
+    """
     buttons = [(keys.retry, "Regenerate", ClickAction("retry"))]
     if failed is not None:
-        buttons.append((keys.model, "Switch model", ClickAction("model")))
-        if failed.endpoint and not failed.endpoint.startswith(OFFLINE_ENDPOINT):
-            buttons.append(("/key", "API key", ClickAction("key", failed.endpoint)))
+        buttons.append((keys.model, "Switch model", ClickAction("run", "sessions.choose_model")))
+        name, words = failed.endpoint, f"{failed.error} {failed.advice}"
+        if not name or name.startswith(OFFLINE_ENDPOINT):
+            pass
+        elif "key" in words.casefold():
+            action = ClickAction("run", f"configuration.enter_key({name!r})")
+            buttons.append(("/key", "API key", action))
+        elif "endpoint" in words:
+            action = ClickAction("run", f"configuration.edit_endpoints({name!r})")
+            buttons.append(("/endpoint", "Endpoint", action))
     runs: list[TextRun] = []
     for key, label, action in buttons:
         runs.append(TextRun(f" {key} " if key else "", ("key",), action=action))

@@ -29,8 +29,6 @@ class ClickAction(NamedTuple):
         "older",
         "newer",
         "retry",
-        "model",
-        "key",
         "run",
         "answer",
         "view",
@@ -38,7 +36,7 @@ class ClickAction(NamedTuple):
     ]
     key: str = ""
     """The key of the fold, the index of the code block in its part, the index of the attachment,
-    the name of the endpoint, or the action of the app.
+    or the action of the app.
     """
 
 

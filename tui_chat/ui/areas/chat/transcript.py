@@ -663,10 +663,6 @@ class Transcript(BlockView[TextLine]):
                 self._copies.copy_code_at(position, action.key)
             case "run":
                 await app_of(self).run_action(action.key)
-            case "model":
-                await app_of(self).run_action("sessions.choose_model")
-            case "key":
-                await app_of(self).run_action(f"configuration.enter_key({action.key!r})")
             case "view":
                 await self._run("view", int(action.key))
             case "subagent":
