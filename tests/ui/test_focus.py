@@ -38,11 +38,10 @@ async def test_the_title_of_the_pane_with_the_focus_is_lit_and_no_other(
             if key == "f3":
                 await until(pilot, lambda: bool(app.query(PresetPane)))
             await settle(pilot)
-            lit = [
-                (area, row) for area in app.panes.areas for row in area.query(".-lit") if row.display
-            ]
-            assert [area.has_focus_within for area, _ in lit] == [True], key
-            grounds |= {row.styles.background for _, row in lit}
+            lit = [row for row in app.panes.query(".-lit") if row.display and row.size.height == 1]
+            areas = [node for row in lit for node in row.ancestors if isinstance(node, Area)]
+            assert [area.has_focus_within for area in areas] == [True], key
+            grounds |= {row.styles.background for row in lit}
         assert len(grounds) == 1
 
 

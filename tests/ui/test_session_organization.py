@@ -41,7 +41,7 @@ async def test_a_session_is_renamed_tagged_filed_archived_and_restored(tmp_path:
         await pilot.press("f2")
         await settle(pilot)
 
-        await answered(pilot, "e", "ctrl+u", *"Novel")
+        await answered(pilot, "r", "ctrl+u", *"Novel")
         await until(pilot, lambda: listed(app).title == "Novel")
         await pilot.press("f2", *"/rename A fine title", "enter")
         await until(pilot, lambda: listed(app).title == "A fine title")

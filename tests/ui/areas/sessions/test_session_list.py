@@ -133,14 +133,14 @@ async def test_keys_move_and_open() -> None:
     ("key", "run"),
     [
         ("n", ("new",)),
-        ("e", ("rename_listed", "s1")),
+        ("r", ("rename_listed", "s1")),
         ("d", ("delete", "s1")),
         ("delete", ("delete", "s1")),
         ("t", ("tag", "s1")),
         ("f", ("move_to_folder", "s1")),
         ("p", ("mark", "pinned", "s1")),
         ("a", ("mark", "archived", "s1")),
-        ("r", ("mark", "unread", "s1")),
+        ("e", ("mark", "unread", "s1")),
         ("u", ("undo",)),
     ],
 )
@@ -315,7 +315,7 @@ async def test_an_empty_list_explains_how_to_start() -> None:
     async with Stage().run_test(size=SIZE) as pilot:
         app = await shown(pilot, ())
         assert "Type below, or press Ctrl+N." in "".join(app.lines())
-        await press(pilot, "enter", "d", "e", "space", "left", "shift+up", "ctrl+a", "down", "end")
+        await press(pilot, "enter", "d", "r", "space", "left", "shift+up", "ctrl+a", "down", "end")
         assert app.actions.run == [("delete",), ("rename_listed",)]  # about no session
 
 

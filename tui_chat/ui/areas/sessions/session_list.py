@@ -156,10 +156,10 @@ class SessionList(Vertical, OnePassWidget):
         Binding(
             "p", "sessions.mark('pinned')", "Pin", show=False, tooltip="Pin at the top, or unpin"
         ),
-        Binding("e", "sessions.rename_listed", "Rename", show=False, tooltip="Rename"),
+        Binding("r", "sessions.rename_listed", "Rename", show=False, tooltip="Rename"),
         Binding("f", "sessions.move_to_folder", "Folder", show=False, tooltip="Put into a folder"),
         Binding(
-            "r", "sessions.mark('unread')", "Unread", show=False, tooltip="Mark as read or unread"
+            "e", "sessions.mark('unread')", "Unread", show=False, tooltip="Mark as read or unread"
         ),
         Binding("t", "sessions.tag", "Tag", show=False, tooltip="Tag"),
         Binding("g", "group", "Group", show=False, tooltip="Group by time, folder or tag"),
