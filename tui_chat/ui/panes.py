@@ -40,6 +40,7 @@ from tui_chat.ui.pane_keys import PaneKeys
 from tui_chat.ui.pane_layout import PaneLayout, SideArea, read_layout, write_layout
 from tui_chat.ui.widgets.one_pass import OnePassWidget
 from tui_chat.ui.widgets.pane_divider import PaneDivider
+from tui_chat.ui.widgets.typed_app import app_of
 
 if TYPE_CHECKING:
     from textual.signal import Signal
@@ -422,7 +423,7 @@ class Panes(Horizontal, OnePassWidget):
 
     def on_inspector_origin_pointed(self, event: Inspector.OriginPointed) -> None:
         """Highlight the place while the inspector has the focus or the mouse."""
-        is_focused, hovered = self.inspector.has_focus_within, self.app.mouse_over
+        is_focused, hovered = self.inspector.has_focus_within, app_of(self).mouse_over
         is_pointed = is_focused or (hovered is not None and self.inspector in hovered.ancestors)
         for area in (self.chat, self.presets):
             area.highlight(event.origin if is_pointed else None, scroll=is_focused)

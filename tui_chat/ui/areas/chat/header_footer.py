@@ -365,7 +365,7 @@ def _buttons(keys: ButtonKeys, failed: Entry | None = None) -> list[TextRun]:
     """
     buttons = [(keys.retry, "Regenerate", ClickAction("retry"))]
     if failed is not None:
-        buttons.append((keys.model, "Switch model", ClickAction("run", "sessions.choose_model")))
+        buttons.append((keys.model, "Switch model", ClickAction("model")))
         name, words = failed.endpoint, f"{failed.error} {failed.advice}"
         if not name or name.startswith(OFFLINE_ENDPOINT):
             pass

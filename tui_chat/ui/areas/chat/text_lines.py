@@ -29,6 +29,7 @@ class ClickAction(NamedTuple):
         "older",
         "newer",
         "retry",
+        "model",
         "run",
         "answer",
         "view",

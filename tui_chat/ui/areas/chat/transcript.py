@@ -663,6 +663,8 @@ class Transcript(BlockView[TextLine]):
                 self._copies.copy_code_at(position, action.key)
             case "run":
                 await app_of(self).run_action(action.key)
+            case "model":
+                await app_of(self).run_action("sessions.choose_model")
             case "view":
                 await self._run("view", int(action.key))
             case "subagent":
