@@ -88,7 +88,7 @@ async def test_what_is_asked_about_sessions(album: Album, tmp_path: Path) -> Non
         (roles / f"{name}.json").write_text(role)
     async with album.of(make_app(tmp_path)) as pilot:
         await shown(pilot)
-        for key, state in (("t", "tags"), ("f", "folder"), ("e", "title"), ("", "role")):
+        for key, state in (("t", "tags"), ("f", "folder"), ("r", "title"), ("", "role")):
             if key:
                 await pilot.press("home", key)
             else:
