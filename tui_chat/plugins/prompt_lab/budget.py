@@ -10,7 +10,6 @@
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Callable
 from decimal import Decimal
 from urllib.parse import urlsplit
 
@@ -22,9 +21,6 @@ from tui_chat.models.usage import Usage, cost_of
 FREE = Prices(input=Decimal(0), output=Decimal(0), source="costs nothing here")
 USUAL_OUTPUT = 4_096
 """Tokens that are reserved for a reply without a known limit."""
-
-PricesOf = Callable[[Endpoint, str], Prices | None]
-"""The prices of a model at an endpoint; None if they are unknown."""
 
 
 def is_local(endpoint: Endpoint) -> bool:
@@ -39,16 +35,6 @@ def is_local(endpoint: Endpoint) -> bool:
     except ValueError:
         return False
     return address.is_loopback or address.is_private
-
-
-def with_local_prices(prices_of: PricesOf) -> PricesOf:
-    """Return prices where local servers without a price cost nothing."""
-
-    def prices(endpoint: Endpoint, model: str) -> Prices | None:
-        known = prices_of(endpoint, model)
-        return FREE if known is None and is_local(endpoint) else known
-
-    return prices
 
 
 def reserve_of(input_tokens: int, output_limit: int | None, prices: Prices) -> Decimal | None:

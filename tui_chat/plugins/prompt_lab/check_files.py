@@ -59,14 +59,25 @@ def objects_in(
             yield place, table
 
 
+def known_fields(
+    file: JsonFile, table: Mapping[str, Any], place: JsonPath, keys: KnownKeys
+) -> dict[str, Any]:
+    """Return the values of an object by their fields. Keys that are neither known nor comments
+    become findings.
+    """
+    taken = file.sort_keys(table, place, keys)
+    known = ", ".join(key for key in keys.field_of if "_" not in key)
+    for name in taken.extras:
+        if not name.startswith(("_", "$")) and name not in ("description", "comment"):
+            sentence = f"is unknown; known are {known}"
+            file.report(Level.ERROR, "unknown-key", sentence, (*place, name), at_key=True)
+    return taken.fields
+
+
 def read_checks(file: JsonFile, values: object, where: JsonPath) -> Iterator[ReplyCheck]:
     """Yield the checks of a list at a place of a file; faults become findings."""
     for place, table in objects_in(file, values, where, "check"):
-        keys = file.sort_keys(table, place, _KEYS)
-        for name in keys.extras:
-            sentence = f"is unknown; a check has {', '.join(dict.fromkeys(_KEYS.field_of))}"
-            file.report(Level.ERROR, "bad-value", sentence, (*place, name))
-        check = file.read(_CheckFile, keys.fields, place)
+        check = file.read(_CheckFile, known_fields(file, table, place, _KEYS), place)
         if check is None:
             continue
         if fault := check_fault(check.type, check.value, check.threshold):

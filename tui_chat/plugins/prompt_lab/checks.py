@@ -225,24 +225,14 @@ def schema_validator(schema: Any) -> Any:
 
 
 def _at_most(
-    check: ReplyCheck, cell: Cell, *, of: Callable[[Cell], float | None], unit: str
+    check: ReplyCheck, cell: Cell, *, of: Callable[[CellReply], float | None], unit: str
 ) -> Decision:
-    value = of(cell)
+    value = of(_reply(cell))
     if value is None:
         raise Undecidable(f"The {check.type} of this reply is unknown.")
     passed = value <= (check.threshold or 0)
     number = f"{value:,.6f}".rstrip("0").rstrip(".")
     return passed, f"{number} {unit}, {'at most' if passed else 'more than'} {check.threshold:g}."
-
-
-def _cost(cell: Cell) -> float | None:
-    cost = _reply(cell).cost
-    return None if cost is None else float(cost)
-
-
-def _first_token(cell: Cell) -> float | None:
-    first = _reply(cell).first
-    return None if first is None else first * 1000
 
 
 def _tokens(check: ReplyCheck, cell: Cell) -> Decision:
@@ -367,11 +357,21 @@ CHECKS: Mapping[str, CheckKind] = {
     "word-count": CheckKind(_word_count, _Words),
     "is-json": CheckKind(_is_json, _Schema, needs_value=False),
     "contains-json": CheckKind(_contains_json, _Schema, needs_value=False),
-    "cost": CheckKind(partial(_at_most, of=_cost, unit="dollars"), threshold=True),
-    "latency": CheckKind(
-        partial(_at_most, of=lambda cell: _reply(cell).seconds * 1000, unit="ms"), threshold=True
+    "cost": CheckKind(
+        partial(
+            _at_most,
+            of=lambda reply: None if reply.cost is None else float(reply.cost),
+            unit="dollars",
+        ),
+        threshold=True,
     ),
-    "first-token": CheckKind(partial(_at_most, of=_first_token, unit="ms"), threshold=True),
+    "latency": CheckKind(
+        partial(_at_most, of=lambda reply: reply.seconds * 1000, unit="ms"), threshold=True
+    ),
+    "first-token": CheckKind(
+        partial(_at_most, of=lambda reply: reply.first and reply.first * 1000, unit="ms"),
+        threshold=True,
+    ),
     "tokens": CheckKind(_tokens, _Counts, threshold=True),
     "cache-hit": CheckKind(_cache_hit, threshold=True),
     "finish-reason": CheckKind(_finish_reason, str),

@@ -13,13 +13,7 @@ from tui_chat.cli.app import open_store, synchronous
 from tui_chat.cli.common_options import CommonOptions
 from tui_chat.cli.lazy_group import LazyGroup
 from tui_chat.cli.options import json_option
-from tui_chat.cli.output import (
-    Styled,
-    counted,
-    write_json,
-    write_line,
-    write_list,
-)
+from tui_chat.cli.output import Styled, counted, write_json, write_line, write_list
 from tui_chat.errors import InputError
 from tui_chat.extensions import CommandPath
 from tui_chat.models.sanitize import one_line
@@ -92,16 +86,8 @@ async def list_runs(common: CommonOptions, as_json: bool) -> None:
         as_json,
         run_json,
         (
-            "RUN",
-            "SUITE",
-            "STARTED",
-            "CELLS",
-            "PASSED",
-            "FAILED",
-            "ERRORS",
-            "NO CHECKS",
-            "COST",
-            "STATUS",
+            *("RUN", "SUITE", "STARTED", "CELLS", "PASSED", "FAILED", "ERRORS", "NO CHECKS"),
+            *("COST", "STATUS"),
         ),
         _run_cells,
         (1, 10),

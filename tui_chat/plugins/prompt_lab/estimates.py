@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime
 from decimal import Decimal
+from functools import cache
 
 from tui_chat.config import Config
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.library.prices import KnownPrices
 from tui_chat.models.endpoint import Endpoint
 from tui_chat.models.usage import Usage, cost_of
-from tui_chat.plugins.prompt_lab.budget import (
-    USUAL_OUTPUT,
-    is_local,
-    reserve_of,
-    with_local_prices,
-)
+from tui_chat.plugins.prompt_lab.budget import FREE, USUAL_OUTPUT, is_local, reserve_of
 from tui_chat.plugins.prompt_lab.judge import judge_request
 from tui_chat.plugins.prompt_lab.plan import input_tokens, output_limit
 from tui_chat.plugins.prompt_lab.values import Cell, Plan, ReplyCheck
@@ -56,20 +52,28 @@ class _Asked:
 
     endpoint: Endpoint
     model: str
-    least: int
-    """Tokens of input."""
-    most: int
-    """The same: a judge reads a reply that is not there yet."""
+    tokens: int
+    """Of the input, as far as it is known."""
     shared: int
     output_limit: int | None
+    reply: int = 0
+    """The most tokens of the reply that a judge reads, which is not there yet."""
 
 
 def estimate(
     plan: Plan, cells: Iterable[Cell], config: Config, known: KnownPrices, now: datetime
 ) -> Estimate:
     """Return the estimate of cells of a plan. Raises InputError for a judge that does not exist."""
-    prices_of = with_local_prices(lambda endpoint, model: known.prices_of(endpoint, model, now))
-    requests = _Requests(plan, config)
+    variants = {variant.name: variant for variant in plan.variants}
+    cases = {case.key: case for case in plan.suite.cases}
+    endpoints = {endpoint.name: endpoint for endpoint in config.endpoints}
+
+    @cache
+    def judge(check: ReplyCheck) -> _Asked:
+        endpoint, model = endpoint_and_model(check.judge or plan.suite.judge, config)
+        composed = judge_request(check, "", endpoint, model)
+        return _Asked(endpoint, model, input_tokens(composed), 0, output_limit(composed))
+
     count = tokens = shared = unlimited = judgements = 0
     low = high = Decimal(0)
     unknown: dict[str, None] = {}
@@ -79,14 +83,25 @@ def estimate(
         count += 1
         tokens += cell.input_tokens
         shared += cell.shared_tokens
-        judges = requests.of_judges(cell)
+        variant, limit = variants[cell.variant], cell.output_limit
+        endpoint = endpoints.get(variant.endpoint.name, variant.endpoint)
+        reply = USUAL_OUTPUT if limit is None else limit
+        judges = [
+            replace(judge(check), reply=reply)
+            for check in judged_checks(cases[cell.case])
+            if check.judge or plan.suite.judge
+        ]
         judgements += len(judges)
-        for asked in (requests.of_cell(cell), *judges):
-            leaves = leaves or not is_local(asked.endpoint)
+        sizes = (cell.input_tokens, cell.shared_tokens, limit)
+        for asked in (_Asked(endpoint, variant.model_name, *sizes), *judges):
+            is_here = is_local(asked.endpoint)
+            leaves = leaves or not is_here
             keys |= {key: None for key in (asked.endpoint.key,) if key}
-            prices = prices_of(asked.endpoint, asked.model)
-            most = reserve_of(asked.most, asked.output_limit, prices) if prices else None
-            least = cost_of(Usage(asked.least, 0, cached=asked.shared), prices)
+            prices = known.prices_of(asked.endpoint, asked.model, now)
+            if prices is None and is_here:
+                prices = FREE
+            most = prices and reserve_of(asked.tokens + asked.reply, asked.output_limit, prices)
+            least = cost_of(Usage(asked.tokens, 0, cached=asked.shared), prices)
             if most is None or least is None:
                 unknown[f"{asked.endpoint.name}/{asked.model}"] = None
                 continue
@@ -97,44 +112,3 @@ def estimate(
         *(count, tokens, shared, low, high, tuple(unknown), unlimited, judgements, leaves),
         tuple(keys),
     )
-
-
-class _Requests:
-    """The requests that cells of a plan make."""
-
-    def __init__(self, plan: Plan, config: Config) -> None:
-        self._config = config
-        self._judge = plan.suite.judge
-        self._variants = {variant.name: variant for variant in plan.variants}
-        self._checks = {case.key: (*judged_checks(case),) for case in plan.suite.cases}
-        self._endpoints = {endpoint.name: endpoint for endpoint in config.endpoints}
-        self._judges: dict[ReplyCheck, _Asked] = {}
-
-    def of_cell(self, cell: Cell) -> _Asked:
-        """Return the request of a cell, to the endpoint as it is configured now."""
-        variant = self._variants[cell.variant]
-        endpoint = self._endpoints.get(variant.endpoint.name, variant.endpoint)
-        tokens = cell.input_tokens
-        return _Asked(
-            *(endpoint, variant.model_name, tokens, tokens, cell.shared_tokens),
-            cell.output_limit,
-        )
-
-    def of_judges(self, cell: Cell) -> tuple[_Asked, ...]:
-        """Return the requests about the reply of a cell; a check without a judge has none."""
-        return tuple(self._about(cell))
-
-    def _about(self, cell: Cell) -> Iterator[_Asked]:
-        for check in self._checks[cell.case]:
-            name = check.judge or self._judge
-            if not name:
-                continue
-            asked = self._judges.get(check)
-            if asked is None:
-                endpoint, model = endpoint_and_model(name, self._config)
-                composed = judge_request(check, "", endpoint, model)
-                tokens = input_tokens(composed)
-                asked = _Asked(endpoint, model, tokens, tokens, 0, output_limit(composed))
-                self._judges[check] = asked
-            reply = USUAL_OUTPUT if cell.output_limit is None else cell.output_limit
-            yield replace(asked, most=asked.least + reply)

@@ -35,9 +35,8 @@ from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.envelope import Level, Turn
 from tui_chat.models.field_types import Range, camel_case
 from tui_chat.models.json_text import as_array, object_or_none
-from tui_chat.models.message import Message, MessageRole
+from tui_chat.models.message import MessageRole
 from tui_chat.models.preset import Preset
-from tui_chat.models.role import Profile
 from tui_chat.plugins.prompt_lab.request_checks import (
     CHECKS,
     RequestCheck,
@@ -226,10 +225,10 @@ def _inputs(parts: _Parts, content: _CaseFile) -> Inputs:
     return Inputs(
         Endpoint("case", content.protocol, "https://case.invalid/v1", models=(MODEL,)),
         parts.one("preset", parse_preset) or Preset(""),
-        history=parts.one("history", _history) or (),
+        history=parts.one("history", lambda text, source, _: read_history(text, source)) or (),
         draft=content.draft,
         role=parts.one("role", parse_role),
-        profile=parts.one("profile", _profile),
+        profile=parts.one("profile", lambda text, source, _: parse_profile(text, source)),
         settings=SessionSettings(model=content.model),
         context_limit=content.limit,
         reply_reserve=content.reserve,
@@ -239,14 +238,6 @@ def _inputs(parts: _Parts, content: _CaseFile) -> Inputs:
         lorebooks=tuple(parts.each("lorebooks", parse_lorebook)),
         variables=content.variables,
     )
-
-
-def _history(text: str, source: str, _: str) -> tuple[Message, ...]:
-    return read_history(text, source)
-
-
-def _profile(text: str, source: str, _: str) -> Profile:
-    return parse_profile(text, source)
 
 
 Parse = Callable[[str, str, str], T]

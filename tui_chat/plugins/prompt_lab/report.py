@@ -140,16 +140,8 @@ async def json_pieces(run: Run, cells: AsyncIterator[Cell]) -> AsyncIterator[str
 
 
 _COLUMNS = (
-    "case",
-    "variant",
-    "attempt",
-    "status",
-    "unchecked",
-    "score",
-    "cost",
-    "latency_ms",
-    "error",
-    "reply",
+    *("case", "variant", "attempt", "status", "unchecked", "score", "cost", "latency_ms"),
+    *("error", "reply"),
 )
 
 

@@ -20,12 +20,7 @@ from tui_chat.cli import completion
 from tui_chat.cli.app import new_id, open_http_client, open_library, open_store, synchronous
 from tui_chat.cli.common_options import CommonOptions
 from tui_chat.cli.options import FILE
-from tui_chat.cli.output import (
-    counted,
-    is_terminal,
-    write_line,
-    write_progress,
-)
+from tui_chat.cli.output import counted, is_terminal, write_line, write_progress
 from tui_chat.config import Config
 from tui_chat.errors import InputError
 from tui_chat.files import write_text
@@ -37,12 +32,7 @@ from tui_chat.plugins.prompt_lab.command import compare_results, open_lab, print
 from tui_chat.plugins.prompt_lab.estimates import Estimate, estimate
 from tui_chat.plugins.prompt_lab.plan import MOST_CELLS, applies, plan
 from tui_chat.plugins.prompt_lab.preset_states import PresetStates
-from tui_chat.plugins.prompt_lab.report import (
-    csv_pieces,
-    json_line,
-    json_pieces,
-    junit_text,
-)
+from tui_chat.plugins.prompt_lab.report import csv_pieces, json_line, json_pieces, junit_text
 from tui_chat.plugins.prompt_lab.results import LabStore
 from tui_chat.plugins.prompt_lab.runner import Runner
 from tui_chat.plugins.prompt_lab.suites import read_suite, sample_suite, suite_file

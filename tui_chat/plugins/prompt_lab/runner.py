@@ -33,14 +33,7 @@ from tui_chat.plugins.prompt_lab.endpoint_limits import OVERLOADED, EndpointLimi
 from tui_chat.plugins.prompt_lab.judge import judge_request, read_answer
 from tui_chat.plugins.prompt_lab.plan import input_tokens, output_limit, request_of
 from tui_chat.plugins.prompt_lab.results import LabStore
-from tui_chat.plugins.prompt_lab.values import (
-    Cell,
-    CellReply,
-    ReplyCheck,
-    Run,
-    RunStatus,
-    Verdict,
-)
+from tui_chat.plugins.prompt_lab.values import Cell, CellReply, ReplyCheck, Run, RunStatus, Verdict
 from tui_chat.plugins.prompt_lab.variants import endpoint_and_model
 from tui_chat.plugins.prompt_lab.verdicts import grade, judged_checks, request_verdicts
 from tui_chat.protocols.common.tools import restore_names

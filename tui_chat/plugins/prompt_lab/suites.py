@@ -46,7 +46,7 @@ from tui_chat.models.json_values import pack, plain
 from tui_chat.models.preset import Preset
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.typed_json import InvalidValue, read
-from tui_chat.plugins.prompt_lab.check_files import objects_in, read_checks
+from tui_chat.plugins.prompt_lab.check_files import known_fields, objects_in, read_checks
 from tui_chat.plugins.prompt_lab.checks import plain_text
 from tui_chat.plugins.prompt_lab.preset_cases import PresetCase, find_cases, read_case
 from tui_chat.plugins.prompt_lab.promptfoo import Test, tests_of_lines, tests_of_table
@@ -101,6 +101,7 @@ class _SuiteFile:
 
 
 _SUITE_KEYS = KnownKeys(each.name for each in fields(_SuiteFile))
+_DEFAULT_KEYS = KnownKeys(("vars", "assert", "threshold", "pass_rate", "metadata"))
 _VARIANT_KEYS = KnownKeys(each.name for each in fields(VariantChoice))
 
 
@@ -120,10 +121,9 @@ def read_suite(path: Path) -> Suite:
     for key, advice in _ELSEWHERE.items():
         if key in value:
             raise InputError(f"{path}: $.{key} is promptfoo's; {advice}.")
-    keys = file.sort_keys(value, (), _SUITE_KEYS)
-    _refuse_unknown(file, keys.extras, (), _SUITE_KEYS)
-    content = file.read(_SuiteFile, keys.fields)
-    variants = tuple(_variants(file, keys.fields.get("variants"), path))
+    taken = known_fields(file, value, (), _SUITE_KEYS)
+    content = file.read(_SuiteFile, taken)
+    variants = tuple(_variants(file, taken.get("variants"), path))
     file.raise_errors(str(path))
     assert content is not None  # no error, so there is one
     reader.defaults = _defaults(file, path, content.default_test)
@@ -153,24 +153,15 @@ def _variants(file: JsonFile, values: object, path: Path) -> Iterator[VariantCho
     """Yield the variants of a list; faults become findings."""
     where = file.path_of((), "variants")
     for place, table in objects_in(file, values, where, "variant"):
-        keys = file.sort_keys(table, place, _VARIANT_KEYS)
-        _refuse_unknown(file, keys.extras, place, _VARIANT_KEYS)
-        given = keys.fields.pop("settings", None)
+        taken = known_fields(file, table, place, _VARIANT_KEYS)
+        given = taken.pop("settings", None)
         settings, unknown = file.read_settings(given, file.path_of(place, "settings"))
         for name in unknown:
             file.report(Level.ERROR, "bad-value", "is no setting", (*place, "settings", name))
-        choice = file.read(VariantChoice, keys.fields, place)
+        choice = file.read(VariantChoice, taken, place)
         if choice is not None:
             preset = preset_named(path, choice.preset) if choice.preset else ""
             yield replace(choice, preset=preset, settings=settings)
-
-
-def _refuse_unknown(file: JsonFile, names: Iterable[str], place: JsonPath, keys: KnownKeys) -> None:
-    for name in names:
-        if not name.startswith(("_", "$")) and name not in ("description", "comment"):
-            known = ", ".join(key for key in keys.field_of if "_" not in key)
-            sentence = f"is unknown; known are {known}"
-            file.report(Level.ERROR, "unknown-key", sentence, (*place, name), at_key=True)
 
 
 def _parsed(path: Path) -> JsonFile:
@@ -200,16 +191,14 @@ def _defaults(file: JsonFile, path: Path, value: object) -> _Defaults:
     where = file.path_of((), "default_test")
     if value is not None and table is None:
         file.report(Level.ERROR, "bad-value", "must be an object", where)
-    keys = KnownKeys(("vars", "assert", "threshold", "pass_rate", "metadata"))
-    fields = file.sort_keys(table or {}, where, keys)
-    _refuse_unknown(file, fields.extras, where, keys)
-    given_vars = object_or_none(fields.fields.pop("vars", {}))
-    if given_vars is None:
+    taken = known_fields(file, table or {}, where, _DEFAULT_KEYS)
+    variables = object_or_none(taken.pop("vars", {}))
+    if variables is None:
         file.report(Level.ERROR, "bad-value", "must be an object", (*where, "vars"))
-    checks = tuple(read_checks(file, fields.fields.pop("assert", None), (*where, "assert")))
-    fields.fields.pop("metadata", None)
+    checks = tuple(read_checks(file, taken.pop("assert", None), (*where, "assert")))
+    taken.pop("metadata", None)
     file.raise_errors(str(path))
-    return _Defaults(given_vars or {}, checks, fields.fields)
+    return _Defaults(variables or {}, checks, taken)
 
 
 @dataclass(frozen=True, slots=True)
