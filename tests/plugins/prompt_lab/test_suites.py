@@ -96,6 +96,8 @@ def test_parts_of_a_case_are_read_from_files(tmp_path: Path):
 def test_equal_names_stay_apart_and_keys_last(tmp_path: Path):
     one, two, three = cases_of(tmp_path, *[{"name": "a", "draft": d} for d in "xyz"])
     assert (one.key, two.key, three.key) == ("a", "a (2)", "a (3)")
+    named = cases_of(tmp_path, *[{"name": name, "draft": name} for name in ("a (2)", "a", "a")])
+    assert [case.key for case in named] == ["a (2)", "a", "a (3)"]
     [plain] = cases_of(tmp_path, {"draft": "Hi"})
     [asserted] = cases_of(tmp_path, {"draft": "Hi", "assert": [{"type": "is-json"}]})
     assert plain.key == asserted.key != "Hi"

@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field, fields, replace
 from hashlib import sha256
@@ -58,7 +59,7 @@ from tui_chat.plugins.prompt_lab.values import (
     Suite,
     VariantChoice,
 )
-from tui_chat.plugins.prompt_lab.variants import preset_named
+from tui_chat.plugins.prompt_lab.variants import faults_in, preset_named
 from tui_chat.turn_file import is_turn
 
 ENDING = ".eval.json"
@@ -214,6 +215,8 @@ class _SuiteReader:
         self._path = path
         self.defaults = _Defaults()
         self._cases: dict[str, Case] = {}
+        self._named: Counter[str] = Counter()
+        """How many further cases have the name of one before."""
         self._presets: dict[str, Preset] = {}
         self._open: tuple[Path, ...] = ()
         """The files that are being read, each named by the one before."""
@@ -272,11 +275,8 @@ class _SuiteReader:
             if table is not None:
                 self._add(path, [Test(file, str(path), table, where)])
             elif isinstance(value, str):
-                target = path.parent / value.removeprefix("file://")
-                try:
-                    self.add_file(target)
-                except InputError as error:
-                    raise InputError(f"{path}: {format_path(where)}: {error}") from error
+                with faults_in(f"{path}: {format_path(where)}"):
+                    self.add_file(path.parent / value.removeprefix("file://"))
             else:
                 sentence = f"must be a test or a file, not {describe_value(value)}"
                 raise InputError(f"{path}: {format_path(where)} {sentence}")
@@ -286,10 +286,10 @@ class _SuiteReader:
             case, preset = _read_test(path, test, self.defaults, name)
             if case.preset:
                 self._presets.setdefault(case.preset, preset)
-            key, number = case.key, 1
+            key = case.key
             while key in self._cases:
-                number += 1
-                key = f"{case.key} ({number})"
+                self._named[case.key] += 1
+                key = f"{case.key} ({self._named[case.key] + 1})"
             self._cases[key] = replace(case, key=key)
             if len(self._cases) > MOST_CASES:
                 raise InputError(f"{self._path} has more than {MOST_CASES:,} cases.")
