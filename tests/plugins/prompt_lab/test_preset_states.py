@@ -178,7 +178,7 @@ def test_a_suite_names_a_state(run: Run, tmp_path: Path, kept_states: None):
     assert run(*folders, "eval", "run", path).code == 1
     shown = json.loads(run(*folders, "eval", "show", "--json").out)
     assert {cell["variant"]: cell["status"] for cell in shown["results"]} == {
-        "Called otherwise": "failed",
+        "mine": "failed",
         "mine@saved": "passed",
         "mine@1": "failed",
     }
