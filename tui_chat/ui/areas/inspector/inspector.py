@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     from tui_chat.analysis.cache_forecast import Forecast
     from tui_chat.compose import Composed
 
-_OF_REQUEST = ("protocol", "notes", "details", "source", "copy", "of_request")
+_OF_REQUEST = ("protocol", "notes", "details", "source", "copy", "find", "of_request")
 """Actions about the request."""
 _MANY = 1_000
 """Turns from which encoding the body takes too long for a keystroke."""
