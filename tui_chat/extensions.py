@@ -48,6 +48,7 @@ BUILT_IN: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "formulas": {"markdown": ("LaTeX",)},
     "html": {"exports": ("html",)},
     "mcp": {"commands": ("mcp",), "config": ("mcp",), "tool_sources": ("servers",)},
+    "prices": {"commands": ("prices",)},
     "probabilities": {"actions": ("probabilities", "tokens")},
     "prompt_lab": {
         "commands": ("eval", "presets states", "presets test"),

@@ -33,8 +33,8 @@ from typing import Any, cast
 import click
 
 from tui_chat import config
+from tui_chat.cli.app import download
 from tui_chat.cli.output import write_line
-from tui_chat.cli.prices import download
 from tui_chat.errors import InputError, TuiChatError
 from tui_chat.files import read_file, write_text
 from tui_chat.lazy_dataclass import dataclass

@@ -19,7 +19,7 @@ BUDGETS: dict[str, tuple[int, str]] = {
         2_450,
         "what can be said of a request: forecast, diff, shares, checks, captured requests",
     ),
-    "cli": (7_300, "about 60 commands, each with help, JSON and a table"),
+    "cli": (7_100, "about 60 commands, each with help, JSON and a table"),
     "config": (
         900,
         "every key of config.toml with its meaning, its changes by the program, built-in endpoints",
@@ -41,6 +41,7 @@ BUDGETS: dict[str, tuple[int, str]] = {
     "plugins/configuration": (300, "forms of endpoints and tools, the choice of a title model"),
     "plugins/doctor": (600, "what is looked at of this machine and of an endpoint"),
     "plugins/formulas": (450, "LaTeX as text that is right or left alone, and where it stands"),
+    "plugins/prices": (200, "one command: what is known, and an update that is checked first"),
     "plugins/probabilities": (400, "one view, and where it is reached"),
     "plugins/html": (300, "one page that is safe to open"),
     "plugins/prompt_lab": (

@@ -23,7 +23,6 @@ models            lists models
 endpoints         lists the endpoints, prints facts
 loopback          serves the offline provider
 plugins           lists the plugins
-prices            shows and updates prices
 usage             prints what replies cost
 config            shows, opens and checks config.toml
 keys              keys in the system's keyring

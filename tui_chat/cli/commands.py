@@ -58,7 +58,6 @@ _COMMANDS = (
         "List the built-in plugins, and the installed ones of other people.",
     ),
     ("presets", "presets:presets", "List, show, check and test presets, and import others."),
-    ("prices", "prices:prices", "Show and update the prices of models."),
     ("profiles", "profiles:profiles", "List and show profiles: who you are."),
     ("read", "read:read", "Parse a recorded reply and print it as JSON."),
     ("roles", "roles:roles", "List, show and export roles."),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, cast
@@ -11,19 +10,17 @@ from typing import Any, cast
 import click
 
 from tui_chat.cli import completion
-from tui_chat.cli.app import open_http_client, synchronous
+from tui_chat.cli.app import download, synchronous
 from tui_chat.cli.common_options import CommonOptions
 from tui_chat.cli.options import endpoint_option, json_option
 from tui_chat.cli.output import write_json, write_line
 from tui_chat.errors import InputError
 from tui_chat.files import make_private_folder, read_file, write_text
 from tui_chat.library.prices import FILE, load_prices
-from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.price_file import MOST_BYTES, load_numbers, price_table_text, read_price_table
 from tui_chat.models.prices import Prices
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.typed_json import write
-from tui_chat.providers.discovery import get_request
 
 SOURCE = (
     "https://raw.githubusercontent.com/pydantic/genai-prices/refs/heads/main/"
@@ -117,16 +114,3 @@ async def update(common: CommonOptions, place: str) -> None:
     table = read_price_table(text.encode(), place)
     count = sum(len(models) for models in table.providers.values())
     write_line(f"{folder / FILE}: {count:,} models of {len(table.providers)} providers, {today}.")
-
-
-async def download(url: str, limit: int) -> bytes:
-    """Return what an https URL serves, of at most `limit` bytes.
-
-    Raises InputError and what the HTTP client does.
-    """
-    endpoint = Endpoint("published file", Protocol.OPENAI_CHAT, "https://e")
-    request = replace(get_request(endpoint, ""), url=url)
-    async with open_http_client() as client, client.open(request) as response:
-        if response.status != 200:
-            raise InputError(f"{url}: the server answers with status {response.status}")
-        return await response.read_body(limit)
