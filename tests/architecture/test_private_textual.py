@@ -52,6 +52,9 @@ MEMBERS: dict[str, str] = {
     "textual.app.App._action_targets": "namespaces of actions; `app.` in front would do",
     "textual.app.App._exit_renderables": "the sentence printed after a crash; print it in `cli`",
     "textual.app.App._fatal_error": "hides the values of variables; Textual would print them",
+    "textual.app.App._handle_exception": (
+        "shows our errors of workers; catch them where the workers are, with `exit_on_error` off"
+    ),
     "textual.message_pump.MessagePump._close_messages_no_wait": "ends the app after a crash",
     "_context": "makes the app the active one in a signal handler; no public way",
     "_exception": "of the app: whether it crashed; keep a flag in `_fatal_error`",

@@ -23,8 +23,9 @@ from textual.message import Message
 from textual.notifications import SeverityLevel
 from textual.screen import Screen
 from textual.widget import Widget
-from textual.worker import Worker
+from textual.worker import Worker, WorkerFailed
 
+from tui_chat.errors import TuiChatError
 from tui_chat.ui.action_index import ActionIndex
 from tui_chat.ui.actions import ACTIONS, AREAS
 from tui_chat.ui.areas.area import AreaContext
@@ -263,6 +264,13 @@ class TuiChat(App[None]):
         if not self.is_web:  # a command would fill the clipboard of the server's machine
             copy = partial(self.clipboard_command.copy, text)
             self.run_worker(copy, group="clipboard", description="copy to the clipboard")
+
+    def _handle_exception(self, error: Exception) -> None:
+        """Show an error of ours with which a worker ended; any other one is a bug."""
+        if isinstance(error, WorkerFailed) and isinstance(error.error, TuiChatError):
+            show_error(self, error.error)
+        else:
+            super()._handle_exception(error)
 
     def _fatal_error(self) -> None:
         """End the app after a bug with a sentence, and a traceback in a file without any values."""

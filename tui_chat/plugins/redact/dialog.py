@@ -22,7 +22,6 @@ from tui_chat.plugins.redact.review import SensitiveText
 from tui_chat.plugins.redact.session_review import review_session, without_requests
 from tui_chat.ui.dialogs.base import Dialog, set_title
 from tui_chat.ui.dialogs.export import ask_export_file, ask_format
-from tui_chat.ui.notifications import show_error
 
 if TYPE_CHECKING:
     from tui_chat.ui.app import TuiChat
@@ -36,21 +35,16 @@ async def export_redacted(app: TuiChat, _: str) -> None:
     workspace = await app.main.opened_workspace()
     session = workspace.state.session
     if session is None:
-        show_error(app, InputError("The session has no messages yet."))
-        return
+        raise InputError("The session has no messages yet.")
     core = workspace.core
     app.notify("Searching for what must not be shared…", timeout=2)
-    try:
-        review = await review_session(
-            core.store_of(session.session_id),
-            core.library,
-            workspace.state.config.config_dir,
-            session.session_id,
-            requests=True,
-        )
-    except InputError as error:
-        show_error(app, error)
-        return
+    review = await review_session(
+        core.store_of(session.session_id),
+        core.library,
+        workspace.state.config.config_dir,
+        session.session_id,
+        requests=True,
+    )
     kept = await app.push_screen_wait(FindingsDialog(review.findings, review.warning))
     if kept is None:
         return

@@ -8,7 +8,6 @@ from tui_chat.errors import InputError
 from tui_chat.plugins.side_by_side.screen import ComparisonScreen
 from tui_chat.plugins.side_by_side.slot_dialog import SlotDialog
 from tui_chat.plugins.side_by_side.targets import remember_targets, remembered_targets
-from tui_chat.ui.notifications import show_error
 from tui_chat.ui.slash_commands import message_text
 
 if TYPE_CHECKING:
@@ -23,8 +22,7 @@ async def compare_models(app: TuiChat, _: str) -> None:
     await workspace.active.branch_loaded()
     if workspace.state.is_streaming or workspace.state.pending_calls:
         what = "A tool call waits" if workspace.state.pending_calls else "A reply is arriving"
-        show_error(app, InputError(f"{what} in this conversation.", advice="Compare after it."))
-        return
+        raise InputError(f"{what} in this conversation.", advice="Compare after it.")
     composer, drafts = app.chat.pane.composer, app.chat.drafts
     draft = message_text(composer.text)
     parts = tuple(attachment.part for attachment in drafts.attachments)

@@ -332,12 +332,9 @@ class ComparisonScreen(ModalScreen[str]):
                 self._composer.clear_text()
             self._sent()
 
-        try:
-            faults = self.panel.faults(text, parts)
-            if await confirm_send(app_of(self), faults):
-                await self.panel.send(text, parts, stored)
-        except InputError as error:
-            show_error(self, error)
+        faults = self.panel.faults(text, parts)
+        if await confirm_send(app_of(self), faults):
+            await self.panel.send(text, parts, stored)
 
     @on(Composer.PasteRequested)
     def _paste(self) -> None:
@@ -346,10 +343,7 @@ class ComparisonScreen(ModalScreen[str]):
     @work(group="send", exclusive=True)
     async def action_regenerate(self) -> None:
         """Request another version of the slot's reply."""
-        try:
-            await self.panel.regenerate(self.current)
-        except InputError as error:
-            show_error(self, error)
+        await self.panel.regenerate(self.current)
 
     def _is_focus_free(self) -> bool:
         return self.is_current and not (self._composer.has_focus and self._composer.text)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tui_chat.errors import InputError, TuiChatError
+from tui_chat.errors import InputError
 from tui_chat.models.sanitize import one_line
 from tui_chat.plugins.tap.held_request import editable_text, read_edited
 from tui_chat.plugins.tap.held_table import (
@@ -16,7 +16,6 @@ from tui_chat.plugins.tap.held_table import (
     waiting_requests,
     words_of,
 )
-from tui_chat.ui.notifications import show_error
 from tui_chat.ui.questions import ask, ask_text
 from tui_chat.ui.terminal.external_programs import edit_in_editor
 
@@ -36,26 +35,23 @@ _GONE = "The request is not held any more; nothing was changed."
 async def decide_held(app: TuiChat, message_id: str) -> None:
     """Ask what to do with the held request of a reply; without an id, ask for which one first."""
     workspace = await app.main.opened_workspace()
-    try:
-        waiting = await waiting_requests(workspace.store.replies.database)
-        held = await _chosen(app, waiting, message_id)
-        if held is None:
-            return
-        choice = await ask(app, f"Held: {words_of(held)}", _choices(held))
-        match choice:
-            case "sent" | "dropped":
-                await _decide(app, workspace.store, held, choice)
-            case "edited":
-                await _edit(app, workspace.store, held)
-            case "answered":
-                await _answer(app, workspace.store, held)
-            case "show":
-                action = f"inspector.show_reply({held.session_id!r}, {held.message_id!r})"
-                await app.run_action(action)
-            case _:
-                pass
-    except TuiChatError as error:
-        show_error(app, error)
+    waiting = await waiting_requests(workspace.store.replies.database)
+    held = await _chosen(app, waiting, message_id)
+    if held is None:
+        return
+    choice = await ask(app, f"Held: {words_of(held)}", _choices(held))
+    match choice:
+        case "sent" | "dropped":
+            await _decide(app, workspace.store, held, choice)
+        case "edited":
+            await _edit(app, workspace.store, held)
+        case "answered":
+            await _answer(app, workspace.store, held)
+        case "show":
+            action = f"inspector.show_reply({held.session_id!r}, {held.message_id!r})"
+            await app.run_action(action)
+        case _:
+            pass
 
 
 def _choices(held: WaitingRequest) -> tuple[tuple[str, str, str], ...]:

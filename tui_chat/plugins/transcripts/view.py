@@ -120,7 +120,6 @@ def banner(files: Sequence[Path]) -> str:
 
 async def view_from_app(app: TuiChat, path: str) -> None:
     """Run `tui-chat view` in place of the app until it is closed; without a path, ask for one."""
-    from tui_chat.ui.notifications import show_error
     from tui_chat.ui.questions import ask_path
     from tui_chat.ui.terminal.external_programs import run_in_terminal
 
@@ -129,11 +128,8 @@ async def view_from_app(app: TuiChat, path: str) -> None:
     if not path:
         return
     file, config = typed_path(path), app.chat.context.config
-    try:
-        await asyncio.to_thread(require_conversations, (file,))
-        options = ("--config-dir", str(config.config_dir), "--theme", app.theme)
-        # -P: a file in the current folder must not be imported as a module.
-        program = (sys.executable, "-P", "-m", "tui_chat")
-        await run_in_terminal(app, (*program, *options, "view", "--", str(file)))
-    except InputError as error:
-        show_error(app, error)
+    await asyncio.to_thread(require_conversations, (file,))
+    options = ("--config-dir", str(config.config_dir), "--theme", app.theme)
+    # -P: a file in the current folder must not be imported as a module.
+    program = (sys.executable, "-P", "-m", "tui_chat")
+    await run_in_terminal(app, (*program, *options, "view", "--", str(file)))

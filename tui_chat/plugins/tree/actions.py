@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from tui_chat.errors import InputError
 from tui_chat.plugins.tree.screen import RequestComparison, TreeScreen
-from tui_chat.ui.notifications import show_error
 
 if TYPE_CHECKING:
     from tui_chat.ui.app import TuiChat
@@ -20,8 +19,7 @@ async def show_tree(app: TuiChat, words: str) -> None:
     workspace = await app.main.opened_workspace()
     await workspace.active.branch_loaded()
     if workspace.state.session is None:
-        show_error(app, InputError("There is no message in this session yet."))
-        return
+        raise InputError("There is no message in this session yet.")
     current = app.chat.pane.transcript.current
     screen = TreeScreen(
         app,

@@ -114,11 +114,7 @@ async def save_file(
     if target is None:
         return
     path, replaces = target
-    try:
-        await to_thread(write_bytes, content, path, "private", overwrite=replaces)
-    except InputError as error:
-        area.show_error(error)
-        return
+    await to_thread(write_bytes, content, path, "private", overwrite=replaces)
     saved = f"Saved {one_line(str(path))}, {format_size(len(content))}."
     area.notify(saved, markup=False)
 
@@ -138,9 +134,5 @@ async def view_file(area: Area, name: str, content: bytes) -> None:
     if answer == "save":
         await save_file(area, name, content)
     elif answer == "open":
-        try:
-            opened = await to_thread(open_outside, content, area.context.environ)
-        except InputError as error:
-            area.show_error(error)
-            return
+        opened = await to_thread(open_outside, content, area.context.environ)
         area.notify(f"Opened {one_line(name)} with {opened}.", markup=False)

@@ -12,7 +12,7 @@ from textual.app import App, ComposeResult
 from textual.containers import Horizontal
 from textual.widgets import Button, Static
 
-from tui_chat.errors import FieldError, InputError
+from tui_chat.errors import FieldError
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.library.foreign_files import card_files
 from tui_chat.library.typed_fields import Field, FieldRows, Values, shown_values, typed_values
@@ -24,7 +24,6 @@ from tui_chat.models.sanitize import one_line, sanitize
 from tui_chat.ui.areas.file_views import view_file
 from tui_chat.ui.dialogs.forms import FieldsForm
 from tui_chat.ui.dialogs.lorebooks import EntriesDialog
-from tui_chat.ui.notifications import show_error
 from tui_chat.ui.questions import ask, confirm
 from tui_chat.ui.widgets.typed_app import app_of
 from tui_chat.workspace.lorebooks import BookPlace
@@ -179,11 +178,7 @@ class RoleForm(FieldsForm):
     @on(Button.Pressed, "#part-character")
     @work(group="role part", exclusive=True)
     async def _edit_character(self) -> None:
-        try:
-            cards = card_files()
-        except InputError as error:
-            show_error(self, error)
-            return
+        cards = card_files()
         roles, role_id = self._workspace.roles, self._role.role_id
         character = await self._stored_character()
         values = cards.values(character)

@@ -11,10 +11,8 @@ from textual.app import App, ComposeResult
 from textual.containers import VerticalScroll
 from textual.widgets import Static
 
-from tui_chat.errors import TuiChatError
 from tui_chat.models.sanitize import one_line
 from tui_chat.ui.dialogs.base import DialogBox, ScrollDialog
-from tui_chat.ui.notifications import show_error
 from tui_chat.workspace.usage import UsageSum, UsageSummary
 
 if TYPE_CHECKING:
@@ -28,12 +26,8 @@ MODELS = 50
 
 async def show_usage(app: App[None], workspace: Workspace) -> None:
     """Show what replies cost until the user closes it."""
-    try:
-        report = await workspace.usage.report()
-    except TuiChatError as error:
-        show_error(app, error)
-    else:
-        await app.push_screen_wait(UsageDialog(report))
+    report = await workspace.usage.report()
+    await app.push_screen_wait(UsageDialog(report))
 
 
 class UsageDialog(ScrollDialog[None]):

@@ -334,10 +334,9 @@ class ChatArea(Area):
         entries = workspace.state.entries
         replied = [e.message for e in entries[-2:] if e.message.semantics.summary is None]
         if not replied:
-            self.show_error(InputError(NO_MESSAGE_YET))
-        else:
-            workspace.tool_sources.load()
-            await workspace.replies.regenerate(replied[-1].id, kind)
+            raise InputError(NO_MESSAGE_YET)
+        workspace.tool_sources.load()
+        await workspace.replies.regenerate(replied[-1].id, kind)
 
     @work(group="dialog", exclusive=True)
     async def action_compact(self) -> None:

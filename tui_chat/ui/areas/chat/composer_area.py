@@ -60,11 +60,8 @@ class AttachmentArea(Area):
     @work(group="attach", description="paste a picture")
     async def action_paste_picture(self) -> None:
         """Attach the picture in the system's clipboard."""
-        try:
-            if not await self.attach_clipboard_picture():
-                raise InputError("There is no picture in the clipboard.")
-        except InputError as error:
-            self.show_error(error)
+        if not await self.attach_clipboard_picture():
+            raise InputError("There is no picture in the clipboard.")
 
     async def attach_clipboard_picture(self) -> bool:
         """Attach the picture in the system's clipboard; False if there is none. Raises InputError
@@ -89,16 +86,12 @@ class AttachmentArea(Area):
         from tui_chat.workspace.attachments import read_attachment
 
         new: tuple[Attachment, ...] = ()
-        try:
-            if ":" in typed:  # as in SERVER:URI
-                workspace = await self.host.opened_workspace()
-                with _asking(self._pane, typed):
-                    new = await workspace.source_texts.read(typed)
-            if not new:
-                new = (await to_thread(read_attachment, typed_path(typed)),)
-        except TuiChatError as error:
-            self.show_error(error)
-            return
+        if ":" in typed:  # as in SERVER:URI
+            workspace = await self.host.opened_workspace()
+            with _asking(self._pane, typed):
+                new = await workspace.source_texts.read(typed)
+        if not new:
+            new = (await to_thread(read_attachment, typed_path(typed)),)
         attached = self._drafts.attachments
         stored = {other.stored for other in attached}
         new = tuple(attachment for attachment in new if attachment.stored not in stored)
@@ -178,10 +171,7 @@ class ComposerArea(Area):
         """Edit the draft with the keys of a mode that a plugin adds; empty for the ordinary ones.
         A name that no plugin adds is an error of the configuration, which the start shows.
         """
-        try:
-            await self._pane.composer.modal_editing.choose(name)
-        except InputError as error:
-            self.show_error(error)
+        await self._pane.composer.modal_editing.choose(name)
 
     @on(Composer.Changed)
     def _draft_changed(self) -> None:
@@ -214,11 +204,7 @@ class ComposerArea(Area):
         if workspace is None or workspace.state.is_streaming or not workspace.state.queue:
             return
         message = workspace.state.queue[0]
-        try:
-            parts = await to_thread(parts_of, message)
-        except InputError as error:
-            self.show_error(error)
-            return
+        parts = await to_thread(parts_of, message)
         composed = workspace.requests.compose(message.text, parts=parts)
         if await confirm_send(self.tui, composed.errors):
             await workspace.queue.send_next(despite_errors=True)
@@ -358,13 +344,8 @@ class ComposerArea(Area):
         workspace = self.host.workspace
         if workspace is not None and workspace.state.is_temporary:
             why = "$EDITOR would need a file: nothing of a temporary session is written to disk."
-            self.show_error(InputError(why))
-            return
-        try:
-            text = await edit_in_editor(self.tui, composer.text)
-        except InputError as error:
-            self.show_error(error)
-            return
+            raise InputError(why)
+        text = await edit_in_editor(self.tui, composer.text)
         if text != composer.text:
             composer.rewrite(text)
         composer.focus()
@@ -378,15 +359,11 @@ class ComposerArea(Area):
         if ":" in name:  # as no snippet's name has it
             await self._insert_prompt(workspace, name)
             return
-        try:
-            name = name or await self._ask_snippet(workspace) or ""
-            if not name:
-                return
-            snippet = await to_thread(workspace.library.snippet, name)
-            pieces = expanded(snippet, workspace.requests.inputs(""))
-        except InputError as error:
-            self.show_error(error)
+        name = name or await self._ask_snippet(workspace) or ""
+        if not name:
             return
+        snippet = await to_thread(workspace.library.snippet, name)
+        pieces = expanded(snippet, workspace.requests.inputs(""))
         self._pane.composer.insert_snippet(
             (piece.name, piece.text, piece.choices) if isinstance(piece, Blank) else piece
             for piece in pieces
@@ -459,17 +436,13 @@ class ComposerArea(Area):
         text = self._pane.composer.text
         if not text.strip():
             advice = "{{?name}} makes a blank in it."
-            self.show_error(InputError("Type the text of the snippet first.", advice=advice))
-            return
+            raise InputError("Type the text of the snippet first.", advice=advice)
         typed = await ask_line(self.tui, "Name of the snippet")
         if not typed:
             return
-        try:
-            name = file_name(typed)
-            exists = name in workspace.library.names("snippets")
-            question = f"There is a snippet “{one_line(name, 60)}” already."
-            if not exists or await confirm(self.tui, "Replace it?", question, yes="Replace"):
-                path = await to_thread(workspace.library.save_snippet, text, name, overwrite=exists)
-                self.notify(f"Saved {one_line(str(path))}.", markup=False)
-        except InputError as error:
-            self.show_error(error)
+        name = file_name(typed)
+        exists = name in workspace.library.names("snippets")
+        question = f"There is a snippet “{one_line(name, 60)}” already."
+        if not exists or await confirm(self.tui, "Replace it?", question, yes="Replace"):
+            path = await to_thread(workspace.library.save_snippet, text, name, overwrite=exists)
+            self.notify(f"Saved {one_line(str(path))}.", markup=False)

@@ -257,17 +257,16 @@ class MessageArea(Area):
         count = turns or "1"
         if not (count.isascii() and count.isdigit()):
             advice = "For example: /mute-tool-results 3"
-            self.show_error(InputError(f"“{turns[:40]}” is no number of turns.", advice=advice))
-            return
+            raise InputError(f"“{turns[:40]}” is no number of turns.", advice=advice)
         mutes, number = self.workspace.mutes, int(count[:9])
         results = mutes.tool_results_before(number)
         if results:
             await mutes.mute(results)
         elif number:
             last = "last turn" if number == 1 else f"last {number:,} turns"
-            self.show_error(InputError(f"No tool result is older than the {last}."))
+            raise InputError(f"No tool result is older than the {last}.")
         else:
-            self.show_error(InputError("The conversation has no tool results."))
+            raise InputError("The conversation has no tool results.")
 
     @work(group="branch")
     async def action_unmute_all(self) -> None:
@@ -330,8 +329,7 @@ class MessageArea(Area):
         transcript = self.transcript
         entries = transcript.entries
         if not entries:
-            self.show_error(InputError(NO_MESSAGE_YET))
-            return
+            raise InputError(NO_MESSAGE_YET)
         turns = user_turns(entries)
         tokens, is_reported = tokens_of(turns)
         choices = [
@@ -483,7 +481,9 @@ class MessageArea(Area):
             await view_file(self, *file)
 
     async def _file(self, index: int | None = None) -> tuple[str, bytes] | None:
-        """Return name and bytes of a part of the message; if they are not here, say so."""
+        """Return name and bytes of a part of the message; None without one, which is said. Raises
+        InputError if they are not here.
+        """
         from tui_chat.models.media import file_of
 
         entry = self.transcript.current
@@ -497,7 +497,7 @@ class MessageArea(Area):
             return None
         file = await to_thread(file_of, entry.message.parts[index], index + 1)
         if file is None:
-            self.show_error(InputError("Its content is not here, so it cannot be shown or saved."))
+            raise InputError("Its content is not here, so it cannot be shown or saved.")
         return file
 
     @work(group="dialog", exclusive=True)
@@ -511,7 +511,7 @@ class MessageArea(Area):
         if not url:
             self._refuse("There is no link in this message.")
         elif not url.startswith(("https://", "http://")):
-            self.show_error(InputError("Only web links can be opened.", advice=url[:200]))
+            raise InputError("Only web links can be opened.", advice=url[:200])
         elif not await confirm(self.tui, "Open this link?", url, yes="Open"):
             return
         elif self.tui.is_web:

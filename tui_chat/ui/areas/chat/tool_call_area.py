@@ -189,8 +189,7 @@ class ToolCallArea(Area):
         await workspace.tool_sources.opened()
         workspace.tool_sources.load()
         if not workspace.state.known_tools and not workspace.state.tool_sources:
-            self.show_error(InputError("There is no tool.", advice="“Add or edit tool…” adds one."))
-            return
+            raise InputError("There is no tool.", advice="“Add or edit tool…” adds one.")
         await self.tui.push_screen_wait(SessionToolsDialog(workspace))
 
     @work(group="tool")

@@ -314,11 +314,7 @@ class InspectorArea(Area):
     async def _edit_lore(self, workspace: Workspace, place: BookPlace, entry_id: str) -> None:
         from tui_chat.ui.dialogs.lorebooks import entry_form
 
-        try:
-            file = await workspace.lorebooks.read(place)
-        except InputError as error:
-            self.show_error(error)
-            return
+        file = await workspace.lorebooks.read(place)
         entry = next((each for each in file.book.entries if each.id == entry_id), None)
         await self.tui.push_screen_wait(entry_form(workspace, place, file, entry))
 
@@ -452,8 +448,7 @@ class InspectorArea(Area):
         if viewed is None or source is None:
             key = self.context.key_labels["palette"]
             advice = f"“Open captured request” is in the palette ({key})."
-            self.show_error(InputError("No captured request is open.", advice=advice))
-            return
+            raise InputError("No captured request is open.", advice=advice)
         name = await ask_line(self.tui, "Name of the session and its preset", "Captured")
         if name is None:
             return
@@ -472,8 +467,6 @@ class InspectorArea(Area):
 
         workspace = await self.host.opened_workspace()
         entry = self._shown_reply()
-        if entry is None:
-            return
         chosen = await ask_model(self.tui, workspace, self.context.environ)
         if chosen is not None:
             workspace.live_request.return_to_live()
@@ -486,8 +479,6 @@ class InspectorArea(Area):
 
         workspace = await self.host.opened_workspace()
         entry = self._shown_reply()
-        if entry is None:
-            return
         text = await workspace.request_history.export_turn(entry.message.id)
         if text is not None:
             name = f"turn-{entry.message.id[:8]}.json"
@@ -502,13 +493,13 @@ class InspectorArea(Area):
             return viewed.description
         return f"{viewed.description} · Esc: {'live' if viewed.is_automatic else 'back'}"
 
-    def _shown_reply(self) -> Entry | None:
-        """Return the reply that is viewed, else the last one; None, with an error, if none is."""
+    def _shown_reply(self) -> Entry:
+        """Return the reply that is viewed, else the last one. Raises InputError without one."""
         viewed = self.workspace.state.request.viewed
         entry = viewed.entry if viewed is not None else None
         entry = entry or last_reply(self.workspace.state.entries)
         if entry is None:
-            self.show_error(InputError("There is no reply yet."))
+            raise InputError("There is no reply yet.")
         return entry
 
 

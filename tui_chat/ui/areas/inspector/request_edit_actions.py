@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 
 from textual.dom import DOMNode
 
-from tui_chat.errors import InputError, TuiChatError
+from tui_chat.errors import InputError
 from tui_chat.models.request_edit import json_pointer
-from tui_chat.ui.notifications import show_error
 
 if TYPE_CHECKING:
     from tui_chat.ui.areas.area import Area
@@ -176,10 +175,7 @@ class RequestEditActions(DOMNode):
     def _run(self, work: Callable[[Workspace], Awaitable[None]], description: str) -> None:
         async def run() -> None:
             workspace = await self._area.host.opened_workspace()
-            try:
-                await work(workspace)
-            except TuiChatError as error:
-                show_error(self._area, error)
+            await work(workspace)
 
         self._area.tui.run_worker(
             partial(run), group="dialog", exclusive=True, description=description

@@ -187,7 +187,7 @@ class PresetsArea(Area):
             await workspace.presets.choose(chosen)
         elif chosen:
             advice = f"Available: {', '.join(names)}."
-            self.show_error(InputError(f"There is no preset “{chosen}”.", advice=advice))
+            raise InputError(f"There is no preset “{chosen}”.", advice=advice)
 
     @work(group="dialog", exclusive=True)
     async def action_choose_profile(self, name: str = "") -> None:
@@ -225,12 +225,8 @@ class PresetsArea(Area):
 
         workspace = await self.host.opened_workspace()
         names, preset = workspace.state.lorebook_names, workspace.state.preset_name
-        try:
-            place = BookPlace(names[0]) if names else await workspace.lorebooks.create(preset)
-        except InputError as error:
-            self.show_error(error)
-        else:
-            await self.tui.push_screen_wait(EntriesDialog(workspace, place, is_adding=True))
+        place = BookPlace(names[0]) if names else await workspace.lorebooks.create(preset)
+        await self.tui.push_screen_wait(EntriesDialog(workspace, place, is_adding=True))
 
     # --- files ---------------------------------------------------------------------------
 
@@ -364,11 +360,7 @@ class PresetsArea(Area):
         """Import another program's preset, use it, and say what is not as it was."""
         from tui_chat.library.foreign_files import import_preset_file
 
-        try:
-            imported = await to_thread(import_preset_file, typed_path(typed))
-        except InputError as error:
-            self.show_error(error)
-            return
+        imported = await to_thread(import_preset_file, typed_path(typed))
         await workspace.presets.add(imported.preset)
         self._show_report(imported.preset)
 
@@ -394,11 +386,7 @@ class PresetsArea(Area):
 
         exported = first_preset_files().write(workspace.state.preset)
         path = typed_path(typed)
-        try:
-            write_bytes(exported.text.encode(), path, "shared", overwrite=False)
-        except InputError as error:
-            self.show_error(error)
-            return
+        write_bytes(exported.text.encode(), path, "shared", overwrite=False)
         if exported.notes:
             from tui_chat.models.envelope import Level
 
@@ -424,14 +412,8 @@ class PresetsArea(Area):
         others = (each for each in workspace.library.names("presets") if each != name)
         choices = ((each, each) for each in others)
         if other_name := await ask(self.tui, "Compare with preset", choices):
-            try:
-                other = dump_preset(workspace.presets.read(other_name).without_builder_keys())
-            except InputError as error:
-                self.show_error(error)
-            else:
-                await self.tui.push_screen_wait(
-                    PresetDiff(f"{name}, then {other_name}", now, other)
-                )
+            other = dump_preset(workspace.presets.read(other_name).without_builder_keys())
+            await self.tui.push_screen_wait(PresetDiff(f"{name}, then {other_name}", now, other))
 
     # --- the user's own editor -----------------------------------------------------------
 
@@ -443,22 +425,19 @@ class PresetsArea(Area):
     async def _edit_file(self, workspace: Workspace) -> None:
         from tui_chat.ui.terminal.external_programs import edit_in_editor
 
-        try:
-            before = text = workspace.presets.text()
-            while True:
-                text = await edit_in_editor(self.tui, text, "preset.json")
-                if text == before:
+        before = text = workspace.presets.text()
+        while True:
+            text = await edit_in_editor(self.tui, text, "preset.json")
+            if text == before:
+                return
+            try:
+                workspace.presets.edit_text(text)
+            except InputError as error:
+                yes, no = "Discard changes", "Edit again"
+                if await confirm(self.tui, "Not valid", str(error), yes=yes, no=no):
                     return
-                try:
-                    workspace.presets.edit_text(text)
-                except InputError as error:
-                    yes, no = "Discard changes", "Edit again"
-                    if await confirm(self.tui, "Not valid", str(error), yes=yes, no=no):
-                        return
-                else:
-                    return
-        except InputError as error:
-            self.show_error(error)
+            else:
+                return
 
     @work(group="dialog", exclusive=True)
     async def action_edit_content(self) -> None:
@@ -470,12 +449,9 @@ class PresetsArea(Area):
         message = pane.message if pane is not None else None
         if pane is None or message is None:
             return
-        try:
-            text = clean(await edit_in_editor(self.tui, message.content))
-            if text != message.content and not pane.rewrite(message, text):
-                raise InputError("The message is no longer there.", advice="Its text was: " + text)
-        except InputError as error:
-            self.show_error(error)
+        text = clean(await edit_in_editor(self.tui, message.content))
+        if text != message.content and not pane.rewrite(message, text):
+            raise InputError("The message is no longer there.", advice="Its text was: " + text)
 
 
 def _program() -> str:

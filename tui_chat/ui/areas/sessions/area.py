@@ -139,8 +139,8 @@ class SessionsArea(Area):
             for session in newest
         ]
         if not choices:
-            self.show_error(InputError("There are no sessions yet."))
-        elif session_id := await ask(self.tui, "Go to session", choices, state.session_id):
+            raise InputError("There are no sessions yet.")
+        if session_id := await ask(self.tui, "Go to session", choices, state.session_id):
             self.action_open(session_id)
 
     @work(group="dialog", exclusive=True)
@@ -186,7 +186,9 @@ class SessionsArea(Area):
             self.host.panes.focus_composer()
 
     async def _role_id(self, workspace: Workspace, name: str, *, has_begun: bool) -> str | None:
-        """Return the id of a role, asking for it if it is not named; None if there is none."""
+        """Return the id of a role, asking for it if it is not named; None if none is chosen. Raises
+        InputError if there is none of that name.
+        """
         from tui_chat.ui.dialogs.roles import ask_role
 
         if not name:
@@ -197,9 +199,8 @@ class SessionsArea(Area):
         role = next((candidate for candidate in roles if candidate.name.casefold() == folded), None)
         if role is None:
             available = ", ".join(candidate.name for candidate in roles)
-            error = InputError(f"There is no role “{name}”.", advice=f"Available: {available}.")
-            self.show_error(error)
-        return None if role is None else role.role_id
+            raise InputError(f"There is no role “{name}”.", advice=f"Available: {available}.")
+        return role.role_id
 
     @work(group="dialog", exclusive=True)
     async def action_edit_settings(self, name: str = "") -> None:
@@ -227,10 +228,7 @@ class SessionsArea(Area):
         workspace = await self.host.opened_workspace()
         if value and not await workspace.settings.set_parameter(name, value):
             return
-        try:
-            self.notify(workspace.settings.describe_parameter(name), markup=False)
-        except InputError as error:
-            self.show_error(error)
+        self.notify(workspace.settings.describe_parameter(name), markup=False)
 
     @work(group="dialog", exclusive=True)
     async def action_choose_model(self, name: str = "") -> None:
@@ -275,8 +273,8 @@ class SessionsArea(Area):
         endpoint = workspace.state.endpoint.name if is_set else ""
         await workspace.settings.set_default_model(endpoint, workspace.state.effective_model)
 
-    def _named_model(self, workspace: Workspace, name: str) -> tuple[str, str] | None:
-        """Return an endpoint and a model; None, with the error shown, if there is none."""
+    def _named_model(self, workspace: Workspace, name: str) -> tuple[str, str]:
+        """Return an endpoint and a model. Raises InputError if there is none."""
         state = workspace.state
         endpoints = {endpoint.name: endpoint for endpoint in state.config.endpoints}
         endpoint_name, _, model = name.partition("/")
@@ -285,8 +283,7 @@ class SessionsArea(Area):
         if name in endpoints:
             if not endpoints[name].models:
                 advice = f"Name one: {name}/MODEL."
-                self.show_error(InputError(f"No model of “{name}” is known.", advice=advice))
-                return None
+                raise InputError(f"No model of “{name}” is known.", advice=advice)
             return name, endpoints[name].models[0]
         offering = [endpoint for endpoint in endpoints.values() if name in endpoint.models]
         is_here = state.endpoint in offering or not offering
@@ -310,8 +307,7 @@ class SessionsArea(Area):
         """Give the active session another title."""
         workspace = await self.host.opened_workspace()
         if workspace.state.session is None:
-            self.show_error(InputError(NO_TITLE_YET))
-            return
+            raise InputError(NO_TITLE_YET)
         session = workspace.state.session
         if new := title or await ask_line(self.tui, "Rename session", session.title):
             self._store_title(workspace, session.session_id, new)
@@ -348,31 +344,27 @@ class SessionsArea(Area):
                 lambda workspace: workspace.organization.delete(session_ids), leaves=False
             )
 
-    async def _active_session(self) -> Session | None:
-        """Return the active session; None, with the reason shown, if it is not stored."""
+    async def _active_session(self) -> Session:
+        """Return the active session. Raises InputError if it is not stored."""
         state = (await self.host.opened_workspace()).state
         if state.session is None:
-            self.show_error(InputError(NO_MESSAGE_YET))
-        elif state.is_temporary:
-            self.show_error(InputError("Nothing of a temporary session is stored."))
-        else:
-            return state.session
-        return None
+            raise InputError(NO_MESSAGE_YET)
+        if state.is_temporary:
+            raise InputError("Nothing of a temporary session is stored.")
+        return state.session
 
     @work(group="organize")
     async def action_delete_active(self) -> None:
         """Delete the active session; this can be undone."""
-        if (session := await self._active_session()) is not None:
-            session_ids = (session.session_id,)
-            await self.host.switch_session(
-                lambda workspace: workspace.organization.delete(session_ids), leaves=False
-            )
+        session_ids = ((await self._active_session()).session_id,)
+        await self.host.switch_session(
+            lambda workspace: workspace.organization.delete(session_ids), leaves=False
+        )
 
     @work(group="organize", description="mark session")
     async def action_mark_active(self, mark: Literal["pinned", "archived"]) -> None:
         """Pin or archive the active session, or remove that."""
-        if (session := await self._active_session()) is None:
-            return
+        session = await self._active_session()
         ids = (session.session_id,)
         summaries = self.workspace.state.sessions
         listed = next((each for each in summaries if each.session_id == session.session_id), None)
@@ -515,8 +507,7 @@ class SessionsArea(Area):
 
         workspace = await self.host.opened_workspace()
         if workspace.state.session is None:
-            self.show_error(InputError(NO_MESSAGE_YET))
-            return
+            raise InputError(NO_MESSAGE_YET)
         kind: str | None
         if argument:
             kind, path = format_and_path(argument)
