@@ -20,6 +20,7 @@ from textual.app import App
 from tui_chat import extensions
 from tui_chat.errors import InputError, StoreDamaged, TuiChatError
 from tui_chat.files import write_private
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.sanitize import sanitize
 from tui_chat.paths import database_file
 from tui_chat.ui.key_bindings import screen_errors
@@ -82,29 +83,21 @@ def _import_the_rest() -> None:
         import_module(f"tui_chat.{name}")
 
 
+@dataclass(eq=False)
 class Lifecycle:
     """Opens and closes an app's workspace."""
 
-    def __init__(
-        self,
-        app: App[None],
-        main: MainScreen,
-        notifications: Notifications,
-        reply_alerts: ReplyAlerts,
-        config: Config,
-        open_workspace: Callable[[], Awaitable[Workspace]],
-        now: Callable[[], float],
-        captured: str,
-    ) -> None:
-        """`captured` is a captured request to show once the workspace is open; empty for none."""
-        self._app = app
-        self._main = main
-        self._notifications = notifications
-        self._reply_alerts = reply_alerts
-        self._config = config
-        self._open_workspace = open_workspace
-        self._now = now
-        self._captured = captured
+    _app: App[None]
+    _main: MainScreen
+    _notifications: Notifications
+    _reply_alerts: ReplyAlerts
+    _config: Config
+    _open_workspace: Callable[[], Awaitable[Workspace]]
+    _now: Callable[[], float]
+    _captured: str
+    """A captured request to show once the workspace is open; empty for none."""
+
+    def __post_init__(self) -> None:
         self.unsaved = ""
         """Why something was not saved when the workspace was closed; empty if everything was."""
         self._is_start_confirmed = False

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from tui_chat.compose import Composed
 from tui_chat.errors import TuiChatError
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.session import Entry
 from tui_chat.tokens import counter_for
 from tui_chat.workspace.active_session import ActiveSession
@@ -25,22 +26,18 @@ if TYPE_CHECKING:
     from tui_chat.analysis.cache_loss import CacheCause
 
 
+@dataclass(eq=False)
 class CacheLosses:
     """Finds the causes of cache losses."""
 
-    def __init__(
-        self,
-        core: WorkspaceCore,
-        history: RequestHistory,
-        active: ActiveSession,
-        usage: UsageReports,
-    ) -> None:
-        self.core = core
-        self._history = history
-        self._active = active
-        self._usage = usage
+    core: WorkspaceCore
+    _history: RequestHistory
+    _active: ActiveSession
+    _usage: UsageReports
+
+    def __post_init__(self) -> None:
         self._tasks: set[asyncio.Task[None]] = set()
-        core.subscribe(self._follow_reply)
+        self.core.subscribe(self._follow_reply)
 
     def _follow_reply(self, event: WorkspaceEvent) -> None:
         match event:

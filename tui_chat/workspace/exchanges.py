@@ -57,26 +57,19 @@ class Exchange:
     """The reply as it ended."""
 
 
+@dataclass(eq=False)
 class Exchanges:
     """Sends requests and receives their replies."""
 
-    def __init__(
-        self,
-        core: WorkspaceCore,
-        requests: Requests,
-        history: RequestHistory,
-        calibration: TokenCalibration,
-        active: ActiveSession,
-        catalog: SessionCatalog,
-        usage: UsageReports,
-    ) -> None:
-        self.core = core
-        self._requests = requests
-        self._history = history
-        self._calibration = calibration
-        self._active = active
-        self._catalog = catalog
-        self._usage = usage
+    core: WorkspaceCore
+    _requests: Requests
+    _history: RequestHistory
+    _calibration: TokenCalibration
+    _active: ActiveSession
+    _catalog: SessionCatalog
+    _usage: UsageReports
+
+    def __post_init__(self) -> None:
         self._tasks: dict[asyncio.Task[Entry], Exchange] = {}
         """The replies that are arriving."""
         self._targets: dict[str, Target] = {}

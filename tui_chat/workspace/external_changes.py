@@ -16,6 +16,7 @@ from math import inf
 from typing import TYPE_CHECKING
 
 from tui_chat.errors import StoreError
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.message import Message
 from tui_chat.models.reply import Reply
 from tui_chat.models.reply_growth import advance
@@ -53,20 +54,16 @@ _LIST_PAUSE_FACTOR = 20
 """The list is read again at the earliest after so many times the seconds that reading it took."""
 
 
+@dataclass(eq=False)
 class ExternalChanges:
     """Checks for changes by other programs, and updates the state to them."""
 
-    def __init__(
-        self,
-        core: WorkspaceCore,
-        active: ActiveSession,
-        sessions: Sessions,
-        catalog: SessionCatalog,
-    ) -> None:
-        self.core = core
-        self._active = active
-        self._sessions = sessions
-        self._catalog = catalog
+    core: WorkspaceCore
+    _active: ActiveSession
+    _sessions: Sessions
+    _catalog: SessionCatalog
+
+    def __post_init__(self) -> None:
         self._commits: int = -1
         """The number of commits by others at the last check."""
         self._changed_at = -inf

@@ -65,24 +65,18 @@ class Comparison:
     """The reason why there is nothing, as a sentence."""
 
 
+@dataclass(eq=False)
 class LiveRequest:
     """Composes the live request, and what is shown in its place."""
 
-    def __init__(
-        self,
-        core: WorkspaceCore,
-        requests: Requests,
-        history: RequestHistory,
-        branches: Branches,
-        titles: Titles,
-        compaction: Compaction,
-    ) -> None:
-        self.core = core
-        self._requests = requests
-        self._history = history
-        self._branches = branches
-        self._titles = titles
-        self._compaction = compaction
+    core: WorkspaceCore
+    _requests: Requests
+    _history: RequestHistory
+    _branches: Branches
+    _titles: Titles
+    _compaction: Compaction
+
+    def __post_init__(self) -> None:
         self._first_in = ""
         """The id of the long session whose first request is being composed in a thread."""
         self._measured: tuple[tuple[Entry, ...], bool] = (), False

@@ -16,6 +16,7 @@ from typing import Literal
 from tui_chat.compose import Composed, compose
 from tui_chat.context.generation import as_continuation, continued_text, uses_prefill
 from tui_chat.errors import InputError
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.generation import GenerationKind
 from tui_chat.models.message import Message, Part
 from tui_chat.models.semantics import NO_MESSAGE_SEMANTICS, Brought, MessageSemantics
@@ -31,24 +32,16 @@ from tui_chat.workspace.target import Slot
 from tui_chat.workspace.tool_sources import ToolSources
 
 
+@dataclass(eq=False)
 class Replies:
     """Sends messages, and requests replies and other versions of them."""
 
-    def __init__(
-        self,
-        core: WorkspaceCore,
-        requests: Requests,
-        history: RequestHistory,
-        active: ActiveSession,
-        exchanges: Exchanges,
-        sources: ToolSources,
-    ) -> None:
-        self.core = core
-        self._requests = requests
-        self._history = history
-        self._active = active
-        self._exchanges = exchanges
-        self._sources = sources
+    core: WorkspaceCore
+    _requests: Requests
+    _history: RequestHistory
+    _active: ActiveSession
+    _exchanges: Exchanges
+    _sources: ToolSources
 
     # --- use cases -----------------------------------------------------------------------
 

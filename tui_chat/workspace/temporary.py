@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tui_chat.errors import InputError
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.workspace.active_session import ActiveSession, first_title
 from tui_chat.workspace.core import WorkspaceCore, reported
 from tui_chat.workspace.events import BranchChanged, Done
@@ -24,20 +25,16 @@ if TYPE_CHECKING:
 TITLE = "Temporary session"
 
 
+@dataclass(eq=False)
 class TemporarySession:
     """Begins, keeps and ends the temporary session; `Sessions.new_temporary` opens one."""
 
-    def __init__(
-        self,
-        core: WorkspaceCore,
-        active: ActiveSession,
-        catalog: SessionCatalog,
-        exchanges: Exchanges,
-    ) -> None:
-        self.core = core
-        self._active = active
-        self._catalog = catalog
-        self._exchanges = exchanges
+    core: WorkspaceCore
+    _active: ActiveSession
+    _catalog: SessionCatalog
+    _exchanges: Exchanges
+
+    def __post_init__(self) -> None:
         self.ended: set[str] = set()
         """The ids of temporary sessions that were not kept."""
 

@@ -18,6 +18,7 @@ from dataclasses import replace
 from typing import Literal
 
 from tui_chat.errors import InputError, StoreError
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.message import Message, ToolCall
 from tui_chat.models.semantics import NO_MESSAGE_SEMANTICS, MessageSemantics
 from tui_chat.models.session import Entry
@@ -43,26 +44,20 @@ Scope = Literal["call", "session", "tool", "server"]
 that its server has now, always."""
 
 
+@dataclass(eq=False)
 class Tools:
     """Answers tool calls of the active session: those at the end of its active branch, and those of
     replies that were sent to targets, which wait at the ends of their own branches.
     """
 
-    def __init__(
-        self,
-        core: WorkspaceCore,
-        active: ActiveSession,
-        exchanges: Exchanges,
-        replies: Replies,
-        sources: ToolSources,
-        grants: ToolGrants,
-    ) -> None:
-        self.core = core
-        self._grants = grants
-        self._sources = sources
-        self._active = active
-        self._exchanges = exchanges
-        self._replies = replies
+    core: WorkspaceCore
+    _active: ActiveSession
+    _exchanges: Exchanges
+    _replies: Replies
+    _sources: ToolSources
+    _grants: ToolGrants
+
+    def __post_init__(self) -> None:
         self._runs: dict[tuple[str, str], asyncio.Task[ToolRun]] = {}
         """By reply id and call id."""
         self._claimed: set[tuple[str, str]] = set()
@@ -76,7 +71,7 @@ class Tools:
 
         self._unattended: set[asyncio.Future[None]] = set()
         """The commands that run after replies which have ended."""
-        core.subscribe(self._follow_reply)
+        self.core.subscribe(self._follow_reply)
 
     def _follow_reply(self, event: WorkspaceEvent) -> None:
         if isinstance(event, ReplySettled) and event.continues and event.entry is not None:
