@@ -200,7 +200,6 @@ class TuiChat(App[None]):
 
     @work(group="dialog", exclusive=True)
     async def action_choose_theme(self, name: str = "") -> None:
-        """Choose a theme, with a preview."""
         await self.theme_files.choose_or_ask(name)
 
     def action_toggle_light(self) -> None:
@@ -230,7 +229,6 @@ class TuiChat(App[None]):
 
     @work(group="dialog", exclusive=True)
     async def action_show_notifications(self) -> None:
-        """Show the log of notifications."""
         from tui_chat.ui.dialogs.notification_log import NotificationLog
 
         await self.push_screen_wait(NotificationLog([*self.notifications.log]))

@@ -180,7 +180,6 @@ def _answer_text(output: bytes, cut: bool, ended: str) -> str:
 
 
 def _kill(process: asyncio.subprocess.Process) -> None:
-    """Kill the process and its child processes."""
     with suppress(ProcessLookupError, PermissionError):
         if hasattr(os, "killpg"):
             os.killpg(process.pid, signal.SIGKILL)

@@ -297,7 +297,6 @@ class _PresetImporter:
     # --- one prompt ------------------------------------------------------------------------
 
     def _message(self, prompt: _Prompt) -> PresetMessage:
-        """Return the message for a prompt."""
         role = prompt.found.get("role")
         role = role if role in _ROLES else "system"
         given = prompt.triggers

@@ -49,7 +49,6 @@ _CITATION = re.compile("\ue200[^\ue201]*\ue201")
 
 
 def _is_conversation(data: JsonObject) -> bool:
-    """Return True if an object looks like a conversation of ChatGPT."""
     return isinstance(data.get("mapping"), dict)
 
 

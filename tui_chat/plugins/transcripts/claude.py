@@ -38,7 +38,6 @@ _SILENT_BLOCKS = ("token_budget", "flag")
 
 
 def _is_conversation(data: JsonObject) -> bool:
-    """Return True if an object looks like a conversation of Claude."""
     return isinstance(data.get("chat_messages"), list)
 
 

@@ -138,7 +138,6 @@ class _LogReader:
 
 
 def _calls(key: str, content: str) -> Iterator[ToolCall]:
-    """Yield the calls that a text holds."""
     offset = count = 0
     while match := _CALL.search(content, offset):
         offset = match.end()

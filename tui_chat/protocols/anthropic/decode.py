@@ -94,7 +94,6 @@ def _system(request: Fields) -> Iterator[Turn]:
 
 
 def _turns(message: Fields, number: int) -> Iterator[Turn]:
-    """Yield the turns of a message."""
     _, role = take_role(message, _ROLES)
     had_content = "content" in message.remaining
     content = blocks_of(message, "content")

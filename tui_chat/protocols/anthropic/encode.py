@@ -132,7 +132,6 @@ def _default_limit(request: RequestEncoder) -> Sourced[int]:
 
 
 def _tools(request: RequestEncoder) -> Items:
-    """Return the tools and the choice among them."""
     functions = request.functions()
     encoded = request.with_native_tools([_tool(tool, request.captured) for tool in functions])
     encoded = with_hosted(encoded, _hosted(request, [tool.name for tool in functions]))

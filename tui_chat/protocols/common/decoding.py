@@ -338,7 +338,6 @@ def captured_envelope(
 def _unknown_notes(
     turns: Iterable[Turn], known: Collection[str], source: Protocol
 ) -> Iterator[Note]:
-    """Yield a note for each unknown type of content."""
     places: dict[str, list[Turn]] = {}
     for turn in turns:
         layout = turn.semantics.layout

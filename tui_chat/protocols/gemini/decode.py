@@ -111,7 +111,6 @@ def _system(request: Fields, spelled: set[str]) -> tuple[list[Turn], Any]:
 
 
 def _turns(content: Fields, number: int) -> Iterator[Turn]:
-    """Yield the turns of a content."""
     word = content.remaining.pop("role", "absent")
     role = _ROLES.get(word) if isinstance(word, str) else None
     if role is None:

@@ -104,7 +104,6 @@ def _hosted(
 
 
 def _tools(request: RequestEncoder) -> Items:
-    """Return the tools and the choice among them."""
     envelope, captured = request.envelope, request.captured
     namespace = envelope.semantics.namespace(GeminiSettings)
     functions = request.functions()

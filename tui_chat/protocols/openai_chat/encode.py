@@ -138,7 +138,6 @@ def _segment_encoder(
 
 
 def _tools(request: RequestEncoder) -> Items:
-    """Return the tools and the choice among them."""
     functions = request.functions()
     encoded = request.with_native_tools([write_tool(tool, request.captured) for tool in functions])
     search, options = _web_search(request)

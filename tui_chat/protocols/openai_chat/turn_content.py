@@ -132,7 +132,6 @@ def _encode_turn(turn: Turn, developer: bool, speaks: bool) -> TurnContent:
 
 
 def _reasoning_fields(building: _ContentBuilder, form: WireForm | None) -> Items:
-    """Return the fields that carry the reasoning."""
     turn = building.turn
     if not turn.semantics.reasoning:
         return []

@@ -175,7 +175,6 @@ def _segment_encoder(
 
 
 def _tools(request: RequestEncoder) -> Items:
-    """Return the tools and the choice among them."""
     functions = request.functions()
     encoded = request.with_native_tools([_tool(tool, request.captured) for tool in functions])
     hosted = [

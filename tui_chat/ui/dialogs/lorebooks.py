@@ -265,7 +265,6 @@ class EntriesDialog(Dialog[None]):
         await self.show_entries()
 
     def action_settings(self) -> None:
-        """Edit the settings of the whole lorebook."""
         file = self._file
         if file is None or self._place.role_id:
             self.notify("The settings of a lorebook in a card are not edited here.")

@@ -102,7 +102,6 @@ class AttachmentArea(Area):
                 self.notify(f"{one_line(attachment.name, 60)} {words}", markup=False)
 
     def action_remove(self, index: int) -> None:
-        """Remove an attachment."""
         attached = self._drafts.attachments
         self._drafts.show_attachments(attached[:index] + attached[index + 1 :])
 
@@ -117,7 +116,6 @@ class AttachmentArea(Area):
         self._drafts.show_attachments((*new, *self._drafts.attachments))
 
     def action_remove_last(self) -> None:
-        """Remove the last attachment, if there is one."""
         if attached := self._drafts.attachments:
             self._drafts.show_attachments(attached[:-1])
 
@@ -136,7 +134,6 @@ class AttachmentArea(Area):
 
     @work(group="dialog", exclusive=True)
     async def action_view(self, index: int) -> None:
-        """Show an attachment of the draft."""
         from tui_chat.models.media import file_of
         from tui_chat.ui.areas.file_views import view_file
 
@@ -218,11 +215,9 @@ class ComposerArea(Area):
                 await self._drafts.take_back(message)
 
     async def action_remove_queued(self, index: int) -> None:
-        """Remove a queued message."""
         await (await self.host.opened_workspace()).queue.remove(index)
 
     async def action_clear_queue(self) -> None:
-        """Remove all queued messages."""
         await (await self.host.opened_workspace()).queue.remove()
 
     @work(group="dialog", exclusive=True)

@@ -171,7 +171,6 @@ class MessageArea(Area):
 
     @work(group="dialog", exclusive=True)
     async def action_delete(self) -> None:
-        """Delete a message and all that follow it."""
         entry, index = self._complete_entry(), self.transcript.current_index
         if entry is None or index is None:
             return
@@ -196,7 +195,6 @@ class MessageArea(Area):
 
     @work(group="branch")
     async def action_pin(self) -> None:
-        """Pin or unpin a message."""
         if entry := self._entry():
             await self.workspace.branches.pin(entry.message.id, not entry.message.pinned)
 

@@ -160,7 +160,6 @@ class SectionSplitter:
         return self._section([*self._lines, partial])
 
     def _take(self, line: str) -> None:
-        """Take one whole line."""
         if self._cut:
             # The end of an overlong line; the next line starts a new section.
             self._lines.append(line)

@@ -168,7 +168,6 @@ def _item(tree: Tree, pointer: str) -> tuple[str, Tree | None]:
 
 
 def _turns_in(node: Tree) -> set[tuple[OriginKind, str]]:
-    """Return the turns whose texts are in a message."""
     match node:
         case Str():
             origins = (span.origin.outermost for span in node.text.spans)

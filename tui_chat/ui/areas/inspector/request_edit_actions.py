@@ -137,7 +137,6 @@ class RequestEditActions(DOMNode):
     # --- all edits -------------------------------------------------------------------------
 
     def action_list(self) -> None:
-        """List the edits of the request that is shown."""
         self._run(self._list, "list edits")
 
     async def _list(self, workspace: Workspace) -> None:

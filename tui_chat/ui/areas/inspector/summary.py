@@ -169,7 +169,6 @@ class RequestSummary(OnePassWidget):
         return 4 if budget is not None and budget.limit else 3
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        """Return the lines needed."""
         return self._height()
 
     def render(self) -> Content:

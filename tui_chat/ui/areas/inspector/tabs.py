@@ -88,7 +88,6 @@ class ProtocolTabs(OnePassWidget, can_focus=True):
         return labels, gap
 
     def on_click(self, event: events.Click) -> None:
-        """Choose the tab under the mouse."""
         offset = event.get_content_offset(self)
         if offset is None:
             return
@@ -192,7 +191,6 @@ class ViewTabs(OnePassWidget):
         return labels, gap
 
     def on_click(self, event: events.Click) -> None:
-        """Choose the tab under the mouse."""
         offset = event.get_content_offset(self)
         if offset is None:
             return

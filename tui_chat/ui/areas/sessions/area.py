@@ -108,7 +108,6 @@ class SessionsArea(Area):
 
     @work(group="open", exclusive=True, description="open")
     async def action_open(self, session_id: str) -> None:
-        """Open a session."""
         await self.host.switch_session(lambda workspace: workspace.sessions.open(session_id))
         self.host.panes.show_conversation()
 
@@ -413,7 +412,6 @@ class SessionsArea(Area):
 
     @work(group="dialog", exclusive=True)
     async def action_move_to_folder(self) -> None:
-        """Ask for a folder, and move the sessions there."""
         sessions = self.pane.take_targets()
         if not sessions:
             return
@@ -450,7 +448,6 @@ class SessionsArea(Area):
 
     @work(group="dialog", exclusive=True)
     async def action_import_file(self, path: str = "") -> None:
-        """Import the conversations of a file."""
         workspace = await self.host.opened_workspace()
         title = "Import conversations of any program"
         path = path or await ask_path(self.tui, title, enter="imports") or ""
