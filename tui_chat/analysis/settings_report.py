@@ -19,6 +19,7 @@ from tui_chat.context.session_texts import AUTHOR_NOTE, INJECTION
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.envelope import Note, Parameters, Sourced
 from tui_chat.models.json_tree import Arr, Obj, Str, Tree, plain
+from tui_chat.models.request_edit import json_pointer
 from tui_chat.models.semantics import HostedTool
 from tui_chat.models.setting_json import setting_json, setting_text
 from tui_chat.models.setting_types import SETTINGS, parse_setting
@@ -267,8 +268,7 @@ def _setting_nodes(
         around = origin
     if isinstance(tree, Obj):
         for key, value in tree.items:
-            step = key.replace("~", "~0").replace("/", "~1")
-            yield from _setting_nodes(value, f"{pointer}/{step}", around)
+            yield from _setting_nodes(value, pointer + json_pointer((key,)), around)
     elif isinstance(tree, Arr) and not (tree.items and _is_message(tree.items[0])):
         for index, value in enumerate(tree.items):
             yield from _setting_nodes(value, f"{pointer}/{index}", around)

@@ -15,6 +15,7 @@ from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.json_tree import Arr, Obj, Tree, plain
 from tui_chat.models.payload import render
 from tui_chat.models.prices import Prices
+from tui_chat.models.request_edit import json_pointer
 from tui_chat.models.usage import lost_cost
 from tui_chat.plugins.tap.conversations import PlacedCall
 from tui_chat.tokens import counter_for
@@ -129,7 +130,7 @@ def _differences(was: Any, now: Any, path: str = "") -> Iterator[FirstDifference
         if not path:  # only what a model reads
             keys = [key for key in _READING_ORDER if key in keys]
         for key in keys:
-            yield from _differences(one.get(key), other.get(key), f"{path}/{_escaped(key)}")
+            yield from _differences(one.get(key), other.get(key), path + json_pointer((key,)))
     elif isinstance(was, list) and isinstance(now, list):
         one_list, other_list = cast("list[Any]", was), cast("list[Any]", now)
         for index, value in enumerate(one_list):
@@ -160,7 +161,3 @@ def _text(value: Any) -> str:
     if value is None:
         return ""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-
-
-def _escaped(key: str) -> str:
-    return key.replace("~", "~0").replace("/", "~1")

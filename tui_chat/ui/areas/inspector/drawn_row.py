@@ -13,6 +13,7 @@ from rich.cells import cell_len
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.json_tree import Str, Tree
 from tui_chat.models.payload import LinePiece, first_line
+from tui_chat.models.request_edit import json_pointer
 from tui_chat.models.sanitize import character_name, exact_runs
 from tui_chat.models.text import GLUE, Origin, OriginKind
 
@@ -43,8 +44,7 @@ class BodyPosition:
     @property
     def pointer(self) -> str:
         """The JSON pointer of its node."""
-        names = (str(s.index) if s.key is None else _escaped(s.key) for s in self.steps)
-        return "".join(f"/{name}" for name in names)
+        return json_pointer(tuple(s.index if s.key is None else s.key for s in self.steps))
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,10 +66,6 @@ class BodyRow:
     """True if no comma follows the node."""
     folded: int = 0
     """Number of lines folded behind it."""
-
-
-def _escaped(key: str) -> str:
-    return key.replace("~", "~0").replace("/", "~1")
 
 
 SHOWN = 200_000

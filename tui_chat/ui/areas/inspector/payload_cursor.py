@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tui_chat.models.json_tree import Arr, Obj
+from tui_chat.models.request_edit import json_pointer
 from tui_chat.models.text import Origin
 from tui_chat.ui.areas.inspector.drawn_row import (
     BodyPosition,
@@ -76,7 +77,7 @@ class BodyCursor:
             array = steps[0].child
             index = steps[1].index + step
             if isinstance(array, Arr) and 0 <= index < len(array.items):
-                return _row_of_names(layout, steps[0].key or "", str(index))
+                return layout.row_at(json_pointer((steps[0].key or "", index)))
         if (
             isinstance(root, Obj)
             and steps
@@ -85,8 +86,8 @@ class BodyCursor:
             key, value = root.items[place]
             if isinstance(value, Arr) and value.items:
                 index = 0 if step > 0 else len(value.items) - 1
-                return _row_of_names(layout, key, str(index))
-            return _row_of_names(layout, key)
+                return layout.row_at(json_pointer((key, index)))
+            return layout.row_at(json_pointer((key,)))
         return None
 
 
@@ -94,8 +95,3 @@ def target_under(layout: PayloadLayout, row: int, x: int) -> CursorTarget | None
     """Return what is at a column of a row, counted from behind the gutter."""
     spot, line = layout.seen(row)
     return target_at(spot, line, run_at(spot, line, x - layout.lead(spot)), None)
-
-
-def _row_of_names(layout: PayloadLayout, *names: str) -> int | None:
-    pointer = "".join("/" + name.replace("~", "~0").replace("/", "~1") for name in names)
-    return layout.row_at(pointer)
