@@ -455,7 +455,9 @@ async def test_the_legend_jumps() -> None:
     app = InspectorApp(composed())
     async with app.run_test(size=(90, 30)) as pilot:
         await pilot.pause()
-        app.query_one(Legend).post_message(Legend.Picked(OriginKind.SYSTEM))
+        app.pane.action_details()
+        await pilot.pause()
+        await pilot.click(Legend, offset=(2, 0))
         await pilot.pause()
         assert app.view.under is not None
         assert app.view.under.origin.kind is OriginKind.SYSTEM

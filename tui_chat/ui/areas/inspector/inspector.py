@@ -29,7 +29,7 @@ from tui_chat.models.endpoint import Protocol
 from tui_chat.models.sanitize import sanitize
 from tui_chat.models.text import GLUE, Origin
 from tui_chat.ui.areas.inspector.drawn_row import CursorTarget
-from tui_chat.ui.areas.inspector.notes_list import SYMBOLS, NotesHeader, NotesList
+from tui_chat.ui.areas.inspector.notes_list import OF_EDITS, SYMBOLS, NotesHeader, NotesList
 from tui_chat.ui.areas.inspector.origins import Legend, OriginStatus, placement_rule
 from tui_chat.ui.areas.inspector.payload_view import PayloadView
 from tui_chat.ui.areas.inspector.summary import ForecastLine, RequestSummary
@@ -160,7 +160,7 @@ class Inspector(OnePassWidget):
         """True if the request of the state is not drawn yet."""
         self._height = 0
         self._tabs = ProtocolTabs()
-        self._view_tabs = ViewTabs()
+        self._view_tabs = ViewTabs(self.action_view)
         self._banner = Static(id="inspector-banner")
         self._banner_words = ""
         self._size_timer: Timer | None = None
@@ -171,7 +171,7 @@ class Inspector(OnePassWidget):
         """Made when words are first searched for."""
         self._forecast = ForecastLine()
         self._status = OriginStatus()
-        self._legend = Legend()
+        self._legend = Legend(self.views.payload.jump)
         self._notes = NotesList()
 
     def compose(self) -> ComposeResult:
@@ -445,19 +445,12 @@ class Inspector(OnePassWidget):
         if self.is_attached and self.screen.focused is not None and not self.has_focus_within:
             self.close_find()
 
-    def on_view_tabs_view_chosen(self, event: ViewTabs.ViewChosen) -> None:
-        event.stop()
-        self._show_view(event.view)
-
-    def action_view(self, name: str) -> None:
-        self._show_view(name)
-
     def action_step_view(self, step: int) -> None:
         """Show the next view, round the end."""
         order = self._view_tabs.views
-        self._show_view(order[(order.index(self.view_shown) + step) % len(order)])
+        self.action_view(order[(order.index(self.view_shown) + step) % len(order)])
 
-    def _show_view(self, name: str) -> None:
+    def action_view(self, name: str) -> None:
         """Show a view. The cursor stays on the same origin, if both views have places."""
         before = self.views.current
         self.view_shown = name
@@ -505,6 +498,8 @@ class Inspector(OnePassWidget):
             await self.run_action("inspector.return_to_live")
         elif event.widget is self._status:
             await self.action_source()
+        elif event.widget is self._forecast:
+            self.action_difference()
 
     def on_rows_view_row_highlighted(self, event: RowsView.RowHighlighted) -> None:
         event.stop()
@@ -514,27 +509,15 @@ class Inspector(OnePassWidget):
         self._status.rule = row.hint if row is not None else ""
         self.post_message(self.OriginPointed(origin))
 
-    def on_forecast_line_pressed(self, event: ForecastLine.Pressed) -> None:
+    async def on_notes_header_clicked(self, event: NotesHeader.Clicked) -> None:
         event.stop()
-        self._show_difference()
+        await self.run_action(event.action)
 
-    def on_notes_header_forecast_clicked(self, event: NotesHeader.ForecastClicked) -> None:
-        event.stop()
-        self._show_difference()
-
-    def on_notes_header_details_clicked(self, event: NotesHeader.DetailsClicked) -> None:
-        event.stop()
-        self.action_details()
-
-    def _show_difference(self) -> None:
+    def action_difference(self) -> None:
         """Go to the first difference from the last accepted request."""
         forecast = self._forecast.forecast
         if forecast is not None and forecast.at.origin is not None:
             self.reveal(forecast.at.origin)
-
-    async def on_protocol_tabs_chosen(self, event: ProtocolTabs.Chosen) -> None:
-        event.stop()
-        await self.run_action(f"inspector.show_in_protocol('{event.protocol}')")
 
     def action_protocol(self, name: str) -> None:
         self._tabs.choose(Protocol(name), is_first=self.composed is None)
@@ -566,7 +549,7 @@ class Inspector(OnePassWidget):
     async def action_find(self) -> None:
         """Open the line to find words: in the body, unless the view has a search of its own."""
         if self.views.searched is not self.views.current:
-            self._show_view(PAYLOAD)
+            self.action_view(PAYLOAD)
         if self._find_bar is None:
             self._find_bar = FindBar("words in the request")
             await self.mount(self._find_bar, after=self.views)
@@ -596,16 +579,11 @@ class Inspector(OnePassWidget):
             place = f"{event.number:,} of {event.count:,} · n N"
             self._status.places = place if event.count else ""
 
-    def on_legend_picked(self, event: Legend.Picked) -> None:
+    async def on_notes_list_note_selected(self, event: NotesList.NoteSelected) -> None:
         event.stop()
-        self.views.payload.jump(event.kind)
-
-    async def on_notes_list_edits_selected(self, event: NotesList.EditsSelected) -> None:
-        event.stop()
-        await self.run_action("request_edits.list")
-
-    def on_notes_list_note_selected(self, event: NotesList.NoteSelected) -> None:
-        event.stop()
+        if event.note.code in OF_EDITS:
+            await self.run_action("request_edits.list")
+            return
         origin = event.note.origin
         if origin is None or not self.reveal(origin):
             self.notify("This note has no position in the body. Press w to go to its source.")

@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 SYMBOLS = {Level.ERROR: "✖", Level.WARNING: "▲", Level.INFO: "●"}
 SHORT = 40
 """Characters of an error that the header is wide enough for."""
+OF_EDITS = (EDITED, NOT_APPLIED)
+"""The codes of notes about edits by hand."""
 MOST = 200
 """Most rows listed, and most places of a row; the count is of all."""
 
@@ -60,12 +62,9 @@ class NotesList(Vertical, OnePassWidget):
 
     @dataclass
     class NoteSelected(Message):
-        """The user wants to see the place of a note."""
+        """The user wants to see the place of a note, or the list of edits by hand."""
 
         note: Note
-
-    class EditsSelected(Message):
-        """The user wants to see the list of edits by hand."""
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -108,10 +107,6 @@ class NotesList(Vertical, OnePassWidget):
         self.expanded = bool(notes) and is_opened
         self.header.expanded = self.expanded
         self._rows.display = self.expanded
-
-    def on_notes_header_header_clicked(self, event: NotesHeader.HeaderClicked) -> None:
-        event.stop()
-        self.toggle()
 
 
 _Key: TypeAlias = tuple[Level, str, str]
@@ -190,14 +185,11 @@ class NotesHeader(OnePassWidget):
     are_details_open: reactive[bool] = reactive(False)
     """True if the inspector shows its details, the forecast among them."""
 
-    class HeaderClicked(Message):
-        """The notes were clicked."""
+    @dataclass
+    class Clicked(Message):
+        """The user wants an action of the inspector."""
 
-    class ForecastClicked(Message):
-        """The forecast was clicked."""
-
-    class DetailsClicked(Message):
-        """The key for details was clicked."""
+        action: str
 
     def render(self) -> Content:
         width = self.size.width
@@ -262,12 +254,12 @@ class NotesHeader(OnePassWidget):
         forecast, key = self._right(width - left)
         from_right = width - offset.x if offset is not None else width
         key_width = _width(key)
+        action = "notes"
         if from_right <= key_width:
-            self.post_message(self.DetailsClicked())
+            action = "details"
         elif from_right <= key_width + _width(forecast):
-            self.post_message(self.ForecastClicked())
-        else:
-            self.post_message(self.HeaderClicked())
+            action = "difference"
+        self.post_message(self.Clicked(action))
 
 
 class NoteRows(RowList):
@@ -425,10 +417,7 @@ class NoteRows(RowList):
         if self.cursor >= len(self._rows):
             return
         row = self._rows[self.cursor]
-        if row.note.code in (EDITED, NOT_APPLIED):
-            self.post_message(NotesList.EditsSelected())
-            return
-        if row.group is None:
+        if row.group is None or row.note.code in OF_EDITS:
             self.post_message(NotesList.NoteSelected(row.note))
             return
         self._unfolded ^= {row.group}

@@ -4,6 +4,7 @@ cursor, and the legend of the kinds of origin, each in its color, or by letter w
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import chain, pairwise
 
 from rich.cells import cell_len
@@ -11,11 +12,9 @@ from textual import events
 from textual.color import Color
 from textual.content import Content
 from textual.geometry import Size
-from textual.message import Message
 from textual.reactive import reactive
 from textual.widget import Widget
 
-from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import Turn
 from tui_chat.models.json_tree import Arr, Obj, Str, Tree
@@ -95,11 +94,9 @@ class Legend(OnePassWidget):
     current: reactive[OriginKind | None] = reactive[OriginKind | None](None)
     """The kind under the cursor."""
 
-    @dataclass
-    class Picked(Message):
-        """The user wants the next place of a kind."""
-
-        kind: OriginKind
+    def __init__(self, pick: Callable[[OriginKind], object]) -> None:
+        super().__init__()
+        self._pick = pick
 
     def render(self) -> Content:
         """Draw the kinds in the order of `OriginKind`, as long as they fit."""
@@ -130,7 +127,7 @@ class Legend(OnePassWidget):
         for kind, mark, name in self._labels():
             width = len(mark + name) + 1
             if 0 <= x < width:
-                self.post_message(self.Picked(kind))
+                self._pick(kind)
             x -= width
 
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from rich.cells import cell_len
 from textual.content import Content
 from textual.geometry import Size
-from textual.message import Message
 from textual.reactive import reactive
 
 from tui_chat.models.endpoint import Protocol
@@ -37,7 +36,7 @@ _RULE = "$foreground-disabled"
 
 
 class ForecastLine(OnePassWidget):
-    """The forecast among the details; a click goes to the first difference."""
+    """The forecast among the details."""
 
     ALLOW_SELECT = False
     DEFAULT_CSS = """
@@ -52,9 +51,6 @@ class ForecastLine(OnePassWidget):
 
     forecast: reactive[Forecast | None] = reactive["Forecast | None"](None)
     """The forecast; None for none."""
-
-    class Pressed(Message):
-        """The user wants to see the first difference."""
 
     def watch_forecast(self) -> None:
         """Show the line only if there is something to say."""
@@ -72,9 +68,6 @@ class ForecastLine(OnePassWidget):
         sentence = sanitize(f" · {forecast.at.sentence}", "exact")
         figures = _figures(forecast, self.content_size.width)
         return Content.assemble((figures, forecast_style(forecast)), (sentence, "$foreground 72%"))
-
-    def on_click(self) -> None:
-        self.post_message(self.Pressed())
 
 
 def compares(forecast: Forecast | None) -> bool:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import ClassVar
 
 from textual import events
 from textual.binding import Binding, BindingType
 from textual.content import Content
-from textual.message import Message
 from textual.reactive import reactive
 
-from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.endpoint import Protocol
 from tui_chat.protocols.registry import PROTOCOLS
 from tui_chat.ui.areas.inspector.view import PAYLOAD, ViewPath, views
@@ -25,7 +24,7 @@ _VIEW_FORMS = ((False, 3), (False, 2), (False, 1), (True, 1))
 
 
 class ProtocolTabs(OnePassWidget, can_focus=True):
-    """One line of tabs. Choosing one only says so; the owner sets `active`."""
+    """One line of tabs. Choosing one asks for a request; with it the owner sets `active`."""
 
     ALLOW_SELECT = False
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -45,12 +44,6 @@ class ProtocolTabs(OnePassWidget, can_focus=True):
     """The protocol that is shown."""
     own: reactive[Protocol | None] = reactive[Protocol | None](None)
     """The protocol of the session's endpoint."""
-
-    @dataclass
-    class Chosen(Message):
-        """The user wants to see another protocol."""
-
-        protocol: Protocol
 
     def render(self) -> Content:
         parts: list[tuple[str, str]] = []
@@ -99,9 +92,9 @@ class ProtocolTabs(OnePassWidget, can_focus=True):
             x -= len(digit + name) + gap
 
     def choose(self, protocol: Protocol, *, is_first: bool = False) -> None:
-        """Post a protocol that is not shown already, or the first one."""
+        """Show the request in a protocol that is not shown already, or in the first one."""
         if protocol is not self.active or is_first:
-            self.post_message(self.Chosen(protocol))
+            self.call_later(self.run_action, f"inspector.show_in_protocol('{protocol}')")
 
     def action_step(self, step: int) -> None:
         """Choose the neighbor, round the end."""
@@ -110,9 +103,7 @@ class ProtocolTabs(OnePassWidget, can_focus=True):
 
 
 class ViewTabs(OnePassWidget):
-    """One line of tabs, above a rule that marks the active one. Choosing one only says so; the
-    owner sets `active`.
-    """
+    """One line of tabs, above a rule that marks the active one, which the owner sets."""
 
     ALLOW_SELECT = False
     DEFAULT_CSS = """
@@ -129,11 +120,9 @@ class ViewTabs(OnePassWidget):
     facts: reactive[frozenset[str]] = reactive(frozenset[str]())
     """The available ones of the facts that views need; a view has no tab if its fact is missing."""
 
-    @dataclass
-    class ViewChosen(Message):
-        """The user wants to see another view."""
-
-        view: str
+    def __init__(self, choose: Callable[[str], object]) -> None:
+        super().__init__()
+        self._choose = choose
 
     def render(self) -> Content:
         parts: list[tuple[str, str]] = []
@@ -198,5 +187,5 @@ class ViewTabs(OnePassWidget):
         labels, gap = self._labels()
         for view, text in labels:
             if 0 <= x < len(text) + gap and view.name != self.active:
-                self.post_message(self.ViewChosen(view.name))
+                self._choose(view.name)
             x -= len(text) + gap
