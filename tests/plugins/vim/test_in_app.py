@@ -77,6 +77,24 @@ async def test_what_comes_from_elsewhere_is_text(tmp_path: Path) -> None:
         assert composer.text.count("Qdd") == 1
 
 
+async def test_u_brings_back_a_cleared_draft_with_its_files(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("Tides")
+    async with make_app(tmp_path, model="echo").run_test(size=(120, 35)) as pilot:
+        app = await opened(pilot)
+        await pilot.press(*"/vim", "enter")
+        await until(pilot, lambda: any("Vim" in n.message for n in app.notifications.log))
+        composer = app.query_one(Composer)
+        await settle(pilot)
+        await app.run_action(("attachments", "attach", (str(tmp_path / "notes.txt"),)))
+        await until(pilot, lambda: composer.has_attachments)
+        await pilot.press(*"one two", "ctrl+c")
+        assert composer.text == ""
+        await until(pilot, lambda: not composer.has_attachments)
+        await pilot.press("escape", "u")
+        assert composer.text == "one two"
+        await until(pilot, lambda: composer.has_attachments)
+
+
 def test_without_the_extra_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(sys.modules, "tui_chat.plugins.vim.editing", raising=False)
     monkeypatch.setitem(sys.modules, "prompt_toolkit.application", None)

@@ -94,7 +94,7 @@ class VimEditing:
         pressed = _KEYS.get(key) or (character if character and character.isprintable() else None)
         if pressed is None or (pressed == Keys.Escape and not is_inserting and self._is_idle):
             return None
-        self._take(text, cursor)
+        self.take(text, cursor)
         if (step := self._recall_step(pressed)) != 0:
             return EditedText(text, cursor, recall=step)
         if isinstance(pressed, Keys) or not self._is_without_use(pressed):
@@ -119,7 +119,7 @@ class VimEditing:
 
     def _redo(self, text: str, cursor: int) -> EditedText | None:
         """Return the text before the last undo; None if nothing was undone."""
-        self._take(text, cursor)
+        self.take(text, cursor)
         self._buffer.redo()
         return None if self._buffer.text == text else EditedText(self._buffer.text, self._cursor())
 
@@ -133,7 +133,7 @@ class VimEditing:
         is_last = document.cursor_position_row == document.line_count - 1
         return 1 if pressed in ("j", Keys.Down) and is_last else 0
 
-    def _take(self, text: str, cursor: int) -> None:
+    def take(self, text: str, cursor: int) -> None:
         """Take over what the composer did to the text meanwhile, as one step of undo."""
         if text != self._buffer.text:
             if not self._is_change_open:

@@ -259,6 +259,8 @@ class Composer(SafeTextArea, inherit_bindings=False):
             or self.blanks.press(event.key)
             or self.modal_editing.press(event)
         )
+        if is_taken and self.text:
+            await self._restore_cleared()
         if is_taken or await self._edit_now(event.key):
             event.stop()
             event.prevent_default()
@@ -359,6 +361,7 @@ class Composer(SafeTextArea, inherit_bindings=False):
 
     def rewrite(self, text: str) -> None:
         """Replace the whole text; undo brings the old one back."""
+        self.modal_editing.take()
         self.replace(self._pastes.hold(_normalized(text)), (0, 0), self.document.end)
         self.move_cursor(self.document.end)
 
@@ -471,6 +474,10 @@ class Composer(SafeTextArea, inherit_bindings=False):
     async def action_undo(self) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]  Textual awaits it
         if self.text or self._cleared_text != "":  # else only attachments were cleared
             super().action_undo()
+        await self._restore_cleared()
+
+    async def _restore_cleared(self) -> None:
+        """Attach again what was cleared with the text, once that is back."""
         if self.text == self._cleared_text:
             self._cleared_text = None
             await self.run_action("attachments.restore_cleared")

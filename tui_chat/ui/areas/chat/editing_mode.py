@@ -44,6 +44,10 @@ class EditingMode(Protocol):
         """Let what follows be typed as text."""
         ...
 
+    def take(self, text: str, cursor: int) -> None:
+        """Take over what was done to the text without it, as one step of undo."""
+        ...
+
     def press(self, key: str, character: str | None, text: str, cursor: int) -> EditedText | None:
         """Return what a key makes of a text; None for the composer's own meaning of the key."""
         ...
@@ -87,6 +91,12 @@ class ModalEditing:
         if self._mode is not None:
             self._mode.insert()
             self._show_label()
+
+    def take(self) -> None:
+        """Let the mode undo what follows as a step of its own."""
+        if self._mode is not None:
+            cursor = self._places.index(self._editor.cursor_location)
+            self._mode.take(self._editor.document.text, cursor)
 
     def press(self, event: events.Key) -> bool:
         """Let the mode have a key. Return False if it has no use for it."""
