@@ -314,15 +314,9 @@ class KeyQueue:
             self._start_time_limit()  # in case the marker's target is removed with it
 
     def _screen_changed(self, screen: Screen[object]) -> None:
-        if _asks_for_consent(screen):
+        if not getattr(screen, "takes_keys_typed_ahead", True):
             # No key that was typed before the question could be read is an answer to it.
             self._pending = ()
             self._app.call_next(self._deliver_pending)
         elif self._waiting_for == "focus":
             self._app.watch(screen, "focused", self._focus_moved)
-
-
-def _asks_for_consent(screen: Screen[object]) -> bool:
-    from tui_chat.ui.dialogs.base import Confirm
-
-    return isinstance(screen, Confirm)

@@ -64,7 +64,7 @@ async def edit_endpoints(app: TuiChat, name: str) -> None:
         (name, name, f"{endpoint.protocol.label} · {endpoint.base_url}")
         for name, endpoint in endpoints.items()
     ]
-    chosen = name or await ask(app, "Endpoints", choices)
+    chosen = name or await ask(app, "Add or edit endpoint", choices)
     if chosen is not None:
         with workspace.reporting():
             await _edit_endpoint(app, workspace, endpoints.get(chosen))
@@ -103,7 +103,7 @@ async def edit_tools(app: TuiChat, name: str) -> None:
     tools = {tool.name: tool for tool in workspace.state.config.tools}
     choices = [(NEW, "New tool…", "a command on this machine that models may call")]
     choices += [(name, name, tool.definition.description) for name, tool in tools.items()]
-    chosen = name or await ask(app, "Tools", choices)
+    chosen = name or await ask(app, "Add or edit tool", choices)
     if chosen is not None:
         before = tools.get(chosen)
         name = before.name if before is not None else ""

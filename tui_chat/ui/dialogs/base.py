@@ -99,6 +99,9 @@ class Dialog(ModalScreen[T]):
     """
     VERTICAL_BREAKPOINTS = [(0, "-short"), (16, "-tall")]  # noqa: RUF012  as Textual declares it
 
+    takes_keys_typed_ahead = True
+    """False if a key typed before the question could be read must not answer it."""
+
     AUTO_FOCUS = "*"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "leave", "Close", show=False),
@@ -171,6 +174,7 @@ class Confirm(ScrollDialog[bool | None]):
     other where the user has just asked for it by name.
     """
 
+    takes_keys_typed_ahead = False
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("left,right", "app.focus_next", show=False),
         Binding("y", "answer(True)", show=False),

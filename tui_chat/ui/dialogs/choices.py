@@ -68,7 +68,7 @@ class ChoiceDialog(Dialog[str | None]):
         the text. Without `has_filter` typing does nothing.
         """
         super().__init__()
-        self._has_filter = has_filter
+        self._has_filter = self.takes_keys_typed_ahead = has_filter
         self._new_item_label = new_item_label
         self._title = title
         self._preview = preview

@@ -51,7 +51,7 @@ async def ask_role_to_edit(app: App[Any], workspace: Workspace) -> Role | None:
     choices = [(_NEW_ROLE, "+ New role", "")]
     choices += [(role.role_id, role.name, _about_role(role)) for role in roles]
     current = workspace.state.role.role_id if workspace.state.role else _NEW_ROLE
-    chosen = await ask(app, "Roles and system prompts", choices, current)
+    chosen = await ask(app, "Write or edit a role", choices, current)
     if chosen is None:
         return None
     return next((role for role in roles if role.role_id == chosen), Role("", ""))

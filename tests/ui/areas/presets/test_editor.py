@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from textual import events
 from textual.widgets import Input, Static, TextArea
 
 from tests.ui.app_under_test import asked, opened, say, settle, until
@@ -431,9 +432,14 @@ async def test_quitting_asks_about_unsaved_presets(tmp_path: Path) -> None:
         await press(pilot, "x", "ctrl+q")
         await press(pilot, "escape")
         assert app.is_running
-        await press(pilot, "ctrl+q", "enter")  # typed ahead: it answers nothing
-        assert app.is_running
+        for key in ("ctrl+q", "down", "enter"):  # in one piece: what is typed ahead answers nothing
+            app.post_message(events.Key(key, None))
+        await until(pilot, lambda: len(app.screen_stack) == 2)
+        await settle(pilot)
+        assert len(app.screen_stack) == 2
         assert file.read_text() == before
+        await press(pilot, "enter")  # stay
+        assert app.is_running
         await press(pilot, "ctrl+q")
         assert not app.screen.query(Input)  # what is typed ahead filters no choices away
         await press(pilot, *"tui-chat", "down", "enter")
