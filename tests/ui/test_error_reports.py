@@ -13,6 +13,7 @@ from tui_chat.ui.areas.chat import message_parts
 from tui_chat.ui.areas.chat.branch_layout import BranchLayout
 from tui_chat.ui.areas.chat.chat_pane import ChatPane
 from tui_chat.ui.lifecycle import CRASH_LOG
+from tui_chat.workspace.sessions import Sessions
 
 SECRET = "sk-the-value-of-a-variable"
 
@@ -77,6 +78,23 @@ async def test_a_session_that_crashed_the_start_is_not_reopened(tmp_path: Path):
         await app.workspace.sessions.open(session)
         await settle(pilot)
         assert len(app.query_one(ChatPane).transcript.entries) == 2
+
+
+async def test_a_session_is_reopened_after_one_kill_at_the_start_and_not_after_two(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    session = await begin(tmp_path)
+
+    async def nothing(self: Sessions) -> None:
+        """Leave what kill -9 leaves."""
+
+    monkeypatch.setattr(Sessions, "confirm_start", nothing)
+    for is_opened in (True, True, False):
+        app = make_app(tmp_path)
+        async with app.run_test(size=(120, 40)) as pilot:
+            await until(pilot, lambda app=app: app.is_workspace_open)
+            assert app.workspace is not None
+            assert (app.workspace.state.session_id == session) == is_opened
 
 
 async def test_a_part_that_fails_to_lay_out_is_shown_as_plain_text(

@@ -24,6 +24,7 @@ async def test_keys_are_taken_while_a_long_session_is_composed_for_the_first_tim
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(live_request, "LONG_BRANCH", 2)
+    monkeypatch.setattr(sessions, "FIRST_MESSAGES", 2)
     gate = threading.Event()
     async with make_app(tmp_path).run_test(size=(160, 45)) as pilot:
         app = await opened(pilot)
@@ -44,6 +45,7 @@ async def test_keys_are_taken_while_a_long_session_is_composed_for_the_first_tim
         await workspace.sessions.open(long)
         transcript = app.query_one(ChatPane).transcript
         await until(pilot, lambda: len(transcript.entries) == 2)
+        await until(pilot, lambda: inspector.composed is None)  # not its predecessor's request
         await pilot.press("h", "i")
         await until(pilot, lambda: app.query_one(Composer).text == "hi")
         gate.set()

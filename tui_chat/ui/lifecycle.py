@@ -290,8 +290,9 @@ class Lifecycle:
         self._main.workspace_opened.clear()
         if workspace is not None:
             has_crashed = self._app._exception is not None  # pyright: ignore[reportPrivateUsage]  there is no public way
-            if not has_crashed and not self._is_start_confirmed:  # a signal is no fault
-                await workspace.sessions.confirm_start()
+            if not self._is_start_confirmed:  # a signal is no fault
+                sessions = workspace.sessions
+                await (sessions.doubt_start() if has_crashed else sessions.confirm_start())
             try:
                 await workspace.close()
             finally:

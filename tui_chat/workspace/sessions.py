@@ -24,6 +24,8 @@ FIRST_MESSAGES = 60
 """Messages of a branch's end that are shown before all of it is read: more than fit on a screen."""
 
 _STARTING = "starting"
+_AGAIN = " again"
+"""Behind the id of a session whose last start was not confirmed either, or failed."""
 """The name of the stored setting that holds the id of the session which is being opened at the
 start, until it has been on the screen."""
 
@@ -64,10 +66,12 @@ class Sessions:
         """Open a session; a new chat if it cannot be shown, or ended the program last time."""
         store = self.core.store
         fault = ""
-        if await store.settings.get(_STARTING) == session_id:
+        started = await store.settings.get(_STARTING)
+        if started == f"{session_id}{_AGAIN}":
             fault = "tui-chat ended while it was showing the last session, so it was not opened."
         else:
-            await store.settings.set(_STARTING, session_id)
+            again = _AGAIN if started == session_id else ""  # one end may have been a kill
+            await store.settings.set(_STARTING, f"{session_id}{again}")
             try:
                 await self.activate(session_id)
             except StoreError:
@@ -86,6 +90,13 @@ class Sessions:
         """Note that the session which was opened at the start has been shown."""
         with suppress(StoreError):  # the consequence: it is not opened at the next start
             await self.core.store.settings.set(_STARTING, "")
+
+    async def doubt_start(self) -> None:
+        """Note that the program failed before `confirm_start`."""
+        with suppress(StoreError):
+            settings = self.core.store.settings
+            if started := (await settings.get(_STARTING) or "").removesuffix(_AGAIN):
+                await settings.set(_STARTING, f"{started}{_AGAIN}")
 
     # --- stored sessions -------------------------------------------------------------------
 

@@ -100,6 +100,9 @@ class InspectorArea(Area):
         match event:
             case events.RequestComposed():
                 self._show_request(pane, workspace)
+            case events.BranchEndLoaded() if workspace.state.session_id != self._session_id:
+                pane.forget()
+                pane.show_nothing("[$foreground 72%]Composing…[/]")  # a long session takes a while
             case events.BranchChanged() if workspace.state.request.viewed is None:
                 pane.own_protocol = workspace.state.endpoint.protocol
             case events.BranchChanged() | events.SessionsChanged():
