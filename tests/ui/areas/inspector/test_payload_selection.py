@@ -1,4 +1,4 @@
-"""Selecting text of the payload with the mouse: what is lit, what is copied, what ends it."""
+"""Selecting text of the inspector with the mouse: what is lit, what is copied, what ends it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ CHAT = long_chat(60)
 
 def place(app: InspectorApp, words: str) -> tuple[int, int]:
     """The cell and the row at which words begin."""
-    for y, row in enumerate(rows_shown(app.view)):
+    for y, row in enumerate(rows_shown(app.pane.views.current)):
         if words in row:
             return cell_len(row.partition(words)[0]), y
     raise AssertionError(words)
@@ -36,7 +36,8 @@ def place(app: InspectorApp, words: str) -> tuple[int, int]:
 def lit(app: InspectorApp) -> str:
     """What is drawn on the ground of a selection."""
     ground = app.screen.get_component_rich_style("screen--selection").bgcolor
-    strips = (app.view.render_line(y) for y in range(app.view.size.height))
+    view = app.pane.views.current
+    strips = (view.render_line(y) for y in range(view.size.height))
     return "\n".join(
         text
         for strip in strips
@@ -47,10 +48,11 @@ def lit(app: InspectorApp) -> str:
 async def drag(pilot: Pilot[None], app: InspectorApp, first: str, last: str) -> None:
     """Drag from the begin of some words to the last character of others."""
     (x, y), (last_x, last_y) = place(app, first), place(app, last)
+    view = app.pane.views.current
     end = last_x + cell_len(last) - 1, last_y
-    await pilot.mouse_down(app.view, offset=(x, y))
-    await pilot.hover(app.view, offset=end)
-    await pilot.mouse_up(app.view, offset=end)
+    await pilot.mouse_down(view, offset=(x, y))
+    await pilot.hover(view, offset=end)
+    await pilot.mouse_up(view, offset=end)
     await pilot.pause()
 
 
@@ -150,3 +152,23 @@ async def test_a_click_on_the_line_of_the_origin_goes_to_the_source() -> None:
         await pilot.pause()
         await pilot.click(OriginStatus)
         assert app.origins == [STYLE]
+
+
+async def test_text_of_the_other_views_is_selected_too_and_a_click_acts_as_before(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("tui_chat.ui.widgets.mouse_selection.CLICK_CHAIN", 1e6)
+    app = InspectorApp(composed())
+    async with app.run_test(size=(80, 45)) as pilot:
+        await pilot.press("r")
+        await pilot.pause()
+        await drag(pilot, app, "Content-Type", "Body")
+        text = "Content-Type: application/json\n  Accept: text/event-stream\n\nBody"
+        assert app.screen.get_selected_text() == text
+        assert lit(app).startswith("Content-Type: application/json")
+        x, y = place(app, "application/json")
+        await pilot.click(app.pane.views.current, offset=(x, y), times=2)
+        assert app.screen.get_selected_text() == "application"
+        x, y = place(app, "Copy as curl")
+        await pilot.click(app.pane.views.current, offset=(x, y))
+        await until(pilot, lambda: app.clipboard.startswith("curl "))

@@ -15,7 +15,9 @@ from rich.cells import cell_len, set_cell_size
 from rich.segment import Segment
 from textual import events
 from textual.binding import Binding, BindingType
+from textual.geometry import Offset
 from textual.message import Message
+from textual.selection import Selection
 from textual.strip import Strip
 
 from tui_chat.lazy_dataclass import dataclass
@@ -24,6 +26,7 @@ from tui_chat.models.text import GLUE, Origin, OriginKind
 from tui_chat.ui.areas.inspector.origins import origin_rules
 from tui_chat.ui.areas.inspector.row_wrapping import LEAST, breaks, cut
 from tui_chat.ui.areas.inspector.view import InspectorState, reveal_origin
+from tui_chat.ui.widgets.mouse_selection import MouseSelection, Span, Unit, column_at, unit_in
 from tui_chat.ui.widgets.row_list import RowList
 
 Piece: TypeAlias = tuple[str, str]
@@ -227,6 +230,9 @@ class RowsView(RowList):
         self._highlighted: ViewRow | None = None
         self._built_for = 0
         """The width for which the rows were built; 0 before that."""
+        self._mouse = MouseSelection(
+            self, self._unit_under, lambda rows: self.scroll_to(y=self.scroll_offset.y + rows)
+        )
 
     def build(self, width: int) -> ViewRows:
         """Return the rows for a width in cells."""
@@ -291,7 +297,10 @@ class RowsView(RowList):
         width = self._built_for = self.scrollable_content_region.width
         if width <= 0:  # not displayed; `resized` follows when it is
             return
+        selected = self._mouse.text
         self.rows = self.build(width)
+        if self._mouse.text != selected:
+            self._mouse.clear()
         self.update_extent()
         last = max(len(self.rows) - 1, 0)
         self.cursor = last if self._at_end else min(self.cursor, last)
@@ -317,7 +326,8 @@ class RowsView(RowList):
             emphasis = "focused"
         width = self.size.width
         # By the pieces: the row itself would keep its message alive.
-        return self.strips((pieces, emphasis, width), lambda: self._paint(pieces, emphasis, width))
+        strip = self.strips((pieces, emphasis, width), lambda: self._paint(pieces, emphasis, width))
+        return self._mouse.highlight(strip, line, 0)
 
     def _paint(self, pieces: Sequence[Piece], emphasis: str, width: int) -> Strip:
         segments: list[Segment] = []
@@ -363,3 +373,46 @@ class RowsView(RowList):
         self.set_cursor(row)
         if self.rows[row].action or event.chain == 2:
             self.action_choose()
+
+    # Selecting with the mouse
+
+    def on_mouse_down(self, event: events.MouseDown) -> None:
+        self._mouse.press(event)
+
+    def on_mouse_move(self, event: events.MouseMove) -> None:
+        self._mouse.drag(event)
+
+    def on_mouse_up(self) -> None:
+        self._mouse.release()
+
+    def line_clicked(self, line: int, event: events.Click) -> None:
+        """Leave a selection as it is: a drag ends with a click."""
+        if not self._mouse.has_selected:
+            super().line_clicked(line, event)
+
+    def _unit_under(self, unit: Unit, offset: Offset) -> Span | None:
+        number = min(max(self.scroll_offset.y + offset.y, 0), len(self.rows) - 1)
+        if number < 0:
+            return None
+        row = self.rows[number]
+        if unit != "character" and (row.action or row.origin):
+            return None  # a double click goes there
+        first, last = 0, len(row.text)
+        if unit != "line":
+            first, last = unit_in(unit, row.text, column_at(row.text, offset.x))
+        return Offset(first, number), Offset(last, number)
+
+    def get_selection(self, selection: Selection) -> tuple[str, str] | None:
+        lines: list[str] = []
+        first = selection.start.y if selection.start is not None else 0
+        last = selection.end.y if selection.end is not None else len(self.rows)
+        for number in range(first, min(last + 1, len(self.rows))):
+            if (span := selection.get_span(number)) is not None:
+                start, end = span
+                text = self.rows[number].text
+                lines.append(text[start : len(text) if end == -1 else end].rstrip())
+        return "\n".join(lines), "\n"
+
+    def selection_updated(self, selection: Selection | None) -> None:
+        del selection
+        self.refresh_changed()
