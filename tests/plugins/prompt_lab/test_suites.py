@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,10 +15,13 @@ import pytest
 from tests.plugins.prompt_lab.conftest import make_case, make_variant
 from tui_chat.config import Config
 from tui_chat.errors import InputError
+from tui_chat.library import file_reader
+from tui_chat.library.json_locations import Locations, locate
+from tui_chat.library.json_locations import Path as JsonPath
 from tui_chat.library.library import Library
 from tui_chat.models.message import Message
 from tui_chat.models.preset import Preset, PresetMessage
-from tui_chat.plugins.prompt_lab import suites
+from tui_chat.plugins.prompt_lab import preset_cases, suites
 from tui_chat.plugins.prompt_lab.suites import add_case, read_suite, suite_file
 from tui_chat.plugins.prompt_lab.values import Case, ReplyCheck, Suite, VariantChoice
 from tui_chat.plugins.prompt_lab.variants import ablations, changed_preset, resolve
@@ -201,6 +205,25 @@ def test_a_long_list_is_read_whole_and_has_an_end(tmp_path: Path):
         patch.setattr(suites, "MOST_CASES", 9_999)
         with pytest.raises(InputError, match="more than 9,999 cases"):
             read_suite(tmp_path / "long.csv")
+
+
+def test_a_long_suite_is_scanned_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    scans: list[int] = []
+
+    def scan(text: str, wanted: Collection[JsonPath] = ()) -> Locations:
+        scans.append(len(text))
+        return locate(text, wanted)
+
+    for module in (file_reader, preset_cases):
+        monkeypatch.setattr(module, "locate", scan)
+    history = [{"role": "user", "content": "Hi"}]
+    assert (
+        len(cases_of(tmp_path, *[{"draft": f"{n}", "history": history} for n in range(50)])) == 50
+    )
+    assert len([size for size in scans if size > 1000]) == 1
+    tests = [{"draft": "x", "history": history}, {"draft": "y", "drafft": "z"}]
+    with pytest.raises(InputError, match=r"\$.tests\[1\].drafft .*did you mean"):
+        cases_of(tmp_path, *tests)
 
 
 def test_a_file_that_names_itself_is_refused(tmp_path: Path):

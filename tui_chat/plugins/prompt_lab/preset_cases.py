@@ -12,6 +12,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field, fields
@@ -167,7 +168,19 @@ def load_case(path: Path) -> PresetCase:
         raise InputError(f"{path}: a case must be a JSON object")
     if value.get("preset") is None:
         file.report(Level.ERROR, "missing-key", "“preset” is missing", ())
-    return read_case(file, str(path), path, value)
+    case = read_case(file, str(path), path, value)
+    refuse_doubtful_keys(file, str(path))
+    return case
+
+
+def refuse_doubtful_keys(file: JsonFile, source: str) -> None:
+    """Raise InputError if a file in which cases were read has keys that are unknown, misspelled or
+    doubled. That scans the whole file.
+    """
+    for finding in file.findings():
+        if finding.code in _DOUBTFUL:
+            where = f"{finding.path} (line {finding.line}, column {finding.column})"
+            raise InputError(f"{source}: {where}: {finding.sentence}")
 
 
 def read_case(
@@ -180,7 +193,7 @@ def read_case(
 ) -> PresetCase:
     """Read the case at a place of a file, and the files it names. Raises InputError naming
     `source`, place and fault. `moved` has the steps to fields that are not at their own key. A case
-    without a preset has one without messages.
+    without a preset has one without messages. Doubtful keys are left to `refuse_doubtful_keys`.
     """
     case = file.sort_keys(value, place, _CASE_KEYS).fields
     for name, steps in (moved or {}).items():
@@ -193,10 +206,6 @@ def read_case(
     checks = tuple(_checks(file, case.get("checks"), file.path_of(place, "checks")))
     file.raise_errors(source)
     assert content is not None  # no error, so there is one
-    for finding in file.findings():
-        if finding.code in _DOUBTFUL:
-            where = f"{finding.path} (line {finding.line}, column {finding.column})"
-            raise InputError(f"{source}: {where}: {finding.sentence}")
     inputs = _inputs(_Parts(path, source, file, place, case), content)
     return PresetCase(path, content.name, file.text, inputs, content.expected, checks, reply)
 
@@ -292,7 +301,10 @@ class _Parts:
                 raise InputError(f"{self._source}: {format_path(where)}: {error}") from error
         if isinstance(value, dict | list):
             source = f"{self._source} ({format_path(where)})"
-            return parse(self._in_its_place(where), source, self._name)
+            try:
+                return parse(json.dumps(value), source, self._name)
+            except InputError:  # its place is looked for in the whole file, so only now
+                return parse(self._in_its_place(where), source, self._name)
         raise InputError(
             f"{self._source}: {format_path(where)} must be a path, or the value itself"
         )

@@ -24,7 +24,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import field, fields, replace
 from hashlib import sha256
 from itertools import product
@@ -49,7 +49,12 @@ from tui_chat.models.sanitize import one_line
 from tui_chat.models.typed_json import InvalidValue, read
 from tui_chat.plugins.prompt_lab.check_files import known_fields, objects_in, read_checks
 from tui_chat.plugins.prompt_lab.checks import plain_text
-from tui_chat.plugins.prompt_lab.preset_cases import PresetCase, find_cases, read_case
+from tui_chat.plugins.prompt_lab.preset_cases import (
+    PresetCase,
+    find_cases,
+    read_case,
+    refuse_doubtful_keys,
+)
 from tui_chat.plugins.prompt_lab.promptfoo import Test, tests_of_lines, tests_of_table
 from tui_chat.plugins.prompt_lab.values import (
     NO_ENDPOINT,
@@ -129,6 +134,7 @@ def read_suite(path: Path) -> Suite:
     assert content is not None  # no error, so there is one
     reader.defaults = _defaults(file, path, content.default_test)
     reader.add_list(file, path, content.tests, file.path_of((), "tests"))
+    refuse_doubtful_keys(file, str(path))
     presets = [preset_named(path, name) for name in content.presets]
     if not variants:
         pairs = product(presets or [""], content.models or [""])
@@ -239,10 +245,11 @@ class _SuiteReader:
         if path.is_dir():
             for case in find_cases(path):
                 self.add_file(case)
-        elif path.suffix.lower() == ".csv":
-            self._add(path, tests_of_table(read_text(path, max_bytes=MAX_BYTES), str(path)))
-        elif path.suffix.lower() == ".jsonl":
-            self._add(path, tests_of_lines(read_text(path, max_bytes=MAX_BYTES), str(path)))
+        elif (suffix := path.suffix.lower()) in (".csv", ".jsonl"):
+            tests_of = tests_of_table if suffix == ".csv" else tests_of_lines
+            for test in tests_of(read_text(path, max_bytes=MAX_BYTES), str(path)):
+                self._add(path, test)
+                refuse_doubtful_keys(test.file, test.source)
         else:
             self._add_json(path)
         self._open = self._open[:-1]
@@ -258,9 +265,10 @@ class _SuiteReader:
         if value is not None and "tests" in value:
             raise InputError(f"{path} is a suite of its own; a suite has no suite in it.")
         if value is not None:
-            self._add(path, [Test(file, str(path), value)], name=path.stem)
+            self._add(path, Test(file, str(path), value), name=path.stem)
         else:
             self.add_list(file, path, file.value, ())
+        refuse_doubtful_keys(file, str(path))
 
     def add_list(self, file: JsonFile, path: Path, values: object, place: JsonPath) -> None:
         """Add the tests of a list, some of which name files. Raises InputError."""
@@ -273,7 +281,7 @@ class _SuiteReader:
         for value, where in zip(listed, places, strict=True):
             table = object_or_none(value)
             if table is not None:
-                self._add(path, [Test(file, str(path), table, where)])
+                self._add(path, Test(file, str(path), table, where))
             elif isinstance(value, str):
                 with faults_in(f"{path}: {format_path(where)}"):
                     self.add_file(path.parent / value.removeprefix("file://"))
@@ -281,18 +289,17 @@ class _SuiteReader:
                 sentence = f"must be a test or a file, not {describe_value(value)}"
                 raise InputError(f"{path}: {format_path(where)} {sentence}")
 
-    def _add(self, path: Path, tests: Iterable[Test], name: str = "") -> None:
-        for test in tests:
-            case, preset = _read_test(path, test, self.defaults, name)
-            if case.preset:
-                self._presets.setdefault(case.preset, preset)
-            key = case.key
-            while key in self._cases:
-                self._named[case.key] += 1
-                key = f"{case.key} ({self._named[case.key] + 1})"
-            self._cases[key] = replace(case, key=key)
-            if len(self._cases) > MOST_CASES:
-                raise InputError(f"{self._path} has more than {MOST_CASES:,} cases.")
+    def _add(self, path: Path, test: Test, name: str = "") -> None:
+        case, preset = _read_test(path, test, self.defaults, name)
+        if case.preset:
+            self._presets.setdefault(case.preset, preset)
+        key = case.key
+        while key in self._cases:
+            self._named[case.key] += 1
+            key = f"{case.key} ({self._named[case.key] + 1})"
+        self._cases[key] = replace(case, key=key)
+        if len(self._cases) > MOST_CASES:
+            raise InputError(f"{self._path} has more than {MOST_CASES:,} cases.")
 
 
 def _read_test(path: Path, test: Test, defaults: _Defaults, name: str) -> tuple[Case, Preset]:
