@@ -9,6 +9,7 @@ from textual.binding import Binding
 
 from tui_chat import extensions
 from tui_chat.lazy_dataclass import dataclass
+from tui_chat.ui.widgets.pane_key import pane_key
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +77,7 @@ def place_bindings(place: str) -> Iterator[Binding]:
     for added in _ADDED.values():
         if added.place == place:
             run = plugin_action(added.name)
-            yield Binding(added.keys, run, added.label, show=False, tooltip=added.title)
+            yield pane_key(added.keys, run, added.label, added.title)
 
 
 def keys_needing(use: str) -> tuple[str, ...]:

@@ -40,6 +40,7 @@ from tui_chat.ui.areas.inspector.views.rows_view import (
 )
 from tui_chat.ui.notifications import show_error
 from tui_chat.ui.questions import confirm
+from tui_chat.ui.widgets.pane_key import pane_key
 from tui_chat.ui.widgets.typed_app import app_of
 from tui_chat.workspace.state import ViewedRequest
 
@@ -63,28 +64,24 @@ _MARKS = {
 }
 
 
-def _key(keys: str, action: str, word: str, title: str) -> Binding:
-    return Binding(keys, action, word, show=False, tooltip=title)
-
-
 class CasesView(RowsView):
     """Shows the cases of the session's preset."""
 
     uses = frozenset({"loaded"})
     shows_request = False
     BINDINGS: ClassVar[list[BindingType]] = [
-        _key("left", "column(-1)", "variant", "Previous variant"),
-        _key("right", "column(1)", "variant", "Next variant"),
-        _key("d", "diff", "Diff", "Difference to the request of the other variant"),
-        _key("n", "next_difference", "next difference", "Next case whose replies differ"),
-        _key("1", "judge(0)", "better", "The first reply is better"),
-        _key("2", "judge(1)", "better", "The second reply is better"),
-        _key("equals_sign", "judge(2)", "better", "No difference between the replies"),
-        _key("M", "add_model", "Model", "Add a column for a model"),
-        _key("T", "ablate", "Try without", "Try without each message of the preset"),
-        _key("A", "promote", "Accept", "Accept the variant: save it, and set the baseline"),
-        _key("E", "edit_cases", "$EDITOR", "Edit the file of the cases in $EDITOR"),
-        _key("x", "stop", "stop", "Stop sending"),
+        pane_key("left", "column(-1)", "variant", "Previous variant"),
+        pane_key("right", "column(1)", "variant", "Next variant"),
+        pane_key("d", "diff", "Diff", "Difference to the request of the other variant"),
+        pane_key("n", "next_difference", "next difference", "Next case whose replies differ"),
+        pane_key("1", "judge(0)", "better", "The first reply is better"),
+        pane_key("2", "judge(1)", "better", "The second reply is better"),
+        pane_key("equals_sign", "judge(2)", "better", "No difference between the replies"),
+        pane_key("M", "add_model", "Model", "Add a column for a model"),
+        pane_key("T", "ablate", "Try without", "Try without each message of the preset"),
+        pane_key("A", "promote", "Accept", "Accept the variant: save it, and set the baseline"),
+        pane_key("E", "edit_cases", "$EDITOR", "Edit the file of the cases in $EDITOR"),
+        pane_key("x", "stop", "stop", "Stop sending"),
         Binding("escape", "edit_preset", "Edit the preset", tooltip="Back to the preset editor"),
     ]
 

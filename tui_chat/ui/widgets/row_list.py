@@ -18,10 +18,11 @@ from typing import ClassVar
 from rich.cells import cell_len, chop_cells
 from rich.segment import Segment
 from textual import events
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.strip import Strip
 
 from tui_chat.ui.widgets.line_view import LineView
+from tui_chat.ui.widgets.pane_key import pane_key
 
 
 class RowList(LineView):
@@ -32,12 +33,12 @@ class RowList(LineView):
     EMPTY_INDENT: ClassVar[str] = "  "
     """The indent of each line of `empty_text`."""
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("up,k", "move(-1)", "↑↓", show=False, tooltip="Up"),
-        Binding("down,j", "move(1)", "↑↓", show=False, tooltip="Down"),
-        Binding("pageup", "page(-1)", "↑↓", show=False, tooltip="Page up"),
-        Binding("pagedown", "page(1)", "↑↓", show=False, tooltip="Page down"),
-        Binding("home", "first", "↑↓", show=False, tooltip="Top"),
-        Binding("end", "last", "↑↓", show=False, tooltip="End"),
+        pane_key("up,k", "move(-1)", "↑↓", "Up"),
+        pane_key("down,j", "move(1)", "↑↓", "Down"),
+        pane_key("pageup", "page(-1)", "↑↓", "Page up"),
+        pane_key("pagedown", "page(1)", "↑↓", "Page down"),
+        pane_key("home", "first", "↑↓", "Top"),
+        pane_key("end", "last", "↑↓", "End"),
     ]
 
     def __init__(self, prefix: str, *, id: str | None = None, classes: str | None = None) -> None:

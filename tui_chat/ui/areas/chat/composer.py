@@ -39,6 +39,7 @@ from tui_chat.ui.areas.chat.prompt_history import PromptHistory
 from tui_chat.ui.areas.chat.snippet_blanks import PlacedBlank, SnippetBlanks
 from tui_chat.ui.key_names import key_name
 from tui_chat.ui.slash_commands import escape_command
+from tui_chat.ui.widgets.pane_key import pane_key
 from tui_chat.ui.widgets.safe_text import SafeTextArea
 
 BLINKS = 10
@@ -91,15 +92,13 @@ class Composer(SafeTextArea, inherit_bindings=False):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "submit", "Send", tooltip="Send"),
-        Binding(
-            "ctrl+j,shift+enter,alt+enter", "new_line", "New line", show=False, tooltip="New line"
-        ),
-        Binding("escape", "chat.back", "Stop", show=False, tooltip="Stop the reply"),
-        Binding("up", "up", "Up", show=False, tooltip="From the first line: an earlier message"),
+        pane_key("ctrl+j,shift+enter,alt+enter", "new_line", "New line", "New line"),
+        pane_key("escape", "chat.back", "Stop", "Stop the reply"),
+        pane_key("up", "up", "Up", "From the first line: an earlier message"),
         Binding(
             "alt+up", "composer.edit_queued", show=False, tooltip="Edit the last queued message"
         ),
-        Binding("down", "down", "Down", show=False, tooltip="From the last line: a later one"),
+        pane_key("down", "down", "Down", "From the last line: a later one"),
         Binding(
             "pageup", "conversation.page(-1)", show=False, tooltip="Scroll the conversation up"
         ),
@@ -110,7 +109,7 @@ class Composer(SafeTextArea, inherit_bindings=False):
         Binding("end", "end", show=False, tooltip="Line end; latest message without a draft"),
         Binding("ctrl+a", "cursor_line_start", show=False),
         Binding("ctrl+e", "cursor_line_end", show=False),
-        Binding(UNDO_KEYS, "undo", "Undo", show=False, tooltip="Undo"),
+        pane_key(UNDO_KEYS, "undo", "Undo", "Undo"),
         *_EDITING,
     ]
 

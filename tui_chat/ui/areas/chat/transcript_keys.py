@@ -10,71 +10,61 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
-from textual.binding import Binding
-
 from tui_chat.ui.actions import keys_needing
-
-
-def _key(keys: str, action: str, word: str, title: str) -> Binding:
-    return Binding(keys, action, word, show=False, tooltip=title)
-
+from tui_chat.ui.widgets.pane_key import pane_key
 
 TRANSCRIPT_KEYS = (
-    _key("y", "copy", "copy", "Copy the message or the selection"),
-    _key("c", "copy_code", "code", "Copy a code block of this message; again, the next"),
-    _key("r", "conversation.retry", "regenerate", "Regenerate this reply"),
-    _key("e", "conversation.edit", "edit", "Edit this message, as another version"),
-    _key("f", "conversation.fork", "fork", "Fork session from here"),
-    _key(
+    pane_key("y", "copy", "copy", "Copy the message or the selection"),
+    pane_key("c", "copy_code", "code", "Copy a code block of this message; again, the next"),
+    pane_key("r", "conversation.retry", "regenerate", "Regenerate this reply"),
+    pane_key("e", "conversation.edit", "edit", "Edit this message, as another version"),
+    pane_key("f", "conversation.fork", "fork", "Fork session from here"),
+    pane_key(
         "d,delete", "conversation.delete", "delete", "Delete from here (this message and all below)"
     ),
-    _key("C", "conversation.continue", "continue", "Continue this reply"),
-    _key("left", "conversation.sibling(-1)", "version", "Previous version"),
-    _key("right", "conversation.sibling(1)", "version", "Next version"),
-    _key("enter", "unfold", "unfold", "Unfold reasoning, calls, long text"),
-    _key("slash", "conversation.find", "find", "Find in this conversation"),
-    _key("up", "move(-1)", "↑↓", "Up"),
-    _key("down", "move(1)", "↑↓", "Down"),
-    _key("pageup", "page(-1)", "↑↓", "Page up"),
-    _key("pagedown", "page(1)", "↑↓", "Page down"),
-    _key("k,ctrl+up,alt+up", "message(-1)", "↑↓", "Previous message"),
-    _key("j,ctrl+down,alt+down", "message(1)", "↑↓", "Next message"),
-    _key("K", "question(-1)", "↑↓", "Previous question"),
-    _key("J", "question(1)", "↑↓", "Next question"),
-    _key("home,g", "begin", "↑↓", "Beginning"),
-    _key("end,G", "end", "↑↓", "End"),
-    _key("t", "conversation.contents", "turns", "Table of contents"),
-    _key("n", "hit(1)", "find", "Next hit"),
-    _key("N", "hit(-1)", "find", "Previous hit"),
-    _key("escape", "leave", "leave", "Stop finding"),
-    _key("space", "switch", "fold", "Unfold; a summary: switch on or off"),
-    _key("W", "wrap_code", "code", "Wrap long lines of code, or cut them"),
-    _key("less_than_sign,shift+left", "scroll_code(-1)", "code", "Scroll cut code left"),
-    _key("greater_than_sign,shift+right", "scroll_code(1)", "code", "Scroll cut code right"),
-    _key("Y", "copy_all", "copy", "Copy the conversation"),
-    _key("E", "conversation.export", "export", "Export a part from or up to here"),
-    _key("o", "conversation.open_link", "link", "Open a link of this message; again, the next"),
-    _key(
-        "v",
-        "conversation.view",
-        "file",
-        "View a picture or file of this message; again, the next",
+    pane_key("C", "conversation.continue", "continue", "Continue this reply"),
+    pane_key("left", "conversation.sibling(-1)", "version", "Previous version"),
+    pane_key("right", "conversation.sibling(1)", "version", "Next version"),
+    pane_key("enter", "unfold", "unfold", "Unfold reasoning, calls, long text"),
+    pane_key("slash", "conversation.find", "find", "Find in this conversation"),
+    pane_key("up", "move(-1)", "↑↓", "Up"),
+    pane_key("down", "move(1)", "↑↓", "Down"),
+    pane_key("pageup", "page(-1)", "↑↓", "Page up"),
+    pane_key("pagedown", "page(1)", "↑↓", "Page down"),
+    pane_key("k,ctrl+up,alt+up", "message(-1)", "↑↓", "Previous message"),
+    pane_key("j,ctrl+down,alt+down", "message(1)", "↑↓", "Next message"),
+    pane_key("K", "question(-1)", "↑↓", "Previous question"),
+    pane_key("J", "question(1)", "↑↓", "Next question"),
+    pane_key("home,g", "begin", "↑↓", "Beginning"),
+    pane_key("end,G", "end", "↑↓", "End"),
+    pane_key("t", "conversation.contents", "turns", "Table of contents"),
+    pane_key("n", "hit(1)", "find", "Next hit"),
+    pane_key("N", "hit(-1)", "find", "Previous hit"),
+    pane_key("escape", "leave", "leave", "Stop finding"),
+    pane_key("space", "switch", "fold", "Unfold; a summary: switch on or off"),
+    pane_key("W", "wrap_code", "code", "Wrap long lines of code, or cut them"),
+    pane_key("less_than_sign,shift+left", "scroll_code(-1)", "code", "Scroll cut code left"),
+    pane_key("greater_than_sign,shift+right", "scroll_code(1)", "code", "Scroll cut code right"),
+    pane_key("Y", "copy_all", "copy", "Copy the conversation"),
+    pane_key("E", "conversation.export", "export", "Export a part from or up to here"),
+    pane_key("o", "conversation.open_link", "link", "Open a link of this message; again, the next"),
+    pane_key(
+        "v", "conversation.view", "file", "View a picture or file of this message; again, the next"
     ),
-    _key(
-        "s",
-        "conversation.save",
-        "file",
-        "Save a picture or file of this message; again, the next",
+    pane_key(
+        "s", "conversation.save", "file", "Save a picture or file of this message; again, the next"
     ),
-    _key("S", "conversation.subagent", "subagent", "Open the subagent of this call, or go back"),
-    _key("u", "conversation.undo", "undo", "Undo the deletion or mute"),
-    _key("p", "conversation.pin", "pin", "Pin message (always included)"),
-    _key("m", "conversation.mute", "mute", "Mute message (not sent), or unmute it"),
-    _key("M", "conversation.mute_part", "mute", "Mute reasoning, a file, or several messages"),
-    _key("i", "conversation.inspect", "request", "Show the request that made the reply"),
-    _key("w", "conversation.reveal", "request", "Show where this message is in the request"),
-    _key("a", "conversation.answer", "tool call", "Enter a tool call's result by hand"),
-    _key("x", "conversation.run", "tool call", "Answer the waiting tool call"),
+    pane_key(
+        "S", "conversation.subagent", "subagent", "Open the subagent of this call, or go back"
+    ),
+    pane_key("u", "conversation.undo", "undo", "Undo the deletion or mute"),
+    pane_key("p", "conversation.pin", "pin", "Pin message (always included)"),
+    pane_key("m", "conversation.mute", "mute", "Mute message (not sent), or unmute it"),
+    pane_key("M", "conversation.mute_part", "mute", "Mute reasoning, a file, or several messages"),
+    pane_key("i", "conversation.inspect", "request", "Show the request that made the reply"),
+    pane_key("w", "conversation.reveal", "request", "Show where this message is in the request"),
+    pane_key("a", "conversation.answer", "tool call", "Enter a tool call's result by hand"),
+    pane_key("x", "conversation.run", "tool call", "Answer the waiting tool call"),
 )
 
 KeyUse = Literal[

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 from textual import events
 from textual.actions import SkipAction
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.content import Content
 from textual.message import Message
 from textual.reactive import reactive
@@ -49,6 +49,7 @@ from tui_chat.ui.areas.inspector.views.request import SETTLED, copy_request
 from tui_chat.ui.areas.inspector.views.rows_view import RowsView
 from tui_chat.ui.widgets.find_bar import FindBar
 from tui_chat.ui.widgets.one_pass import OnePassWidget
+from tui_chat.ui.widgets.pane_key import pane_key
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -94,46 +95,24 @@ class Inspector(OnePassWidget):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         *(
-            Binding(
-                str(number),
-                f"protocol('{protocol}')",
-                "tabs",
-                show=False,
-                tooltip=protocol.label,
-            )
+            pane_key(str(number), f"protocol('{protocol}')", "tabs", protocol.label)
             for number, protocol in enumerate(Protocol, 1)
         ),
         *(
-            Binding(view.key, f"view('{view.name}')", "tabs", show=False, tooltip=view.label)
+            pane_key(view.key, f"view('{view.name}')", "tabs", view.label)
             for view in views().values()
         ),
-        Binding(
-            "left_square_bracket", "step_view(-1)", "tabs", show=False, tooltip="Previous view"
-        ),
-        Binding("right_square_bracket", "step_view(1)", "tabs", show=False, tooltip="Next view"),
-        Binding("slash", "find", "find", show=False, tooltip="Find in the request"),
-        Binding("o", "notes", "notes", show=False, tooltip="Notes"),
-        Binding(
-            "i", "details", "details", show=False, tooltip="Details: figures, forecast, legend"
-        ),
-        Binding("w", "source", "where", show=False, tooltip="To where it came from"),
-        Binding(
-            "a",
-            "of_request('inspector.compare')",
-            "compare",
-            show=False,
-            tooltip="Compare with",
-        ),
-        Binding(
-            "s",
-            "of_request('inspector.choose_kind')",
-            "kind",
-            show=False,
-            tooltip="Request of another action",
-        ),
-        Binding("m", "inspector.toggle_cache_mark", "mark", show=False, tooltip="Cache mark"),
-        Binding("Y", "copy('http')", "copy", show=False, tooltip="Copy as HTTP"),
-        Binding("escape", "live", "live", show=False, tooltip="Back to live"),
+        pane_key("left_square_bracket", "step_view(-1)", "tabs", "Previous view"),
+        pane_key("right_square_bracket", "step_view(1)", "tabs", "Next view"),
+        pane_key("slash", "find", "find", "Find in the request"),
+        pane_key("o", "notes", "notes", "Notes"),
+        pane_key("i", "details", "details", "Details: figures, forecast, legend"),
+        pane_key("w", "source", "where", "To where it came from"),
+        pane_key("a", "of_request('inspector.compare')", "compare", "Compare with"),
+        pane_key("s", "of_request('inspector.choose_kind')", "kind", "Request of another action"),
+        pane_key("m", "inspector.toggle_cache_mark", "mark", "Cache mark"),
+        pane_key("Y", "copy('http')", "copy", "Copy as HTTP"),
+        pane_key("escape", "live", "live", "Back to live"),
     ]
 
     @dataclass

@@ -31,6 +31,7 @@ from tui_chat.models.text import OriginKind
 from tui_chat.ui.areas.inspector.row_wrapping import LEAST, breaks, counted, cut, fitting
 from tui_chat.ui.areas.inspector.summary import compares, forecast_figures, forecast_style
 from tui_chat.ui.widgets.one_pass import OnePassWidget
+from tui_chat.ui.widgets.pane_key import pane_key
 from tui_chat.ui.widgets.row_list import RowList
 
 if TYPE_CHECKING:
@@ -272,10 +273,10 @@ class NoteRows(RowList):
         "notes--hover",
     }
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("up,k", "move(-1)", "↑↓", show=False, tooltip="Up"),
-        Binding("down,j", "move(1)", "↑↓", show=False, tooltip="Down"),
-        Binding("home,g", "first", "↑↓", show=False, tooltip="First"),
-        Binding("end,G", "last", "↑↓", show=False, tooltip="Last"),
+        pane_key("up,k", "move(-1)", "↑↓", "Up"),
+        pane_key("down,j", "move(1)", "↑↓", "Down"),
+        pane_key("home,g", "first", "↑↓", "First"),
+        pane_key("end,G", "last", "↑↓", "Last"),
         Binding("enter", "choose", "Show place, or unfold", tooltip="Show place, or unfold"),
     ]
     DEFAULT_CSS = """

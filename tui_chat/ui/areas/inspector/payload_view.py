@@ -43,6 +43,7 @@ from tui_chat.ui.areas.inspector.row_painter import GUTTER, Highlights, RowLook,
 from tui_chat.ui.areas.inspector.view import InspectorState, copy_text, reveal_origin
 from tui_chat.ui.widgets.line_view import LineView
 from tui_chat.ui.widgets.mouse_selection import MouseSelection, Span, Unit
+from tui_chat.ui.widgets.pane_key import pane_key
 
 LONG_BODY = 4_000
 """Rows from which a body is laid out in a thread when the width changes."""
@@ -55,27 +56,27 @@ class PayloadView(LineView):
     has_places = finds = shows_request = True
     ALLOW_SELECT = False
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("up,k", "move(-1)", "↑↓", show=False, tooltip="Up"),
-        Binding("down,j", "move(1)", "↑↓", show=False, tooltip="Down"),
-        Binding("pageup", "page(-1)", "↑↓", show=False, tooltip="Page up"),
-        Binding("pagedown", "page(1)", "↑↓", show=False, tooltip="Page down"),
-        Binding("home,g", "top", "↑↓", show=False, tooltip="Top"),
-        Binding("end,G", "bottom", "↑↓", show=False, tooltip="End"),
-        Binding("left,h", "piece(-1)", "↑↓", show=False, tooltip="Piece left"),
-        Binding("right,l", "piece(1)", "↑↓", show=False, tooltip="Piece right"),
-        Binding("K", "item(-1)", "↑↓", show=False, tooltip="Message above"),
-        Binding("J", "item(1)", "↑↓", show=False, tooltip="Message below"),
-        Binding("space,z", "fold", "fold", show=False, tooltip="Fold"),
-        Binding("Z", "fold_all", "fold", show=False, tooltip="Fold all messages"),
-        Binding("n", "hit(1)", "find", show=False, tooltip="Next hit or place"),
-        Binding("N", "hit(-1)", "find", show=False, tooltip="Previous hit or place"),
+        pane_key("up,k", "move(-1)", "↑↓", "Up"),
+        pane_key("down,j", "move(1)", "↑↓", "Down"),
+        pane_key("pageup", "page(-1)", "↑↓", "Page up"),
+        pane_key("pagedown", "page(1)", "↑↓", "Page down"),
+        pane_key("home,g", "top", "↑↓", "Top"),
+        pane_key("end,G", "bottom", "↑↓", "End"),
+        pane_key("left,h", "piece(-1)", "↑↓", "Piece left"),
+        pane_key("right,l", "piece(1)", "↑↓", "Piece right"),
+        pane_key("K", "item(-1)", "↑↓", "Message above"),
+        pane_key("J", "item(1)", "↑↓", "Message below"),
+        pane_key("space,z", "fold", "fold", "Fold"),
+        pane_key("Z", "fold_all", "fold", "Fold all messages"),
+        pane_key("n", "hit(1)", "find", "Next hit or place"),
+        pane_key("N", "hit(-1)", "find", "Previous hit or place"),
         Binding("f", "follow", "Follow", tooltip="To the draft"),
         Binding("enter", "enter", "Open origin", tooltip="Open origin"),
         Binding("y,ctrl+c", "copy", "Copy", tooltip="Copy body"),
-        Binding("E", "request_edits.edit", "edit", show=False, tooltip="Edit by hand"),
-        Binding("A", "request_edits.add", "edit", show=False, tooltip="Add by hand"),
-        Binding("D,delete", "request_edits.remove", "edit", show=False, tooltip="Leave out"),
-        Binding("u", "request_edits.undo", "edit", show=False, tooltip="Undo edit by hand"),
+        pane_key("E", "request_edits.edit", "edit", "Edit by hand"),
+        pane_key("A", "request_edits.add", "edit", "Add by hand"),
+        pane_key("D,delete", "request_edits.remove", "edit", "Leave out"),
+        pane_key("u", "request_edits.undo", "edit", "Undo edit by hand"),
     ]
     COMPONENT_CLASSES: ClassVar[set[str]] = {
         *(f"payload--{kind}" for kind in OriginKind),

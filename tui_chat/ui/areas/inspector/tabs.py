@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import ClassVar
 
 from textual import events
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.content import Content
 from textual.reactive import reactive
 
@@ -14,6 +14,7 @@ from tui_chat.models.endpoint import Protocol
 from tui_chat.protocols.registry import PROTOCOLS
 from tui_chat.ui.areas.inspector.view import PAYLOAD, ViewPath, views
 from tui_chat.ui.widgets.one_pass import OnePassWidget
+from tui_chat.ui.widgets.pane_key import pane_key
 
 OWN = "•"
 _DIGIT = "$text-accent"
@@ -28,8 +29,8 @@ class ProtocolTabs(OnePassWidget, can_focus=True):
 
     ALLOW_SELECT = False
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("left,h", "step(-1)", "protocol", show=False, tooltip="Previous protocol"),
-        Binding("right,l", "step(1)", "protocol", show=False, tooltip="Next protocol"),
+        pane_key("left,h", "step(-1)", "protocol", "Previous protocol"),
+        pane_key("right,l", "step(1)", "protocol", "Next protocol"),
     ]
     DEFAULT_CSS = """
     ProtocolTabs {

@@ -33,6 +33,7 @@ from tui_chat.ui.areas.presets.row_drawing import (
     note_pieces,
     row_pieces,
 )
+from tui_chat.ui.widgets.pane_key import pane_key
 from tui_chat.ui.widgets.row_list import RowList
 
 _STYLES = (
@@ -86,7 +87,7 @@ class PresetRows(RowList):
         Binding("a", "preset_editor.add", "Add", tooltip="Add messages or an anchor"),
         Binding("m", "presets.files", "More", tooltip="Switch, copy, compare, rename presets"),
         *(
-            Binding(keys, action, word, show=False, tooltip=title)
+            pane_key(keys, action, word, title)
             for keys, action, word, title in (
                 ("g", "first", "↑↓", ""),
                 ("G", "last", "↑↓", ""),

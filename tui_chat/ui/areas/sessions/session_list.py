@@ -28,6 +28,7 @@ from tui_chat.ui.areas.sessions.session_groups import (
 from tui_chat.ui.areas.sessions.session_rows import SessionRows
 from tui_chat.ui.key_names import DEFAULT_KEYS, insert_keys
 from tui_chat.ui.widgets.one_pass import OnePassWidget
+from tui_chat.ui.widgets.pane_key import pane_key
 from tui_chat.ui.widgets.typed_app import app_of
 
 if TYPE_CHECKING:
@@ -150,20 +151,14 @@ class SessionList(Vertical, OnePassWidget):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("n", "sessions.new", "New", tooltip="New session"),
         Binding("slash", "filter", "Filter", tooltip="Filter the list: words, #tag"),
-        Binding(
-            "a", "sessions.mark('archived')", "Archive", show=False, tooltip="Archive, or restore"
-        ),
-        Binding(
-            "p", "sessions.mark('pinned')", "Pin", show=False, tooltip="Pin at the top, or unpin"
-        ),
-        Binding("r", "sessions.rename_listed", "Rename", show=False, tooltip="Rename"),
-        Binding("f", "sessions.move_to_folder", "Folder", show=False, tooltip="Put into a folder"),
-        Binding(
-            "e", "sessions.mark('unread')", "Unread", show=False, tooltip="Mark as read or unread"
-        ),
-        Binding("t", "sessions.tag", "Tag", show=False, tooltip="Tag"),
-        Binding("g", "group", "Group", show=False, tooltip="Group by time, folder or tag"),
-        Binding("d,delete", "sessions.delete", "Delete", show=False, tooltip="Delete"),
+        pane_key("a", "sessions.mark('archived')", "Archive", "Archive, or restore"),
+        pane_key("p", "sessions.mark('pinned')", "Pin", "Pin at the top, or unpin"),
+        pane_key("r", "sessions.rename_listed", "Rename", "Rename"),
+        pane_key("f", "sessions.move_to_folder", "Folder", "Put into a folder"),
+        pane_key("e", "sessions.mark('unread')", "Unread", "Mark as read or unread"),
+        pane_key("t", "sessions.tag", "Tag", "Tag"),
+        pane_key("g", "group", "Group", "Group by time, folder or tag"),
+        pane_key("d,delete", "sessions.delete", "Delete", "Delete"),
         Binding("escape", "clear_selection", "Clear selection", show=False),
     ]
 

@@ -25,6 +25,7 @@ from tui_chat.ui.areas.sessions.session_groups import (
     SessionLine,
     Usual,
 )
+from tui_chat.ui.widgets.pane_key import pane_key
 from tui_chat.ui.widgets.row_list import RowList, clipped
 
 
@@ -64,18 +65,12 @@ class SessionRows(RowList):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "open", "Open", tooltip="Open"),
-        Binding("space", "choose", "Pick", show=False, tooltip="Choose several"),
-        Binding("u", "sessions.undo", "Undo", show=False, tooltip="Undo delete or archive"),
-        Binding("shift+up", "choose_to(-1)", "Choose up", show=False, tooltip="Choose, and go on"),
+        pane_key("space", "choose", "Pick", "Choose several"),
+        pane_key("u", "sessions.undo", "Undo", "Undo delete or archive"),
+        pane_key("shift+up", "choose_to(-1)", "Choose up", "Choose, and go on"),
         Binding("shift+down", "choose_to(1)", "Choose down", show=False),
-        Binding("ctrl+a", "choose_all", "Choose all", show=False, tooltip="Choose all"),
-        Binding(
-            "left,right",
-            "fold",
-            "Fold",
-            show=False,
-            tooltip="Fold or unfold side calls, or the group",
-        ),
+        pane_key("ctrl+a", "choose_all", "Choose all", "Choose all"),
+        pane_key("left,right", "fold", "Fold", "Fold or unfold side calls, or the group"),
     ]
 
     class Stayed(Message):

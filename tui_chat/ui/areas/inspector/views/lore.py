@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from rich.cells import cell_len
 from textual import events
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.lorebook import EntryState, LorebookEntry
@@ -32,6 +32,7 @@ from tui_chat.ui.areas.inspector.views.rows_view import (
     spread,
     text_part,
 )
+from tui_chat.ui.widgets.pane_key import pane_key
 
 if TYPE_CHECKING:
     from tui_chat.analysis.lore_table import LoreTable
@@ -89,13 +90,13 @@ class LoreView(RowsView):
     finds = True
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("left,h", "turn(-1)", "turn", show=False, tooltip="Turn before"),
-        Binding("right,l", "turn(1)", "turn", show=False, tooltip="Turn after"),
-        Binding("K", "change(-1)", "turn", show=False, tooltip="Turn before with a change"),
-        Binding("J", "change(1)", "turn", show=False, tooltip="Turn after with a change"),
-        Binding("f", "follow", "request", show=False, tooltip="Return to the request"),
-        Binding("n", "hit(1)", "find", show=False, tooltip="Next entry"),
-        Binding("N", "hit(-1)", "find", show=False, tooltip="Previous entry"),
+        pane_key("left,h", "turn(-1)", "turn", "Turn before"),
+        pane_key("right,l", "turn(1)", "turn", "Turn after"),
+        pane_key("K", "change(-1)", "turn", "Turn before with a change"),
+        pane_key("J", "change(1)", "turn", "Turn after with a change"),
+        pane_key("f", "follow", "request", "Return to the request"),
+        pane_key("n", "hit(1)", "find", "Next entry"),
+        pane_key("N", "hit(-1)", "find", "Previous entry"),
     ]
 
     def __init__(self, *, id: str | None = None) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from hashlib import sha256
 from typing import TYPE_CHECKING, ClassVar
 
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.widget import Widget
 
 from tui_chat.analysis.http_text import as_curl, as_http
@@ -22,6 +22,7 @@ from tui_chat.ui.areas.inspector.views.rows_view import (
     line,
     text_part,
 )
+from tui_chat.ui.widgets.pane_key import pane_key
 
 if TYPE_CHECKING:
     from tui_chat.compose import Composed
@@ -36,9 +37,7 @@ COPY_CURL, COPY_HTTP = "copy('curl')", "copy('http')"
 class RequestView(RowsView):
     """Method, URL, headers with the key masked, size of the body, and what can be copied."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("y", COPY_CURL, "copy", show=False, tooltip="Copy as curl")
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = [pane_key("y", COPY_CURL, "copy", "Copy as curl")]
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)

@@ -14,7 +14,7 @@ from typing import ClassVar, TypeAlias, overload
 from rich.cells import cell_len, set_cell_size
 from rich.segment import Segment
 from textual import events
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.geometry import Offset
 from textual.message import Message
 from textual.selection import Selection
@@ -27,6 +27,7 @@ from tui_chat.ui.areas.inspector.origins import origin_rules
 from tui_chat.ui.areas.inspector.row_wrapping import LEAST, breaks, cut
 from tui_chat.ui.areas.inspector.view import InspectorState, reveal_origin
 from tui_chat.ui.widgets.mouse_selection import MouseSelection, Span, Unit, column_at, unit_in
+from tui_chat.ui.widgets.pane_key import pane_key
 from tui_chat.ui.widgets.row_list import RowList
 
 Piece: TypeAlias = tuple[str, str]
@@ -175,9 +176,9 @@ class RowsView(RowList):
         "rows--focused",
     }
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("g", "first", "↑↓", show=False, tooltip="Top"),
-        Binding("G", "last", "↑↓", show=False, tooltip="End"),
-        Binding("enter,space", "choose", "open", show=False, tooltip="Open"),
+        pane_key("g", "first", "↑↓", "Top"),
+        pane_key("G", "last", "↑↓", "End"),
+        pane_key("enter,space", "choose", "open", "Open"),
     ]
     DEFAULT_CSS = (
         f"RowsView {{ {origin_rules('rows')} }}"
