@@ -277,8 +277,8 @@ class CasesView(RowsView):
         if other is not None and compared is not None:
             more = cell.input_tokens - compared.input_tokens
             words.append(f"{more:+,} to {other.name}")
-        if _is_named(table, case, variant):
-            words += [verdict.reason for verdict in cell.verdicts if not verdict.passed][:1]
+        failed = next((verdict for verdict in cell.verdicts if not verdict.passed), None)
+        words += [failed.reason] if failed and _is_named(table, case, variant) else []
         words += [] if case.has_checks else [f"no checks: E opens {table.file.name} for “assert”"]
         words += [note for _, note in cell.notes][:1]
         return f"{', '.join(words)} · Enter shows the request."
