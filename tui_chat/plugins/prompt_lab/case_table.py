@@ -39,6 +39,7 @@ from tui_chat.plugins.prompt_lab.case_results import (
 )
 from tui_chat.plugins.prompt_lab.comparison import Comparison
 from tui_chat.plugins.prompt_lab.estimates import Estimate, estimate
+from tui_chat.plugins.prompt_lab.judge import judges_of
 from tui_chat.plugins.prompt_lab.plan import plan, request_of
 from tui_chat.plugins.prompt_lab.results import LabStore
 from tui_chat.plugins.prompt_lab.runner import Runner
@@ -199,8 +200,9 @@ class CaseTable:
             if stamp is not None:
                 suite = await asyncio.to_thread(read_suite, self._read_file)
             self.suite, self._stamp = suite, stamp
-        named = await suite_columns(self.suite, self._workspace)
         state = self._workspace.state
+        judges_of(self.suite, state.config)
+        named = await suite_columns(self.suite, self._workspace)
         if state.preset_edits is None:
             raise self._faulty_preset
         if state.preset_edits.is_changed:

@@ -23,7 +23,7 @@ from tui_chat.models.usage import short_number
 from tui_chat.plugins.prompt_lab.case_results import are_equal, grade_of
 from tui_chat.plugins.prompt_lab.case_table import CaseTable
 from tui_chat.plugins.prompt_lab.estimates import Estimate
-from tui_chat.plugins.prompt_lab.values import Case, Cell, Plan, Variant
+from tui_chat.plugins.prompt_lab.values import Case, Cell, CellReply, Plan, Variant
 from tui_chat.ui.areas.inspector.row_wrapping import counted, cut
 from tui_chat.ui.areas.inspector.view import DIFF, PAYLOAD, InspectorState
 from tui_chat.ui.areas.inspector.views.rows_view import (
@@ -226,7 +226,8 @@ class CasesView(RowsView):
             yield text_part(words, width, "", "strong")
         yield BLANK
         columns, name_width = self._columns(table, width)
-        names: list[Piece] = [(" " * name_width, "")]
+        keys = "  ← →" if variants > 1 else ""
+        names: list[Piece] = [(keys.ljust(name_width), "muted")]
         for number in columns:
             style = "strong" if number == self._column else "muted"
             names.append((cut(table.variants[number].name, _COLUMN - 1).ljust(_COLUMN), style))
@@ -539,7 +540,9 @@ def _is_named(table: CaseTable, case: Case, variant: Variant) -> bool:
 
 
 def _reply_rows(cell: Cell, width: int) -> list[ViewRow]:
-    text = cell.reply.text if cell.reply is not None else ""
+    reply = cell.reply or CellReply()
+    calls = (f"→ {call.name} {call.arguments}" for call in reply.calls)
+    text = "\n".join(filter(None, (reply.text, reply.refusal, *calls)))
     return text_rows(text, width, "  ") if text else []
 
 

@@ -12,7 +12,9 @@ from secrets import token_hex
 from typing import Annotated, Any
 
 from tui_chat.compose import Composed, compose
+from tui_chat.config import Config
 from tui_chat.context import Inputs, SessionSettings
+from tui_chat.errors import InputError
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.endpoint import Endpoint
 from tui_chat.models.field_types import Key, Range
@@ -21,7 +23,9 @@ from tui_chat.models.preset import Preset, PresetMessage
 from tui_chat.models.settings import ResponseFormat
 from tui_chat.models.typed_json import InvalidValue, read
 from tui_chat.plugins.prompt_lab.checks import Undecidable, json_in
-from tui_chat.plugins.prompt_lab.values import ReplyCheck, Verdict
+from tui_chat.plugins.prompt_lab.values import ReplyCheck, Suite, Verdict
+from tui_chat.plugins.prompt_lab.variants import endpoint_and_model, faults_in
+from tui_chat.plugins.prompt_lab.verdicts import judged_checks
 
 _TASK = (
     "You grade the reply of another model by a rubric. The reply stands between two lines that "
@@ -46,6 +50,25 @@ class _Answer:
     passed: Annotated[bool, Key("pass")]
     score: Annotated[float | None, Range(0, 1)] = None
     reason: str = ""
+
+
+def judges_of(suite: Suite, config: Config) -> dict[str, tuple[str, str]]:
+    """Return endpoint and model of the judges that the rubrics of a suite ask, by their names.
+    Raises InputError if one is not named, or unknown.
+    """
+    judges: dict[str, tuple[str, str]] = {}
+    for case in suite.cases:
+        for check in judged_checks(case):
+            if not (name := check.judge or suite.judge):
+                raise InputError(
+                    f"The case “{case.name}” has a rubric, and no judge is named.",
+                    advice="Write “judge”: “ENDPOINT/MODEL” into the suite.",
+                )
+            if name not in judges:
+                with faults_in(f"{suite.source}: the judge"):
+                    endpoint, model = endpoint_and_model(name, config)
+                judges[name] = endpoint.name, model
+    return judges
 
 
 def judge_request(

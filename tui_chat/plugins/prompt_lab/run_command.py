@@ -30,20 +30,19 @@ from tui_chat.models.preset import Preset
 from tui_chat.plugins.prompt_lab.budget import Budget
 from tui_chat.plugins.prompt_lab.command import compare_results, open_lab, print_run
 from tui_chat.plugins.prompt_lab.estimates import Estimate, estimate
+from tui_chat.plugins.prompt_lab.judge import judges_of
 from tui_chat.plugins.prompt_lab.plan import MOST_CELLS, applies, plan
 from tui_chat.plugins.prompt_lab.preset_states import PresetStates
 from tui_chat.plugins.prompt_lab.report import csv_pieces, json_line, json_pieces, junit_text
 from tui_chat.plugins.prompt_lab.results import LabStore
 from tui_chat.plugins.prompt_lab.runner import Runner
 from tui_chat.plugins.prompt_lab.suites import read_suite, sample_suite, suite_file
-from tui_chat.plugins.prompt_lab.values import Case, Cell, Plan, Run, Suite, Variant
+from tui_chat.plugins.prompt_lab.values import Cell, Plan, Run, Suite
 from tui_chat.plugins.prompt_lab.variants import (
-    endpoint_and_model,
-    faults_in,
     missing_presets,
     resolve,
 )
-from tui_chat.plugins.prompt_lab.verdicts import judged_checks, regrade
+from tui_chat.plugins.prompt_lab.verdicts import regrade
 from tui_chat.providers.keys import resolve_key
 
 
@@ -219,27 +218,12 @@ def _plan(
         raise InputError(f"{suite.source}: there is nothing to run.")
     if len(pairs) * (options.repeat or suite.repeat) > MOST_CELLS:
         raise InputError(f"{suite.source}: a run has at most {MOST_CELLS:,} cells.")
-    _require_judge(config, suite, pairs)
-    return plan(suite, variants, repeat=options.repeat, pairs=pairs)
-
-
-def _require_judge(config: Config, suite: Suite, pairs: Sequence[tuple[Case, Variant]]) -> None:
-    """Raise InputError if a judge is asked for and not named; warn if it judges itself."""
     tested = {(variant.endpoint.name, variant.model_name) for _, variant in pairs}
-    judges: set[str] = set()
-    for case in {case.key: case for case, _ in pairs}.values():
-        for check in judged_checks(case):
-            if not (name := check.judge or suite.judge):
-                raise InputError(
-                    f"The case “{case.name}” has a rubric, and no judge is named.",
-                    advice="Write “judge”: “ENDPOINT/MODEL” into the suite.",
-                )
-            judges.add(name)
-    for name in sorted(judges):
-        with faults_in(f"{suite.source}: the judge"):
-            endpoint, model = endpoint_and_model(name, config)
-        if (endpoint.name, model) in tested:
+    cases = {case.key: case for case, _ in pairs}
+    for name, judge in judges_of(replace(suite, cases=tuple(cases.values())), config).items():
+        if judge in tested:
             write_line(f"warning: {name} judges its own replies.", err=True)
+    return plan(suite, variants, repeat=options.repeat, pairs=pairs)
 
 
 def _estimate(config: Config, planned: Plan) -> Estimate:

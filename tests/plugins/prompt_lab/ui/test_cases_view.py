@@ -540,6 +540,9 @@ async def test_a_rubric_is_sent_to_the_judge(tmp_path: Path):
         assert view.table is not None
         await view.table.follow()
         await until(pilot, lambda: "sends 1 request" in text(view) and "1 judge" in text(view))
+        change_suite(pilot, judge="")
+        await view.table.follow()
+        await until(pilot, lambda: "has a rubric, and no judge is named." in text(view))
         change_suite(pilot, **suite, defaultTest={"assert": [{"type": "contains", "value": "2"}]})
         await view.table.follow()
         assert grades(view.table) == {"saved": "passed"}
@@ -659,6 +662,22 @@ async def test_what_had_an_error_is_sent_again(tmp_path: Path):
         await until(pilot, lambda: "sends again what had an error: 1 request" in text(view))
         lab = await LabStore.open(workspace.store)
         assert len(await lab.runs()) == 2
+
+
+async def test_calls_of_tools_are_a_reply(tmp_path: Path):
+    async with chat(tmp_path, "What is 2+2?", model="echo") as pilot:
+        await make_case(pilot, "wrong")
+        parameters = {"type": "object", "properties": {"city": {"type": "string"}}}
+        tool = {"name": "lookup", "description": "", "parameters": parameters}
+        suite = json.loads(cases_file(pilot).read_text())
+        suite["tests"][0]["inputs"]["tools"] = [tool]
+        cases_file(pilot).write_text(json.dumps(suite))
+        workspace = app_of(pilot).workspace
+        assert workspace is not None
+        await workspace.settings.set_model("loopback", "toolsmith")
+        view = await open_cases(pilot)
+        await pilot.press("enter")
+        await until(pilot, lambda: "→ lookup" in text(view) and "example city" in text(view))
 
 
 async def test_a_column_has_the_name_of_the_presets_file(tmp_path: Path):
