@@ -75,7 +75,7 @@ class Dialog(ModalScreen[T]):
         Input, Input:focus { height: 1; border: none; padding: 0 1; background: $panel; }
         Input:focus { background: $primary 20%; }
         OptionList { height: auto; max-height: 50vh; margin-top: 1; }
-        OptionList, OptionList:focus { border: none; }
+        OptionList, OptionList:focus { border: none; background-tint: $surface 0%; }
         OptionList { background: $surface; text-wrap: nowrap; text-overflow: ellipsis; }
         VerticalScroll { height: auto; max-height: 60vh; }
         DialogBox > OptionList, DialogBox > VerticalScroll { height: 1fr; max-height: 100%; }

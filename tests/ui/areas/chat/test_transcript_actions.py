@@ -331,6 +331,18 @@ async def test_find_counts_hits_and_steps_through_them() -> None:
         assert app.focused is app.transcript
 
 
+async def test_words_that_are_nowhere_lead_back_to_where_the_search_began() -> None:
+    entries = tuple(entry(n, f"text {n}" + " needle" * (n == 10)) for n in range(60))
+    async with Stage().run_test(size=(80, 24)) as pilot:
+        app = await shown(pilot, entries)
+        start = next(row for row in app.rows() if "text 5" in row)
+        await pilot.press("slash", *"needle")
+        await until(pilot, lambda: any("text 10 " in row for row in app.rows()))
+        assert start not in app.rows()
+        await pilot.press("x")
+        await until(pilot, lambda: start in app.rows())
+
+
 async def test_folded_text_is_found_and_unfolded() -> None:
     reasoning = ReasoningBlock(Protocol.ANTHROPIC, "A needle, a needle. " + "And so on. " * 40)
     call = ToolCall("c", "sew", '{"with": "\\u006eeedle"}')

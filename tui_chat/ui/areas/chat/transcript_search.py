@@ -104,6 +104,8 @@ class TranscriptSearch:
         self.find((words,))
         if self._layouts.entries and (hit := self.first_from(self._start)):
             self._show(hit)
+        elif words and self._layouts.entries:
+            self._show_line(self._start)  # not where a part of the words was
 
     def find_in(self, message: int, words: Sequence[str]) -> None:
         """Search for words found elsewhere; without words, or a hit in the branch, end it."""
