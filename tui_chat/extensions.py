@@ -47,6 +47,7 @@ BUILT_IN: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "doctor": {"commands": ("doctor", "endpoints test")},
     "formulas": {"markdown": ("LaTeX",)},
     "html": {"exports": ("html",)},
+    "library_commands": {"commands": ("lorebooks", "profiles", "roles")},
     "mcp": {"commands": ("mcp",), "config": ("mcp",), "tool_sources": ("servers",)},
     "prices": {"commands": ("prices",)},
     "probabilities": {"actions": ("probabilities", "tokens")},

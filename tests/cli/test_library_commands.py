@@ -1,4 +1,4 @@
-"""`tui-chat presets`, `roles`, `profiles` and `models`."""
+"""`tui-chat presets` and `models`."""
 
 from __future__ import annotations
 
@@ -75,28 +75,6 @@ def test_a_preset_is_checked_by_name_and_the_old_group_works(home: Run, tmp_path
         done = home("presets", *words)
         assert done.code == 2
         assert "Did you mean “broken”?" in done.err
-
-
-def test_roles_are_listed_and_shown(home: Run):
-    assert [each["name"] for each in json.loads(home("roles", "list", "--json").out)] == ["Poet"]
-    assert "Poet" in home("roles", "list").out
-    shown = json.loads(home("roles", "show", "poet", "--json").out)
-    assert {key: shown[key] for key in ROLE} == ROLE
-    text = home("roles", "show", "Poet").out
-    assert "  seed = 3\n" in text
-    assert text.endswith("\nRhyme.\n")
-    assert "Did you mean “Poet”?" in home("roles", "show", "Poot").err
-
-
-def test_profiles_are_listed_and_shown(home: Run, tmp_path: Path):
-    [listed] = json.loads(home("profiles", "list", "--json").out)
-    assert (listed["name"], listed["user"]) == ("kim", "Kim")
-    assert "Kim is here." in home("profiles", "list").out
-    assert home("profiles", "show", "kim").out.endswith("\nKim is here.\n")
-    assert json.loads(home("profiles", "show", "kim", "--json").out)["name"] == "Kim"
-    (tmp_path / "profiles" / "kim.json").unlink()
-    assert "There are no profiles." in home("profiles", "list").err
-    assert home("profiles", "show", "kim").code == 2
 
 
 def test_models_are_listed_with_limits_and_prices(home: Run):

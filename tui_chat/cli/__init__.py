@@ -16,9 +16,6 @@ captured          opens or converts a captured request
 read              reads a recorded reply
 library           what the commands about the next four share: list, show, export
 presets           lists, shows, checks, imports and exports presets
-roles             lists, shows and exports roles
-profiles          lists and shows profiles
-lorebooks         lists, shows and exports lorebooks
 models            lists models
 endpoints         lists the endpoints, prints facts
 loopback          serves the offline provider

@@ -43,11 +43,6 @@ _COMMANDS = (
     ),
     ("loopback", "loopback:loopback", "Serve the offline provider on a loopback address."),
     (
-        "lorebooks",
-        "lorebooks:lorebooks",
-        "List, show and export lorebooks, those in character cards too.",
-    ),
-    (
         "models",
         "models:models",
         "List the models of the endpoints, with limits in tokens and prices in US dollars.",
@@ -58,9 +53,7 @@ _COMMANDS = (
         "List the built-in plugins, and the installed ones of other people.",
     ),
     ("presets", "presets:presets", "List, show, check and test presets, and import others."),
-    ("profiles", "profiles:profiles", "List and show profiles: who you are."),
     ("read", "read:read", "Parse a recorded reply and print it as JSON."),
-    ("roles", "roles:roles", "List, show and export roles."),
     ("sessions", "sessions:sessions", "List, show and organize sessions."),
     ("tools", "tools:tools", "List and revoke lasting permissions to run tools."),
     ("usage", "usage:usage", "Print tokens and costs of all replies."),

@@ -1,0 +1,28 @@
+"""Roles, profiles and lorebooks on the command line.
+
+roles       lists, shows and exports roles
+profiles    lists and shows profiles
+lorebooks   lists, shows and exports lorebooks, those in character cards too
+
+What the three have in common with the command for presets is the core's (`cli/library`).
+"""
+
+from tui_chat.extensions import CommandPath, Plugin
+
+_HERE = "tui_chat.plugins.library_commands"
+
+PLUGIN = Plugin(
+    name="library_commands",
+    summary="Lists, shows and exports roles, profiles and lorebooks on the command line.",
+    commands=(
+        CommandPath(
+            "lorebooks",
+            f"{_HERE}.lorebooks:lorebooks",
+            "List, show and export lorebooks, those in character cards too.",
+        ),
+        CommandPath(
+            "profiles", f"{_HERE}.profiles:profiles", "List and show profiles: who you are."
+        ),
+        CommandPath("roles", f"{_HERE}.roles:roles", "List, show and export roles."),
+    ),
+)
