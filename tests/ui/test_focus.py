@@ -297,6 +297,16 @@ async def test_a_paste_outside_of_a_field_goes_to_the_composer(tmp_path: Path, p
         assert app.focused is app.chat.pane.composer
 
 
+async def test_what_follows_an_edited_message_is_text(tmp_path: Path) -> None:
+    async with make_app(tmp_path, model="echo").run_test(size=(160, 45)) as pilot:
+        app = await with_a_conversation(pilot)
+        composer = app.chat.pane.composer
+        await pilot.press("shift+tab", "g", "e")
+        await until(pilot, lambda: len(app.screen_stack) == 2)
+        await pilot.press(*" again", "enter")
+        await until(pilot, lambda: app.screen is app.main and composer.has_focus)
+
+
 async def test_what_follows_a_fork_or_the_choice_of_a_model_is_text(tmp_path: Path) -> None:
     async with make_app(tmp_path, model="echo").run_test(size=(160, 45)) as pilot:
         app = await with_a_conversation(pilot)

@@ -75,7 +75,7 @@ async def test_hostile_names_are_displayed_harmlessly(tmp_path: Path) -> None:
         await shown(pilot, "a message that is edited")
         await pilot.press("escape")
         await until(pilot, lambda: len(app.screen_stack) == 1)
-        for key in ("f", "t", "e"):
+        for key in ("f", "t", "r"):
             app.query_one("SessionList").focus()
             await pilot.press(key)
             await until(pilot, lambda: len(app.screen_stack) == 2)

@@ -124,6 +124,8 @@ class MessageArea(Area):
                 message.id, written.text, send=written.send
             )
             message = replace(message, content=written.text)
+            if is_stored and written.send:
+                self.host.panes.focus_composer()  # where one goes on
 
     @work(group="branch")
     async def action_sibling(self, step: int) -> None:

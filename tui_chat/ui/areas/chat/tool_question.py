@@ -98,7 +98,7 @@ class ToolQuestion(Vertical, can_focus=True):
         padding: 0 1;
         border: round $warning 60%;
         border-title-color: $text-warning;
-        &:focus { border: thick $warning; border-title-style: bold; }
+        &:focus { border: heavy $warning; border-title-style: bold; }
         VerticalScroll { height: auto; max-height: 8; scrollbar-size-vertical: 1; }
         Static { width: 1fr; height: auto; }
     }
