@@ -689,3 +689,26 @@ async def test_a_column_has_the_name_of_the_presets_file(tmp_path: Path):
         view = await open_cases(pilot)
         assert view.table is not None
         assert [variant.name for variant in view.table.variants] == ["saved", "outer"]
+
+
+async def test_judgements_are_kept_from_run_to_run(tmp_path: Path):
+    async with chat(tmp_path, "What is 2+2?") as pilot:
+        await make_case(pilot, "wrong")
+        style = {"preset": "tutor", "name": "no style", "off": ["style"]}
+        change_suite(pilot, presets=[], variants=[style])
+        view = await open_cases(pilot)
+        await pilot.press("enter")
+        await until(pilot, lambda: "All replies are here" in text(view))
+        await pilot.press("n", "1")
+        await until(pilot, lambda: "Judged." in text(view))
+        late = {"preset": "tutor", "name": "no reminder", "off": ["late"]}
+        change_suite(pilot, variants=[style, late])
+        assert view.table is not None
+        await view.table.follow()
+        await until(pilot, lambda: "sends 1 request" in text(view))
+        await pilot.press("g", "enter")
+        await until(pilot, lambda: "All replies are here" in text(view))
+    async with reopened(tmp_path) as pilot:
+        view = await open_cases(pilot)
+        await until(pilot, lambda: "All replies are here" in text(view))
+        assert "Judged." in text(view)
