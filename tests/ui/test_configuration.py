@@ -5,6 +5,9 @@ from __future__ import annotations
 import tomllib
 from pathlib import Path
 
+from textual import events
+from textual.widgets import Input
+
 from tests.ui.album import Album
 from tests.ui.app_under_test import make_app, opened, settle, until
 from tui_chat.ui.dialogs.api_key import KeyForm
@@ -55,6 +58,20 @@ async def test_a_model_without_a_key_asks_for_it(tmp_path: Path) -> None:
         await settle(pilot)
         assert app.workspace is not None
         assert app.workspace.state.endpoint.name == "anthropic"
+
+
+async def test_no_word_typed_ahead_becomes_a_key(tmp_path: Path) -> None:
+    async with make_app(tmp_path).run_test(size=(120, 35)) as pilot:
+        app = await opened(pilot)
+        await pilot.press("ctrl+o")
+        await settle(pilot)
+        await pilot.press(*"anthropic")
+        for key in ("enter", *"Hello", "enter"):
+            app.post_message(events.Key(key, key if len(key) == 1 else None))
+        await until(pilot, lambda: isinstance(app.screen, KeyForm))
+        await settle(pilot)
+        assert app.screen.query_one("#key", Input).value == ""
+        assert "No key was given" not in app.export_screenshot().replace("&#160;", " ")
 
 
 async def test_a_failed_reply_offers_what_solves_it(album: Album, tmp_path: Path) -> None:

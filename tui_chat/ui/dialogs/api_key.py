@@ -41,6 +41,7 @@ class KeyForm(Form[bool | None]):
     DEFAULT_CSS = """
     KeyForm > Vertical { width: 84; height: auto; }
     """
+    takes_keys_typed_ahead = False  # a prompt would go to the provider as a key
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "check", show=False, priority=True),
     ]
