@@ -67,7 +67,7 @@ class MessageForm(EditForm):
             FormRow("role", "Role", _ROLES),
             FormRow("place", "Place", _PLACES),
             FormRow("target", "At", ()),
-            FormRow("depth", "Depth", is_number=True, hint="follow it"),
+            FormRow("depth", "Depth", is_number=True, hint="from the end"),
             FormRow("start", "After", is_number=True, hint="messages"),
             FormRow("enabled", "Sent", (("on", "yes"), ("off", "no"))),
             FormRow("order", "Order", is_number=True),
