@@ -13,7 +13,7 @@ from tests.vendors import VendorTransport
 from tui_chat.config import BUILT_IN_ENDPOINTS
 from tui_chat.errors import StoreError
 from tui_chat.models.message import Message
-from tui_chat.models.request import Exchange
+from tui_chat.models.request import StoredExchange
 from tui_chat.models.session import Entry
 from tui_chat.offline.http_messages import OfflineDependencies
 from tui_chat.providers.client import HttpClient
@@ -45,8 +45,8 @@ class Disk:
         self.full = full
         self.lengths: list[tuple[float, int]] = []
 
-    async def begin(self, session_id: str, **given: Any) -> Exchange:
-        return Exchange(None, Entry(Message("assistant", id="r"), None, status="streaming"))
+    async def begin(self, session_id: str, **given: Any) -> StoredExchange:
+        return StoredExchange(None, Entry(Message("assistant", id="r"), None, status="streaming"))
 
     async def flush(self, entry_id: str, message: Message) -> None:
         await asyncio.sleep(self.seconds)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import Message, Muted, Part, ToolCall
-from tui_chat.models.request import Exchange, RequestRecord
+from tui_chat.models.request import RequestRecord, StoredExchange
 from tui_chat.models.semantics import MessageSemantics, ReasoningBlock
 from tui_chat.store import Store
 from tui_chat.store.database import Transaction
@@ -50,7 +50,7 @@ async def replace_variables(store: Store, session_id: str, variables: Mapping[st
 
 async def begin(
     store: Store, session_id: str, record: RequestRecord, text: str | None = "Hello?"
-) -> Exchange:
+) -> StoredExchange:
     """Begin a reply at the end of the active branch, to a new user message if there is a text."""
     branch = await store.branches.load(session_id)
     return await store.replies.begin(

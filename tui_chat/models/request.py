@@ -147,7 +147,7 @@ class StoredRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class Exchange:
+class StoredExchange:
     """A user message and the reply that is about to arrive, both stored."""
 
     user: Entry | None

@@ -15,7 +15,7 @@ from typing import Literal
 
 from tui_chat.errors import RecordGone, StoreError
 from tui_chat.models.message import Message
-from tui_chat.models.request import Exchange, RawResponse, RequestRecord
+from tui_chat.models.request import RawResponse, RequestRecord, StoredExchange
 from tui_chat.models.request_edit import RequestEdit
 from tui_chat.models.session import Entry
 from tui_chat.models.usage import NO_USAGE, CacheLoss, Usage
@@ -89,7 +89,7 @@ class ReplyStore:
         endpoint: str,
         request: RequestRecord,
         edits: tuple[RequestEdit, ...] | None = None,
-    ) -> Exchange:
+    ) -> StoredExchange:
         """Store a user message and the empty, `streaming` reply to it; to be awaited before the
         request leaves.
 
@@ -114,7 +114,7 @@ class ReplyStore:
             endpoint=endpoint,
         )
 
-        async def work(tx: Transaction) -> Exchange:
+        async def work(tx: Transaction) -> StoredExchange:
             await check_parent(tx, session_id, parent_id)
             self._owner.claim()
             question = None
@@ -127,9 +127,9 @@ class ReplyStore:
             await append_to_branch(tx, session_id, answer, now)
             if edits is not None:
                 await set_edits(tx, session_id, edits)
-            return Exchange(question, answer)
+            return StoredExchange(question, answer)
 
-        def committed(exchange: Exchange) -> None:
+        def committed(exchange: StoredExchange) -> None:
             self._persisted[reply.message.id] = PersistedFields(exchange.reply.message)
             self._begun[reply.message.id] = session_id, exchange.reply
 

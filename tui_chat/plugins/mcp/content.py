@@ -47,7 +47,7 @@ class ToolResult:
 
 
 @dataclass(frozen=True, slots=True)
-class Content:
+class ResultContent:
     """Texts and parts, in the order of a result."""
 
     texts: tuple[str, ...] = ()
@@ -102,7 +102,7 @@ def _parsed(text: str) -> object:
         return text
 
 
-def read_content(value: object) -> Content:
+def read_content(value: object) -> ResultContent:
     """Return content blocks, one or a list."""
     texts: list[str] = []
     parts: list[Part] = []
@@ -115,7 +115,7 @@ def read_content(value: object) -> Content:
                 parts.append(item)
             else:
                 texts.append(f"[{item.kind} left out: there are more than {MOST_PARTS}]")
-    return Content(tuple(texts), tuple(parts))
+    return ResultContent(tuple(texts), tuple(parts))
 
 
 def _read_block(block: Mapping[str, Any]) -> Iterator[str | Part]:

@@ -22,7 +22,7 @@ FieldKind = Literal["text", "number", "integer", "boolean", "choice", "choices"]
 
 
 @dataclass(frozen=True, slots=True)
-class FormField:
+class QuestionField:
     """A field of a form."""
 
     name: str
@@ -87,7 +87,7 @@ class FormQuestion:
     """The server's name in the configuration."""
     message: str
     """Why it asks, in its words."""
-    fields: tuple[FormField, ...]
+    fields: tuple[QuestionField, ...]
 
     def faults(self, content: Mapping[str, Any]) -> dict[str, str]:
         """Return what is wrong with an answer, by the names of fields."""
@@ -164,7 +164,7 @@ def read_question(server: str, params: Mapping[str, Any]) -> Question:
     )
 
 
-def _field(name: str, schema: Mapping[str, Any], required: bool) -> FormField:
+def _field(name: str, schema: Mapping[str, Any], required: bool) -> QuestionField:
     kinds: dict[object, FieldKind] = {
         "string": "text",
         "number": "number",
@@ -184,7 +184,7 @@ def _field(name: str, schema: Mapping[str, Any], required: bool) -> FormField:
         "text": ("minLength", "maxLength"),
         "choices": ("minItems", "maxItems"),
     }.get(kind, ("minimum", "maximum"))
-    field = FormField(
+    field = QuestionField(
         name,
         kind,
         as_string(schema.get("title")),

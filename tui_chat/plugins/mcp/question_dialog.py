@@ -16,9 +16,9 @@ from textual.widgets import Button, Input, SelectionList, Static
 from tui_chat.models.sanitize import one_line, sanitize
 from tui_chat.plugins.mcp.elicitation import (
     CANCEL,
-    FormField,
     FormQuestion,
     Question,
+    QuestionField,
     Reaction,
     UrlQuestion,
 )
@@ -136,7 +136,7 @@ def _introduction(box: Widget, question: Question) -> ComposeResult:
     yield Static(note, classes="label")
 
 
-def _widget(field: FormField, id: str) -> Widget:
+def _widget(field: QuestionField, id: str) -> Widget:
     match field.kind:
         case "boolean":
             return CheckField("yes", field.default is True, id=id)
@@ -159,7 +159,7 @@ def _widget(field: FormField, id: str) -> Widget:
             return Input(sanitize(text), placeholder=field.format, id=id)
 
 
-def _value(field: FormField, widget: Widget) -> Any:
+def _value(field: QuestionField, widget: Widget) -> Any:
     match widget:
         case CheckField(value=value):
             return value

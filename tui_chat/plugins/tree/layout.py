@@ -92,7 +92,7 @@ class Tree:
         return active[0] if active else newest
 
 
-class Folding:
+class TreeFolding:
     """What of a tree is folded; at first all runs, and no branch."""
 
     def __init__(self) -> None:
@@ -108,7 +108,7 @@ class Rows:
     def __init__(
         self,
         tree: Tree,
-        folding: Folding,
+        folding: TreeFolding,
         named: Collection[str] = (),
         results: Set[str] | None = None,
     ) -> None:

@@ -17,7 +17,7 @@ from tui_chat.models.message import MessageRole
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.search import Hit
 from tui_chat.models.session import EntryStatus
-from tui_chat.plugins.tree.layout import Folding, Row, Rows, Tree
+from tui_chat.plugins.tree.layout import Row, Rows, Tree, TreeFolding
 from tui_chat.ui.ago import ago
 from tui_chat.ui.widgets.marked_text import Piece, marked
 from tui_chat.ui.widgets.row_list import RowList, clipped
@@ -79,7 +79,7 @@ class TreeList(RowList):
         super().__init__("tree", classes="-raised")
         self._now = now
         self.session_tree = Tree((), None)
-        self._folding = Folding()
+        self._folding = TreeFolding()
         self._rows = Rows(self.session_tree, self._folding)
         self._names: Mapping[str, str] = {}
         self._results: Mapping[str, Hit | None] | None = None
