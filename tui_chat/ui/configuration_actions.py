@@ -36,8 +36,7 @@ class ConfigurationActions(DOMNode):
         from tui_chat.ui.dialogs.api_key import enter_key
 
         workspace = await self._opened_workspace()
-        with workspace.reporting():
-            await enter_key(self._app, workspace, endpoint)
+        await enter_key(self._app, workspace, endpoint)
 
     @work(group="dialog", exclusive=True)
     async def action_list_plugins(self) -> None:
@@ -57,8 +56,7 @@ class ConfigurationActions(DOMNode):
 
         workspace = await self._opened_workspace()
         path = workspace.configuration.path
-        with workspace.reporting():
-            create_config_file(path)
-            await run_in_terminal(self._app, (*editor_command(os.environ), str(path)))
-            if await workspace.configuration.reload() and not screen_errors(workspace.state.config):
-                self._app.notify("config.toml has no faults, and is in use.", markup=False)
+        create_config_file(path)
+        await run_in_terminal(self._app, (*editor_command(os.environ), str(path)))
+        if await workspace.configuration.reload() and not screen_errors(workspace.state.config):
+            self._app.notify("config.toml has no faults, and is in use.", markup=False)

@@ -162,10 +162,9 @@ class MainScreen(Screen[None], OnePassWidget):  # pyright: ignore[reportIncompat
         from tui_chat.ui.dialogs.cache_causes import ask_cache_cause
 
         workspace = await self.opened_workspace()
-        with workspace.reporting():
-            origin = await ask_cache_cause(self._app, workspace)
-            if origin is not None:
-                await self.panes.action_reveal_origin(origin)
+        origin = await ask_cache_cause(self._app, workspace)
+        if origin is not None:
+            await self.panes.action_reveal_origin(origin)
 
 
 async def confirm_leave(app: App[Any], workspace: Workspace) -> bool:

@@ -5,12 +5,11 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from tui_chat.errors import InputError, TuiChatError
+from tui_chat.errors import InputError
 from tui_chat.models.session import Entry, last_reply
 from tui_chat.plugins.prompt_lab.case_table import load_table
 from tui_chat.plugins.prompt_lab.suites import add_case, suite_file
 from tui_chat.plugins.prompt_lab.turn_cases import case_of, shortest_history
-from tui_chat.ui.notifications import show_error
 from tui_chat.ui.questions import ask_line
 
 if TYPE_CHECKING:
@@ -41,27 +40,24 @@ async def make_whole_case(app: TuiChat, wrong: str) -> None:
 
 async def _make_case(app: TuiChat, wrong: str, *, is_whole: bool) -> None:
     workspace = await app.main.opened_workspace()
-    try:
-        entry = reply_here(app, workspace)
-        if entry is None:
-            raise InputError("There is no reply yet that could become a case.")
-        sent = await workspace.request_history.request(entry.message.id, workspace.state.entries)
-        inputs = sent.composed.inputs if sent.composed is not None else None
-        if inputs is None:
-            raise InputError("The request of this reply was not composed here.", advice=sent.why)
-        whole = len(inputs.history)
-        count = whole if is_whole else await asyncio.to_thread(shortest_history, inputs)
-        title = f"What is wrong? The case has the text of {_words(count, whole)}"
-        name = wrong or await ask_line(app, title, may_be_empty=True, enter="makes it a case")
-        if name is None:
-            return
-        preset = workspace.state.preset_name
-        path = suite_file(workspace.state.config.config_dir, preset)
-        await asyncio.to_thread(add_case, path, preset, case_of(inputs, name, count))
-        words = f"Added to the cases of “{preset}”. t in the preset editor opens them."
-        app.notify(words, markup=False)
-    except TuiChatError as error:
-        show_error(app, error)
+    entry = reply_here(app, workspace)
+    if entry is None:
+        raise InputError("There is no reply yet that could become a case.")
+    sent = await workspace.request_history.request(entry.message.id, workspace.state.entries)
+    inputs = sent.composed.inputs if sent.composed is not None else None
+    if inputs is None:
+        raise InputError("The request of this reply was not composed here.", advice=sent.why)
+    whole = len(inputs.history)
+    count = whole if is_whole else await asyncio.to_thread(shortest_history, inputs)
+    title = f"What is wrong? The case has the text of {_words(count, whole)}"
+    name = wrong or await ask_line(app, title, may_be_empty=True, enter="makes it a case")
+    if name is None:
+        return
+    preset = workspace.state.preset_name
+    path = suite_file(workspace.state.config.config_dir, preset)
+    await asyncio.to_thread(add_case, path, preset, case_of(inputs, name, count))
+    words = f"Added to the cases of “{preset}”. t in the preset editor opens them."
+    app.notify(words, markup=False)
 
 
 def _words(count: int, whole: int) -> str:

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, ClassVar, cast
 from textual.binding import Binding, BindingType
 from textual.timer import Timer
 
-from tui_chat.errors import TuiChatError
 from tui_chat.models.common_prefix import common_prefix
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.usage import short_number
@@ -38,7 +37,6 @@ from tui_chat.ui.areas.inspector.views.rows_view import (
     text_part,
     text_rows,
 )
-from tui_chat.ui.notifications import show_error
 from tui_chat.ui.questions import confirm
 from tui_chat.ui.widgets.pane_key import pane_key
 from tui_chat.ui.widgets.typed_app import app_of
@@ -481,15 +479,8 @@ class CasesView(RowsView):
             self.notify(f"{words}{undo}", markup=False)
 
     def _work(self, work: Callable[[], Awaitable[object]]) -> None:
-        """Run what changes the table, and show what went wrong."""
-
-        async def run() -> None:
-            try:
-                await work()
-            except TuiChatError as error:
-                show_error(self, error)
-
-        self._tui.run_worker(run, group="cases")
+        """Run what changes the table."""
+        self._tui.run_worker(work, group="cases")
 
     @property
     def _tui(self) -> TuiChat:

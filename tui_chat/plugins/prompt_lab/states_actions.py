@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tui_chat.errors import InputError, TuiChatError
+from tui_chat.errors import InputError
 from tui_chat.models.preset import Preset
 from tui_chat.models.sanitize import one_line
 from tui_chat.plugins.prompt_lab.cases_actions import reply_here
@@ -16,7 +16,6 @@ from tui_chat.plugins.prompt_lab.preset_states import (
 )
 from tui_chat.request_recipe import read_recipe
 from tui_chat.ui.areas.inspector.view import DIFF
-from tui_chat.ui.notifications import show_error
 from tui_chat.ui.questions import ask
 
 if TYPE_CHECKING:
@@ -27,35 +26,31 @@ if TYPE_CHECKING:
 async def choose_state(app: TuiChat, _: str) -> None:
     """List the states of the session's preset, and compare with or restore the chosen one."""
     workspace = await app.main.opened_workspace()
-    with workspace.reporting():
-        states = await PresetStates.open(workspace.store)
-        listed = await states.of_preset(workspace.state.preset_name)
-        if not listed:
-            raise InputError(
-                f"No earlier state of “{workspace.state.preset_name}” is kept yet.",
-                advice="Saving it keeps one.",
-            )
-        await _choose(app, workspace, states, listed, "")
+    states = await PresetStates.open(workspace.store)
+    listed = await states.of_preset(workspace.state.preset_name)
+    if not listed:
+        raise InputError(
+            f"No earlier state of “{workspace.state.preset_name}” is kept yet.",
+            advice="Saving it keeps one.",
+        )
+    await _choose(app, workspace, states, listed, "")
 
 
 async def show_state_of_reply(app: TuiChat, _: str) -> None:
     """Show which state of its preset made the reply under the cursor, or the last reply."""
     workspace = await app.main.opened_workspace()
-    try:
-        entry = reply_here(app, workspace)
-        record = entry and await workspace.active_store.requests.get(entry.message.id)
-        if record is None:
-            raise InputError("No request of this program made this reply.")
-        sent = read_recipe(record.recipe).preset
-        states = await PresetStates.open(workspace.store)
-        listed = await states.of_preset(workspace.state.preset_name)
-        made = next((state for state in listed if state.sent == sent), None)
-        if made is None:  # it was sent unsaved, or before states were kept
-            made = PresetState(0, "", record.created, sent, sent)
-            listed = (made, *listed)
-        await _choose(app, workspace, states, listed, made.sha256)
-    except TuiChatError as error:
-        show_error(app, error)
+    entry = reply_here(app, workspace)
+    record = entry and await workspace.active_store.requests.get(entry.message.id)
+    if record is None:
+        raise InputError("No request of this program made this reply.")
+    sent = read_recipe(record.recipe).preset
+    states = await PresetStates.open(workspace.store)
+    listed = await states.of_preset(workspace.state.preset_name)
+    made = next((state for state in listed if state.sent == sent), None)
+    if made is None:  # it was sent unsaved, or before states were kept
+        made = PresetState(0, "", record.created, sent, sent)
+        listed = (made, *listed)
+    await _choose(app, workspace, states, listed, made.sha256)
 
 
 async def _choose(

@@ -26,20 +26,19 @@ async def compare_models(app: TuiChat, _: str) -> None:
     composer, drafts = app.chat.pane.composer, app.chat.drafts
     draft = message_text(composer.text)
     parts = tuple(attachment.part for attachment in drafts.attachments)
-    with workspace.reporting():
-        targets = await remembered_targets(workspace)
-        dialog = SlotDialog(workspace, targets, draft, app.chat.context.environ)
-        chosen = await app.push_screen_wait(dialog)
-        if chosen is None:
-            return
-        await remember_targets(workspace, chosen)
+    targets = await remembered_targets(workspace)
+    dialog = SlotDialog(workspace, targets, draft, app.chat.context.environ)
+    chosen = await app.push_screen_wait(dialog)
+    if chosen is None:
+        return
+    await remember_targets(workspace, chosen)
 
-        def sent() -> None:
-            drafts.show_attachments(())
-            composer.clear_text()
+    def sent() -> None:
+        drafts.show_attachments(())
+        composer.clear_text()
 
-        screen = ComparisonScreen(workspace, chosen, app.chat.context, draft, parts, sent)
-        left = await app.push_screen_wait(screen)
-        if message_text(composer.text) != left:
-            composer.text = left or ""
-        composer.focus()
+    screen = ComparisonScreen(workspace, chosen, app.chat.context, draft, parts, sent)
+    left = await app.push_screen_wait(screen)
+    if message_text(composer.text) != left:
+        composer.text = left or ""
+    composer.focus()

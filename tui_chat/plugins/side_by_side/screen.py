@@ -154,8 +154,7 @@ class ComparisonScreen(ModalScreen[str]):
     @work
     async def _choose_editing_mode(self) -> None:
         """Edit with the keys of the conversation's composer."""
-        with self.workspace.reporting():
-            await self._composer.modal_editing.choose(self.workspace.state.config.editing_mode)
+        await self._composer.modal_editing.choose(self.workspace.state.config.editing_mode)
 
     # --- what is shown -------------------------------------------------------------------
 
@@ -374,13 +373,10 @@ class ComparisonScreen(ModalScreen[str]):
         """Show the exact request of the slot's reply, or the one that Enter would send."""
         from tui_chat.plugins.side_by_side.request_dialog import RequestDialog
 
-        with self.workspace.reporting():
-            slot = self.current
-            composed = await self.panel.request(slot, self._composer.text)
-            if composed is not None:
-                await app_of(self).push_screen_wait(
-                    RequestDialog(f"Request of {slot.name}", composed)
-                )
+        slot = self.current
+        composed = await self.panel.request(slot, self._composer.text)
+        if composed is not None:
+            await app_of(self).push_screen_wait(RequestDialog(f"Request of {slot.name}", composed))
 
     @work(group="dialog", exclusive=True)
     async def action_difference(self) -> None:
@@ -396,15 +392,14 @@ class ComparisonScreen(ModalScreen[str]):
         if not number:
             return
         other = self.panel.slots[int(number) - 1]
-        with self.workspace.reporting():
-            draft = self._composer.text
-            now, base = (
-                await self.panel.request(slot, draft),
-                await self.panel.request(other, draft),
-            )
-            if now is not None and base is not None:
-                title = f"Request of {slot.name}"
-                await app_of(self).push_screen_wait(RequestDialog(title, now, (other.name, base)))
+        draft = self._composer.text
+        now, base = (
+            await self.panel.request(slot, draft),
+            await self.panel.request(other, draft),
+        )
+        if now is not None and base is not None:
+            title = f"Request of {slot.name}"
+            await app_of(self).push_screen_wait(RequestDialog(title, now, (other.name, base)))
 
     def action_copy(self) -> None:
         """Copy the slot's reply."""

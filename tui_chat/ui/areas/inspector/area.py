@@ -179,10 +179,9 @@ class InspectorArea(Area):
     @work(group="view", exclusive=True, description="load what a view shows")
     async def _load(self, pane: Inspector, workspace: Workspace, view: ViewPath) -> None:
         session_id = workspace.state.session_id
-        with workspace.reporting():
-            loaded = await load(view, view.load)(workspace)
-            if pane.view_shown == view.name and workspace.state.session_id == session_id:
-                pane.change(loaded=loaded)
+        loaded = await load(view, view.load)(workspace)
+        if pane.view_shown == view.name and workspace.state.session_id == session_id:
+            pane.change(loaded=loaded)
 
     @work(group="inspect", exclusive=True)
     async def action_show_reply(self, session_id: str, message_id: str) -> None:
