@@ -16,7 +16,7 @@ from tui_chat.models.text import OriginKind
 from tui_chat.workspace.events import ReplySettled
 
 WORDS = "Rivers do not hurry, and yet they arrive. " * 130
-CHANGING = "{{random::" + "::".join(f"n{number}" for number in range(999)) + "}}"
+CHANGING = "{{random::" + "::".join(f"n{number}" for number in range(100, 999)) + "}}"
 HISTORY = {"type": "chat_history", "id": "history"}
 
 
