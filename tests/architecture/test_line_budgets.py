@@ -45,9 +45,9 @@ BUDGETS: dict[str, tuple[int, str]] = {
     "plugins/probabilities": (400, "one view, and where it is reached"),
     "plugins/html": (300, "one page that is safe to open"),
     "plugins/prompt_lab": (
-        7_080,
+        7_150,
         "suites, variants, checks, runner with its budget, its results, commands, preset cases, "
-        "the view of cases whose grades follow the checks",
+        "the view of cases whose grades follow the checks, with what a judge said kept",
     ),
     "plugins/library_commands": (500, "three commands that list, show and export"),
     "plugins/mcp": (

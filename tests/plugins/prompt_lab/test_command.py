@@ -306,6 +306,33 @@ def test_stored_replies_are_checked_again(lab: Run, tmp_path: Path):
     assert json.loads(lab("eval", "list", "--json").out)[0]["status"] == "complete"
 
 
+def test_rubrics_keep_their_answers_however_often_they_are_graded(lab: Run, tmp_path: Path):
+    kind, brief = ({"type": "llm-rubric", "value": value} for value in ("Is kind.", "Is brief."))
+    case, judge = {"description": "Hello", "draft": "Hello"}, {"judge": "loopback/lorem"}
+    path = suite(tmp_path, {**case, "assert": [kind, brief]}, **judge)
+    lab("eval", "run", path)
+    verdicts = [
+        {"type": "llm-rubric", "passed": True, "reason": "Kind.", "score": 1.0, "cost": "0.5"},
+        {"type": "llm-rubric", "passed": False, "reason": "Long.", "score": 0.0},
+    ]
+    with sqlite3.connect(tmp_path / "data" / "chat.db") as database:
+        stored = (json.dumps(verdicts), "failed", 0.25)
+        database.execute("UPDATE lab_cells SET verdicts = ?, status = ?, cost = ?", stored)
+    database.close()
+    heavy = {**kind, "weight": 3}
+    for checks, reasons in (
+        ([brief, heavy], ["Long.", "Kind."]),
+        ([brief, heavy], ["Long.", "Kind."]),
+        ([{"type": "contains", "value": "Hello"}, kind], ["Kind."]),
+        ([kind], ["Kind."]),
+    ):
+        suite(tmp_path, {**case, "assert": checks}, models=["loopback/echo"])
+        lab("eval", "run", path, "--regrade=1")
+        [cell] = json.loads(lab("eval", "show", "--json").out)["results"]
+        assert [verdict["reason"] for verdict in cell["checks"]][-len(reasons) :] == reasons
+    assert json.loads(lab("eval", "list", "--json").out)[0]["cost"] == 0.25, "it was paid"
+
+
 def test_runs_are_shown_and_deleted(lab: Run, tmp_path: Path):
     lab("eval", "run", suite(tmp_path, asserted(f"Hello {HOSTILE}"), asserted("Bye")))
     shown = lab("eval", "show")

@@ -1,7 +1,7 @@
 """The results of requests, graded by the checks of cases as they are now.
 
-1. A result belongs to the bytes of its request and to its repeat: every cell that sends the same
-   has it, also after an edit that was undone.
+1. A result belongs to a request, by its endpoint, model and bytes, and to its repeat: every cell
+   that sends the same has it, also after an edit that was undone.
 2. When the checks of a case changed, the reply is graded again. Only a rubric that no judge was
    asked about leaves a cell without a result, so that it is sent.
 """
@@ -9,32 +9,23 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TypeAlias
 
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.plugins.prompt_lab.values import Case, Cell, CellReply, Plan, ReplyCheck, Suite
-from tui_chat.plugins.prompt_lab.verdicts import JUDGED, judged_checks, regrade
-
-Grading: TypeAlias = tuple[Case, tuple[ReplyCheck, ...]]
-"""What a cell is graded by: a case, and its rubrics, each with its judge."""
+from tui_chat.plugins.prompt_lab.values import Case, Cell, CellReply, Plan, Suite
+from tui_chat.plugins.prompt_lab.verdicts import JUDGED, questions, regrade, with_judge
 
 
-def gradings(suite: Suite) -> dict[str, Grading]:
-    """Return what the cells of a suite are graded by, by the keys of its cases."""
-
-    def with_judge(check: ReplyCheck) -> ReplyCheck:
-        return replace(check, judge=check.judge or suite.judge)
-
-    return {case.key: (case, tuple(map(with_judge, judged_checks(case)))) for case in suite.cases}
+def graded_cases(suite: Suite) -> dict[str, Case]:
+    """Return the cases of a suite by their keys, as replies are graded: with their judges."""
+    return {case.key: with_judge(case, suite.judge) for case in suite.cases}
 
 
 @dataclass(frozen=True, slots=True)
 class _Result:
-    """A cell that has ended, and what it was graded by."""
+    """A cell that has ended, and the case that graded it."""
 
     cell: Cell
     case: Case
-    rubrics: tuple[ReplyCheck, ...]
 
 
 class CaseResults:
@@ -44,23 +35,25 @@ class CaseResults:
         self._results: dict[tuple[str, int], dict[str, _Result]] = {}
         """Results by what they sent, and by case."""
 
-    def add(self, cell: Cell, grading: Grading) -> None:
-        """Take over a cell that has ended."""
-        self._results.setdefault(sent_by(cell), {})[cell.case] = _Result(cell, *grading)
+    def add(self, cell: Cell, case: Case) -> None:
+        """Take over a cell that has ended, and the case that graded it."""
+        self._results.setdefault(sent_by(cell), {})[case.key] = _Result(cell, case)
 
-    def remove(self, cell: Cell) -> None:
-        """Remove the result of what a cell sends."""
-        self._results.pop(sent_by(cell), None)
+    def remove_errors(self, cell: Cell) -> None:
+        """Remove the errors of what a cell sends that may not come again."""
+        results = self._results.get(sent_by(cell), {})
+        for key in [key for key, result in results.items() if may_succeed(result.cell)]:
+            del results[key]
 
-    def of(self, planned: Plan, grading: dict[str, Grading]) -> list[Cell]:
-        """Return the cells of a plan, each with its result if there is one."""
+    def of(self, planned: Plan, cases: dict[str, Case]) -> list[Cell]:
+        """Return the cells of a plan, each with its result if there is one, graded by a case."""
         shown: list[Cell] = []
         variants = {variant.name: variant for variant in planned.variants}
         for cell in planned.cells:
-            case, rubrics = grading[cell.case]
+            case = cases[cell.case]
             results = self._results.get(sent_by(cell), {})
-            candidates = [results[case.key]] if case.key in results else [*results.values()]
-            known = next((e for e in candidates if all(r in e.rubrics for r in rubrics)), None)
+            own_first = sorted(results.values(), key=lambda result: result.case.key != case.key)
+            known = next((each for each in own_first if _is_answered(case, each.case)), None)
             if known is None:
                 shown.append(cell)
                 continue
@@ -68,9 +61,15 @@ class CaseResults:
             if case is not known.case:
                 if _checks(case) != _checks(known.case):
                     result = regrade(case, result, known.case, variants[cell.variant])
-                self.add(result, (case, rubrics))  # so that it is graded once
+                self.add(result, case)  # so that it is graded once
             shown.append(result)
         return shown
+
+
+def _is_answered(case: Case, earlier: Case) -> bool:
+    """Return True if the judges were asked everything that a case asks."""
+    asked = questions(earlier)
+    return all(question in asked for question in questions(case))
 
 
 def _checks(case: Case) -> tuple[object, ...]:
@@ -78,8 +77,8 @@ def _checks(case: Case) -> tuple[object, ...]:
 
 
 def sent_by(cell: Cell) -> tuple[str, int]:
-    """Return what a cell sends: the SHA-256 of its request, and its repeat."""
-    return cell.body_sha, cell.attempt
+    """Return what a cell sends: the identity of its request, and its repeat."""
+    return cell.request, cell.attempt
 
 
 def result_at(cell: Cell, result: Cell) -> Cell:

@@ -29,10 +29,9 @@ from tui_chat.plugins.prompt_lab.case_columns import (
 )
 from tui_chat.plugins.prompt_lab.case_results import (
     CaseResults,
-    Grading,
     are_equal,
     grade_of,
-    gradings,
+    graded_cases,
     may_succeed,
     result_at,
     sent_by,
@@ -56,6 +55,7 @@ from tui_chat.plugins.prompt_lab.values import (
     Suite,
     Variant,
 )
+from tui_chat.plugins.prompt_lab.verdicts import questions
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -96,8 +96,7 @@ class CaseTable:
         self.run: Run | None = None
         """The last run."""
         self.preferences: dict[tuple[str, str, str], str] = {}
-        """The SHA-256 of the preferred request by case and both requests, sorted; empty for none.
-        """
+        """The preferred request by case and both requests, sorted; empty for none."""
         self.fault: TuiChatError | None = None
         """What keeps the suite from being read."""
         self.version = 0
@@ -118,7 +117,8 @@ class CaseTable:
         self._begun = 0.0
         """When sending began, in seconds of a monotonic clock."""
         self._ended_at_start = 0
-        self._gradings: dict[str, Grading] = {}
+        self._cases: dict[str, Case] = {}
+        """The cases of the plan by their keys, as replies are graded."""
         self._cells: dict[tuple[str, str], list[Cell]] = {}
         """The cells by case and variant, with the results that they have: the repeats."""
         self._same: dict[tuple[str, int], list[Cell]] = {}
@@ -126,7 +126,7 @@ class CaseTable:
         self._stored: tuple[str, tuple[Case, ...]] = "", ()
         """What the last run has: the SHA-256 of its plan, and its cases."""
         self._sent: dict[tuple[str, str], str] = {}
-        """The variants of the last run by case and SHA-256 of the request."""
+        """The variants of the last run by case and request."""
         self._to_send: tuple[Cell, ...] | None = None
         """The cells that are sent next; None if they are to be looked up."""
         self._comparisons: dict[str, Comparison] = {}
@@ -160,17 +160,17 @@ class CaseTable:
 
     async def _recall(self, run: Run) -> None:
         suite = await self.lab.suite(run)
-        grading = gradings(suite)
+        cases = graded_cases(suite)
         self.run, self._sent, self._stored = run, {}, (run.plan_sha, suite.cases)
         async for cell in self.lab.cells(run, *ENDED):
-            self._results.add(cell, grading[cell.case])
-            self._sent[cell.case, cell.body_sha] = cell.variant
+            self._results.add(cell, cases[cell.case])
+            self._sent[cell.case, cell.request] = cell.variant
             if run.accepted and run.accepted_variant in ("", cell.variant):
                 self._accepted[(*sent_by(cell), cell.case)] = grade_of(cell)
-        names = {(case, name): sha for (case, sha), name in self._sent.items()}
+        requests = {(case, name): request for (case, request), name in self._sent.items()}
         for stored in await self.lab.preferences(run):
-            one, two = (names.get((stored.case, n)) for n in (stored.first, stored.second))
-            preferred = names.get((stored.case, stored.preferred), "")
+            one, two = (requests.get((stored.case, n)) for n in (stored.first, stored.second))
+            preferred = requests.get((stored.case, stored.preferred), "")
             if one and two:
                 self.preferences[_pair_key(stored.case, one, two)] = preferred
 
@@ -218,10 +218,10 @@ class CaseTable:
         if self._key == (self.suite, variants):
             return
         planned = await asyncio.to_thread(plan, self.suite, variants)
-        grading = gradings(self.suite)
+        cases = graded_cases(self.suite)
         # To check many replies again takes a while; the grades are kept.
-        await asyncio.to_thread(self._results.of, planned, grading)
-        self.variants, self.plan, self._gradings = variants, planned, grading
+        await asyncio.to_thread(self._results.of, planned, cases)
+        self.variants, self.plan, self._cases = variants, planned, cases
         self._arrange()
         self.estimate = await self._estimate(self.to_send)
         self._key = self.suite, variants
@@ -230,7 +230,7 @@ class CaseTable:
     def _arrange(self) -> None:
         """Look the results of the planned cells up."""
         self._cells, self._same = {}, {}
-        for cell in self._results.of(self.plan, self._gradings):
+        for cell in self._results.of(self.plan, self._cases):
             self._same.setdefault(sent_by(cell), []).append(cell)
             self._cells.setdefault((cell.case, cell.variant), []).append(cell)
         self._changed()
@@ -285,12 +285,12 @@ class CaseTable:
 
     def replies(self, case: Case, variant: Variant) -> tuple[Cell, Cell] | None:
         """Return the cells of a variant and of the one that it is compared with; None if they do
-        not both have a reply.
+        not both have a reply without an error.
         """
         other = self.reference(variant)
         cells = self.cell(case, variant), other and self.cell(case, other)
         match cells:
-            case (Cell(reply=CellReply()) as one, Cell(reply=CellReply()) as two):
+            case (Cell(reply=CellReply(error="")) as one, Cell(reply=CellReply(error="")) as two):
                 return one, two
             case _:
                 return None
@@ -341,7 +341,7 @@ class CaseTable:
         if not self.is_sending and (cells := self.to_send):
             for cell in cells:
                 if cell.is_ended:
-                    self._results.remove(cell)
+                    self._results.remove_errors(cell)
             self._arrange()
             self._begun = monotonic()
             self._ended_at_start = len(self.plan.cells) - len(self.missing)
@@ -357,7 +357,7 @@ class CaseTable:
     async def _send(self) -> None:
         workspace, lab = self._workspace, self.lab
         with workspace.reporting():
-            planned, grading = self.plan, self._gradings
+            planned, cases = self.plan, self._cases
             run, twins = await self._store_run()
             runner = Runner(
                 lab,
@@ -366,11 +366,11 @@ class CaseTable:
                 client=workspace.client,
                 prices=await workspace.usage.prices(),
                 budget=Budget(None),
-                on_cell=partial(self._take_cell, grading),
+                on_cell=partial(self._take_cell, cases),
             )
             try:
                 await runner.send("waiting")
-                for cell in self._results.of(replace(planned, cells=twins), grading):
+                for cell in self._results.of(replace(planned, cells=twins), cases):
                     if cell.is_ended:
                         await lab.finish(run, cell, is_paid=False)
                 await lab.prune(run.source)
@@ -383,15 +383,15 @@ class CaseTable:
         """Store the plan as a run, with the results and judgements that it need not ask for. Return
         it with the cells whose request is that of another cell: it is sent once.
         """
-        workspace, lab, planned, grading = self._workspace, self.lab, self.plan, self._gradings
+        workspace, lab, planned, cases = self._workspace, self.lab, self.plan, self._cases
         now = workspace.now().timestamp()
         run = self.run = await lab.add(planned, workspace.core.new_id(), now)
         self._stored = planned.sha256, planned.suite.cases
-        self._sent = {(cell.case, cell.body_sha): cell.variant for cell in planned.cells}
+        self._sent = {(cell.case, cell.request): cell.variant for cell in planned.cells}
         twins: list[Cell] = []
         asked: set[tuple[object, ...]] = set()
-        for cell in self._results.of(planned, grading):
-            key = (*sent_by(cell), grading[cell.case][1])
+        for cell in self._results.of(planned, cases):
+            key = (*sent_by(cell), *questions(cases[cell.case]))
             if cell.is_ended:
                 await lab.finish(run, cell, is_paid=False)
             elif key in asked:
@@ -402,13 +402,13 @@ class CaseTable:
             await self._store_judgement(judged)
         return run, tuple(twins)
 
-    def _take_cell(self, grading: dict[str, Grading], cell: Cell) -> None:
+    def _take_cell(self, cases: dict[str, Case], cell: Cell) -> None:
         """Take over a cell whose request left, or which has ended; its run graded it."""
         same = tuple(self._same.get(sent_by(cell), ()))
         shown = [result_at(planned, cell) for planned in same]
         if cell.is_ended:
-            self._results.add(cell, grading[cell.case])
-            shown = self._results.of(replace(self.plan, cells=same), self._gradings)
+            self._results.add(cell, cases[cell.case])
+            shown = self._results.of(replace(self.plan, cells=same), self._cases)
         for planned in shown:
             self._cells[planned.case, planned.variant][planned.attempt - 1] = planned
         self._changed()
@@ -430,9 +430,9 @@ class CaseTable:
         """
         if are_equal(pair):
             return None
-        shas = [cell.body_sha for cell in pair]
-        judged = self.preferences.get(_pair_key(case.key, *shas))
-        return next((cell.variant for cell in pair if cell.body_sha == judged), judged and "")
+        requests = [cell.request for cell in pair]
+        judged = self.preferences.get(_pair_key(case.key, *requests))
+        return next((cell.variant for cell in pair if cell.request == judged), judged and "")
 
     def is_open(self, case: Case, pair: tuple[Cell, Cell]) -> bool:
         """Return True if two replies are to be judged: they differ, and nobody did."""
@@ -444,16 +444,16 @@ class CaseTable:
         """
         if are_equal(pair):
             raise InputError("The replies are equal: there is nothing to judge.")
-        shas = [cell.body_sha for cell in pair]
-        key = _pair_key(case.key, *shas)
-        self.preferences[key] = shas[choice] if choice is not None else ""
+        requests = [cell.request for cell in pair]
+        key = _pair_key(case.key, *requests)
+        self.preferences[key] = requests[choice] if choice is not None else ""
         await self._store_judgement(key)
         self._changed()
 
     async def _store_judgement(self, key: tuple[str, str, str]) -> None:
         """Store a judgement with the last run, if that has both requests."""
-        case, *shas = key
-        first, second = sorted(self._sent.get((case, sha), "") for sha in shas)
+        case, *requests = key
+        first, second = sorted(self._sent.get((case, request), "") for request in requests)
         if self.run is not None and first:
             preferred = self._sent.get((case, self.preferences[key]), "")
             await self.lab.prefer(self.run, Preference(case, 1, first, second, preferred))

@@ -163,6 +163,12 @@ class CasesView(RowsView):
         return table.suite.cases if table is not None and table.fault is None else ()
 
     @property
+    def _why_empty(self) -> str:
+        if self.table is not None and self.table.fault is not None:
+            return "The cases cannot be read: E opens their file."
+        return "There are no cases yet: + on a reply makes it one."
+
+    @property
     def variant(self) -> Variant | None:
         """The variant of the column with the cursor."""
         variants = self.table.variants if self.table is not None else ()
@@ -382,7 +388,7 @@ class CasesView(RowsView):
         """
         table, variant, cases = self.table, self.variant, self._shown_cases
         if table is None or variant is None or not cases:
-            self.notify("There are no cases yet.")
+            self.notify(self._why_empty)
             return
         order = [*range(self._case + 1, len(cases)), *range(self._case + 1)]
         differing = [index for index in order if table.differs(cases[index], variant)]
@@ -390,9 +396,12 @@ class CasesView(RowsView):
         to_judge = (index for index, pair in pairs if pair and table.is_open(cases[index], pair))
         index = next(to_judge, None)
         if index is None:
-            missing = " yet: the first line sends the plan" if table.missing else ""
-            words = "All replies that differ are judged." if differing else "No replies differ"
-            self.notify(words if differing else f"{words}{missing}.")
+            if differing:
+                self.notify("All replies that differ are judged.")
+            elif table.missing:
+                self.notify("No replies differ yet: the first line sends the plan.")
+            else:
+                self.notify("No replies differ.")
             index = next(iter(differing), None)
         if index is not None:
             self.set_cursor(self._first_row + index)
@@ -457,7 +466,7 @@ class CasesView(RowsView):
     def action_promote(self) -> None:
         """Save the variant under the cursor as the preset, and set the baseline."""
         if self.case is None or self.variant is None or self.table is None:
-            self.notify("There are no cases yet that a variant could be tried on.")
+            self.notify(self._why_empty)
         else:
             self._work(partial(self._promote, self.table, self.variant))
 

@@ -94,6 +94,7 @@ def _planned(case: Case, variant: Variant, counter: Callable[[str], Counter]) ->
         body_sha=composed.payload.sha256,
         input_tokens=input_tokens(composed) or prompt.total,
         output_limit=output_limit(composed),
+        target=variant.target,
         notes=tuple(
             (note.level.value, note.sentence)
             for note in composed.notes

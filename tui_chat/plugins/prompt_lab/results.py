@@ -237,13 +237,14 @@ class LabStore:
         marks = ", ".join("?" * len(statuses))
         where = f"AND status IN ({marks}) " if statuses else ""
         position = -1
+        targets = {variant.name: variant.target for variant in await self.variants(run)}
         while rows := await self._database.rows(
             f"SELECT {columns} FROM lab_cells WHERE run = ? AND position > ? {where}"
             "ORDER BY position LIMIT ?",
             *(run.seq, position, *statuses, _PAGE),
         ):
             for row in rows:
-                yield _cell_of(row)
+                yield _cell_of(row, targets)
             position = rows[-1][0]
 
     async def parts(self, run: Run, cell: Cell) -> tuple[Case, Variant]:
@@ -298,9 +299,13 @@ class LabStore:
 
     async def reuse(self, run: Run) -> int:
         """Give cells of a new run the results that the suite's run before it has for the same case,
-        bytes and repeat, asked of the same judge. Return how many got one.
+        model, bytes and repeat, asked of the same judge. Return how many got one.
         """
-        sql = """
+        target = (
+            "json_array(json_extract(json, '$.endpoint.name'), "
+            "coalesce(json_extract(json, '$.model'), json_extract(json, '$.endpoint.models[0]')))"
+        )
+        sql = f"""
             UPDATE lab_cells AS cell SET status = old.status, reply = old.reply,
                 verdicts = old.verdicts, score = old.score
             FROM lab_cells AS old
@@ -308,6 +313,8 @@ class LabStore:
                 SELECT max(seq) FROM lab_runs WHERE source = ? AND judge = ? AND seq < ?)
             AND old.case_id = cell.case_id AND old.body_sha = cell.body_sha
             AND old.attempt = cell.attempt
+            AND (SELECT {target} FROM lab_values WHERE id = old.variant_id)
+                = (SELECT {target} FROM lab_values WHERE id = cell.variant_id)
         """
         await self._write(sql, run.seq, run.source, run.judge, run.seq)
         counts = (await self.run(str(run.seq))).counts
@@ -323,6 +330,22 @@ class LabStore:
             *(cell.status, "" if cell.reply is None else pack(cell.reply), pack(cell.verdicts)),
             *(cell.score, cell.cost if is_paid else None, run.seq, cell.position),
         )
+
+    async def regrade(self, run: Run, cell: Cell, case: Case) -> None:
+        """Store the new grade of a cell, and its case with the checks that gave it. The cost stays
+        what was paid.
+        """
+
+        async def write(tx: Transaction) -> None:
+            case_ids = await _value_ids(tx, {case.key: case})
+            await tx.run(
+                "UPDATE lab_cells SET case_id = ?, status = ?, verdicts = ?, score = ? "
+                "WHERE run = ? AND position = ?",
+                *(case_ids[case.key], cell.status, pack(cell.verdicts), cell.score),
+                *(run.seq, cell.position),
+            )
+
+        await self._database.write(write)
 
     # --- preferences -----------------------------------------------------------------------
 
@@ -404,7 +427,7 @@ def _cell_values(cell: Cell) -> tuple[Any, ...]:
     )
 
 
-def _cell_of(row: Row) -> Cell:
+def _cell_of(row: Row, targets: Mapping[str, str]) -> Cell:
     *head, notes, status, reply, verdicts, score = row
     return Cell(
         *head,
@@ -413,4 +436,5 @@ def _cell_of(row: Row) -> Cell:
         reply=unpack(CellReply, reply) if reply else None,
         verdicts=unpack(tuple[Verdict, ...], verdicts) if verdicts else (),
         score=score,
+        target=targets[row[2]],
     )

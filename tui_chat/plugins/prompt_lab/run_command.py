@@ -42,7 +42,7 @@ from tui_chat.plugins.prompt_lab.variants import (
     missing_presets,
     resolve,
 )
-from tui_chat.plugins.prompt_lab.verdicts import regrade
+from tui_chat.plugins.prompt_lab.verdicts import regrade, with_checks, with_judge
 from tui_chat.providers.keys import resolve_key
 
 
@@ -445,14 +445,16 @@ async def _compare_with_baseline(lab: LabStore, run: Run) -> int:
 async def _regrade(config: Config, lab: LabStore, paths: Sequence[str], options: RunOptions) -> int:
     """Check the stored replies of a run again, by the cases of suites if some are named."""
     run = await lab.run(options.regrade or "")
-    cases = {case.key: case for suite in _suites(config, paths, options) for case in suite.cases}
+    suites = _suites(config, paths, options)
+    cases = {case.key: with_judge(case, run.judge) for suite in suites for case in suite.cases}
     async with lab.running(run):
         async for cell in lab.cells(run, "passed", "failed", "error"):
             if cell.reply is None:
                 continue
-            earlier, variant = await lab.parts(run, cell)
-            case = cases.get(cell.case, earlier)
-            await lab.finish(run, regrade(case, cell, earlier, variant))
+            planned, variant = await lab.parts(run, cell)
+            earlier = with_judge(planned, run.judge)
+            case = with_checks(earlier, cases.get(cell.case, earlier))
+            await lab.regrade(run, regrade(case, cell, earlier, variant), case)
         status = "interrupted" if run.status == "running" else run.status
         await lab.end(run, status, run.finished or time.time())
     return await _report(lab, await lab.run(str(run.seq)), options)

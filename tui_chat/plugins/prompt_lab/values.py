@@ -121,6 +121,11 @@ class Variant:
         """The model that is asked."""
         return self.model or next(iter(self.endpoint.models), "")
 
+    @property
+    def target(self) -> str:
+        """`ENDPOINT/MODEL` that is asked."""
+        return f"{self.endpoint.name}/{self.model_name}"
+
 
 @dataclass(frozen=True, slots=True)
 class Suite:
@@ -213,6 +218,13 @@ class Cell:
     verdicts: tuple[Verdict, ...] = ()
     score: float | None = None
     """The weighted mean of the scores; None before its end."""
+    target: str = ""
+    """The `target` of its variant."""
+
+    @property
+    def request(self) -> str:
+        """The identity of its request: who is asked, which the body need not say, and the body."""
+        return f"{self.target} {self.body_sha}"
 
     @property
     def cost(self) -> float | None:
@@ -243,8 +255,8 @@ class Plan:
 
     @property
     def sha256(self) -> str:
-        """The identity of what is sent, in whatever order: cases, variants and bodies."""
-        sent = sorted((cell.case, cell.variant, cell.attempt, cell.body_sha) for cell in self.cells)
+        """The identity of what is sent, in whatever order: cases, variants and requests."""
+        sent = sorted((cell.case, cell.variant, cell.attempt, cell.request) for cell in self.cells)
         return sha256(repr(sent).encode()).hexdigest()
 
 

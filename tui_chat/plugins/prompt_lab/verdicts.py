@@ -28,6 +28,31 @@ def judged_checks(case: Case) -> Iterator[ReplyCheck]:
     return (check for check in case.checks if check.type == JUDGED)
 
 
+def with_judge(case: Case, judge: str) -> Case:
+    """Return a case whose rubrics name their judge: the suite's where they name none."""
+    checks = tuple(
+        replace(check, judge=check.judge or judge) if check.type == JUDGED else check
+        for check in case.checks
+    )
+    return replace(case, checks=checks)
+
+
+def with_checks(case: Case, other: Case) -> Case:
+    """Return a case, and so its request, with what another one expects."""
+    return replace(
+        case,
+        checks=other.checks,
+        expected=other.expected,
+        threshold=other.threshold,
+        pass_rate=other.pass_rate,
+    )
+
+
+def questions(case: Case) -> list[ReplyCheck]:
+    """Return what judges are asked of a reply: its rubrics, whatever they weigh."""
+    return [replace(check, weight=1.0) for check in judged_checks(case)]
+
+
 def request_verdicts(case: Case, composed: Composed) -> tuple[Verdict, ...]:
     """Return what a case expects of its request, decided."""
     if not case.expected:
@@ -64,16 +89,18 @@ def grade(
 
 
 def regrade(case: Case, cell: Cell, earlier: Case, variant: Variant) -> Cell:
-    """Return a cell graded by the checks of a case in place of those of an earlier state of it.
-    What a judge decided of a rubric that both have stays.
+    """Return a cell graded by the checks of a case in place of those of an earlier state of it,
+    whose judges are named in both (see `with_judge`). What a judge decided of a rubric that both
+    have stays.
     """
-    of_request = tuple(verdict for verdict in cell.verdicts if verdict.type == REQUEST)
-    of_reply = cell.verdicts[len(of_request) :]
+    of_request = [verdict for verdict in cell.verdicts if verdict.type == REQUEST]
     if case.expected != earlier.expected:
-        of_request = request_verdicts(case, request_of(case, variant))
+        of_request = [*request_verdicts(case, request_of(case, variant))]
+    of_judges = [verdict for verdict in cell.verdicts if verdict.type.endswith(JUDGED)]
+    answers = dict(zip(questions(earlier), of_judges, strict=False))
     judged = {
-        check: verdict
-        for check, verdict in zip(earlier.checks, of_reply, strict=False)
-        if check.type == JUDGED
+        check: replace(answers[question], weight=check.weight)
+        for check, question in zip(judged_checks(case), questions(case), strict=True)
+        if question in answers
     }
     return grade(case, cell, of_request, judged)

@@ -628,25 +628,24 @@ async def test_a_faulty_file_is_shown_until_it_is_mended(
         await until(pilot, lambda: "The cases cannot be read." in text(view))
         assert "E opens their file" in text(view)
         await pilot.press("n", "A")
+        await until(pilot, lambda: "E opens their file" in notice(pilot))
         await pilot.press("E")
         await until(pilot, lambda: "1 case × 1 variant" in text(view))
 
 
 async def test_what_is_left_after_a_stop_is_the_estimate(tmp_path: Path):
-    async with chat(tmp_path, "What is 2+2?") as pilot:
+    async with chat(tmp_path, "What is 2+2?", model="echo") as pilot:
         await make_case(pilot, "wrong")
-        change_suite(pilot, repeat=40)
+        change_suite(pilot, repeat=2, models=["loopback/flaky-stall"])
         view = await open_cases(pilot)
         table = view.table
         assert table is not None
-        assert "Enter sends 40 requests" in text(view)
+        assert "Enter sends 4 requests" in text(view)
         await pilot.press("enter")
-        await until(pilot, lambda: len(table.missing) < 40)
+        await until(pilot, lambda: len(table.missing) == 2)
         await pilot.press("x")
         await until(pilot, lambda: not table.is_sending)
-        left = len(table.missing)
-        assert 0 < left < 40
-        await until(pilot, lambda: f"sends {left} request" in text(view))
+        await until(pilot, lambda: "Enter sends 2 requests" in text(view))
 
 
 async def test_what_had_an_error_is_sent_again(tmp_path: Path):
@@ -678,6 +677,20 @@ async def test_calls_of_tools_are_a_reply(tmp_path: Path):
         view = await open_cases(pilot)
         await pilot.press("enter")
         await until(pilot, lambda: "→ lookup" in text(view) and "example city" in text(view))
+
+
+async def test_errors_are_no_replies_that_are_the_same(tmp_path: Path):
+    async with chat(tmp_path, "What is 2+2?") as pilot:
+        await make_case(pilot, "wrong")
+        workspace = app_of(pilot).workspace
+        assert workspace is not None
+        await workspace.settings.set_model("loopback", "error:401")
+        edit(pilot, "Never tell the answer.")
+        view = await open_cases(pilot)
+        await pilot.press("enter")
+        await until(pilot, lambda: "sends again what had an error" in text(view))
+        assert "The provider refused the request" in text(view)
+        assert "the same" not in text(view)
 
 
 async def test_a_column_has_the_name_of_the_presets_file(tmp_path: Path):
