@@ -99,7 +99,25 @@ def folder(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> Path:
     Path("photo.png").write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(20))
     Path("fruits.json").write_text('{"type": "object", "properties": {}}')
     shutil.copytree(ROOT / "sample_presets", "sample_presets")
+    # The suite that the app made, and the repository that it is copied to.
+    in_shell(next(text for _, _, text in blocks("sh") if "<<" in text), tmp_path)
+    presets = Path(run("presets", "path").out.strip())
+    for place in ("presets/tutor.json", "cases/tutor.eval.json"):
+        (presets.parent / place).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(Path("prompts", place.removeprefix("presets/")), presets.parent / place)
     return tmp_path
+
+
+def in_shell(script: str, folder: Path) -> None:
+    """Run a script to its end in a shell."""
+    done = subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", script],
+        capture_output=True,
+        text=True,
+        cwd=folder,
+        stdin=subprocess.DEVNULL,
+    )
+    assert done.returncode == 0, (script, done.stdout, done.stderr)
 
 
 @pytest.mark.slow
@@ -108,18 +126,11 @@ def folder(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_every_command_works(block: str, folder: Path, run: Run):
     for words, instead in REPLACED.items():
         block = block.replace(words, instead)
-    for command in lines(block):
-        if re.search(r"[|<>$;&]", command):
-            done = subprocess.run(
-                ["bash", "-euo", "pipefail", "-c", command],
-                capture_output=True,
-                text=True,
-                cwd=folder,
-                stdin=subprocess.DEVNULL,
-            )
-            assert done.returncode == 0, (command, done.stdout, done.stderr)
-            continue
+    for command in (block,) if "<<" in block else lines(block):
         program, *words = shlex.split(command)
+        if program in ("cat", "cp", "mkdir") or re.search(r"[|<>$;&]", command):
+            in_shell(command, folder)
+            continue
         assert program == "tui-chat", command
         found = run(*words)
         assert found.code == 0, (command, found.out, found.err)
