@@ -1,7 +1,10 @@
 """Exchanges: requests that are sent, and their replies as they arrive.
 
-1. Replies stream in tasks of their own, whichever session is active.
-2. What follows a reply by itself, its title and the commands of its tool calls, is begun by those
+1. `begin` returns once both messages are on disk. The reply streams in a task of its own, whichever
+   session is active; what `send` emits meanwhile goes into the state and out as events.
+2. An exchange ends in two steps: `_finish` takes it out of the state when its task has ended, and
+   `_settle` reads the branch again and publishes `ReplySettled`.
+3. What follows a reply by itself, its title and the commands of its tool calls, is begun by those
    who listen to `ReplySettled`.
 """
 
@@ -232,7 +235,7 @@ class Exchanges:
                 exchange.end = progress.entry
                 self._calibration.learn(composed, progress.entry.usage.input)
                 self._timings[progress.entry.message.id] = progress.timing
-            self._follow(session_id, progress)
+            self._publish(session_id, progress)
 
         assert composed.inputs is not None  # every request that is sent has its inputs
         recipe = await self._history.recipe(
@@ -260,7 +263,7 @@ class Exchanges:
         )
         self._tasks[task] = exchange
         core.update(streaming_sessions=self._streaming_sessions)
-        task.add_done_callback(lambda done: self._done(done, self._tasks.pop(done)))
+        task.add_done_callback(lambda ended: self._finish(ended, self._tasks.pop(ended)))
         await asyncio.wait((task, begun), return_when=asyncio.FIRST_COMPLETED)
         return exchange.reply_id
 
@@ -287,7 +290,7 @@ class Exchanges:
             last_sent = {**state.last_sent, name: LastSent(entry_id, composed)}
             self.core.update(RequestOutdated(), last_sent=last_sent)
 
-    def _follow(self, session_id: str, progress: SendProgress) -> None:
+    def _publish(self, session_id: str, progress: SendProgress) -> None:
         core = self.core
         state = core.state
         match progress:
@@ -306,7 +309,7 @@ class Exchanges:
                 if progress.repeats_key:
                     core.publish(Failed(_repeated_key()))
 
-    def _done(self, task: asyncio.Task[Entry], exchange: Exchange) -> None:
+    def _finish(self, task: asyncio.Task[Entry], exchange: Exchange) -> None:
         core, end = self.core, exchange.end
         partials = dict(core.state.partials)
         partials.pop(exchange.reply_id, None)
@@ -325,11 +328,11 @@ class Exchanges:
                 {"message": "a reply failed", "exception": error, "task": task}
             )
         entry = None if task.cancelled() or error is not None else task.result()
-        ending = asyncio.ensure_future(self._ended(exchange, entry, ok=error is None))
+        ending = asyncio.ensure_future(self._settle(exchange, entry, ok=error is None))
         self._endings.add(ending)
         ending.add_done_callback(self._endings.discard)
 
-    async def _ended(self, exchange: Exchange, entry: Entry | None, *, ok: bool) -> None:
+    async def _settle(self, exchange: Exchange, entry: Entry | None, *, ok: bool) -> None:
         core, session_id = self.core, exchange.session_id
         if entry is not None and entry.usage.input is not None:
             with suppress(StoreError):  # the next replies teach the same

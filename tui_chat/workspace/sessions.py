@@ -24,10 +24,10 @@ FIRST_MESSAGES = 60
 """Messages of a branch's end that are shown before all of it is read: more than fit on a screen."""
 
 _STARTING = "starting"
-_AGAIN = " again"
-"""Behind the id of a session whose last start was not confirmed either, or failed."""
 """The name of the stored setting that holds the id of the session which is being opened at the
 start, until it has been on the screen."""
+_AGAIN = " again"
+"""Stored behind the id if the start before was not confirmed either, or if this one failed."""
 
 TRASH_KEPT = 30 * 24 * 3600.0
 """Seconds after which deleted sessions and messages are purged."""
@@ -92,7 +92,7 @@ class Sessions:
             await self.core.store.settings.set(_STARTING, "")
 
     async def doubt_start(self) -> None:
-        """Note that the program failed before `confirm_start`."""
+        """Note that the program crashed before `confirm_start`: the session is not opened again."""
         with suppress(StoreError):
             settings = self.core.store.settings
             if started := (await settings.get(_STARTING) or "").removesuffix(_AGAIN):
