@@ -13,6 +13,7 @@ from tests.ui.test_focus import PANES, SIZES, focus_pane, with_a_conversation
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.area import Area
 from tui_chat.ui.command_palette import CommandPalette
+from tui_chat.ui.key_bar import KeyBar
 
 ZOOMED = {"composer": "", **PANES}
 
@@ -50,8 +51,11 @@ async def test_the_pane_with_the_focus_takes_the_screen_and_gives_it_back(
         assert area in top.ancestors_with_self
         is_alone = app.panes.zoomed is None
         assert is_alone == (size[0] < 96 and area is app.chat)
+        footer = app.query_one(KeyBar)
+        assert ("F11 Unzoom" in footer.render().plain) is not is_alone
         await pilot.press(restoring)
         await settle(pilot)
+        assert "Unzoom" not in footer.render().plain
         assert app.focused is focused or (is_alone and restoring == "escape")
         app.screen.set_focus(focused)  # Esc alone led to the composer, where letters are text
         await settle(pilot)

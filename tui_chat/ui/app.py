@@ -118,7 +118,7 @@ class TuiChat(App[None]):
         """Fill the main screen. If it did so itself, keys could come before the composer."""
         yield self.panes
         yield self.panes.keys
-        yield KeyBar()
+        yield KeyBar(lambda: self.panes.zoomed is not None)
 
     def on_mount(self) -> None:
         """Show the first frame, then open the workspace."""

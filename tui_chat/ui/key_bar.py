@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple, cast
 
 from rich.cells import cell_len
@@ -20,8 +21,8 @@ NARROW = 100
 """Below these columns the entries stand closer."""
 MOST = 7
 """Entries at most: with more, none is seen."""
-KEPT = ("help", "palette")
-"""Ids of actions that are never left out: with them one finds the others."""
+KEPT = ("help", "palette", "zoom")
+"""Ids of actions that are never left out: with them one finds the others, or gets them back."""
 
 _RANKS = {action.id: number for number, action in enumerate(ACTIONS, 1)}
 _STYLES = (
@@ -52,6 +53,11 @@ class KeyBar(NotificationLine):
     behind it.
     """
 
+    def __init__(self, is_zoomed: Callable[[], bool]) -> None:
+        """While `is_zoomed`, the key that restores the panes is shown."""
+        super().__init__()
+        self._is_zoomed = is_zoomed
+
     def on_mount(self) -> None:
         signal = cast("Signal[object]", self.screen.bindings_updated_signal)  # pyright: ignore[reportUnknownMemberType] Textual types it Screen[Unknown]
         signal.subscribe(self, self._follow)
@@ -63,10 +69,12 @@ class KeyBar(NotificationLine):
         """Return what fits, from left to right."""
         shown: dict[str, KeyEntry] = {}
         for key, (node, binding, *_) in self.screen.active_bindings.items():
-            if binding.show and not is_letter(key):  # letters are in `PaneKeys`
+            restores = binding.id == "zoom" and self._is_zoomed()
+            if (binding.show or restores) and not is_letter(key):  # letters are in `PaneKeys`
                 is_global = node in (self._app, self.screen)
                 rank = _RANKS.get(binding.id or "", 0) if is_global else 0
-                entry = KeyEntry(key_name(binding.key), binding.description, binding, rank)
+                word = "Unzoom" if restores else binding.description
+                entry = KeyEntry(key_name(binding.key), word, binding, rank)
                 # An area's action and the one of its pane with the same name are one.
                 shown.setdefault(binding.action.rpartition(".")[2], entry)
         entries = sorted(shown.values(), key=lambda entry: entry.rank)

@@ -418,6 +418,7 @@ class Panes(Horizontal, OnePassWidget):
         if area is None:
             self._keep_focus_visible(self.size.width)
         self._show_fitting(self.size.width)
+        self.refresh_bindings()  # the footer names the way back
 
     # --- from a piece of the request to its origin, and back -----------------------------
 
