@@ -19,13 +19,12 @@ from itertools import accumulate
 from operator import attrgetter, is_, sub
 
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.envelope import Placement, Turn
+from tui_chat.models.envelope import IN_HISTORY, Placement, Turn
 from tui_chat.models.memo import Memo, recent_memo
 from tui_chat.models.message import Message, MessageOrigin
 from tui_chat.models.text import GLUE, Span, Text
 from tui_chat.tokens import Counter
 
-_IN_HISTORY = Placement("history", rule="It is part of the conversation.")
 _SUMMARY = Placement("history", rule="It is a summary, and stands for earlier messages.")
 _ANSWERED = Placement("draft", rule="It is the message to be answered, which ends the history.")
 
@@ -55,7 +54,7 @@ def history_turn(message: Message, speakers: Speakers = FIELD) -> Turn:
         message.role,
         text,
         origin,
-        _IN_HISTORY if message.semantics.summary is None else _SUMMARY,
+        IN_HISTORY if message.semantics.summary is None else _SUMMARY,
         message.tool_calls,
         message.tool_call_id,
         speakers.field(message),

@@ -74,6 +74,10 @@ class Placement:
     None for the end of the conversation, which no insertion point names."""
 
 
+IN_HISTORY = Placement("history", rule="It is part of the conversation.")
+"""The place of a message of the conversation."""
+
+
 @dataclass(frozen=True, slots=True)
 class CacheMark:
     """A place up to which a provider is asked to cache the prompt."""

@@ -21,7 +21,7 @@ from tests.ui.areas.inspector.requests import (
 )
 from tui_chat.analysis.cache_forecast import CacheBreak, Forecast
 from tui_chat.models.endpoint import Protocol
-from tui_chat.models.envelope import Level, Note
+from tui_chat.models.envelope import IN_HISTORY, Level, Note
 from tui_chat.models.text import Origin, OriginKind, Text
 from tui_chat.ui.areas.inspector import payload_layout, payload_view
 from tui_chat.ui.areas.inspector.drawn_row import CursorTarget
@@ -361,6 +361,33 @@ async def test_the_cursor_shows_origin_rule_and_pointer() -> None:
         assert status.under.origin == DATE
         assert origin_phrase(status.under) == "macro “date” in preset message “Style”"
         assert status.rule == "System messages go first."
+
+
+@pytest.mark.parametrize(("width", "says_it"), [(80, True), (44, False)])
+async def test_a_rule_without_news_is_shown_whole_or_not_at_all(width: int, says_it: bool) -> None:
+    app = InspectorApp(composed())
+    async with app.run_test(size=(width, 45)) as pilot:
+        app.view.go_to("/messages/2/content")
+        await pilot.pause()
+        status = app.query_one(OriginStatus)
+        status.rule = IN_HISTORY.rule
+        line = status.render().plain
+        assert line.endswith(
+            "It is part of the conversation." if says_it else "/messages/2/content"
+        )
+
+
+async def test_the_count_of_places_is_whole_beside_a_long_origin() -> None:
+    app = InspectorApp(composed())
+    async with app.run_test(size=(50, 45)) as pilot:
+        app.view.go_to("/messages/1/content")
+        await pilot.press("right")
+        await pilot.pause()
+        status = app.query_one(OriginStatus)
+        status.places = "1 of 1 · n N"
+        line = status.render().plain
+        assert line.startswith("▍ macro “date” in preset message")
+        assert line.endswith("…   1 of 1 · n N")
 
 
 async def test_a_hidden_character_is_named() -> None:

@@ -16,7 +16,7 @@ from textual.reactive import reactive
 from textual.widget import Widget
 
 from tui_chat.models.endpoint import Protocol
-from tui_chat.models.envelope import Turn
+from tui_chat.models.envelope import IN_HISTORY, Turn
 from tui_chat.models.json_tree import Arr, Obj, Str, Tree
 from tui_chat.models.sanitize import sanitize
 from tui_chat.models.text import Origin, OriginKind
@@ -230,11 +230,14 @@ class OriginStatus(OnePassWidget):
         if under is None:
             lines = _wrapped(self.rule, width, self.lines)
             return Content.styled("\n".join(lines), "$foreground 72%")
-        label = cut(origin_phrase(under), width - 2)
+        taken = 4 + cell_len(self.places) if self.places else 2
+        label = cut(origin_phrase(under), width - taken)
         kind = under.origin.kind
         parts = [("▍ ", f"$origin-{kind}"), (label, f"bold $origin-{kind}")]
         room = width - 2 - cell_len(label)
         rule = f"hides {under.hidden}" if under.hidden else self.rule
+        if self.lines == 1 and cell_len(rule) > room - 2:
+            rule = rule.replace(IN_HISTORY.rule, "").strip()  # there is no room for what is plain
         style = "$text-warning" if under.hidden else "$foreground 72%"
         if self.lines == 1 and rule and not self.places and room >= 10:
             parts.append((f"  {cut(rule, room - 2)}", style))
