@@ -40,6 +40,18 @@ async def test_no_row_is_dead_below_a_list_that_scrolls(count: int, height: int)
         assert options.styles.scrollbar_size_vertical == 1
 
 
+@pytest.mark.parametrize("height", [12, 24])
+@pytest.mark.parametrize("hint", ["", "Enter edits · Esc cancels"])
+async def test_a_list_says_what_enter_does(height: int, hint: str) -> None:
+    app = App[None]()
+    async with app.run_test(size=(100, height)) as pilot:
+        choices = [Choice(f"c{number}", f"Choice {number}") for number in range(40)]
+        await app.push_screen(ChoiceDialog("Choose", choices, "c0", hint=hint))
+        await pilot.pause()
+        shown = app.export_screenshot().replace("&#160;", " ")
+        assert (hint or "Enter chooses · Esc cancels") in shown
+
+
 async def test_a_list_without_a_filter_has_no_frame_of_its_own() -> None:
     app = App[None]()
     async with app.run_test(size=(100, 24)) as pilot:

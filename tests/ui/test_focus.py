@@ -215,10 +215,19 @@ async def test_the_keys_of_a_pane_take_few_rows(
         assert moved in ((0, 1) if size == (80, 24) else (0,))
 
 
+async def test_two_rows_have_the_keys_for_links_and_code(tmp_path: Path) -> None:
+    async with make_app(tmp_path, model="echo").run_test(size=(80, 24)) as pilot:
+        app = await opened(pilot)
+        await say(pilot, "See https://example.org and `this`:\n```\ncode\n```")
+        await focus_pane(pilot, app, "transcript")
+        assert {"link", "code"} <= {word for _, word in app.panes.keys.entries}
+        assert app.panes.keys.size.height == 2
+
+
 def test_a_letter_stands_in_its_word_or_in_front() -> None:
     entries = [("n", "new"), ("x", "delete"), ("E", "export"), ("y Y", "copy"), ("e", "rename")]
     texts = [entry_content(*entry) for entry in entries]
-    assert [text.plain for text in texts] == ["new", "x delete", "E export", "y Y copy", "rename"]
+    assert [text.plain for text in texts] == ["new", "x delete", "Export", "y Y copy", "rename"]
     marked = [text.plain[span.start : span.end] for text in texts for span in text.spans]
     assert marked == [keys for keys, _ in entries]
 

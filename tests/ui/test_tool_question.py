@@ -83,6 +83,8 @@ async def test_it_takes_the_focus_when_no_key_is_pressed(tmp_path: Path, clock: 
         await settle(pilot)
         assert app.focused is app.query_one(Composer), "a key was pressed just now"
         await clock.pass_until(pilot, question, armed=True)
+        shown = app.export_screenshot().replace("&#160;", " ")
+        assert shown.count("is waiting for") == 1, "only the question says it"
         assert not app.query_one(Composer).text
         await pilot.press("enter", "space")
         assert len(messages(app)) == 2, "nothing is preselected"

@@ -46,7 +46,7 @@ class ConfigurationActions(DOMNode):
             for fault in extensions.faults()
         ]
         plugins = [(each.name, each.name, each.summary) for each in extensions.plugins()]
-        await ask(self._app, "Plugins", (*faults, *plugins))
+        await ask(self._app, "Plugins", (*faults, *plugins), hint="Esc closes")
 
     @work(group="dialog", exclusive=True)
     async def action_edit_file(self) -> None:

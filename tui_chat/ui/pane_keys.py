@@ -132,7 +132,11 @@ def _packed(entries: Iterable[Content], width: int) -> list[list[Content]]:
 
 
 def entry_content(keys: str, word: str) -> Content:
-    """Return an entry: keys in front of their word, or the word with its letter underlined."""
+    """Return an entry: keys in front of their word, or the word with its letter underlined, which
+    is a capital if the key is.
+    """
+    if len(keys) == 1 and word.startswith(keys.lower()):
+        word = keys + word[1:]
     before, letter, after = word.partition(keys)
     if len(keys) == 1 and letter:
         return Content.assemble(before, (letter, "bold underline $text-accent"), after)

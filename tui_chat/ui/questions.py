@@ -17,6 +17,9 @@ from textual.screen import Screen
 from tui_chat.models.sanitize import one_line
 from tui_chat.paths import typed_path
 
+EDITS = "Enter edits · Esc cancels"
+"""The hint of a list to edit from."""
+
 
 async def ask(
     app: App[Any],
@@ -27,13 +30,17 @@ async def ask(
     *,
     new_item_label: str = "",
     has_filter: bool = True,
+    hint: str = "",
 ) -> str | None:
     """Ask for a choice (id, label, perhaps detail); return its id. See `ChoiceDialog`."""
     from tui_chat.ui.dialogs.choices import Choice, ChoiceDialog
 
     offered = [Choice(id, label, "".join(detail)) for id, label, *detail in choices]
     dialog = ChoiceDialog(
-        title, offered, current, preview, new_item_label=new_item_label, has_filter=has_filter
+        *(title, offered, current, preview),
+        new_item_label=new_item_label,
+        has_filter=has_filter,
+        hint=hint,
     )
     return await app.push_screen_wait(dialog)
 

@@ -91,6 +91,6 @@ def test_an_error_about_an_endpoint_offers_its_form() -> None:
         endpoint="dead",
     )
     text = "\n".join(line.text for line in footer_lines(failed, (), "", 100))
-    assert "/endpoint  Endpoint" in text
+    assert text.index("/endpoint  Edit endpoint") < text.index("Regenerate")
     assert "/key" not in text
     assert "the endpoint's base_url." in text

@@ -16,7 +16,7 @@ from tui_chat.models.tool import CommandTool
 from tui_chat.providers.failures import is_loopback
 from tui_chat.ui.dialogs.api_key import enter_key
 from tui_chat.ui.dialogs.forms import FieldsForm
-from tui_chat.ui.questions import ask
+from tui_chat.ui.questions import EDITS, ask
 from tui_chat.workspace.titles import EXCERPT
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ async def edit_endpoints(app: TuiChat, name: str) -> None:
         (name, name, f"{endpoint.protocol.label} · {endpoint.base_url}")
         for name, endpoint in endpoints.items()
     ]
-    chosen = name or await ask(app, "Add or edit endpoint", choices)
+    chosen = name or await ask(app, "Add or edit endpoint", choices, hint=EDITS)
     if chosen is not None:
         with workspace.reporting():
             await _edit_endpoint(app, workspace, endpoints.get(chosen))
@@ -103,7 +103,7 @@ async def edit_tools(app: TuiChat, name: str) -> None:
     tools = {tool.name: tool for tool in workspace.state.config.tools}
     choices = [(NEW, "New tool…", "a command on this machine that models may call")]
     choices += [(name, name, tool.definition.description) for name, tool in tools.items()]
-    chosen = name or await ask(app, "Add or edit tool", choices)
+    chosen = name or await ask(app, "Add or edit tool", choices, hint=EDITS)
     if chosen is not None:
         before = tools.get(chosen)
         name = before.name if before is not None else ""

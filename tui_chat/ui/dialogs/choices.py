@@ -48,8 +48,8 @@ class ChoiceDialog(Dialog[str | None]):
         Binding("down", "move(1)", show=False, priority=True),
         Binding("up", "move(-1)", show=False, priority=True),
     ]
-    hint: ClassVar[str] = ""
-    """The keys, in the last line; empty for none."""
+    hint: str = "Enter chooses · Esc cancels"
+    """The keys, in the last line."""
     min_width: ClassVar[int] = 72
     """Columns that it takes at least, if the terminal has them."""
 
@@ -62,6 +62,7 @@ class ChoiceDialog(Dialog[str | None]):
         *,
         new_item_label: str = "",
         has_filter: bool = True,
+        hint: str = "",
     ) -> None:
         """`preview` is called with the id of each choice that gets highlighted. With a
         `new_item_label`, the typed text is offered as a new choice under it; its id is `TYPED` plus
@@ -70,7 +71,7 @@ class ChoiceDialog(Dialog[str | None]):
         super().__init__()
         self._has_filter = self.takes_keys_typed_ahead = has_filter
         self._new_item_label = new_item_label
-        self._title = title
+        self._title, self.hint = title, hint or self.hint
         self._preview = preview
         self.choices: Sequence[Choice] = ()
         """All choices, matching or not."""
@@ -88,8 +89,7 @@ class ChoiceDialog(Dialog[str | None]):
             options = OptionList()
             options.can_focus = not self._has_filter
             yield options
-            if self.hint:
-                yield Static(self.hint, classes="hint")
+            yield Static(self.hint, classes="hint")
 
     def on_mount(self) -> None:
         self._filter("")

@@ -24,7 +24,7 @@ from tui_chat.models.sanitize import one_line, sanitize
 from tui_chat.ui.areas.file_views import view_file
 from tui_chat.ui.dialogs.forms import FieldsForm
 from tui_chat.ui.dialogs.lorebooks import EntriesDialog
-from tui_chat.ui.questions import ask, confirm
+from tui_chat.ui.questions import EDITS, ask, confirm
 from tui_chat.ui.widgets.typed_app import app_of
 from tui_chat.workspace.lorebooks import BookPlace
 
@@ -51,7 +51,7 @@ async def ask_role_to_edit(app: App[Any], workspace: Workspace) -> Role | None:
     choices = [(_NEW_ROLE, "+ New role", "")]
     choices += [(role.role_id, role.name, _about_role(role)) for role in roles]
     current = workspace.state.role.role_id if workspace.state.role else _NEW_ROLE
-    chosen = await ask(app, "Write or edit a role", choices, current)
+    chosen = await ask(app, "Write or edit a role", choices, current, hint=EDITS)
     if chosen is None:
         return None
     return next((role for role in roles if role.role_id == chosen), Role("", ""))

@@ -360,8 +360,8 @@ def _box(
 
 
 def _buttons(keys: ButtonKeys, failed: Entry | None = None) -> list[TextRun]:
-    """Lay out a box's buttons, each a key and a label; a failed reply also changes model, and the
-    key or the endpoint if the error is about it.
+    """Lay out a box's buttons, each a key and a label; a failed reply also changes model, and first
+    the key or the endpoint if the error is about it.
     """
     buttons = [(keys.retry, "Regenerate", ClickAction("retry"))]
     if failed is not None:
@@ -371,10 +371,10 @@ def _buttons(keys: ButtonKeys, failed: Entry | None = None) -> list[TextRun]:
             pass
         elif "key" in words.casefold():
             action = ClickAction("run", f"configuration.enter_key({name!r})")
-            buttons.append(("/key", "API key", action))
+            buttons.insert(0, ("/key", "Enter key", action))
         elif "endpoint" in words and _has_endpoint_form():
             action = ClickAction("run", f"plugins.endpoints({name!r})")
-            buttons.append(("/endpoint", "Endpoint", action))
+            buttons.insert(0, ("/endpoint", "Edit endpoint", action))
     runs: list[TextRun] = []
     for key, label, action in buttons:
         runs.append(TextRun(f" {key} " if key else "", ("key",), action=action))

@@ -33,7 +33,7 @@ class ToolCallArea(Area):
         self._question = question
 
     def show(self) -> str:
-        """Ask about the first tool call that waits; return which ones wait or run, in words."""
+        """Ask about the first tool call that waits; return which ones run, in words."""
         calls = self.calls
         running = [call for call in calls if call.is_running]
         waiting = [call for call in calls if not call.is_running]
@@ -47,17 +47,12 @@ class ToolCallArea(Area):
         )
         names = ", ".join(
             f"{one_line(call.call.name, 30)} {one_line(call.progress, 60)}".strip()
-            for call in (running or waiting)[:3]
+            for call in running[:3]
         )
-        key = self.context.key_labels["tool-call"]
-        verb = "is" if len(waiting) == 1 else "are"
-        state = f"{names} {verb} waiting for you · {key}"
-        if running:
-            state = f"Running {names} · Esc stops"
         if awaited := self.workspace.state.awaited_sources:
             sources = one_line(", ".join(awaited), 60)
             return f"Waiting for the tools of {sources} before this is sent · Esc cancels"
-        return state if names else ""
+        return f"Running {names} · Esc stops" if running else ""
 
     def _waiting(self, call: PendingToolCall) -> WaitingCall:
         before = self.workspace.state.changed_tools.get(call.call.name)

@@ -61,10 +61,10 @@ TRANSCRIPT_KEYS = (
     pane_key("p", "conversation.pin", "pin", "Pin message (always included)"),
     pane_key("m", "conversation.mute", "mute", "Mute message (not sent), or unmute it"),
     pane_key("M", "conversation.mute_part", "mute", "Mute reasoning, a file, or several messages"),
-    pane_key("i", "conversation.inspect", "request", "Show the request that made the reply"),
-    pane_key("w", "conversation.reveal", "request", "Show where this message is in the request"),
-    pane_key("a", "conversation.answer", "tool call", "Enter a tool call's result by hand"),
-    pane_key("x", "conversation.run", "tool call", "Answer the waiting tool call"),
+    pane_key("i", "conversation.inspect", "sent", "Show the request that made the reply"),
+    pane_key("w", "conversation.reveal", "sent", "Show where this message is in the request"),
+    pane_key("a", "conversation.answer", "call", "Enter a tool call's result by hand"),
+    pane_key("x", "conversation.run", "call", "Answer the waiting tool call"),
 )
 
 KeyUse = Literal[

@@ -139,7 +139,8 @@ class SessionsArea(Area):
         ]
         if not choices:
             raise InputError("There are no sessions yet.")
-        if session_id := await ask(self.tui, "Go to session", choices, state.session_id):
+        hint = "Enter opens · Esc cancels"
+        if session_id := await ask(self.tui, "Go to session", choices, state.session_id, hint=hint):
             self.action_open(session_id)
 
     @work(group="dialog", exclusive=True)
