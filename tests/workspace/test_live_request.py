@@ -128,7 +128,7 @@ async def test_the_stored_response_is_loaded_into_the_state(make_workspace):
         ("last", "the last accepted request"),
         ("protocol gemini", f"the same as {Protocol.GEMINI.label}"),
         ("preset other", "the same with preset other"),
-        ("preset gone", "preset gone"),
+        ("preset gone", "the same with preset gone"),
         ("branch {first}", "the same on another branch"),
         ("request {reply}", "the request of "),
     ],

@@ -292,15 +292,15 @@ class LiveRequest:
                 was = requests.compose(request.draft, other, request.parts)
                 return Comparison(f"the same as {other.label}", was.payload)
             case _ if base.what_if is not None:
-                saved = " as saved" * (base.what_if.preset == core.state.preset_name)
+                is_own_preset = base.what_if.preset == core.state.preset_name
+                description = base.description + (" as saved" if is_own_preset else "")
                 try:
                     was = requests.what_if(
                         request.draft, base.what_if, request.protocol, request.parts
                     )
                 except InputError as error:
-                    name = base.description.removeprefix("the same with ")
-                    return Comparison(name, None, str(error))
-                return Comparison(f"{base.description}{saved}", was.payload)
+                    return Comparison(description, None, str(error))
+                return Comparison(description, was.payload)
             case "request" if base.composed is not None:
                 return Comparison(base.description, base.composed.payload)
             case _ if request.viewed is not None and request.viewed.before is not None:

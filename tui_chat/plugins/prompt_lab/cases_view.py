@@ -378,9 +378,14 @@ class CasesView(RowsView):
     def action_diff(self) -> None:
         """Show the request of the cell beside that of the other variant."""
         if self.case is not None and self.table is not None:
-            self._inspect(self.table, DIFF)
+            self._work(partial(self._diff, self.table))
         else:
             self.call_later(self.run_action, f"inspector.show_view('{DIFF}')")
+
+    async def _diff(self, table: CaseTable) -> None:
+        if (workspace := self._tui.workspace) is not None:
+            await workspace.live_request.compare_with("last")  # not with what was chosen before
+        self._inspect(table, DIFF)
 
     def action_next_difference(self) -> None:
         """Go to the next case whose replies differ and are to be judged, round the end; if there is

@@ -601,6 +601,9 @@ async def test_the_difference_is_that_to_the_other_variant(tmp_path: Path):
     async with chat(tmp_path, "What is 2+2?") as pilot:
         await make_case(pilot, "wrong")
         edit(pilot, "Never tell the answer.")
+        workspace = app_of(pilot).workspace
+        assert workspace is not None
+        await workspace.live_request.compare_with("preset tutor")
         await open_cases(pilot)
         await pilot.press("d")
         inspector = app_of(pilot).query_one(Inspector)
