@@ -1,4 +1,4 @@
-"""`tui-chat eval`: shows, compares and keeps runs; `run_command` makes them."""
+"""`tui-chat eval`: shows, compares and keeps runs; `run_plans` and `run_command` make them."""
 
 from __future__ import annotations
 
