@@ -45,7 +45,9 @@ def grades(results: CaseResults, suite: Suite) -> list[str]:
 
 
 def test_a_reply_is_not_that_of_another_model_whose_request_has_the_same_bytes():
-    google = Endpoint("google", Protocol.GEMINI, "https://google.invalid")
+    google = Endpoint(
+        "google", Protocol.GEMINI, "https://google.invalid", models=("gemini-2.5-flash",)
+    )
     pro, flash = (
         replace(TUTOR, name=model, endpoint=google, model=model)
         for model in ("gemini-2.5-pro", "gemini-2.5-flash")
@@ -57,6 +59,8 @@ def test_a_reply_is_not_that_of_another_model_whose_request_has_the_same_bytes()
     results, cases = CaseResults(), graded_cases(suite)
     results.add(replace(one, status="passed", reply=CellReply("Hi")), cases["Hello"])
     assert [cell.status for cell in results.of(planned, cases)] == ["passed", "waiting"]
+    by_default = plan(suite, [replace(flash, model="")])
+    assert [cell.status for cell in results.of(by_default, cases)] == ["passed"]
     assert plan(suite, [pro]).sha256 != plan(suite, [replace(flash, name=pro.name)]).sha256
 
 

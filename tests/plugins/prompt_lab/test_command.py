@@ -381,8 +381,17 @@ def test_what_has_the_same_bytes_is_not_sent_again(lab: Run, tmp_path: Path):
     assert sent == {"Bye", "New"}
     results = json.loads(lab("eval", "show", "--json").out)["results"]
     assert {cell["reply"] for cell in results} == {"Hello", "Bye, hello", "New"}
-    suite(tmp_path, asserted("Hello", "contains", "x"), judge="loopback/mirror")
-    assert "0 of 1 replies" in lab("eval", "run", path, "--reuse").err, "another check"
+
+
+def test_what_is_taken_over_is_graded_by_the_checks_as_they_are_now(lab: Run, tmp_path: Path):
+    path = suite(tmp_path, asserted("Hello"))
+    lab("eval", "run", path)
+    suite(tmp_path, asserted("Hello", "contains", "x"))
+    done = lab("eval", "run", path, "--reuse")
+    assert ("1 of 1 replies" in done.err, done.code) == (True, 1)
+    assert "contains: " in done.out
+    suite(tmp_path, asserted("Hello", "llm-rubric", "Is kind."), judge="loopback/mirror")
+    assert "0 of 1 replies" in lab("eval", "run", path, "--reuse").err, "no judge was asked"
 
 
 def test_only_what_is_left_to_send_needs_consent(lab: Run, tmp_path: Path):

@@ -10,7 +10,6 @@ import pytest
 
 from tests.plugins.prompt_lab.conftest import make_case, make_suite, make_variant
 from tui_chat.errors import InputError
-from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.message import Message, ToolCall
 from tui_chat.models.role import Role
 from tui_chat.models.usage import Usage
@@ -136,20 +135,6 @@ async def test_a_run_is_found_by_number_or_id(lab: LabStore):
         await lab.run("ab")
     with pytest.raises(InputError, match="no run"):
         await lab.run("9")
-
-
-async def test_a_reply_of_another_model_is_not_reused(lab: LabStore):
-    google = Endpoint("google", Protocol.GEMINI, "https://google.invalid", models=("pro",))
-    pro, flash = (replace(VARIANTS[0], endpoint=google, model=name) for name in ("pro", "flash"))
-    suite = make_suite(make_case("Bye"))
-    run = await lab.add(plan(suite, [pro]), "id-1", 1.0)
-    await lab.finish(run, replace(await cell_at(lab, run, 0), status="passed", reply=REPLY))
-    other = await lab.add(plan(suite, [flash]), "id-2", 2.0)
-    assert (await cell_at(lab, other, 0)).body_sha == (await cell_at(lab, run, 0)).body_sha
-    assert await lab.reuse(other) == 0
-    await lab.delete(other)
-    by_default = await lab.add(plan(suite, [replace(pro, model="")]), "id-3", 3.0)
-    assert await lab.reuse(by_default) == 1
 
 
 async def test_a_preference_replaces_an_earlier_one(lab: LabStore):

@@ -297,29 +297,6 @@ class LabStore:
             *(body_sha, run.seq, cell.position),
         )
 
-    async def reuse(self, run: Run) -> int:
-        """Give cells of a new run the results that the suite's run before it has for the same case,
-        model, bytes and repeat, asked of the same judge. Return how many got one.
-        """
-        target = (
-            "json_array(json_extract(json, '$.endpoint.name'), "
-            "coalesce(json_extract(json, '$.model'), json_extract(json, '$.endpoint.models[0]')))"
-        )
-        sql = f"""
-            UPDATE lab_cells AS cell SET status = old.status, reply = old.reply,
-                verdicts = old.verdicts, score = old.score
-            FROM lab_cells AS old
-            WHERE cell.run = ? AND old.status IN ('passed', 'failed') AND old.run = (
-                SELECT max(seq) FROM lab_runs WHERE source = ? AND judge = ? AND seq < ?)
-            AND old.case_id = cell.case_id AND old.body_sha = cell.body_sha
-            AND old.attempt = cell.attempt
-            AND (SELECT {target} FROM lab_values WHERE id = old.variant_id)
-                = (SELECT {target} FROM lab_values WHERE id = cell.variant_id)
-        """
-        await self._write(sql, run.seq, run.source, run.judge, run.seq)
-        counts = (await self.run(str(run.seq))).counts
-        return counts.get("passed", 0) + counts.get("failed", 0)
-
     async def finish(self, run: Run, cell: Cell, *, is_paid: bool = True) -> None:
         """Store the result of a cell: status, reply, verdicts, score. What is not paid is the
         result of an earlier run.

@@ -20,6 +20,7 @@ from tui_chat.errors import InputError
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.library.prices import load_prices
 from tui_chat.models.preset import Preset
+from tui_chat.plugins.prompt_lab.case_results import CaseResults, graded_cases
 from tui_chat.plugins.prompt_lab.estimates import Estimate, estimate
 from tui_chat.plugins.prompt_lab.judge import judges_of
 from tui_chat.plugins.prompt_lab.plan import MOST_CELLS, applies, plan
@@ -183,16 +184,26 @@ async def add_run(
     """Store the plan of a suite as a run, if what is left of it to send may be sent."""
     failed = await _failed_before(lab, suite) if options.failed else None
     planned = _plan_suite(config, suite, options, states, failed)
-    run = await lab.add(planned, new_id(), time.time())
-    try:
-        if options.reuse:
-            words = f"{await lab.reuse(run):,} of {len(planned.cells):,} replies are taken over."
-            write_line(words, err=True)
-        await require_consent(config, await lab.plan(run, "waiting"), options)
-    except BaseException:
-        await lab.delete(run)
-        raise
-    return await lab.run(str(run.seq))
+    if options.reuse:
+        planned = await _with_results(lab, planned)
+    left = tuple(cell for cell in planned.cells if not cell.is_ended)
+    if options.reuse:
+        count = len(planned.cells)
+        write_line(f"{count - len(left):,} of {count:,} replies are taken over.", err=True)
+    await require_consent(config, replace(planned, cells=left), options)
+    return await lab.add(planned, new_id(), time.time())
+
+
+async def _with_results(lab: LabStore, planned: Plan) -> Plan:
+    """Return a plan with the results that the last run of its suite has for the same requests,
+    graded by the checks as they are now.
+    """
+    results = CaseResults()
+    for run in (await lab.runs(planned.suite.source))[:1]:
+        cases = graded_cases(await lab.suite(run))
+        async for cell in lab.cells(run, "passed", "failed"):
+            results.add(cell, cases[cell.case])
+    return replace(planned, cells=tuple(results.of(planned, graded_cases(planned.suite))))
 
 
 async def require_consent(config: Config, planned: Plan, options: RunOptions) -> None:
