@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
@@ -135,6 +136,30 @@ async def test_a_run_is_found_by_number_or_id(lab: LabStore):
         await lab.run("ab")
     with pytest.raises(InputError, match="no run"):
         await lab.run("9")
+
+
+async def test_grades_are_stored_with_their_cases_or_not_at_all(lab: LabStore):
+    suite = make_suite(make_case("Hi", ReplyCheck("contains", "Bo")), make_case("Bye"))
+    run = await lab.add(plan(suite, VARIANTS), "id-1", 1.0)
+    await lab.finish(run, replace(await cell_at(lab, run, 0), status="failed", reply=REPLY))
+    before = await lab.plan(run)
+    cell = replace(await cell_at(lab, run, 0), status="passed", score=1.0)
+    cases = {
+        case.key: replace(case, checks=(ReplyCheck("contains", "Ada"),)) for case in suite.cases
+    }
+
+    def killed() -> Iterator[Cell]:
+        yield cell
+        raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        await lab.regrade(run, killed(), cases)
+    assert await lab.plan(run) == before
+    await lab.regrade(run, [cell], cases)
+    after = await cell_at(lab, run, 0)
+    assert (after.status, after.score, after.reply) == ("passed", 1.0, REPLY)
+    stored = {case.key: case for case in (await lab.suite(run)).cases}
+    assert stored == cases, "those of cells that are still to be sent, too"
 
 
 async def test_a_preference_replaces_an_earlier_one(lab: LabStore):

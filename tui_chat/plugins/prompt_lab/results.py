@@ -12,7 +12,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from hashlib import sha256
@@ -99,6 +99,10 @@ class LabStore:
         write transaction.
         """
         return not self._database.is_in_memory and is_running(self._store.path, run_id)
+
+    def _refuse_sent_elsewhere(self, run: Run) -> None:
+        if self._is_sent_elsewhere(run.run_id):
+            raise InputError(f"Run {run.seq} is being sent by another program.")
 
     # --- runs ------------------------------------------------------------------------------
 
@@ -202,8 +206,7 @@ class LabStore:
         lock = ProcessLock(path, run.run_id)
 
         async def begin(tx: Transaction) -> None:
-            if self._is_sent_elsewhere(run.run_id):
-                raise InputError(f"Run {run.seq} is being sent by another program.")
+            self._refuse_sent_elsewhere(run)
             lock.claim()
             await tx.run("UPDATE lab_runs SET status = 'running' WHERE seq = ?", run.seq)
 
@@ -308,18 +311,25 @@ class LabStore:
             *(cell.score, cell.cost if is_paid else None, run.seq, cell.position),
         )
 
-    async def regrade(self, run: Run, cell: Cell, case: Case) -> None:
-        """Store the new grade of a cell, and its case with the checks that gave it. The cost stays
-        what was paid.
+    async def regrade(self, run: Run, cells: Iterable[Cell], cases: Mapping[str, Case]) -> None:
+        """Store new grades of cells, and the cases of the run with the checks that gave them, at
+        once. The cost stays what was paid. Raises InputError if another program sends the run.
         """
 
         async def write(tx: Transaction) -> None:
-            case_ids = await _value_ids(tx, {case.key: case})
-            await tx.run(
-                "UPDATE lab_cells SET case_id = ?, status = ?, verdicts = ?, score = ? "
+            self._refuse_sent_elsewhere(run)
+            case_ids = await _value_ids(tx, cases)
+            await tx.run_many(
+                "UPDATE lab_cells SET case_id = ? WHERE run = ? AND case_key = ?",
+                ((case_id, run.seq, key) for key, case_id in case_ids.items()),
+            )
+            await tx.run_many(
+                "UPDATE lab_cells SET status = ?, verdicts = ?, score = ? "
                 "WHERE run = ? AND position = ?",
-                *(case_ids[case.key], cell.status, pack(cell.verdicts), cell.score),
-                *(run.seq, cell.position),
+                (
+                    (cell.status, pack(cell.verdicts), cell.score, run.seq, cell.position)
+                    for cell in cells
+                ),
             )
 
         await self._database.write(write)

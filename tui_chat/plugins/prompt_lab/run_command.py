@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import AsyncIterator, Callable, Generator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ from tui_chat.errors import InputError
 from tui_chat.files import write_text
 from tui_chat.library.prices import KnownPrices, load_prices
 from tui_chat.plugins.prompt_lab.budget import Budget
+from tui_chat.plugins.prompt_lab.case_results import graded_cases
 from tui_chat.plugins.prompt_lab.command import compare_results, open_lab, print_run
 from tui_chat.plugins.prompt_lab.report import csv_pieces, json_line, json_pieces, junit_text
 from tui_chat.plugins.prompt_lab.results import LabStore
@@ -35,8 +37,8 @@ from tui_chat.plugins.prompt_lab.run_plans import (
     require_consent,
 )
 from tui_chat.plugins.prompt_lab.runner import Runner
-from tui_chat.plugins.prompt_lab.values import Cell, Run, Suite
-from tui_chat.plugins.prompt_lab.verdicts import regrade, with_checks, with_judge
+from tui_chat.plugins.prompt_lab.values import ENDED, Cell, Run, Suite
+from tui_chat.plugins.prompt_lab.verdicts import regrade, with_checks
 
 
 @click.command("run")
@@ -242,18 +244,20 @@ async def _compare_with_baseline(lab: LabStore, run: Run) -> int:
 async def _regrade(config: Config, lab: LabStore, paths: Sequence[str], options: RunOptions) -> int:
     """Check the stored replies of a run again, by the cases of suites if some are named."""
     run = await lab.run(options.regrade or "")
-    suites = read_suites(config, paths, options)
-    cases = {case.key: with_judge(case, run.judge) for suite in suites for case in suite.cases}
-    async with lab.running(run):
-        async for cell in lab.cells(run, "passed", "failed", "error"):
-            if cell.reply is None:
-                continue
-            planned, variant = await lab.parts(run, cell)
-            earlier = with_judge(planned, run.judge)
-            case = with_checks(earlier, cases.get(cell.case, earlier))
-            await lab.regrade(run, regrade(case, cell, earlier, variant), case)
-        status = "interrupted" if run.status == "running" else run.status
-        await lab.end(run, status, run.finished or time.time())
+    changed = {
+        case.key: case for suite in read_suites(config, paths, options) for case in suite.cases
+    }
+    planned = await lab.suite(run)
+    cases = tuple(with_checks(case, changed.get(case.key, case)) for case in planned.cases)
+    earlier, now = graded_cases(planned), graded_cases(replace(planned, cases=cases))
+    variants = {variant.name: variant for variant in await lab.variants(run)}
+    graded: list[Cell] = []
+    async for cell in lab.cells(run, *ENDED):
+        if cell.reply is not None:
+            variant = variants[cell.variant]
+            cell = regrade(now[cell.case], cell, earlier[cell.case], variant)
+            graded.append(replace(cell, reply=None))
+    await lab.regrade(run, graded, {case.key: case for case in cases})
     return await _report(lab, await lab.run(str(run.seq)), options)
 
 
