@@ -172,3 +172,20 @@ async def test_text_of_the_other_views_is_selected_too_and_a_click_acts_as_befor
         x, y = place(app, "Copy as curl")
         await pilot.click(app.pane.views.current, offset=(x, y))
         await until(pilot, lambda: app.clipboard.startswith("curl "))
+
+
+async def test_the_bars_of_rows_are_not_copied() -> None:
+    app = InspectorApp(composed())
+    async with app.run_test(size=(80, 45)) as pilot:
+        await pilot.press("c")
+        await pilot.pause()
+        view = app.pane.views.current
+        rows = rows_shown(view)
+        first = next(y for y, row in enumerate(rows) if row.startswith("▎system"))
+        await pilot.mouse_down(view, offset=(0, first))
+        await pilot.hover(view, offset=(20, first + 1))
+        await pilot.mouse_up(view, offset=(20, first + 1))
+        await pilot.pause()
+        copied = (app.screen.get_selected_text() or "").split("\n")
+        assert copied[0] == rows[first][1:].rstrip()
+        assert copied[1].startswith("system Style")

@@ -125,6 +125,8 @@ def spread(
     return (*fitted, (" " * (max(room, 0) + 1), ""), (right, style))
 
 
+_BARS = ("▎", "│", "┆")
+"""Signs in front of a row's text, which are not copied with it."""
 _TEXT_ROWS = 2_000
 """Most rows shown of one text."""
 
@@ -410,7 +412,10 @@ class RowsView(RowList):
         for number in range(first, min(last + 1, len(self.rows))):
             if (span := selection.get_span(number)) is not None:
                 start, end = span
-                text = self.rows[number].text
+                row = self.rows[number]
+                bar, text = row.pieces[0][0] if row.pieces else "", row.text
+                if bar.strip() in _BARS:
+                    start = max(start, len(bar))
                 lines.append(text[start : len(text) if end == -1 else end].rstrip())
         return "\n".join(lines), "\n"
 
