@@ -71,12 +71,10 @@ async def load_table(workspace: Workspace) -> CaseTable:
     """Return the table of the session's preset, as the preset, its file and its suite are now."""
     table = _TABLES.get(workspace)
     if table is None or table.preset_name != workspace.state.preset_name:
-        if table is not None:
-            await table.stop()
-        lab = await LabStore.open(workspace.store)
-        table = CaseTable(workspace, lab, workspace.state.preset_name)
-        await table.recall()
-        _TABLES[workspace] = table
+        earlier, table = table, CaseTable(workspace, workspace.state.preset_name)
+        _TABLES[workspace] = table  # before anything is awaited, so that all have the same one
+        if earlier is not None:
+            await earlier.stop()
     await table.follow()
     return table
 
@@ -84,9 +82,10 @@ async def load_table(workspace: Workspace) -> CaseTable:
 class CaseTable:
     """Cases, variants, and the results so far."""
 
-    def __init__(self, workspace: Workspace, lab: LabStore, preset_name: str) -> None:
+    def __init__(self, workspace: Workspace, preset_name: str) -> None:
         self._workspace = workspace
-        self.lab = lab
+        self.lab: LabStore
+        """Opened when the table is first read."""
         self.preset_name = preset_name
         self.suite = Suite(preset_name)
         self.variants: tuple[Variant, ...] = ()
@@ -112,6 +111,7 @@ class CaseTable:
         self._key: object = None
         """The suite and the variants of the plan."""
         self._following = asyncio.Lock()
+        self._is_recalled = False
         self._stamp: tuple[int, int] | None = None
         self._sending: asyncio.Task[None] | None = None
         self._begun = 0.0
@@ -151,12 +151,14 @@ class CaseTable:
 
     # --- what there is -------------------------------------------------------------------
 
-    async def recall(self) -> None:
+    async def _recall_runs(self) -> None:
         """Take over the results and judgements of the suite's last run and of its baseline."""
+        self.lab = await LabStore.open(self._workspace.store)
         last, *others = await self.lab.runs(str(self._read_file)) or (None,)
         for run in (*(run for run in others if run and run.accepted), last):
             if run is not None:
                 await self._recall(run)
+        self._is_recalled = True
 
     async def _recall(self, run: Run) -> None:
         suite = await self.lab.suite(run)
@@ -181,9 +183,11 @@ class CaseTable:
 
     async def follow(self) -> None:
         """Read the suite if its file changed, and plan anew if cases or variants changed. If that
-        is canceled, the next call does it.
+        is canceled, the next call does it. Raises StoreError if earlier runs cannot be read.
         """
         async with self._following:
+            if not self._is_recalled:
+                await self._recall_runs()
             fault = None
             try:
                 await self._follow()

@@ -17,7 +17,7 @@ from tests.ui.app_under_test import asked, make_app, opened, say, settle, until
 from tests.ui.areas.inspector.requests import rows_shown
 from tui_chat.library.editing.edits import change_message
 from tui_chat.offline.http_messages import HttpRequest
-from tui_chat.plugins.prompt_lab.case_table import CaseTable
+from tui_chat.plugins.prompt_lab.case_table import CaseTable, load_table
 from tui_chat.plugins.prompt_lab.cases_view import CasesView
 from tui_chat.plugins.prompt_lab.results import LabStore
 from tui_chat.ui.app import TuiChat
@@ -728,3 +728,12 @@ async def test_judgements_are_kept_from_run_to_run(tmp_path: Path):
         view = await open_cases(pilot)
         await until(pilot, lambda: "All replies are here" in text(view))
         assert "Judged." in text(view)
+
+
+async def test_what_loads_at_once_has_one_table(tmp_path: Path):
+    async with chat(tmp_path, "What is 2+2?") as pilot:
+        await make_case(pilot, "wrong")
+        workspace = app_of(pilot).workspace
+        assert workspace is not None
+        one, two = await asyncio.gather(load_table(workspace), load_table(workspace))
+        assert one is two
