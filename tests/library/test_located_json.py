@@ -76,6 +76,7 @@ def test_lines_and_columns_count_from_one(text: str, data: st.DataObject):
     offset = data.draw(st.integers(0, len(text)))
     line, column = line_and_column(text, offset)
     assert (line, column) == LineIndex(text).at(offset)
+    assert (line + 6, column) == LineIndex(text, 7).at(offset)
     assert sum(len(part) + 1 for part in text.split("\n")[: line - 1]) + column - 1 == offset
 
 

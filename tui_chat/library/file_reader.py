@@ -186,9 +186,10 @@ class SortedKeys:
 
 
 class JsonFile:
-    """A file's text, its parsed value and its findings. Raises nothing."""
+    """The text of a file or of a line of one, its value, and its findings. Raises nothing."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, first_line: int = 1) -> None:
+        self._first_line = first_line
         self.text = clean(text.removeprefix("\ufeff"))
         self.value: object = None
         self._broken: Finding | None = None
@@ -197,7 +198,7 @@ class JsonFile:
         try:
             self.value, has_surrogates = decode_repaired(self.text)
         except JsonError as fault:
-            place = LineIndex(self.text).at(fault.offset)
+            place = LineIndex(self.text, first_line).at(fault.offset)
             self._broken = Finding(Level.ERROR, "not-json", fault.sentence, "$", *place)
         else:
             if has_surrogates:
@@ -331,7 +332,7 @@ class JsonFile:
         reports = worst_first[:MAX_FINDINGS]
         wanted = {t.path[:length] for t in reports for length in range(len(t.path) + 1)}
         walk = locate(self.text, wanted)
-        lines = LineIndex(self.text)
+        lines = LineIndex(self.text, self._first_line)
         findings: list[Finding] = []
         for t in reports:
             length = next(n for n in range(len(t.path), -1, -1) if t.path[:n] in walk.spots)

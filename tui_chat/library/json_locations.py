@@ -53,13 +53,15 @@ def _step_words(step: str | int) -> str:
 class LineIndex:
     """Line and column of many offsets of one text."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, first_line: int = 1) -> None:
+        """`first_line` is the number of the text's first line in its file."""
+        self._first_line = first_line
         self._starts = [0, *(match.end() for match in re.finditer("\n", text))]
 
     def at(self, offset: int) -> tuple[int, int]:
         """Return line and column, from 1."""
         line = bisect_right(self._starts, offset)
-        return line, offset - self._starts[line - 1] + 1
+        return self._first_line + line - 1, offset - self._starts[line - 1] + 1
 
 
 @dataclass(slots=True)

@@ -189,7 +189,7 @@ def test_a_line_of_a_list_that_is_wrong_is_named(tmp_path: Path):
     for line, words in (
         ('{"vars": 5}', r"line 3: \$.vars .*must be an object"),
         ("[]", "line 3 must be an object"),
-        ('{"vars"', "line 3"),
+        ('{"vars"', "line 3, column 8"),
         ('{"vars": {"draft": "x"}, "asert": []}', r"line 3: \$.asert .*line 3"),
     ):
         with pytest.raises(InputError, match=words):
@@ -224,6 +224,10 @@ def test_a_long_suite_is_scanned_once(tmp_path: Path, monkeypatch: pytest.Monkey
     tests = [{"draft": "x", "history": history}, {"draft": "y", "drafft": "z"}]
     with pytest.raises(InputError, match=r"\$.tests\[1\].drafft .*did you mean"):
         cases_of(tmp_path, *tests)
+    scans.clear()
+    lines = "".join(f'{{"draft": "{number}"}}\n' for number in range(100))
+    assert len(read_suite(write(tmp_path, lines, "long.jsonl")).cases) == 100
+    assert sum(scans) < len(lines)
 
 
 def test_a_file_that_names_itself_is_refused(tmp_path: Path):

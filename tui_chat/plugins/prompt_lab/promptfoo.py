@@ -42,7 +42,7 @@ def tests_of_lines(text: str, source: str) -> Iterator[Test]:
     for number, line in enumerate(text.split("\n"), 1):
         if not line.strip():
             continue
-        file = JsonFile("\n" * (number - 1) + line.removeprefix("\ufeff"))
+        file = JsonFile(line, number)
         file.raise_errors(source)
         value = object_or_none(file.value)
         if value is None:
