@@ -17,7 +17,7 @@ from tests.plugins.prompt_lab.conftest import LOOPBACK, make_case, make_suite, m
 from tui_chat.cli.app import new_id, open_http_client
 from tui_chat.config import Config
 from tui_chat.library.prices import load_prices
-from tui_chat.plugins.prompt_lab.budget import Budget
+from tui_chat.plugins.prompt_lab.budget import RunBudget
 from tui_chat.plugins.prompt_lab.plan import plan
 from tui_chat.plugins.prompt_lab.results import LabStore
 from tui_chat.plugins.prompt_lab.runner import Runner
@@ -70,7 +70,7 @@ async def measure(folder: Path, count: int) -> list[tuple[float, int, int]]:
             config=config,
             client=client,
             prices=prices,
-            budget=Budget(None),
+            budget=RunBudget(None),
             on_cell=on_cell,
         )
         await runner.send("waiting")

@@ -10,7 +10,7 @@ from tests.plugins.prompt_lab.conftest import make_variant
 from tui_chat.models.preset import Preset
 from tui_chat.models.settings import Settings
 from tui_chat.plugins.prompt_lab.comparison import (
-    Comparison,
+    PairCounts,
     compare,
     compare_preferences,
     pair_words,
@@ -22,7 +22,7 @@ from tui_chat.plugins.prompt_lab.values import Preference, Variant
 def test_pairs_that_both_have_count():
     old = {1: True, 2: False, 3: True, 4: False}
     new = {1: True, 2: True, 3: False, 5: True}
-    assert compare(old, new) == Comparison(1, 1, 3)
+    assert compare(old, new) == PairCounts(1, 1, 3)
 
 
 @pytest.mark.parametrize(
@@ -30,24 +30,24 @@ def test_pairs_that_both_have_count():
     [(7, 3, 0.34375), (10, 0, 0.001953125), (0, 0, 1.0), (6, 0, 0.03125), (5, 5, 1.0)],
 )
 def test_the_chance_is_that_of_the_sign_test(better: int, worse: int, chance: float):
-    assert Comparison(better, worse, 20).chance == pytest.approx(chance)
-    assert Comparison(worse, better, 20).chance == pytest.approx(chance)
+    assert PairCounts(better, worse, 20).chance == pytest.approx(chance)
+    assert PairCounts(worse, better, 20).chance == pytest.approx(chance)
 
 
 def test_the_sentences():
-    assert Comparison(7, 3, 20).sentence == (
+    assert PairCounts(7, 3, 20).sentence == (
         "better 7, worse 3 of 20: not distinguishable (chance 34%)"
     )
-    assert Comparison(9, 0, 20).sentence == "better 9, worse 0 of 20: better (chance 0.4%)"
-    assert Comparison(0, 9, 20).sentence == "better 0, worse 9 of 20: worse (chance 0.4%)"
-    assert Comparison(0, 0, 20).sentence.endswith("no difference")
-    assert Comparison(0, 0, 0).sentence == "nothing to compare"
+    assert PairCounts(9, 0, 20).sentence == "better 9, worse 0 of 20: better (chance 0.4%)"
+    assert PairCounts(0, 9, 20).sentence == "better 0, worse 9 of 20: worse (chance 0.4%)"
+    assert PairCounts(0, 0, 20).sentence.endswith("no difference")
+    assert PairCounts(0, 0, 0).sentence == "nothing to compare"
 
 
 def test_preferences_are_counted_like_results():
     chosen = ["edited", "edited", "", "saved"]
     preferences = [Preference(f"c{n}", 1, "edited", "saved", name) for n, name in enumerate(chosen)]
-    assert compare_preferences(preferences, "saved", "edited") == Comparison(2, 1, 4)
+    assert compare_preferences(preferences, "saved", "edited") == PairCounts(2, 1, 4)
 
 
 def test_variants_of_other_names_are_paired_by_their_preset():

@@ -19,7 +19,7 @@ from tests.plugins.prompt_lab.test_runner import (
     runner_of,
 )
 from tui_chat.models.settings import Settings
-from tui_chat.plugins.prompt_lab.budget import Budget
+from tui_chat.plugins.prompt_lab.budget import RunBudget
 from tui_chat.plugins.prompt_lab.checks import Undecidable
 from tui_chat.plugins.prompt_lab.judge import judge_request, read_answer
 from tui_chat.plugins.prompt_lab.results import LabStore
@@ -117,7 +117,7 @@ async def test_a_budget_without_room_for_the_judge_keeps_the_reply(
     settings = Settings(max_tokens=10)
     variant = replace(make_variant("a"), endpoint=PRICED, settings=settings)
     run = await added(lab, suite, variant)
-    budget = Budget(Decimal("0.1"))
+    budget = RunBudget(Decimal("0.1"))
     runner = runner_of(lab, run, client, PRICED, budget=budget)
     assert await runner.send("waiting") == "over_budget"
     [cell] = await all_cells(lab, run)

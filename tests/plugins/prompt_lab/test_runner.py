@@ -20,7 +20,7 @@ from tui_chat.models.endpoint import Endpoint, Retries
 from tui_chat.models.model_facts import ModelFacts
 from tui_chat.models.prices import Prices
 from tui_chat.models.settings import Settings
-from tui_chat.plugins.prompt_lab.budget import Budget, is_local
+from tui_chat.plugins.prompt_lab.budget import RunBudget, is_local
 from tui_chat.plugins.prompt_lab.endpoint_limits import EndpointLimit, usual_limit
 from tui_chat.plugins.prompt_lab.plan import plan, request_of
 from tui_chat.plugins.prompt_lab.results import LabStore
@@ -50,7 +50,7 @@ def config_with(*endpoints: Endpoint) -> Config:
 def runner_of(
     lab: LabStore, run: Run, client: HttpClient, endpoint: Endpoint = LOOPBACK, **more: Any
 ) -> Runner:
-    more.setdefault("budget", Budget(None))
+    more.setdefault("budget", RunBudget(None))
     config = config_with(endpoint)
     prices = load_prices(Path("none"))
     return Runner(lab, run, config=config, client=client, prices=prices, **more)
@@ -167,7 +167,7 @@ async def test_a_budget_is_never_exceeded(lab: LabStore, client: HttpClient):
     run = await lab.add(planned, "id-1", 1.0)
     most = max(cell.input_tokens for cell in planned.cells) + 10
     limit = Decimal(most) * 2 / 1000
-    budget = Budget(limit)
+    budget = RunBudget(limit)
     runner = runner_of(lab, run, client, PRICED, budget=budget)
     assert await runner.send("waiting") == "over_budget"
     run = await lab.run()
@@ -189,17 +189,17 @@ async def test_a_budget_is_of_the_whole_run_whatever_the_price_is_later(
     planned = plan(suite, [variant])
     run = await lab.add(planned, "id-1", 1.0)
     limit = Decimal(max(cell.input_tokens for cell in planned.cells) + 10) / 1000
-    await runner_of(lab, run, client, PRICED, budget=Budget(limit)).send("waiting")
+    await runner_of(lab, run, client, PRICED, budget=RunBudget(limit)).send("waiting")
     run = await lab.run()
     sent = run.counts["passed"]
     assert 0 < sent < 6
-    again = Budget(limit, Decimal(str(run.cost)))
+    again = RunBudget(limit, Decimal(str(run.cost)))
     assert await runner_of(lab, run, client, PRICED, budget=again).send("waiting") == "over_budget"
     run = await lab.run()
     assert run.counts["passed"] == sent, "what was spent counts"
     facts = ModelFacts(prices=Prices(input=Decimal(1), output=Decimal(1)))
     cheap = replace(PRICED, facts=(("*", facts),))
-    left = Budget(limit, Decimal(str(run.cost)))
+    left = RunBudget(limit, Decimal(str(run.cost)))
     assert await runner_of(lab, run, client, cheap, budget=left).send("waiting") == "complete"
     assert (await lab.run()).counts == {"passed": 6}
     assert (await lab.run()).cost == pytest.approx(float(left.spent))
@@ -207,8 +207,8 @@ async def test_a_budget_is_of_the_whole_run_whatever_the_price_is_later(
 
 
 def test_what_has_no_price_has_no_place_in_a_budget():
-    assert Budget(None).reserve(None)
-    assert not Budget(Decimal(1)).reserve(None)
+    assert RunBudget(None).reserve(None)
+    assert not RunBudget(Decimal(1)).reserve(None)
 
 
 async def test_a_stop_keeps_what_ended_and_the_rest_is_sent_later(

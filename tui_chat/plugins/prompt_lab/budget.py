@@ -43,7 +43,7 @@ def reserve_of(input_tokens: int, output_limit: int | None, prices: Prices) -> D
     return cost_of(Usage(input_tokens, output), prices)
 
 
-class Budget:
+class RunBudget:
     """The money that a run may spend, and what it has spent and reserved."""
 
     def __init__(self, limit: Decimal | None, spent: Decimal = Decimal(0)) -> None:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from tui_chat.errors import InputError, TuiChatError
-from tui_chat.plugins.prompt_lab.budget import Budget
+from tui_chat.plugins.prompt_lab.budget import RunBudget
 from tui_chat.plugins.prompt_lab.case_columns import (
     columns_of,
     is_without,
@@ -36,7 +36,7 @@ from tui_chat.plugins.prompt_lab.case_results import (
     result_at,
     sent_by,
 )
-from tui_chat.plugins.prompt_lab.comparison import Comparison
+from tui_chat.plugins.prompt_lab.comparison import PairCounts
 from tui_chat.plugins.prompt_lab.estimates import Estimate, estimate
 from tui_chat.plugins.prompt_lab.judge import judges_of
 from tui_chat.plugins.prompt_lab.plan import plan, request_of
@@ -129,7 +129,7 @@ class CaseTable:
         """The variants of the last run by case and request."""
         self._to_send: tuple[Cell, ...] | None = None
         """The cells that are sent next; None if they are to be looked up."""
-        self._comparisons: dict[str, Comparison] = {}
+        self._comparisons: dict[str, PairCounts] = {}
         """What was counted since the last change, by variant."""
         self._baselines: dict[str, bool] = {}
         """The variants that were compared with the baseline since the last change."""
@@ -369,7 +369,7 @@ class CaseTable:
                 config=workspace.state.config,
                 client=workspace.client,
                 prices=await workspace.usage.prices(),
-                budget=Budget(None),
+                budget=RunBudget(None),
                 on_cell=partial(self._take_cell, cases),
             )
             try:
@@ -462,7 +462,7 @@ class CaseTable:
             preferred = self._sent.get((case, self.preferences[key]), "")
             await self.lab.prefer(self.run, Preference(case, 1, first, second, preferred))
 
-    def comparison(self, variant: Variant) -> Comparison:
+    def comparison(self, variant: Variant) -> PairCounts:
         """Return how often a variant is better than the one it is compared with: without a
         judgement or a check that tells them apart, a comparison of nothing.
         """
@@ -470,7 +470,7 @@ class CaseTable:
             return known
         other = self.reference(variant)
         if other is None:
-            return Comparison(0, 0, 0)
+            return PairCounts(0, 0, 0)
         better = worse = same = 0
         for case in self.suite.cases:
             match self._winner(case, variant, other):
@@ -481,7 +481,7 @@ class CaseTable:
                 case winner:
                     better += winner == variant.name
                     worse += winner != variant.name
-        compared = Comparison(better, worse, better + worse + same)
+        compared = PairCounts(better, worse, better + worse + same)
         self._comparisons[variant.name] = compared
         return compared
 

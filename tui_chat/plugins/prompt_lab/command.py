@@ -18,7 +18,7 @@ from tui_chat.errors import InputError
 from tui_chat.extensions import CommandPath
 from tui_chat.models.sanitize import one_line
 from tui_chat.plugins.prompt_lab.comparison import (
-    Comparison,
+    PairCounts,
     compare,
     compare_preferences,
     pair_words,
@@ -196,7 +196,7 @@ async def _results(lab: LabStore, run: Run) -> defaultdict[str, dict[tuple[str, 
     return results
 
 
-async def compare_results(lab: LabStore, old: Run, new: Run) -> tuple[Comparison, str]:
+async def compare_results(lab: LabStore, old: Run, new: Run) -> tuple[PairCounts, str]:
     """Compare two runs, and say how the new one stands against the old one: in a line, and in one
     for each pair of variants unless there is only one whose name says it.
     """
@@ -205,7 +205,7 @@ async def compare_results(lab: LabStore, old: Run, new: Run) -> tuple[Comparison
     pairs = paired_variants((*earlier.values(),), (*later.values(),), old.accepted_variant)
     before, after = await _results(lab, old), await _results(lab, new)
     compared = {name: compare(before[other], after[name]) for name, other in pairs.items()}
-    total = sum(compared.values(), Comparison(0, 0, 0))
+    total = sum(compared.values(), PairCounts(0, 0, 0))
     why = "" if total.total else ": no case with checks has ended in both"
     lines = [f"against run {old.seq}: {total.sentence}{why}"]
     if len(pairs) > 1 or any(name != other for name, other in pairs.items()):

@@ -35,7 +35,7 @@ LEVEL = 0.05
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class PairCounts:
     """How many pairs became better and worse."""
 
     better: int
@@ -43,9 +43,9 @@ class Comparison:
     total: int
     """All pairs, those that are equal included."""
 
-    def __add__(self, other: Comparison) -> Comparison:
+    def __add__(self, other: PairCounts) -> PairCounts:
         better, worse = self.better + other.better, self.worse + other.worse
-        return Comparison(better, worse, self.total + other.total)
+        return PairCounts(better, worse, self.total + other.total)
 
     @property
     def chance(self) -> float:
@@ -68,18 +68,18 @@ class Comparison:
         return f"{counts}: {word} (chance {self.chance:.1%})"
 
 
-def compare(old: Mapping[K, bool], new: Mapping[K, bool]) -> Comparison:
+def compare(old: Mapping[K, bool], new: Mapping[K, bool]) -> PairCounts:
     """Compare two sets of results, True for passed, by the cells that both have."""
     common = old.keys() & new.keys()
     better = sum(new[key] and not old[key] for key in common)
     worse = sum(old[key] and not new[key] for key in common)
-    return Comparison(better, worse, len(common))
+    return PairCounts(better, worse, len(common))
 
 
-def compare_preferences(preferences: Iterable[Preference], old: str, new: str) -> Comparison:
+def compare_preferences(preferences: Iterable[Preference], old: str, new: str) -> PairCounts:
     """Compare two variants by what a person preferred."""
     chosen = [each.preferred for each in preferences if {each.first, each.second} == {old, new}]
-    return Comparison(chosen.count(new), chosen.count(old), len(chosen))
+    return PairCounts(chosen.count(new), chosen.count(old), len(chosen))
 
 
 def paired_variants(

@@ -50,7 +50,7 @@ class PresetState:
 
 
 @dataclass(frozen=True, slots=True)
-class Replies:
+class StateReplies:
     """The replies to requests with a state."""
 
     count: int
@@ -148,13 +148,13 @@ class PresetStates:
             raise InputError(f"The state of {state.time} is not kept any more.")
         return unpack(Preset, text)
 
-    async def replies(self) -> Mapping[str, Replies]:
+    async def replies(self) -> Mapping[str, StateReplies]:
         """Return the replies to the requests with each preset, by the hash in recipes."""
         rows = await self._database.rows(
             "SELECT json_extract(recipe, '$.preset') AS preset, count(*), max(created) "
             "FROM requests GROUP BY preset HAVING preset IS NOT NULL"
         )
-        return {str(name): Replies(count, last) for name, count, last in rows}
+        return {str(name): StateReplies(count, last) for name, count, last in rows}
 
 
 def changes(before: Preset | None, now: Preset) -> str:
@@ -175,7 +175,7 @@ def changes(before: Preset | None, now: Preset) -> str:
     return ", ".join(words) or ("settings" if before != now else "the same")
 
 
-def reply_words(replies: Mapping[str, Replies], state: PresetState) -> str:
+def reply_words(replies: Mapping[str, StateReplies], state: PresetState) -> str:
     """Return how many replies a state made, in words; empty for none."""
     made = replies.get(state.sent)
     if made is None:

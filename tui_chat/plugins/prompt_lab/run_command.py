@@ -23,7 +23,7 @@ from tui_chat.config import Config
 from tui_chat.errors import InputError
 from tui_chat.files import write_text
 from tui_chat.library.prices import KnownPrices, load_prices
-from tui_chat.plugins.prompt_lab.budget import Budget
+from tui_chat.plugins.prompt_lab.budget import RunBudget
 from tui_chat.plugins.prompt_lab.case_results import graded_cases
 from tui_chat.plugins.prompt_lab.command import compare_results, open_lab, print_run
 from tui_chat.plugins.prompt_lab.report import csv_pieces, json_line, json_pieces, junit_text
@@ -167,7 +167,7 @@ async def _send(
                 config=config,
                 client=client,
                 prices=prices,
-                budget=Budget(limit, Decimal(str(run.cost))),
+                budget=RunBudget(limit, Decimal(str(run.cost))),
                 concurrency=options.concurrency,
                 on_cell=on_cell,
             )

@@ -27,7 +27,7 @@ from tui_chat.library.prices import KnownPrices
 from tui_chat.models.prices import Prices
 from tui_chat.models.reply import Reply
 from tui_chat.models.usage import cost_of
-from tui_chat.plugins.prompt_lab.budget import FREE, Budget, is_local, reserve_of
+from tui_chat.plugins.prompt_lab.budget import FREE, RunBudget, is_local, reserve_of
 from tui_chat.plugins.prompt_lab.checks import Undecidable, undecided
 from tui_chat.plugins.prompt_lab.endpoint_limits import OVERLOADED, EndpointLimit, usual_limit
 from tui_chat.plugins.prompt_lab.judge import judge_request, read_answer
@@ -56,7 +56,7 @@ class Runner:
         config: Config,
         client: HttpClient,
         prices: KnownPrices,
-        budget: Budget,
+        budget: RunBudget,
         concurrency: int | None = None,
         on_cell: Callable[[Cell], None] = lambda cell: None,
         clock: Callable[[], float] = time.monotonic,
