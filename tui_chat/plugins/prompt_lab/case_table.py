@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from hashlib import sha256
@@ -240,8 +240,9 @@ class CaseTable:
         self._changed()
 
     async def _estimate(self, cells: Sequence[Cell]) -> Estimate:
+        planned, sent = self.plan, {_asked_by(cell, self._cases): cell for cell in cells}
         known, now = await self._workspace.usage.prices(), self._workspace.now()
-        return estimate(self.plan, cells, self._workspace.state.config, known, now)
+        return estimate(planned, sent.values(), self._workspace.state.config, known, now)
 
     @property
     def missing(self) -> tuple[Cell, ...]:
@@ -395,7 +396,7 @@ class CaseTable:
         twins: list[Cell] = []
         asked: set[tuple[object, ...]] = set()
         for cell in self._results.of(planned, cases):
-            key = (*sent_by(cell), *questions(cases[cell.case]))
+            key = _asked_by(cell, cases)
             if cell.is_ended:
                 await lab.finish(run, cell, is_paid=False)
             elif key in asked:
@@ -564,6 +565,11 @@ class CaseTable:
         self._to_send = None
         self._comparisons, self._baselines = {}, {}
         self.on_change()
+
+
+def _asked_by(cell: Cell, cases: Mapping[str, Case]) -> tuple[object, ...]:
+    """Return what a cell asks of its model and of judges: cells that ask the same send once."""
+    return (*sent_by(cell), *questions(cases[cell.case]))
 
 
 def _pair_key(case: str, one: str, two: str) -> tuple[str, str, str]:

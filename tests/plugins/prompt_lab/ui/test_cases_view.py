@@ -737,3 +737,18 @@ async def test_what_loads_at_once_has_one_table(tmp_path: Path):
         assert workspace is not None
         one, two = await asyncio.gather(load_table(workspace), load_table(workspace))
         assert one is two
+
+
+async def test_what_asks_the_same_is_sent_and_counted_once(tmp_path: Path):
+    requests: list[HttpRequest] = []
+    async with chat(tmp_path, "What is 2+2?", on_request=requests.append) as pilot:
+        await make_case(pilot, "wrong")
+        tests = json.loads(cases_file(pilot).read_text())["tests"]
+        change_suite(pilot, tests=[*tests, *tests])
+        view = await open_cases(pilot)
+        sent = len(requests)
+        assert "2 cases × 1 variant" in text(view)
+        assert "Enter sends 1 request" in text(view)
+        await pilot.press("enter")
+        await until(pilot, lambda: "All replies are here" in text(view))
+        assert len(requests) == sent + 1
