@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from dataclasses import replace
 from typing import Any
 
@@ -26,6 +27,7 @@ from tests.ui.areas.inspector.requests import (
     turns_with,
 )
 from tui_chat.compose import Composed, compose, encode
+from tui_chat.config import BUILT_IN_ENDPOINTS
 from tui_chat.context import Inputs, SessionSettings
 from tui_chat.models.edit_list import set_value
 from tui_chat.models.edited_body import EditedBody
@@ -453,6 +455,50 @@ async def test_what_is_folded_stays_so_at_another_width_and_in_another_session(
         await pilot.pause()
         assert not is_folded(app, "/tools")
         assert is_folded(app, "/reasoning")
+
+
+PICTURE = b64encode(bytes(range(256)) * 24).decode()
+
+
+def pictured(protocol: Protocol, draft: str) -> Composed:
+    """A request with a picture in its history."""
+    endpoint = next(each for each in BUILT_IN_ENDPOINTS if each.protocol is protocol)
+    shown = Message("user", "Look.", "m1", parts=(Part("image", "image/png", PICTURE),))
+    history = (shown, Message("assistant", "I see.", "m2"))
+    return compose(Inputs(endpoint, Preset("plain"), history, draft))
+
+
+def shown_text(app: InspectorApp) -> str:
+    """The whole laid-out body without breaks and indents."""
+    layout = app.view.layout_now
+    assert layout is not None
+    rows = (layout.seen(row) for row in range(layout.rows))
+    return "".join(line.text for spot, line in rows if not spot.row)
+
+
+@pytest.mark.parametrize("protocol", Protocol)
+async def test_the_data_of_a_file_is_folded_until_it_is_opened(protocol: Protocol) -> None:
+    app = InspectorApp(pictured(protocol, "What"))
+    async with app.run_test(size=(60, 40)) as pilot:
+        await pilot.pause()
+        assert shown_text(app).count("⋯ 8 kB of data, all sent") == 1
+        assert PICTURE not in shown_text(app)
+        assert PICTURE.encode() in pictured(protocol, "What").payload.body
+        assert app.view.reveal(Origin(OriginKind.HISTORY, "m1"))
+        await pilot.pause()
+        assert PICTURE not in shown_text(app), "the cursor of the conversation opens nothing"
+        assert app.view.find(PICTURE[:80]) == 1
+        await pilot.pause()
+        assert PICTURE in shown_text(app)
+        app.pane.show(pictured(protocol, "What is"))
+        await pilot.resize_terminal(50, 40)
+        await pilot.pause()
+        assert PICTURE in shown_text(app), "it stays open"
+        await press(pilot, "space")
+        assert PICTURE not in shown_text(app)
+        app.pane.show(pictured(protocol, "What is it?"))
+        assert PICTURE not in shown_text(app)
+        assert "What is it?" in shown_text(app)
 
 
 async def test_find_unfolds_what_hides_the_words() -> None:

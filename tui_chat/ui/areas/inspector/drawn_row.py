@@ -5,13 +5,16 @@ Hostile characters of a line are escaped; a run is a stretch of one piece that i
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
+from collections.abc import Iterable
 from typing import Literal
 
 from rich.cells import cell_len
 
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.json_tree import Str, Tree
+from tui_chat.models.json_tree import Arr, Obj, Str, Tree
+from tui_chat.models.media import format_size
 from tui_chat.models.payload import LinePiece, first_line
 from tui_chat.models.request_edit import json_pointer
 from tui_chat.models.sanitize import character_name, exact_runs
@@ -66,6 +69,35 @@ class BodyRow:
     """True if no comma follows the node."""
     folded: int = 0
     """Number of lines folded behind it."""
+
+    @property
+    def hidden(self) -> str:
+        """What is folded behind it, in words."""
+        data = data_in(self.node) if self.folded else ""
+        return f"{format_size(len(data))} of data, all sent" if data else f"{self.folded:,} lines"
+
+
+_DATA_KEYS = (None, "data", "url", "image_url", "file_data")
+"""Keys of what may be base64; None for elements."""
+_DATA = re.compile(r"(?:data:[^,]{0,200},)?[A-Za-z0-9+/]{200}")
+_LEAST_DATA = 1_000
+"""Characters of base64 that are worth a fold."""
+_FIRST = 8
+"""Children that are looked at: a long conversation is an array, too."""
+
+
+def data_in(node: Tree) -> str:
+    """Return the base64 of a file among the first children of a node; empty for none."""
+    children: Iterable[tuple[str | None, Tree]] = ()
+    if isinstance(node, Obj):
+        children = node.items[:_FIRST]
+    elif isinstance(node, Arr):
+        children = ((None, child) for child in node.items[:_FIRST])
+    for key, child in children:
+        text = child.text.plain if key in _DATA_KEYS and isinstance(child, Str) else ""
+        if len(text) >= _LEAST_DATA and _DATA.match(text):
+            return text
+    return ""
 
 
 SHOWN = 200_000

@@ -10,7 +10,7 @@
    before a changed child is copied and not added up again. Messages of the same shape share
    theirs: a long conversation has 10,000 of a role and a content.
 5. A block can be folded to its opening line. It stays so from keystroke to keystroke, also
-   while what is in it changes. Tools and settings are folded at first.
+   while what is in it changes. Tools, settings and the data of files are folded at first.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from tui_chat.models.common_prefix import common_prefix
 from tui_chat.models.json_tree import Arr, Lit, Obj, Str, Tree, body_of
 from tui_chat.models.sanitize import sanitize
 from tui_chat.models.text import Origin, OriginKind
-from tui_chat.ui.areas.inspector.drawn_row import DrawnLine, drawn_pieces
+from tui_chat.ui.areas.inspector.drawn_row import DrawnLine, data_in, drawn_pieces
 from tui_chat.ui.areas.inspector.row_wrapping import LEAST, breaks
 
 BIT = {kind: 1 << number for number, kind in enumerate(OriginKind)}
@@ -128,25 +128,28 @@ class PayloadBlock:
 
 
 class FoldChoices:
-    """The values of the body that are folded when it is laid out: tools and settings at first, then
-    what the user left folded.
+    """What is folded when the body is laid out: tools, settings and the data of files at first,
+    then what the user left folded.
     """
 
     def __init__(self) -> None:
         self._chosen: dict[str, bool] = {}
-        """By the key of the body."""
+        """By the key of the body, or the end of the data."""
 
     def remember(self, block: PayloadBlock) -> None:
-        """Remember whether the user left a value of the body folded."""
-        if block.depth == 1 and block.key is not None:
-            self._chosen[block.key] = block.folded
+        """Remember whether the user left a value of the body, or data, folded."""
+        if name := self._name(block):
+            self._chosen[name] = block.folded
 
     def __call__(self, block: PayloadBlock) -> bool:
         """Return True if a block that is new is folded."""
-        if block.depth != 1 or block.key is None:
-            return False
         kinds = block.all_kinds
-        return self._chosen.get(block.key, bool(kinds & _FOLDED) and not kinds & _WRITTEN)
+        is_folded = block.depth != 1 or (bool(kinds & _FOLDED) and not kinds & _WRITTEN)
+        name = self._name(block)
+        return bool(name) and self._chosen.get(name, is_folded)
+
+    def _name(self, block: PayloadBlock) -> str:
+        return (block.key or "") if block.depth == 1 else data_in(block.node)[-64:]
 
 
 class RunningTotals:
@@ -248,7 +251,7 @@ class HeightMeasurer:
                 kinds, size = bits_of(child), len(body_of(child))
             totals.add(below, rows, kinds, _key_size(name) + size)
         block = PayloadBlock(node, depth, key, old, totals)
-        if old is None:
+        if old is None or data_in(old.node) != data_in(node):
             is_chosen = self.folds is not None and self.folds(block)
             block.folded = is_chosen or id(node) in self.folded
         return block

@@ -112,7 +112,7 @@ def _folded_blocks(block: PayloadBlock | None) -> Iterator[PayloadBlock]:
         yield from _folded_blocks(below)
 
 
-_Slot: TypeAlias = tuple[int, type, str | None, bool, str, int]
+_Slot: TypeAlias = tuple[int, type, str | None, bool, str, str]
 _Drawn: TypeAlias = tuple[Tree | Origin, DrawnLine]
 
 
@@ -199,7 +199,7 @@ class PayloadLayout:
         # The line of a container shows its kind and origin only. Caching by the container would
         # keep everything in it alive, and miss after every keystroke.
         of = node.origin if isinstance(node, Obj | Arr) and part != "leaf" else node
-        slot = id(of), type(node), key, spot.last, part, spot.folded
+        slot = id(of), type(node), key, spot.last, part, spot.hidden
         kept = self._drawn.get(slot)
         if kept is None or kept[1].depth != spot.depth:
             # The key object is kept with its line, so that its id is not reused.
@@ -222,7 +222,7 @@ class PayloadLayout:
             pieces = drawn_pieces(node, key, spot.last)
         if spot.folded:
             closing = ("}" if isinstance(node, Obj) else "]") + "," * (not spot.last)
-            pieces = (*pieces, LinePiece(f" ⋯ {spot.folded:,} lines {closing}", GLUE))
+            pieces = (*pieces, LinePiece(f" ⋯ {spot.hidden} {closing}", GLUE))
         line = DrawnLine(pieces, spot.depth)
         line.breaks = self._measure.breaks(line.text, spot.depth, line.head)
         return line

@@ -25,7 +25,7 @@ from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.envelope import Level, Note
 from tui_chat.models.payload import Payload
 from tui_chat.models.text import Origin, OriginKind
-from tui_chat.ui.areas.inspector.drawn_row import BodyRow, CursorTarget, run_at
+from tui_chat.ui.areas.inspector.drawn_row import BodyRow, CursorTarget, data_in, run_at
 from tui_chat.ui.areas.inspector.edit_place import EditPlace, place_of
 from tui_chat.ui.areas.inspector.origins import is_colorless, origin_rules
 from tui_chat.ui.areas.inspector.payload_blocks import FoldChoices
@@ -379,7 +379,10 @@ class PayloadView(LineView):
         self.highlight(origin)
         self._reveals_later = self.layout_now is None
         rows = self._highlighted_rows()
-        while rows and self.layout_now is not None and self.layout_now.spot(rows[0]).folded:
+        while rows and self.layout_now is not None:
+            spot = self.layout_now.spot(rows[0])
+            if not spot.folded or data_in(spot.node):
+                break
             self.layout_now.fold(rows[0])
             self._refold()
             rows = self._highlighted_rows()
