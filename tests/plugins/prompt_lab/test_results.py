@@ -78,7 +78,7 @@ async def test_a_result_is_kept(lab: LabStore):
     run = await lab.add(plan(SUITE, VARIANTS), "id-1", 1.0)
     cell = await cell_at(lab, run, 2)
     async with lab.running(run):
-        await lab.start(run, cell, cell.body_sha)
+        await lab.start(run, cell)
         verdicts = (Verdict("icontains", True, "It contains “ada”.", 1.0, cost=Decimal("0.1")),)
         ended = replace(cell, status="passed", reply=REPLY, verdicts=verdicts, score=1.0)
         await lab.finish(run, ended)
@@ -93,7 +93,7 @@ async def test_a_result_is_kept(lab: LabStore):
 async def test_leaving_early_interrupts_what_was_begun(lab: LabStore):
     run = await lab.add(plan(SUITE, VARIANTS), "id-1", 1.0)
     async with lab.running(run):
-        await lab.start(run, await cell_at(lab, run, 0), "sha")
+        await lab.start(run, await cell_at(lab, run, 0))
         assert (await lab.run()).status == "running"
     run = await lab.run()
     assert run.status == "interrupted"

@@ -26,19 +26,15 @@ def reply_here(app: TuiChat, workspace: Workspace) -> Entry | None:
     return current if is_reply else last_reply(workspace.state.entries)
 
 
-async def make_case(app: TuiChat, wrong: str) -> None:
+async def make_whole_case(app: TuiChat, wrong: str) -> None:
+    """Make a reply a case as `make_case` does, with its whole conversation."""
+    await make_case(app, wrong, is_whole=True)
+
+
+async def make_case(app: TuiChat, wrong: str, *, is_whole: bool = False) -> None:
     """Make the reply under the cursor, else the last one, a case of its preset's suite; `wrong`
     says what is wrong with it, else that is asked.
     """
-    await _make_case(app, wrong, is_whole=False)
-
-
-async def make_whole_case(app: TuiChat, wrong: str) -> None:
-    """Make a reply a case as `make_case` does, with its whole conversation."""
-    await _make_case(app, wrong, is_whole=True)
-
-
-async def _make_case(app: TuiChat, wrong: str, *, is_whole: bool) -> None:
     workspace = await app.main.opened_workspace()
     entry = reply_here(app, workspace)
     if entry is None:

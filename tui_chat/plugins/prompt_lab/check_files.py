@@ -13,31 +13,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import fields
-from typing import Annotated, Any
+from dataclasses import replace
+from typing import Any
 
-from tui_chat.lazy_dataclass import dataclass
 from tui_chat.library.file_reader import JsonFile, KnownKeys
 from tui_chat.library.json_locations import Path as JsonPath
 from tui_chat.models.envelope import Level
-from tui_chat.models.field_types import Range
 from tui_chat.models.json_text import as_array, describe_value, object_or_none
 from tui_chat.models.typed_json import InvalidValue, read
 from tui_chat.plugins.prompt_lab.checks import CHECKS, TextList, listed
 from tui_chat.plugins.prompt_lab.values import ReplyCheck
 
-
-@dataclass(frozen=True, slots=True)
-class _CheckFile:
-    type: str
-    value: Any = None
-    threshold: float | None = None
-    weight: Annotated[float, Range(0)] = 1.0
-    metric: str = ""
-    provider: str = ""
-
-
-_KEYS = KnownKeys((field.name for field in fields(_CheckFile)), {"provider": ("judge",)})
+_KEYS = KnownKeys(
+    ("type", "value", "threshold", "weight", "metric", "judge"), {"judge": ("provider",)}
+)
 
 
 def objects_in(
@@ -77,7 +66,9 @@ def known_fields(
 def read_checks(file: JsonFile, values: object, where: JsonPath) -> Iterator[ReplyCheck]:
     """Yield the checks of a list at a place of a file; faults become findings."""
     for place, table in objects_in(file, values, where, "check"):
-        check = file.read(_CheckFile, known_fields(file, table, place, _KEYS), place)
+        taken = known_fields(file, table, place, _KEYS)
+        taken.pop("metric", None)  # a name for reports of promptfoo's
+        check = file.read(ReplyCheck, taken, place)
         if check is None:
             continue
         if fault := check_fault(check.type, check.value, check.threshold):
@@ -85,14 +76,8 @@ def read_checks(file: JsonFile, values: object, where: JsonPath) -> Iterator[Rep
             file.report(Level.ERROR, "bad-value", sentence, (*place, *step))
             continue
         name = check.type.removeprefix("not-")
-        yield ReplyCheck(
-            name,
-            _usual_value(name, check.value),
-            name != check.type,
-            check.threshold,
-            check.weight,
-            check.provider,
-        )
+        value = _usual_value(name, check.value)
+        yield replace(check, type=name, value=value, negated=name != check.type)
 
 
 def check_fault(label: str, value: Any, threshold: float | None) -> tuple[JsonPath, str] | None:

@@ -251,4 +251,4 @@ async def delete_runs(common: CommonOptions, names: tuple[str, ...]) -> None:
         if running := [run for run in runs if run.status == "running"]:
             raise InputError(f"Run {running[0].seq} is being sent.")
         await lab.delete(*runs)
-        write_line(f"Deleted {len(runs)} run{'s' * (len(runs) != 1)}.")
+        write_line(f"Deleted {counted(len(runs), 'run')}.")

@@ -74,41 +74,41 @@ def estimate(
         composed = judge_request(check, "", endpoint, model)
         return _Asked(endpoint, model, input_tokens(composed), 0, output_limit(composed))
 
-    count = tokens = shared = unlimited = judgements = 0
-    low = high = Decimal(0)
-    unknown: dict[str, None] = {}
-    keys: dict[str, None] = {}
-    leaves = False
+    cells = tuple(cells)
+    requests: list[_Asked] = []
     for cell in cells:
-        count += 1
-        tokens += cell.input_tokens
-        shared += cell.shared_tokens
         variant, limit = variants[cell.variant], cell.output_limit
         endpoint = endpoints.get(variant.endpoint.name, variant.endpoint)
+        sizes = (cell.input_tokens, cell.shared_tokens, limit)
+        requests.append(_Asked(endpoint, variant.model_name, *sizes))
         reply = USUAL_OUTPUT if limit is None else limit
-        judges = [
+        requests += (
             replace(judge(check), reply=reply)
             for check in judged_checks(cases[cell.case])
             if check.judge or plan.suite.judge
-        ]
-        judgements += len(judges)
-        sizes = (cell.input_tokens, cell.shared_tokens, limit)
-        for asked in (_Asked(endpoint, variant.model_name, *sizes), *judges):
-            is_here = is_local(asked.endpoint)
-            leaves = leaves or not is_here
-            keys |= {key: None for key in (asked.endpoint.key,) if key}
-            prices = known.prices_of(asked.endpoint, asked.model, now)
-            if prices is None and is_here:
-                prices = FREE
-            most = prices and reserve_of(asked.tokens + asked.reply, asked.output_limit, prices)
-            least = cost_of(Usage(asked.tokens, 0, cached=asked.shared), prices)
-            if most is None or least is None:
-                unknown[f"{asked.endpoint.name}/{asked.model}"] = None
-                continue
-            high += most
-            low += least
-            unlimited += asked.output_limit is None and most > 0
+        )
+    low = high = Decimal(0)
+    unlimited = 0
+    unknown: dict[str, None] = {}
+    for asked in requests:
+        prices = known.prices_of(asked.endpoint, asked.model, now)
+        if prices is None and is_local(asked.endpoint):
+            prices = FREE
+        most = prices and reserve_of(asked.tokens + asked.reply, asked.output_limit, prices)
+        least = cost_of(Usage(asked.tokens, 0, cached=asked.shared), prices)
+        if most is None or least is None:
+            unknown[f"{asked.endpoint.name}/{asked.model}"] = None
+            continue
+        high += most
+        low += least
+        unlimited += asked.output_limit is None and most > 0
+    used = {asked.endpoint.name: asked.endpoint for asked in requests}.values()
     return Estimate(
-        *(count, tokens, shared, low, high, tuple(unknown), unlimited, judgements, leaves),
-        tuple(keys),
+        len(cells),
+        sum(cell.input_tokens for cell in cells),
+        sum(cell.shared_tokens for cell in cells),
+        *(low, high, tuple(unknown), unlimited),
+        judgements=len(requests) - len(cells),
+        leaves=not all(map(is_local, used)),
+        keys=tuple(dict.fromkeys(endpoint.key for endpoint in used if endpoint.key)),
     )

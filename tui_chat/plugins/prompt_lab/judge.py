@@ -7,7 +7,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from secrets import token_hex
 from typing import Annotated, Any
 
@@ -103,5 +102,5 @@ def read_answer(check: ReplyCheck, text: str) -> Verdict:
     passed = answer.passed and (check.threshold is None or score >= check.threshold)
     if check.negated:
         passed, score = not passed, 1 - score
-    verdict = Verdict(check.label, passed, answer.reason, score, check.weight)
-    return replace(verdict, reason=answer.reason or "The judge gave no reason.")
+    reason = answer.reason or "The judge gave no reason."
+    return Verdict(check.label, passed, reason, score, check.weight)

@@ -253,39 +253,32 @@ Parse = Callable[[str, str, str], T]
 """Parses a text; its source is for errors, and its name for values that have none."""
 
 
+@dataclass(frozen=True, slots=True)
 class _Parts:
-    """Reads the parts of a case: from the case itself, or from files named relative to it."""
+    """The parts of a case, read from the case itself or from files named relative to it."""
 
-    def __init__(
-        self,
-        path: Path,
-        source: str,
-        file: JsonFile,
-        place: JsonPath,
-        values: Mapping[str, Any],
-    ) -> None:
-        self._folder, self._name = path.parent, path.stem
-        self._source = source
-        self._file = file
-        self._place = place
-        self._values = values
+    path: Path
+    source: str
+    file: JsonFile
+    place: JsonPath
+    values: Mapping[str, Any]
 
     def name_of(self, name: str) -> str:
         """Return the place of a part, for errors."""
-        return f"{self._source}: {format_path(self._file.path_of(self._place, name))}"
+        return f"{self.source}: {format_path(self.file.path_of(self.place, name))}"
 
     def one(self, name: str, parse: Parse[T]) -> T | None:
         """Read a part; None if the case has none."""
-        value = self._values.get(name)
-        where = self._file.path_of(self._place, name)
+        value = self.values.get(name)
+        where = self.file.path_of(self.place, name)
         return None if value is None else self._part(value, where, parse)
 
     def each(self, name: str, parse: Parse[T]) -> Iterator[T]:
         """Read the parts of a list, or a single part without a list."""
-        value = self._values.get(name)
+        value = self.values.get(name)
         if value is None:
             return
-        where = self._file.path_of(self._place, name)
+        where = self.file.path_of(self.place, name)
         parts = as_array(value)
         for index, part in enumerate(parts):
             yield self._part(part, (*where, index), parse)
@@ -294,25 +287,23 @@ class _Parts:
 
     def _part(self, value: object, where: JsonPath, parse: Parse[T]) -> T:
         if isinstance(value, str):
-            file = self._folder / value
+            file = self.path.parent / value
             try:
                 return parse(read_file_text(file), str(file), file.stem)
             except InputError as error:
-                raise InputError(f"{self._source}: {format_path(where)}: {error}") from error
+                raise InputError(f"{self.source}: {format_path(where)}: {error}") from error
         if isinstance(value, dict | list):
-            source = f"{self._source} ({format_path(where)})"
+            source = f"{self.source} ({format_path(where)})"
             try:
-                return parse(json.dumps(value), source, self._name)
+                return parse(json.dumps(value), source, self.path.stem)
             except InputError:  # its place is looked for in the whole file, so only now
-                return parse(self._in_its_place(where), source, self._name)
-        raise InputError(
-            f"{self._source}: {format_path(where)} must be a path, or the value itself"
-        )
+                return parse(self._in_its_place(where), source, self.path.stem)
+        raise InputError(f"{self.source}: {format_path(where)} must be a path, or the value itself")
 
     def _in_its_place(self, where: JsonPath) -> str:
         """Return the text of a part, indented to its place in the case, so that faults in it are
         reported with the right line.
         """
-        text = self._file.text
+        text = self.file.text
         spot = locate(text, {where}).spots[where]
         return re.sub(r"[^\n]", " ", text[: spot.start]) + text[spot.start : spot.end]

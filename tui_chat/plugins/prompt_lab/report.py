@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from typing import Any
 
 from tui_chat.cli.output import counted, table
@@ -21,16 +21,18 @@ _NAME = 40
 
 def run_line(run: Run) -> str:
     """Return a line about a run: its number, how it ended, its cells and cost."""
-    numbers = {**run.counts, "passed": run.counts.get("passed", 0) - run.unchecked}
-    signs = [f"{numbers[name]} {SIGNS[name]}" for name in ENDED if numbers.get(name)]
-    left = run.total - sum(run.counts.get(name, 0) for name in ENDED)
-    counts = [
-        *([" ".join(signs)] if signs else []),
-        *([f"{run.unchecked} without checks"] if run.unchecked else []),
-        *([f"{left} not sent"] if left else []),
-    ]
-    cells = f"{counted(run.total, 'cell')}  {', '.join(counts)}"
+    counts = count_words(run.counts, run.unchecked)
+    cells = f"{counted(run.total, 'cell')}  {counts}"
     return f"run {run.seq}  {cells}  ${run.cost:.4f}  {status_words(run)}"
+
+
+def count_words(statuses: Mapping[str, int], unchecked: int) -> str:
+    """Return the numbers of cells by status in words, and of those that passed unchecked."""
+    numbers = {**statuses, "passed": statuses.get("passed", 0) - unchecked}
+    signs = " ".join(f"{numbers[name]} {SIGNS[name]}" for name in ENDED if numbers.get(name))
+    left = sum(number for name, number in statuses.items() if name not in ENDED)
+    checked = f"{unchecked} without checks" if unchecked else ""
+    return ", ".join(filter(None, (signs, checked, f"{left} not sent" if left else "")))
 
 
 def status_words(run: Run) -> str:

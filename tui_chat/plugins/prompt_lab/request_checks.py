@@ -18,7 +18,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from difflib import get_close_matches
 from itertools import zip_longest
 from typing import Annotated, Any, Literal, TypeAlias, cast
@@ -193,17 +193,10 @@ class _Place:
     piece: Turn
 
 
-def _pieces(turns: tuple[Turn, ...]) -> Iterator[_Place]:
-    number = 0
-    for index, turn in enumerate(turns):
-        for piece in split_turn(turn):
-            yield _Place(number, index, piece)
-            number += 1
-
-
 def _places(turns: tuple[Turn, ...], name: str) -> list[_Place]:
     """Return the messages that an id names, or in which its text is, in their order."""
-    places = list(_pieces(turns))
+    pieces = ((index, piece) for index, turn in enumerate(turns) for piece in split_turn(turn))
+    places = [_Place(number, *piece) for number, piece in enumerate(pieces)]
     named = f"{OriginKind.PRESET}:{name}"
     own = [place for place in places if named in _names(place.piece)]
     return own or [place for place in places if name in _names(place.piece)]

@@ -292,12 +292,12 @@ class LabStore:
         rows = await self._database.rows(_GROUPS, run.seq)
         return tuple(Group(*row) for row in rows)
 
-    async def start(self, run: Run, cell: Cell, body_sha: str) -> None:
+    async def start(self, run: Run, cell: Cell) -> None:
         """Store that the request of a cell leaves."""
         await self._write(
             "UPDATE lab_cells SET status = 'streaming', body_sha = ? WHERE run = ? "
             "AND position = ?",
-            *(body_sha, run.seq, cell.position),
+            *(cell.body_sha, run.seq, cell.position),
         )
 
     async def finish(self, run: Run, cell: Cell, *, is_paid: bool = True) -> None:
@@ -307,8 +307,7 @@ class LabStore:
         await self._write(
             "UPDATE lab_cells SET status = ?, reply = ?, verdicts = ?, score = ?, cost = ? "
             "WHERE run = ? AND position = ?",
-            *(cell.status, "" if cell.reply is None else pack(cell.reply), pack(cell.verdicts)),
-            *(cell.score, cell.cost if is_paid else None, run.seq, cell.position),
+            *(*_result_values(cell), cell.cost if is_paid else None, run.seq, cell.position),
         )
 
     async def regrade(self, run: Run, cells: Iterable[Cell], cases: Mapping[str, Case]) -> None:
@@ -391,17 +390,13 @@ def _stored(variant: Variant) -> Variant:
 
 async def _value_ids(tx: Transaction, values: Mapping[str, object]) -> dict[str, int]:
     """Store values where they are missing; return the id of each by its key."""
-    texts = {key: pack(value) for key, value in values.items()}
-    hashes = {key: sha256(text.encode()).hexdigest() for key, text in texts.items()}
-    await tx.insert(
-        "INSERT OR IGNORE INTO lab_values (sha256, json)",
-        ((hashes[key], text) for key, text in texts.items()),
-    )
     ids: dict[str, int] = {}
-    for key, name in hashes.items():
-        row = await tx.row("SELECT id FROM lab_values WHERE sha256 = ?", name)
-        assert row is not None
-        ids[key] = row[0]
+    for key, text in ((key, pack(value)) for key, value in values.items()):
+        [(ids[key],)] = await tx.rows(
+            "INSERT INTO lab_values (sha256, json) VALUES (?, ?) "
+            "ON CONFLICT (sha256) DO UPDATE SET sha256 = sha256 RETURNING id",
+            *(sha256(text.encode()).hexdigest(), text),
+        )
     return ids
 
 
@@ -409,9 +404,13 @@ def _cell_values(cell: Cell) -> tuple[Any, ...]:
     return (
         *(cell.position, cell.case, cell.variant, cell.attempt, cell.body_sha),
         *(cell.input_tokens, cell.shared_tokens, cell.output_limit),
-        *(json.dumps(plain(cell.notes), ensure_ascii=False), cell.status),
-        *("" if cell.reply is None else pack(cell.reply), pack(cell.verdicts), cell.score),
+        *(json.dumps(plain(cell.notes), ensure_ascii=False), *_result_values(cell)),
     )
+
+
+def _result_values(cell: Cell) -> tuple[Any, ...]:
+    reply = "" if cell.reply is None else pack(cell.reply)
+    return cell.status, reply, pack(cell.verdicts), cell.score
 
 
 def _cell_of(row: Row, targets: Mapping[str, str]) -> Cell:

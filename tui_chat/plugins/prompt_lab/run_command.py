@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 import time
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Generator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -26,7 +27,13 @@ from tui_chat.library.prices import KnownPrices, load_prices
 from tui_chat.plugins.prompt_lab.budget import RunBudget
 from tui_chat.plugins.prompt_lab.case_results import graded_cases
 from tui_chat.plugins.prompt_lab.command import compare_results, open_lab, print_run
-from tui_chat.plugins.prompt_lab.report import csv_pieces, json_line, json_pieces, junit_text
+from tui_chat.plugins.prompt_lab.report import (
+    count_words,
+    csv_pieces,
+    json_line,
+    json_pieces,
+    junit_text,
+)
 from tui_chat.plugins.prompt_lab.results import LabStore
 from tui_chat.plugins.prompt_lab.run_plans import (
     RunOptions,
@@ -283,15 +290,17 @@ class _Progress:
     """The line on the error stream that says how far a run is."""
 
     def __init__(self, run: Run, cells: int) -> None:
-        self._run, self._cells = run, cells
-        self._counts = {"passed": 0, "failed": 0, "error": 0, "unchecked": 0}
+        self._cells = cells
+        self._counts: Counter[str] = Counter()
+        self._unchecked = 0
         self._cost = run.cost
         self._began = time.monotonic()
         self._drawn = 0.0
 
     def update(self, cell: Cell) -> None:
-        if cell.status in self._counts:
-            self._counts["unchecked" if cell.is_unchecked else cell.status] += 1
+        if cell.is_ended:
+            self._counts[cell.status] += 1
+            self._unchecked += cell.is_unchecked
             self._cost += cell.cost or 0
         now = time.monotonic()
         if now - self._drawn > 0.1:
@@ -299,10 +308,8 @@ class _Progress:
             write_progress(self._words(now))
 
     def _words(self, now: float) -> str:
-        done = sum(self._counts.values())
-        passed, failed, errors, unchecked = self._counts.values()
-        words = f"{done:,}/{self._cells:,} cells  {passed} ✓ {failed} ✗ {errors} !"
-        words += f" {unchecked} without checks" if unchecked else ""
+        done = self._counts.total()
+        words = f"{done:,}/{self._cells:,} cells  {count_words(self._counts, self._unchecked)}"
         words += f"  ${self._cost:.4f}"
         if done:
             left = (now - self._began) / done * (self._cells - done)

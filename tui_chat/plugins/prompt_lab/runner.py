@@ -131,7 +131,7 @@ class Runner:
         async with self._reserved(composed, cell.input_tokens) as exchange:
             if exchange is None:
                 return False
-            await self._lab.start(self._run, cell, cell.body_sha)
+            await self._lab.start(self._run, cell)
             self._on_cell(replace(cell, status="streaming"))
             try:
                 error = await exchange.receive(self._client, limit)

@@ -47,12 +47,11 @@ async def list_states(
         if not listed:
             name = find("preset", name, library.names("presets"))
             listed = await states.of_preset(name)
-        if show is not None:
-            preset = await states.read(await states.numbered(name, show))
-            write_text(sanitize(dump_preset(preset), "json"))
-            return
-        if restore is not None:
-            preset = await states.read(await states.numbered(name, restore))
+        if number := show or restore:
+            preset = await states.read(await states.numbered(name, number))
+            if show:
+                write_text(sanitize(dump_preset(preset), "json"))
+                return
             now = datetime.now(UTC).timestamp()
             if name in library.names("presets"):
                 await states.keep(name, library.preset(name), now)

@@ -50,7 +50,6 @@ from tui_chat.models.typed_json import InvalidValue, read
 from tui_chat.plugins.prompt_lab.check_files import known_fields, objects_in, read_checks
 from tui_chat.plugins.prompt_lab.checks import plain_text
 from tui_chat.plugins.prompt_lab.preset_cases import (
-    PresetCase,
     find_cases,
     read_case,
     refuse_doubtful_keys,
@@ -339,6 +338,7 @@ def _read_test(path: Path, test: Test, defaults: _Defaults, name: str) -> tuple[
     assert numbers is not None  # no error, so there is one
     description = test.value.get("description")
     title = description if isinstance(description, str) and description else case.name or name
+    of_request = {key: value[key] for key in ("expected", "checks") if key in value}
     preset = case.inputs.preset
     inputs = inputs or replace(case.inputs, endpoint=NO_ENDPOINT, preset=NO_PRESET)
     key = title or sha256(pack(inputs).encode()).hexdigest()[:12]
@@ -348,7 +348,7 @@ def _read_test(path: Path, test: Test, defaults: _Defaults, name: str) -> tuple[
             title or _excerpt(inputs),
             inputs,
             (*defaults.checks, *checks),
-            _request_checks(case, value),
+            None if case.expected is None and not case.checks else of_request,
             numbers.threshold,
             numbers.pass_rate,
             case.inputs.endpoint.protocol if value.get("protocol") else None,
@@ -356,13 +356,6 @@ def _read_test(path: Path, test: Test, defaults: _Defaults, name: str) -> tuple[
         ),
         preset,
     )
-
-
-def _request_checks(case: PresetCase, value: Mapping[str, Any]) -> Any:
-    """Return what a test expects of its request, as its file has it; None for nothing."""
-    if case.expected is None and not case.checks:
-        return None
-    return {key: value[key] for key in ("expected", "checks") if key in value}
 
 
 def _filled(template: Any, variables: Mapping[str, Any]) -> Any:

@@ -6,7 +6,6 @@ exchange, and as much before it as the same preset messages and lore entries nee
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice
 
@@ -38,18 +37,12 @@ def case_of(inputs: Inputs, name: str, messages: int) -> Case:
 
 def shortest_history(inputs: Inputs) -> int:
     """Return how many of the newest messages a case needs."""
-    surroundings = _surroundings(inputs)
-    for count in islice(_lengths(inputs), _MOST_TRIES):
-        history = inputs.history[len(inputs.history) - count :]
-        if _surroundings(replace(inputs, history=history)) == surroundings:
+    surroundings, history = _surroundings(inputs), inputs.history
+    begin_with_user = (n for n in range(1, len(history)) if history[-n].role == "user")
+    for count in islice(begin_with_user, _MOST_TRIES):
+        if _surroundings(replace(inputs, history=history[-count:])) == surroundings:
             return count
-    return len(inputs.history)
-
-
-def _lengths(inputs: Inputs) -> Iterator[int]:
-    """Yield the lengths that begin with a message of the user, the last exchange first."""
-    history = inputs.history
-    return (n for n in range(1, len(history)) if history[-n].role == "user")
+    return len(history)
 
 
 def _surroundings(inputs: Inputs) -> list[tuple[str, str]]:

@@ -12,11 +12,12 @@ from dataclasses import field
 from decimal import Decimal
 from hashlib import sha256
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from tui_chat.context import Inputs
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.endpoint import Endpoint, Protocol
+from tui_chat.models.field_types import Range
 from tui_chat.models.message import ToolCall
 from tui_chat.models.preset import Preset
 from tui_chat.models.settings import NO_SETTINGS, Settings
@@ -45,7 +46,7 @@ class ReplyCheck:
     """What it compares with, as in the file."""
     negated: bool = False
     threshold: float | None = None
-    weight: float = 1.0
+    weight: Annotated[float, Range(0)] = 1.0
     """Its share of the score."""
     judge: str = ""
     """`ENDPOINT/MODEL` of a check that asks a model; empty for the suite's judge."""

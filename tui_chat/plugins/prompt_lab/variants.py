@@ -183,26 +183,23 @@ def _presets(
     folders: Iterable[Path],
 ) -> Iterator[tuple[Preset, str | None]]:
     """Yield the presets of a choice, each with the cases that it is for: see `Variant.own`."""
-    if choice.preset in states:
-        yield states[choice.preset], None
-        return
-    if choice.preset:
-        path, names = Path(choice.preset), library.names("presets")
-        if choice.preset in names:
-            yield library.preset(choice.preset), None
-        elif path.is_file():
-            yield load_preset(path), None
-        else:
-            raise InputError(
-                f"There is no preset “{choice.preset}”.",
-                advice=f"It is no file in {', '.join(str(each.absolute()) for each in folders)}, "
-                f"and none of your and the bundled presets: {', '.join(names)}.",
-            )
-        return
-    for key, preset in suite.presets.items():
-        yield preset, key
-    if any(not case.preset for case in suite.cases):
-        yield library.preset(NO_MESSAGES), "" if suite.presets else None
+    name, names = choice.preset, library.names("presets")
+    if not name:
+        yield from ((preset, key) for key, preset in suite.presets.items())
+        if any(not case.preset for case in suite.cases):
+            yield library.preset(NO_MESSAGES), "" if suite.presets else None
+    elif name in states:
+        yield states[name], None
+    elif name in names:
+        yield library.preset(name), None
+    elif Path(name).is_file():
+        yield load_preset(Path(name)), None
+    else:
+        raise InputError(
+            f"There is no preset “{name}”.",
+            advice=f"It is no file in {', '.join(str(each.absolute()) for each in folders)}, "
+            f"and none of your and the bundled presets: {', '.join(names)}.",
+        )
 
 
 def _name(preset: str, choice: VariantChoice, model: str) -> str:

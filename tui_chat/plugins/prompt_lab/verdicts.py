@@ -13,7 +13,7 @@ from pathlib import Path
 
 from tui_chat.compose import Composed
 from tui_chat.library.file_reader import JsonFile
-from tui_chat.plugins.prompt_lab.checks import total, undecided, verdict_of
+from tui_chat.plugins.prompt_lab.checks import total, verdict_of
 from tui_chat.plugins.prompt_lab.plan import request_of
 from tui_chat.plugins.prompt_lab.preset_cases import read_case
 from tui_chat.plugins.prompt_lab.values import Case, Cell, ReplyCheck, Variant, Verdict
@@ -76,12 +76,9 @@ def grade(
     assert cell.reply is not None
     if cell.reply.error:
         return replace(cell, status="error", verdicts=(*of_request,), score=None)
-    verdicts = [*of_request]
-    for check in case.checks:
-        if check.type == JUDGED:
-            verdicts.append(judged.get(check) or undecided(check, "No judge was asked."))
-        else:
-            verdicts.append(verdict_of(check, cell, case.inputs.tools or ()))
+    tools = case.inputs.tools or ()
+    of_reply = (judged.get(check) or verdict_of(check, cell, tools) for check in case.checks)
+    verdicts = [*of_request, *of_reply]
     passed, score = total(verdicts, case.threshold)
     has_errors = any(verdict.failed for verdict in verdicts)
     status = "error" if has_errors else "passed" if passed else "failed"
