@@ -176,6 +176,12 @@ class CaseTable:
             if one and two:
                 self.preferences[_pair_key(stored.case, one, two)] = preferred
 
+    async def is_current(self) -> bool:
+        """Follow, and return False if that planned anew or the suite cannot be read."""
+        planned = self.plan
+        await self.follow()
+        return self.fault is None and self.plan is planned
+
     async def reread(self) -> None:
         """Read the suite again, and plan anew if something changed."""
         self._stamp = None
@@ -300,6 +306,11 @@ class CaseTable:
             case _:
                 return None
 
+    def can_be_baseline(self, variant: Variant) -> bool:
+        """Return True if all that is planned was sent, and no reply to a variant is an error."""
+        cells = [cell for case in self.suite.cases for cell in self.repeats(case, variant)]
+        return not self.missing and all(cell.reply and not cell.reply.error for cell in cells)
+
     def is_saved(self, variant: Variant) -> bool:
         """Return True if a variant has the preset as it is saved."""
         edits = self._workspace.state.preset_edits
@@ -315,9 +326,10 @@ class CaseTable:
     # --- variants ------------------------------------------------------------------------
 
     async def add_model(self, endpoint: str, model: str) -> None:
-        """Add a column for a model."""
-        if (endpoint, model) not in self._models:
-            self._models = (*self._models, (endpoint, model))
+        """Add a column for a model, or remove the one that it has."""
+        added = endpoint, model
+        others = tuple(each for each in self._models if each != added)
+        self._models = others if added in self._models else (*others, added)
         await self.follow()
 
     async def ablate(self) -> None:
@@ -507,7 +519,8 @@ class CaseTable:
         if judged is not None:
             return judged
         one, two = self.group(case, variant), self.group(case, other)
-        if not case.has_checks or not one.total or not two.total or one.open or two.open:
+        are_decided = {one.status, two.status} <= {"passed", "failed"}
+        if not case.has_checks or not one.total or not two.total or not are_decided:
             return None
         if (one.status == "passed") is (two.status == "passed"):
             return ""
@@ -532,7 +545,7 @@ class CaseTable:
         edits = workspace.state.preset_edits
         if edits is None:
             raise self._faulty_preset
-        run = None if self.missing else await self._whole_run()
+        run = await self._whole_run() if self.can_be_baseline(variant) else None
         cells = [cell for case in self.suite.cases for cell in self.repeats(case, variant)]
         before = edits.saved
         if variant.preset != edits.preset:
@@ -543,7 +556,7 @@ class CaseTable:
         if run is not None:
             await self.lab.accept(run, variant)
             self._accepted = {(*sent_by(cell), cell.case): grade_of(cell) for cell in cells}
-        self._models, self._is_ablated = (), False
+        self._is_ablated = False
         self._before = before if before != variant.preset else None
         await self.follow()
         self._changed()

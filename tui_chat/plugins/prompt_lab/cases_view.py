@@ -75,7 +75,7 @@ class CasesView(RowsView):
         pane_key("1", "judge(0)", "better", "The first reply is better"),
         pane_key("2", "judge(1)", "better", "The second reply is better"),
         pane_key("equals_sign", "judge(2)", "better", "No difference between the replies"),
-        pane_key("M", "add_model", "Model", "Add a column for a model"),
+        pane_key("M", "add_model", "Model", "Add a column for a model, or remove it"),
         pane_key("T", "ablate", "Try without", "Try without each message of the preset"),
         pane_key("A", "promote", "Accept", "Accept the variant: save it, and set the baseline"),
         pane_key("E", "edit_cases", "$EDITOR", "Edit the file of the cases in $EDITOR"),
@@ -218,7 +218,8 @@ class CasesView(RowsView):
             hint = f"{model} is the session's model. M adds a column for another one."
             if table.estimate.high:
                 hint = "From nothing but cached input to nothing cached and the longest replies."
-            yield line((cut(words, width), "link"), action=SEND, hint=hint)
+            rows = text_rows(words, width, "", "link")
+            yield made_rows([replace(row, action=SEND, hint=hint) for row in rows])
         else:
             words = f"All replies are here. {self._acceptance(table)}"
             rows = text_rows(words, width, "", "muted")
@@ -343,13 +344,26 @@ class CasesView(RowsView):
         table = self.table
         if table is None:
             return False
-        if row.action == SEND and table.to_send:
-            table.send()
-        elif row.action == SEND:
-            self.notify("All replies are here: there is nothing to send.")
+        if row.action == SEND:
+            self._work(partial(self._send, table))
         elif row.action == INSPECT:
             self._inspect(table)
         return row.action in (SEND, INSPECT)
+
+    async def _send(self, table: CaseTable) -> None:
+        if not await self._is_current(table):
+            return
+        if table.to_send:
+            table.send()
+        else:
+            self.notify("All replies are here: there is nothing to send.")
+
+    async def _is_current(self, table: CaseTable) -> bool:
+        """Return True if the table is as it was seen; else say that it changed."""
+        is_current = await table.is_current()
+        if not is_current:
+            self.notify("The file of the cases changed: nothing was done. Look again.")
+        return is_current
 
     def _inspect(self, table: CaseTable, view: str = PAYLOAD) -> None:
         case, variant = self.case, self.variant
@@ -422,7 +436,7 @@ class CasesView(RowsView):
         self._work(partial(table.judge, case, pair, choice if choice < 2 else None))
 
     def action_add_model(self) -> None:
-        """Ask for a model, and add a column for it."""
+        """Ask for a model, and add a column for it, or remove the one that it has."""
         self._tui.run_worker(self._add_model, group="dialog", exclusive=True)
 
     async def _add_model(self) -> None:
@@ -431,7 +445,7 @@ class CasesView(RowsView):
         app, table = self._tui, self.table
         if app.workspace is not None and table is not None:
             environ = app.inspector.context.environ
-            chosen = await ask_model(app, app.workspace, environ, "Add a column for a model")
+            chosen = await ask_model(app, app.workspace, environ, "Add or remove a column for a model")
             if chosen is not None:
                 await table.add_model(*chosen)
 
@@ -476,12 +490,14 @@ class CasesView(RowsView):
             self._work(partial(self._promote, self.table, self.variant))
 
     async def _promote(self, table: CaseTable, variant: Variant) -> None:
+        if not await self._is_current(table):
+            return
         compared = table.comparison(variant)
         if compared.worse > compared.better:
             question = f"{_compared_words(table, variant)}. Save it all the same?"
             if not await confirm(self._tui, "Accept the worse variant?", question, yes="Save it"):
                 return
-        was_saved, is_whole = table.is_saved(variant), not table.missing
+        was_saved, is_whole = table.is_saved(variant), table.can_be_baseline(variant)
         if was_saved and table.is_baseline(variant):
             self.notify("This is the baseline already.")
         elif was_saved and not is_whole:

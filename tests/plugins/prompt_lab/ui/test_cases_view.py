@@ -752,3 +752,59 @@ async def test_what_asks_the_same_is_sent_and_counted_once(tmp_path: Path):
         await pilot.press("enter")
         await until(pilot, lambda: "All replies are here" in text(view))
         assert len(requests) == sent + 1
+
+
+async def test_errors_are_neither_worse_nor_a_baseline(tmp_path: Path):
+    async with chat(tmp_path, "What is 2+2?") as pilot:
+        await make_case(pilot, "wrong")
+        change_suite(pilot, models=["loopback/error:401"])
+        expect_in_replies(cases_file(pilot), "Be brief")
+        view = await open_cases(pilot)
+        await pilot.press("enter")
+        await until(pilot, lambda: "sends again what had an error: 1 request" in text(view))
+        table = view.table
+        assert table is not None
+        assert grades(table)["saved"] == "passed"
+        assert [table.comparison(each).total for each in table.variants] == [0, 0]
+        await pilot.press("right", "A")
+        await until(pilot, lambda: "A baseline has all replies" in notice(pilot))
+        await pilot.press("left", "A")
+        await until(pilot, lambda: "It is the baseline." in notice(pilot))
+
+
+async def test_keys_act_on_the_cases_that_are_seen(tmp_path: Path):
+    async with chat(tmp_path, "What is 2+2?") as pilot:
+        await make_case(pilot, "wrong")
+        expect_in_replies(cases_file(pilot), "never to be found")
+        view = await open_cases(pilot)
+        table = view.table
+        assert table is not None
+        change_suite(pilot, repeat=2)
+        await pilot.press("enter")
+        await until(pilot, lambda: "changed: nothing was done" in notice(pilot))
+        assert not table.is_sending
+        await until(pilot, lambda: "Enter sends 2 requests" in text(view))
+        await pilot.press("enter")
+        await until(pilot, lambda: "A makes this the baseline." in text(view))
+        cases_file(pilot).write_text("{")
+        await pilot.press("A")
+        await until(pilot, lambda: "The cases cannot be read." in text(view))
+        assert table.run is not None
+        assert not [run for run in await table.lab.runs() if run.accepted]
+
+
+async def test_a_column_of_a_model_is_removed_as_it_was_added(tmp_path: Path):
+    async with chat(tmp_path, "What is 2+2?") as pilot:
+        await make_case(pilot, "wrong")
+        edit(pilot, "Never tell the answer.")
+        view = await open_cases(pilot)
+        table = view.table
+        assert table is not None
+        await table.add_model("loopback", "echo")
+        await pilot.press("enter")
+        await until(pilot, lambda: "All replies are here" in text(view))
+        await pilot.press("A")
+        await until(pilot, lambda: "This is the baseline." in text(view))
+        assert [each.name for each in table.variants] == ["saved", "saved before", "echo"]
+        await table.add_model("loopback", "echo")
+        assert [each.name for each in table.variants] == ["saved", "saved before"]
