@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from tui_chat.errors import InputError
 from tui_chat.models.session import Entry, last_reply
 from tui_chat.plugins.prompt_lab.case_table import load_table
-from tui_chat.plugins.prompt_lab.suites import add_case, suite_file
+from tui_chat.plugins.prompt_lab.suites import add_case, sample_suite, suite_file
 from tui_chat.plugins.prompt_lab.turn_cases import case_of, shortest_history
 from tui_chat.ui.questions import ask_line
 
@@ -51,8 +51,11 @@ async def make_case(app: TuiChat, wrong: str, *, is_whole: bool = False) -> None
         return
     preset = workspace.state.preset_name
     path = suite_file(workspace.state.config.config_dir, preset)
+    is_first = not path.exists() and sample_suite(preset).exists()
     await asyncio.to_thread(add_case, path, preset, case_of(inputs, name, count))
     words = f"Added to the cases of “{preset}”. t in the preset editor opens them."
+    if is_first:
+        words += " They take the place of its samples."
     app.notify(words, markup=False)
 
 

@@ -235,7 +235,10 @@ class CasesView(RowsView):
         names: list[Piece] = [(keys.ljust(name_width), "muted")]
         for number in columns:
             style = "strong" if number == self._column else "muted"
-            names.append((cut(table.variants[number].name, _COLUMN - 1).ljust(_COLUMN), style))
+            name = table.variants[number].name
+            _, without, message = name.partition(" without ")
+            heading = f"no {message}" if without else name
+            names.append((cut(heading, _COLUMN - 1).ljust(_COLUMN), style))
         yield line(*names)
 
     def _acceptance(self, table: CaseTable) -> str:
@@ -445,7 +448,7 @@ class CasesView(RowsView):
         app, table = self._tui, self.table
         if app.workspace is not None and table is not None:
             environ = app.inspector.context.environ
-            chosen = await ask_model(app, app.workspace, environ, "Add or remove a column for a model")
+            chosen = await ask_model(app, app.workspace, environ, "Add or remove a model's column")
             if chosen is not None:
                 await table.add_model(*chosen)
 

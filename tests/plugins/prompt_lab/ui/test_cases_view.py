@@ -18,6 +18,7 @@ from tests.ui.areas.inspector.requests import rows_shown
 from tui_chat.library.editing.edits import change_message
 from tui_chat.offline.http_messages import HttpRequest
 from tui_chat.plugins.prompt_lab.case_table import CaseTable, load_table
+from tui_chat.plugins.prompt_lab.cases_actions import make_whole_case
 from tui_chat.plugins.prompt_lab.cases_view import CasesView
 from tui_chat.plugins.prompt_lab.results import LabStore
 from tui_chat.ui.app import TuiChat
@@ -808,3 +809,16 @@ async def test_a_column_of_a_model_is_removed_as_it_was_added(tmp_path: Path):
         assert [each.name for each in table.variants] == ["saved", "saved before", "echo"]
         await table.add_model("loopback", "echo")
         assert [each.name for each in table.variants] == ["saved", "saved before"]
+
+
+async def test_the_first_own_case_takes_the_place_of_samples(tmp_path: Path):
+    async with chat(tmp_path, "What is 2+2?") as pilot:
+        app = app_of(pilot)
+        assert app.workspace is not None
+        await app.workspace.presets.choose("code-reviewer")
+        view = await open_cases(pilot)
+        assert "no Reviewer" in text(view)
+        await make_whole_case(app, "wrong")
+        assert "take the place of its samples" in notice(pilot)
+        await make_whole_case(app, "wrong")
+        assert "samples" not in notice(pilot)
