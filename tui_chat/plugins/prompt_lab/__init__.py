@@ -12,7 +12,8 @@ estimates       what a plan costs (budget: the money that a run may spend)
 results         `LabStore`: runs in the database (tables: the tables and their migrations)
 runner          `Runner(lab, run, ...).send("waiting")` (endpoint_limits: how many at once)
 comparison      better, worse, or not distinguishable: `compare(old, new)`
-command         `tui-chat eval` (report: its tables and files; junit: results for CI services)
+command         `tui-chat eval` (report: its tables and files; junit: results for CI services;
+                run_plans, run_command: `eval run` plans, and sends)
 preset_tests    `tui-chat presets test` (preset_cases: their files; request_checks: what they
                 expect of parts of a request)
 preset_states   every saved state of a preset (states_command, states_actions: listed, compared as

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Literal
-from xml.sax.saxutils import escape, quoteattr
+from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from tui_chat.lazy_dataclass import dataclass
 
 _UNWRITABLE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """Characters that XML cannot have."""
+
+
+Problem = Literal["", "failure", "error", "skipped"]
+"""`failure`: the test failed. `error`: it could not be run. `skipped`: nothing was tested."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,8 +25,7 @@ class TestResult:
     __test__ = False
 
     name: str
-    problem: Literal["", "failure", "error", "skipped"] = ""
-    """`failure`: the test failed. `error`: it could not be run. `skipped`: nothing was tested."""
+    problem: Problem = ""
     sentence: str = ""
     """What is wrong, on one line."""
     details: str = ""
@@ -30,35 +34,25 @@ class TestResult:
 
 def junit_xml(suites: Mapping[str, Iterable[TestResult]]) -> str:
     """Return the results of the tests of each suite as a JUnit file."""
-    body = "".join(_suite(name, list(results)) for name, results in suites.items())
-    return f'<?xml version="1.0" encoding="UTF-8"?>\n<testsuites>\n{body}</testsuites>\n'
-
-
-def _suite(name: str, results: list[TestResult]) -> str:
-    counts = {
-        "tests": len(results),
-        "failures": sum(result.problem == "failure" for result in results),
-        "errors": sum(result.problem == "error" for result in results),
-        "skipped": sum(result.problem == "skipped" for result in results),
-        "time": f"{sum(result.seconds for result in results):.3f}",
-    }
-    attributes = "".join(f' {key}="{value}"' for key, value in counts.items())
-    cases = "".join(_case(name, result) for result in results)
-    return f"<testsuite name={_quoted(name)}{attributes}>\n{cases}</testsuite>\n"
-
-
-def _case(suite: str, result: TestResult) -> str:
-    head = f"<testcase classname={_quoted(suite)} name={_quoted(result.name)}"
-    head += f' time="{result.seconds:.3f}"'
-    if not result.problem:
-        return f"{head}/>\n"
-    fault = f"<{result.problem} message={_quoted(result.sentence)}>{escape(_clean(result.details))}"
-    return f"{head}>\n{fault}</{result.problem}>\n</testcase>\n"
-
-
-def _quoted(text: str) -> str:
-    return quoteattr(_clean(text))
-
-
-def _clean(text: str) -> str:
-    return _UNWRITABLE.sub("\ufffd", text)
+    root = Element("testsuites")
+    for name, results in suites.items():
+        listed = list(results)
+        problems = Counter(result.problem for result in listed)
+        suite = SubElement(
+            root,
+            "testsuite",
+            name=name,
+            tests=str(len(listed)),
+            failures=str(problems["failure"]),
+            errors=str(problems["error"]),
+            skipped=str(problems["skipped"]),
+            time=f"{sum(result.seconds for result in listed):.3f}",
+        )
+        for result in listed:
+            time = f"{result.seconds:.3f}"
+            case = SubElement(suite, "testcase", classname=name, name=result.name, time=time)
+            if result.problem:
+                SubElement(case, result.problem, message=result.sentence).text = result.details
+    indent(root, "")
+    body = _UNWRITABLE.sub("\ufffd", tostring(root, "unicode"))
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{body}\n'

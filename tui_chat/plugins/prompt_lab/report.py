@@ -11,7 +11,7 @@ from typing import Any
 from tui_chat.cli.output import counted, table
 from tui_chat.models.sanitize import one_line, sanitize
 from tui_chat.models.usage import usage_json
-from tui_chat.plugins.prompt_lab.junit import TestResult, junit_xml
+from tui_chat.plugins.prompt_lab.junit import Problem, TestResult, junit_xml
 from tui_chat.plugins.prompt_lab.values import ENDED, Cell, Group, Run
 
 SIGNS = {"passed": "✓", "failed": "✗", "error": "!", "waiting": "·", "unchecked": "–"}
@@ -163,6 +163,9 @@ def _csv_line(values: Iterable[Any]) -> str:
     return file.getvalue()
 
 
+_PROBLEMS: Mapping[str, Problem] = {"passed": "", "failed": "failure"}
+
+
 async def junit_text(cells: AsyncIterator[Cell], groups: Sequence[Group]) -> str:
     """Return a run as JUnit: a suite for each variant, with a test for each case."""
     problems: dict[tuple[str, str], list[str]] = {}
@@ -174,19 +177,14 @@ async def junit_text(cells: AsyncIterator[Cell], groups: Sequence[Group]) -> str
             problems.setdefault(key, []).append(f"#{cell.attempt}: {problem_of(cell)}")
     suites: dict[str, list[TestResult]] = {}
     for group in groups:
-        key, status = (group.case, group.variant), group.status
+        key = (group.case, group.variant)
         lines = [one_line(line, 500) for line in problems.get(key, [])]
-        problem = {"passed": "", "failed": "failure"}.get(status, "error")
+        problem = _PROBLEMS.get(group.status, "error")
         sentence = f"{group.passed} of {group.total} passed. {lines[0] if lines else ''}"
         if group.is_unchecked:
             problem, sentence = "skipped", "no checks"
-        result = TestResult(
-            group.name,
-            problem,  # pyright: ignore[reportArgumentType] - one of the four words
-            sentence,
-            "\n".join(lines),
-            seconds.get(key, 0.0),
-        )
+        details, time = "\n".join(lines), seconds.get(key, 0.0)
+        result = TestResult(group.name, problem, sentence, details, time)
         suites.setdefault(group.variant, []).append(result)
     return junit_xml(suites)
 

@@ -27,7 +27,6 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import field, fields, replace
 from hashlib import sha256
-from itertools import product
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -135,20 +134,16 @@ def read_suite(path: Path) -> Suite:
     reader.add_list(file, path, content.tests, file.path_of((), "tests"))
     refuse_doubtful_keys(file, str(path))
     presets = [preset_named(path, name) for name in content.presets]
-    if not variants:
-        pairs = product(presets or [""], content.models or [""])
-        variants = tuple(VariantChoice(preset, model) for preset, model in pairs)
-    elif content.models or presets:
-        variants = tuple(
+    suite = reader.suite()
+    return replace(
+        suite,
+        name=content.name or suite.name,
+        variants=tuple(
             replace(each, preset=each.preset or preset, model=each.model or model)
-            for each in variants
+            for each in variants or (VariantChoice(),)
             for preset in ([""] if each.preset else presets or [""])
             for model in ([""] if each.model else content.models or [""])
-        )
-    return replace(
-        reader.suite(),
-        name=content.name or path.name.removesuffix(ENDING).removesuffix(".json"),
-        variants=variants,
+        ),
         judge=content.judge,
         repeat=content.repeat,
         note=content.note,
