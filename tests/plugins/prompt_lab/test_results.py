@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.plugins.prompt_lab.conftest import make_case, make_suite, make_variant
-from tui_chat.errors import InputError
+from tui_chat.errors import InputError, RecordGone
 from tui_chat.models.message import Message, ToolCall
 from tui_chat.models.role import Role
 from tui_chat.models.usage import Usage
@@ -54,14 +54,13 @@ async def test_a_plan_comes_back_whole(lab: LabStore):
     assert tuple(cells) == planned.cells
     assert run.plan_sha == planned.sha256
     assert run.total == 8
-    cases = {case.key: case for case in planned.suite.cases}
-    variants = {variant.name: variant for variant in planned.variants}
+    stored = await lab.plan(run)
+    assert (stored.suite.cases, stored.variants) == (planned.suite.cases, VARIANTS)
+    cases = {case.key: case for case in stored.suite.cases}
+    variants = {variant.name: variant for variant in stored.variants}
     for cell in cells:
-        case, variant = await lab.parts(run, cell)
-        assert case == cases[cell.case]
-        assert variant == variants[cell.variant]
-        assert request_of(case, variant).payload.sha256 == cell.body_sha
-    assert await lab.variants(run) == VARIANTS
+        composed = request_of(cases[cell.case], variants[cell.variant])
+        assert composed.payload.sha256 == cell.body_sha
 
 
 async def test_inputs_of_every_kind_come_back(lab: LabStore):
@@ -69,9 +68,7 @@ async def test_inputs_of_every_kind_come_back(lab: LabStore):
     case = make_case("Hi")
     case = replace(case, inputs=replace(case.inputs, role=role, variables={"tone": "dry"}))
     run = await lab.add(plan(make_suite(case), VARIANTS), "id-1", 1.0)
-    first = await anext(lab.cells(run))
-    again, _ = await lab.parts(run, first)
-    assert again == case
+    assert (await lab.suite(run)).cases == (case,)
 
 
 async def test_a_result_is_kept(lab: LabStore):
@@ -93,11 +90,15 @@ async def test_a_result_is_kept(lab: LabStore):
 async def test_leaving_early_interrupts_what_was_begun(lab: LabStore):
     run = await lab.add(plan(SUITE, VARIANTS), "id-1", 1.0)
     async with lab.running(run):
-        await lab.start(run, await cell_at(lab, run, 0))
+        cell = await cell_at(lab, run, 0)
+        await lab.start(run, cell)
         assert (await lab.run()).status == "running"
     run = await lab.run()
     assert run.status == "interrupted"
     assert run.counts == {"interrupted": 1, "waiting": 3}
+    await lab.delete(run)
+    with pytest.raises(RecordGone, match="was deleted"):
+        await lab.start(run, cell)
 
 
 async def test_a_run_is_sent_by_one_program(lab: LabStore, store: Store):

@@ -47,7 +47,6 @@ class SentCheck:
     sent: bool = True
 
     def fault(self, composed: Composed) -> str:
-        """Return what is wrong as a sentence; empty for nothing."""
         places = _places(composed.envelope.turns, self.id)
         if not self.sent:
             if places:
@@ -90,7 +89,6 @@ class LoreCheck:
     active: bool = True
 
     def fault(self, composed: Composed) -> str:
-        """Return what is wrong as a sentence; empty for nothing."""
         from tui_chat.analysis.lore_table import LoreTable  # few cases have lorebooks
         from tui_chat.models.lorebook import EntryState
 
@@ -118,7 +116,6 @@ class TokenCheck:
     max_tokens: Annotated[int, Range(1)]
 
     def fault(self, composed: Composed) -> str:
-        """Return what is wrong as a sentence; empty for nothing."""
         budget = composed.envelope.budget
         tokens = budget.total if budget is not None else sum(composed.envelope.tokens)
         if tokens <= self.max_tokens:
@@ -133,7 +130,6 @@ class NoteCheck:
     no_notes: Literal["info", "warning", "error"]
 
     def fault(self, composed: Composed) -> str:
-        """Return what is wrong as a sentence; empty for nothing."""
         levels = tuple(Level)
         unwanted = levels[levels.index(Level(self.no_notes)) :]
         notes = [note for note in composed.notes if note.level in unwanted]
@@ -149,11 +145,11 @@ class BodyCheck:
     body: dict[str, Any]
 
     def fault(self, composed: Composed) -> str:
-        """Return what is wrong as a sentence; empty for nothing."""
         return _first_difference(self.body, json.loads(composed.payload.body), "$")
 
 
 RequestCheck: TypeAlias = SentCheck | LoreCheck | TokenCheck | NoteCheck | BodyCheck
+"""Its `fault` is what is wrong, as a sentence; empty for nothing."""
 CHECKS: Mapping[str, type[RequestCheck]] = {
     "id": SentCheck,
     "lore": LoreCheck,

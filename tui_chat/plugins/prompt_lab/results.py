@@ -250,20 +250,6 @@ class LabStore:
                 yield _cell_of(row, targets)
             position = rows[-1][0]
 
-    async def parts(self, run: Run, cell: Cell) -> tuple[Case, Variant]:
-        """Return the case and the variant of a cell, as they were when the run was made. Raises
-        RecordGone.
-        """
-        row = await self._database.row(
-            "SELECT c.json, v.json FROM lab_cells "
-            "JOIN lab_values AS c ON c.id = case_id JOIN lab_values AS v ON v.id = variant_id "
-            "WHERE run = ? AND position = ?",
-            *(run.seq, cell.position),
-        )
-        if row is None:
-            raise RecordGone(f"Run {run.seq} has no cell {cell.position}.")
-        return unpack(Case, row[0]), unpack(Variant, row[1])
-
     async def variants(self, run: Run) -> tuple[Variant, ...]:
         """Return the variants of a run, in the order in which they were planned."""
         return tuple(unpack(Variant, text) for text in await self._values(run, "variant_id"))
@@ -293,12 +279,14 @@ class LabStore:
         return tuple(Group(*row) for row in rows)
 
     async def start(self, run: Run, cell: Cell) -> None:
-        """Store that the request of a cell leaves."""
-        await self._write(
+        """Store that the request of a cell leaves. Raises RecordGone if its run was deleted."""
+        sql = (
             "UPDATE lab_cells SET status = 'streaming', body_sha = ? WHERE run = ? "
-            "AND position = ?",
-            *(cell.body_sha, run.seq, cell.position),
+            "AND position = ? RETURNING 1"
         )
+        values = (cell.body_sha, run.seq, cell.position)
+        if await self._database.write(lambda tx: tx.row(sql, *values)) is None:
+            raise RecordGone(f"Run {run.seq} was deleted.")
 
     async def finish(self, run: Run, cell: Cell, *, is_paid: bool = True) -> None:
         """Store the result of a cell: status, reply, verdicts, score. What is not paid is the

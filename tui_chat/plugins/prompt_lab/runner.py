@@ -1,7 +1,7 @@
 """The runner: sends the cells of a stored plan and stores what comes of them.
 
 1. Each cell is marked as `streaming` on the disk before its request leaves, and has its result when
-   it has ended. Nothing else is kept: memory does not grow with the number of cells.
+   it has ended. No reply is kept here: memory does not grow with what has ended.
 2. Cells of an endpoint leave in the order of the plan, as many at once as `endpoint_limits` says.
 3. A budget that does not suffice for the next cell ends the run, once no cell on its way can give
    some of its reserve back.
@@ -33,7 +33,16 @@ from tui_chat.plugins.prompt_lab.endpoint_limits import OVERLOADED, EndpointLimi
 from tui_chat.plugins.prompt_lab.judge import judge_request, read_answer
 from tui_chat.plugins.prompt_lab.plan import input_tokens, output_limit, request_of
 from tui_chat.plugins.prompt_lab.results import LabStore
-from tui_chat.plugins.prompt_lab.values import Cell, CellReply, ReplyCheck, Run, RunStatus, Verdict
+from tui_chat.plugins.prompt_lab.values import (
+    Case,
+    Cell,
+    CellReply,
+    ReplyCheck,
+    Run,
+    RunStatus,
+    Variant,
+    Verdict,
+)
 from tui_chat.plugins.prompt_lab.variants import endpoint_and_model
 from tui_chat.plugins.prompt_lab.verdicts import grade, judged_checks, request_verdicts
 from tui_chat.protocols.common.tools import restore_names
@@ -71,6 +80,8 @@ class Runner:
         self._concurrency = concurrency
         self._on_cell = on_cell
         self._clock = clock
+        self._cases: dict[str, Case] = {}
+        self._variants: dict[str, Variant] = {}
         self._settled = asyncio.Event()
         """Set each time a cell has ended."""
         self.is_over_budget = False
@@ -82,9 +93,11 @@ class Runner:
         StoreError, and InputError if another program sends it.
         """
         lanes: dict[str, list[Cell]] = {}
-        endpoints = {each.name: each.endpoint for each in await self._lab.variants(self._run)}
-        async for cell in self._lab.cells(self._run, *statuses, with_replies=False):
-            lanes.setdefault(endpoints[cell.variant].name, []).append(cell)
+        planned = await self._lab.plan(self._run, *statuses)
+        self._cases = {case.key: case for case in planned.suite.cases}
+        self._variants = {variant.name: variant for variant in planned.variants}
+        for cell in planned.cells:
+            lanes.setdefault(self._variants[cell.variant].endpoint.name, []).append(cell)
         async with self._lab.running(self._run):
             try:
                 async with asyncio.TaskGroup() as tasks:
@@ -119,7 +132,7 @@ class Runner:
 
     async def _send_and_store(self, cell: Cell, limit: EndpointLimit) -> bool:
         """Send a cell and store its result; return True if it was answered."""
-        case, variant = await self._lab.parts(self._run, cell)
+        case, variant = self._cases[cell.case], self._variants[cell.variant]
         try:
             endpoint = self._config.endpoint_named(variant.endpoint.name)
         except ConfigError as error:
