@@ -306,6 +306,9 @@ def test_our_themes_are_offered_first():
         ("/retrry", "Did you mean /regenerate?"),
         ("/setting", "/set"),
         ("/delte", "/delete"),
+        ("/temperatur 1", "Did you mean /temperature or"),
+        ("/presence-penalti 1", "/presence-penalty"),
+        ("/temporary9", "/temporary"),
         ("/qqqq", "Type / to list the commands."),
     ],
 )

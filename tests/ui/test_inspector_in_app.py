@@ -339,12 +339,14 @@ async def test_the_diff_base_can_be_chosen(tmp_path: Path) -> None:
     app = make_app(tmp_path)
     async with app.run_test(size=(178, 45)) as pilot:
         app = await opened(pilot)
-        await say(pilot, "First")
+        await say(pilot, "First" + " and long" * 20)
         inspector = app.query_one(Inspector)
         inspector.focus()
         await pilot.press("d")
         await settle(pilot)
-        assert "the last accepted request" in rows_of(inspector)
+        assert "a against the last accepted request" in rows_of(inspector)
+        cut_line = next(row for row in rows_of(inspector).splitlines() if "First and" in row)
+        assert cut_line.rstrip().endswith("…")
         inspector.view_shown = "payload"
         app.query_one(Composer).text = "Typed while it was away"
         await settle(pilot)

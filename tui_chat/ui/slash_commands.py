@@ -16,7 +16,7 @@ from typing import TypeAlias
 
 from tui_chat import extensions
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.setting_types import SettingError, setting_name
+from tui_chat.models.setting_types import SETTINGS, SettingError, setting_name
 from tui_chat.ui.actions import ACTIONS, plugin_action, searched_words
 
 
@@ -193,7 +193,7 @@ class UnknownCommand:
 ParsedDraft: TypeAlias = CommandCall | UnknownCommand | str
 """A draft: a command, an unknown command, or the text to send."""
 
-_COMMAND = re.compile(r"/([A-Za-z][A-Za-z-]*)(?:\s+(.*))?\s*\Z", re.DOTALL)
+_COMMAND = re.compile(r"/([A-Za-z][A-Za-z0-9-]*)(?:\s+(.*))?\s*\Z", re.DOTALL)
 
 
 _PROMPT = re.compile(r"/([A-Za-z][\w-]*:(?!/)\S+(?:\s.*)?)\Z", re.DOTALL)
@@ -243,10 +243,12 @@ def complete_command(typed: str) -> list[Command]:
     return list(suggestions)
 
 
-def nearest_commands(name: str) -> list[Command]:
-    """Return the commands that a wrong name may mean, the likeliest first."""
-    close = [BY_NAME[each] for each in get_close_matches(name, BY_NAME, n=3, cutoff=0.7)]
-    return list(dict.fromkeys(close or complete_command(name[:3])))[:3]
+def nearest_names(name: str) -> list[str]:
+    """Return the commands and settings that a wrong name may mean, the likeliest first."""
+    names = {setting.replace("_", "-"): setting.replace("_", "-") for setting in SETTINGS}
+    names |= {typed: command.name for typed, command in BY_NAME.items()}
+    close = [names[each] for each in get_close_matches(name, names, n=3, cutoff=0.7)]
+    return list(dict.fromkeys(close or [each.name for each in complete_command(name[:3])]))[:3]
 
 
 def rank_names(names: Iterable[tuple[str, str]], typed: str) -> list[tuple[str, str]]:

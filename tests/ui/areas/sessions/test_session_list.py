@@ -40,6 +40,13 @@ async def test_a_session_shows_title_age_role_model_tags_and_status() -> None:
         ]
 
 
+async def test_a_session_without_a_model_of_its_own_says_that_the_default_answers() -> None:
+    async with Stage().run_test(size=SIZE) as pilot:
+        usual = (summary(n, role_name="Editor") for n in (2, 3, 4))
+        app = await shown(pilot, (summary(1, model=""), *usual), "s1")
+        assert app.lines()[2] == "▌ default model"
+
+
 async def test_sessions_with_arriving_replies_are_marked() -> None:
     async with Stage().run_test(size=SIZE) as pilot:
         app = await shown(pilot, (summary(1), summary(2)))
@@ -414,14 +421,14 @@ async def test_side_conversations_are_folded_below_their_session() -> None:
 
 KINDS = {
     "usual": {},
-    "no model yet": {"model": ""},
+    "default model": {"model": ""},
     "other model": {"model": "model-y"},
     "other role": {"role_name": "Editor"},
     "tagged": {"tags": ("home",)},
     "fork": {"fork_of": "another"},
     "from a program": {"client": "Claude Code"},
 }
-ONE_LINE = ("usual", "no model yet")
+ONE_LINE = ("usual", "default model")
 
 
 @given(

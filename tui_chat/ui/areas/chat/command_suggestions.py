@@ -26,7 +26,7 @@ from tui_chat.ui.slash_commands import (
     CommandCall,
     UnknownCommand,
     complete_command,
-    nearest_commands,
+    nearest_names,
     rank_names,
 )
 from tui_chat.ui.themes import sorted_theme_names
@@ -46,7 +46,7 @@ def command_error(line: CommandCall | UnknownCommand) -> InputError | None:
         if plugin := extensions.missing_plugin("actions", line.name):
             sentence = f"/{line.name} comes with the plugin “{plugin}”, which is not installed."
             return InputError(sentence, advice="To send the text as a message, begin with //.")
-        near = [f"/{command.name}" for command in nearest_commands(line.name)]
+        near = [f"/{name}" for name in nearest_names(line.name)]
         meant = f"Did you mean {' or '.join(near)}?" if near else "Type / to list the commands."
         advice = f"{meant} To send the text as a message, begin with //."
         return InputError(f"There is no command /{line.name}.", advice=advice)

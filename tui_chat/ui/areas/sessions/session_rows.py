@@ -441,7 +441,7 @@ def second_line(
     facts = [one_line(fact, 80) for fact in facts if fact]
     if summary.fork_of:
         facts.insert(0, f"fork of {clipped(one_line(summary.fork_of), FORK_TITLE)}")
-    words = clipped(" · ".join(facts) or "no model yet", max(width - 3, 1))
+    words = clipped(" · ".join(facts) or "default model", max(width - 3, 1))
     left = width - 3 - cell_len(words)
     tags = ""
     for tag in summary.tags:

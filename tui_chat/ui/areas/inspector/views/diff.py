@@ -134,7 +134,7 @@ class DiffView(RowsView):
                 "the same" if difference.is_none else f"-{difference.gone:,} +{difference.new:,}"
             )
         name = cut(self._other_name or "nothing yet", width - len(summary) - 12)
-        head = (("against ", "muted"), (name, "link"), (" a", "muted"))
+        head = (("a", "strong"), (" against ", "muted"), (name, "link"))
         yield line(
             *spread(width, head, summary),
             action=CHOOSE,
@@ -285,7 +285,7 @@ def _row(line: PrettyLine, sign: str, changed: range | None, width: int, unfold:
     pieces: list[Piece] = [(f"{sign} ", ground), (indent, ground)]
     if start:
         pieces.append(("…", f"muted {ground}"))
-    at, used = 0, 0
+    at, used = 0, 1 if start else 0
     origin: Origin | None = None
     for piece in line.pieces:
         end = at + len(piece.text)
@@ -307,6 +307,10 @@ def _row(line: PrettyLine, sign: str, changed: range | None, width: int, unfold:
             break
     action = unfold if length > room else ""
     if used > room:
+        while used - cell_len(pieces[-1][0]) >= room:
+            used -= cell_len(pieces.pop()[0])
+        text, style = pieces.pop()
+        pieces.append((cut(text, room - used + cell_len(text)), style))
         hint = "Enter shows the whole line."
     else:
         pieces.append((" " * (room - used), ground))
