@@ -233,6 +233,8 @@ def test_a_baseline_and_a_regression(lab: Run, tmp_path: Path):
     done = lab("eval", "run", path, "--baseline")
     assert done.code == 1
     assert "against run 1: better 0, worse 1 of 2: not distinguishable" in done.out
+    assert "  worse: Bye | none" in done.out
+    assert "worse: Hello" not in done.out
     compared = lab("eval", "compare")
     assert "run 2 against run 1: better 0, worse 1 of 2" in compared.out
 
@@ -402,3 +404,15 @@ def test_only_what_is_left_to_send_needs_consent(lab: Run, tmp_path: Path):
     done = lab("eval", "run", path, "--reuse")
     assert "would leave this machine: 1 cell" in done.err
     assert len(json.loads(lab("eval", "list", "--json").out)) == 1, "nothing is left of it"
+
+
+def test_a_practice_model_that_nobody_named_is_said(lab: Run, tmp_path: Path):
+    path = suite(tmp_path, asserted("hello"), models=[])
+    assert "a practice model" in lab("eval", "run", path).err
+    assert "practice" not in lab("eval", "run", path, "--model", "loopback/mirror").err
+
+
+def test_only_errors_are_no_baseline(lab: Run, tmp_path: Path):
+    lab("eval", "run", suite(tmp_path, asserted("hello")), "--model", "loopback/error:401")
+    done = lab("eval", "accept")
+    assert (done.code, "has only errors" in done.err) == (2, True)

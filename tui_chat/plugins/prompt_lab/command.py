@@ -213,6 +213,17 @@ async def compare_results(lab: LabStore, old: Run, new: Run) -> tuple[PairCounts
             f"  {pair_words(earlier[pairs[name]], later[name])}: {each.sentence}"
             for name, each in compared.items()
         ]
+    lost = [
+        (case, name)
+        for name, other in pairs.items()
+        for (case, attempt), passed in after[name].items()
+        if not passed and before[other].get((case, attempt))
+    ]
+    names = {case.key: case.name for case in (await lab.suite(new)).cases} if lost else {}
+    shown = [
+        f"  worse: {one_line(f'{names[case]} | {name}')}" for case, name in dict.fromkeys(lost)
+    ]
+    lines += shown[:_SHOWN_FAILURES]
     return total, "\n".join(lines)
 
 
@@ -231,6 +242,8 @@ async def accept_run(common: CommonOptions, name: str) -> None:
         run = await lab.run(name)
         if run.status != "complete":
             raise InputError(f"Run {run.seq} is {status_words(run)}, so it cannot be a baseline.")
+        if run.counts.get("error") == run.total:
+            raise InputError(f"Run {run.seq} has only errors, so it cannot be a baseline.")
         await lab.accept(run)
         write_line(f"Run {run.seq} is the baseline of {run.suite}.")
 

@@ -15,7 +15,7 @@ import click
 from tui_chat.cli.app import new_id, open_library, open_store, synchronous
 from tui_chat.cli.common_options import CommonOptions
 from tui_chat.cli.output import counted, is_terminal, write_line
-from tui_chat.config import Config
+from tui_chat.config import OFFLINE_ENDPOINT, Config
 from tui_chat.errors import InputError
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.library.prices import load_prices
@@ -113,6 +113,13 @@ def _plan_suite(
         max_output=options.max_output,
         states=states,
     )
+    practice = {each.model_name for each in variants if each.endpoint.name == OFFLINE_ENDPOINT}
+    if practice and not options.models and not any(each.model for each in suite.variants):
+        write_line(
+            f"No model is named, so a practice model answers ({', '.join(sorted(practice))}): this "
+            f"tests files, not replies. Name one by --model, or by “models” in {suite.source}.",
+            err=True,
+        )
     pairs = [
         (case, variant)
         for variant in variants
