@@ -416,3 +416,9 @@ def test_only_errors_are_no_baseline(lab: Run, tmp_path: Path):
     lab("eval", "run", suite(tmp_path, asserted("hello")), "--model", "loopback/error:401")
     done = lab("eval", "accept")
     assert (done.code, "has only errors" in done.err) == (2, True)
+
+
+def test_the_table_has_the_cases_in_the_order_of_the_suite(lab: Run, tmp_path: Path):
+    names = [f"case {number}" for number in range(9)]
+    done = lab("eval", "run", suite(tmp_path, *map(asserted, names)))
+    assert re.findall(r"^case \d", done.out, re.MULTILINE) == names

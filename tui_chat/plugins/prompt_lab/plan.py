@@ -3,7 +3,8 @@
 1. A request is composed of a case, a variant, and nothing else: time and seeds are the case's. So
    repeats send the same bytes, and a repeat that differs is the model's doing.
 2. Requests to the same model follow each other by their common beginning, so that a provider's
-   prompt cache can serve it. The beginning is the one that models read: tools, system, messages.
+   prompt cache can serve it, else in the order of the suite. The beginning is the one that models
+   read: tools, system, messages.
 """
 
 from __future__ import annotations
@@ -71,7 +72,7 @@ def plan(
     if pairs is None:
         pairs = ((case, variant) for variant in variants for case in suite.cases)
     planned = [_planned(*pair, counter) for pair in pairs if applies(*pair)]
-    planned.sort(key=lambda entry: (entry.model, entry.segments))
+    _put_beginnings_together(planned)
     cells: list[Cell] = []
     before: _Planned | None = None
     for entry in planned:
@@ -81,6 +82,19 @@ def plan(
             cells.append(cell)
             before = entry
     return Plan(suite, tuple(variants), tuple(cells))
+
+
+def _put_beginnings_together(planned: list[_Planned]) -> None:
+    """Sort cells by model and common beginning, in other respects in the order that they have."""
+    places: dict[tuple[int, bytes], int] = {}
+
+    def key(entry: _Planned) -> tuple[tuple[str, str], list[int]]:
+        path = [0]
+        for segment in entry.segments:
+            path.append(places.setdefault((path[-1], segment), len(places) + 1))
+        return entry.model, path
+
+    planned.sort(key=key)
 
 
 def _planned(case: Case, variant: Variant, counter: Callable[[str], Counter]) -> _Planned:
