@@ -312,6 +312,20 @@ async def test_every_pane_can_be_reached_and_left_by_key(size: tuple[int, int], 
             assert pane.has_focus_within, "keys do not go to what lies below"
 
 
+async def test_a_model_without_a_key_says_so_on_a_narrow_screen_too(tmp_path: Path):
+    app = make_app(tmp_path)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await opened(pilot)
+        await pilot.press("ctrl+o")
+        await until(pilot, lambda: len(app.screen_stack) == 2)
+        await pilot.press(*"openai-responses")
+        await settle(pilot)
+        options = app.screen.query_one(OptionList)
+        rows = [options.render_line(y).text for y in range(options.option_count)]
+        assert len(rows) == 3
+        assert all("no key yet" in row for row in rows), rows
+
+
 async def test_a_switched_model_answers(tmp_path: Path):
     received: list[HttpRequest] = []
     app = make_app(tmp_path, on_request=received.append)

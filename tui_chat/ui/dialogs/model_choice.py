@@ -111,8 +111,8 @@ def offered_models(workspace: Workspace, environ: Mapping[str, str]) -> list[Cho
         Choice(
             f"{offering.name}\n{model}",
             model,
-            f"{offering.name}, {offering.protocol.label}"
-            f"{' · no key yet' * lacks_key(offering, environ)}",
+            f"{'no key yet · ' * lacks_key(offering, environ)}"
+            f"{offering.name}, {offering.protocol.label}",
             offering.name,
             is_repeated=repeats_offline_models(offering),
         )
