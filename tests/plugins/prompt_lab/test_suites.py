@@ -246,6 +246,8 @@ def test_a_case_of_the_app_reads_as_it_was(tmp_path: Path):
     path = suite_file(tmp_path, "tutor")
     add_case(path, "tutor", case)
     add_case(path, "tutor", make_case("Second"))
+    tests = json.loads(path.read_text())["tests"]
+    assert [*tests[1]] == ["description", "assert", "inputs"]
     suite = read_suite(path)
     assert suite.variants == (VariantChoice("tutor"),)
     assert suite.cases == (case, make_case("Second"))

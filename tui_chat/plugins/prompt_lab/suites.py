@@ -387,15 +387,16 @@ def _whole_inputs(test: Test) -> Inputs | None:
 
 
 def case_json(case: Case) -> dict[str, Any]:
-    """Return a case as a test of a file, which reads as the same case."""
+    """Return a case as a test of a file, which reads as the same case. The list of its checks is
+    before the conversation, to be filled in.
+    """
     inputs = plain(case.inputs)
     test: dict[str, Any] = {"description": case.name}
+    test["assert"] = [_check_json(check) for check in case.checks]
     test["inputs"] = {
         key: part for key, part in inputs.items() if key not in ("endpoint", "preset")
     }
     test |= case.expected or {}
-    if case.checks:
-        test["assert"] = [_check_json(check) for check in case.checks]
     if case.threshold is not None:
         test["threshold"] = case.threshold
     if case.pass_rate != 1:
