@@ -405,14 +405,15 @@ class CasesView(RowsView):
         self._inspect(table, DIFF)
 
     def action_next_difference(self) -> None:
-        """Go to the next case whose replies differ and are to be judged, round the end; if there is
-        none, to the next one whose replies differ.
+        """Go to the next case whose replies differ and are to be judged, round the end; from the
+        plan the shown one is next. If there is none, go to the next one whose replies differ.
         """
         table, variant, cases = self.table, self.variant, self._shown_cases
         if table is None or variant is None or not cases:
             self.notify(self._why_empty)
             return
-        order = [*range(self._case + 1, len(cases)), *range(self._case + 1)]
+        first = self._case + self._is_on_case
+        order = [*range(first, len(cases)), *range(first)]
         differing = [index for index in order if table.differs(cases[index], variant)]
         pairs = ((index, table.pair(cases[index], variant)) for index in differing)
         to_judge = (index for index, pair in pairs if pair and table.is_open(cases[index], pair))

@@ -822,3 +822,17 @@ async def test_the_first_own_case_takes_the_place_of_samples(tmp_path: Path):
         assert "take the place of its samples" in notice(pilot)
         await make_whole_case(app, "wrong")
         assert "samples" not in notice(pilot)
+
+
+async def test_the_first_difference_is_that_of_the_case_below_the_plan(tmp_path: Path):
+    async with chat(tmp_path, "What is 2+2?", "What is 3+3?") as pilot:
+        await make_case(pilot, "one")
+        await make_whole_case(app_of(pilot), "two")
+        edit(pilot, "Never tell the answer.")
+        view = await open_cases(pilot)
+        await pilot.press("enter")
+        await until(pilot, lambda: "All replies are here" in text(view))
+        for name in ("one", "two", "one"):
+            await pilot.press("n")
+            await until(pilot, lambda name=name: view.case is not None and view.case.name == name)
+            await settle(pilot)
