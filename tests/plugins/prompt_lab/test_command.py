@@ -49,7 +49,7 @@ def test_all_passed(lab: Run, tmp_path: Path):
     done = lab("eval", "run", suite(tmp_path, asserted("Hello"), asserted("hello you")))
     assert (done.code, done.err) == (0, "")
     assert "✓ 1.00" in done.out
-    assert "run 1  2 cells  2 ✓" in done.out
+    assert "run 1  2 cells  2 ✓  $0.0000  complete  on loopback/echo" in done.out
     assert "no sessions" in lab("sessions", "list").err.lower() + lab("sessions", "list").out
 
 
@@ -231,12 +231,16 @@ def test_a_baseline_and_a_regression(lab: Run, tmp_path: Path):
     assert "baseline of talk" in lab("eval", "accept").out
     suite(tmp_path, asserted("Hello"), asserted("Bye", "contains", "good"))
     done = lab("eval", "run", path, "--baseline")
-    assert done.code == 1
+    assert done.code == 5, "worse says more than failed"
     assert "against run 1: better 0, worse 1 of 2: not distinguishable" in done.out
     assert "  worse: Bye | none" in done.out
     assert "worse: Hello" not in done.out
     compared = lab("eval", "compare")
     assert "run 2 against run 1: better 0, worse 1 of 2" in compared.out
+    lab("eval", "accept")
+    again = lab("eval", "run", path, "--baseline")
+    assert again.code == 1, "it failed before, too"
+    assert "worse:" not in again.out
 
 
 def test_a_baseline_with_which_nothing_can_be_compared(lab: Run, tmp_path: Path):

@@ -124,7 +124,8 @@ async def print_run(lab: LabStore, run: Run, groups: Sequence[Group]) -> None:
             f" {one_line(name)}: ",
             one_line(problem_of(cell), 300),
         )
-    write_line(run_line(run))
+    models = dict.fromkeys(variant.target for variant in await lab.variants(run))
+    write_line(f"{run_line(run)}  on {', '.join(models)}")
     if unchecked := {group.case for group in groups if group.is_unchecked}:
         words = f"{counted(len(unchecked), 'case')} without checks cannot fail"
         write_line(f"{words}: add “assert” in {run.source}.")

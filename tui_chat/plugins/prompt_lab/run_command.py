@@ -150,7 +150,7 @@ async def _run(common: CommonOptions, paths: Sequence[str], options: RunOptions)
         codes = [await _send(config, lab, run, statuses, options) for run in runs]
         for run in runs:
             await lab.prune(run.source)
-        return next((code for code in (130, 4, 1, 5, 3, 2) if code in codes), 0)
+        return next((code for code in (130, 4, 5, 1, 3, 2) if code in codes), 0)
 
 
 async def _send(
@@ -218,7 +218,7 @@ async def _report(lab: LabStore, run: Run, options: RunOptions) -> int:
         codes.add(await _compare_with_baseline(lab, run))
     if "error" in statuses:
         codes.add(3)
-    return next((code for code in (1, 5, 3, 2) if code in codes), 0)
+    return next((code for code in (5, 1, 3, 2) if code in codes), 0)
 
 
 async def _write(path: Path | None, pieces: AsyncIterator[str]) -> None:
