@@ -10,6 +10,7 @@ from textual.pilot import Pilot
 
 from tests.tool_servers import ToolServer, tool_servers
 from tests.ui.app_under_test import asked, idle, make_app, opened, settle, until
+from tests.ui.areas.inspector.requests import rows_shown
 from tests.ui.named_keys import unnamed_letters
 from tests.workspace.test_tools import ECHO
 from tui_chat import extensions
@@ -20,6 +21,7 @@ from tui_chat.plugins.side_by_side.slot_dialog import SlotDialog
 from tui_chat.plugins.side_by_side.targets import remember_targets, remembered_targets
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.chat.editing_mode import EditedText
+from tui_chat.ui.areas.inspector.views.diff import DiffView
 from tui_chat.workspace.target import Target
 
 
@@ -250,6 +252,8 @@ async def test_requests_and_differences_are_shown(tmp_path: Path):
         await pilot.press("enter")
         await until(pilot, lambda: type(pilot.app.screen).__name__ == "RequestDialog")
         await settle(pilot)
+        title = rows_shown(pilot.app.screen.query_one(DiffView))[0]
+        assert title.startswith(" against "), "nothing else can be chosen here, so no key is named"
         await pilot.press("escape")
         await until(pilot, lambda: pilot.app.screen is screen)
 

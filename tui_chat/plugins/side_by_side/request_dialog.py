@@ -32,6 +32,8 @@ class RequestBody(PayloadView, inherit_bindings=False):
 class RequestDifference(DiffView):
     """The difference of two bodies."""
 
+    choice_key = ""
+
     def choose(self, row: ViewRow) -> bool:
         super().choose(row)
         return True  # nothing leads elsewhere from here

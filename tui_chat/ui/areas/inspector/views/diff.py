@@ -53,6 +53,8 @@ class DiffView(RowsView):
     """Shows the difference of a request from another one."""
 
     uses = frozenset({"baseline"})
+    choice_key = "a"
+    """The key of `CHOOSE`; empty where nothing else can be chosen."""
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -134,7 +136,7 @@ class DiffView(RowsView):
                 "the same" if difference.is_none else f"-{difference.gone:,} +{difference.new:,}"
             )
         name = cut(self._other_name or "nothing yet", width - len(summary) - 12)
-        head = (("a", "strong"), (" against ", "muted"), (name, "link"))
+        head = ((self.choice_key, "strong"), (" against ", "muted"), (name, "link"))
         yield line(
             *spread(width, head, summary),
             action=CHOOSE,
