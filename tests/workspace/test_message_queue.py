@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from tests.e2e.conftest import settled
 from tests.workspace.test_compaction import limited
 from tests.workspace.test_live_request import send
+from tui_chat.models.json_values import pack
 from tui_chat.workspace.events import Failed, ReplySettled
 from tui_chat.workspace.message_queue import read_queue
 from tui_chat.workspace.state import QueuedMessage
@@ -159,3 +161,28 @@ async def test_removing_what_is_not_there_does_nothing(make_workspace):
 @pytest.mark.parametrize("stored", ["", "x", "[1]", '{"a":1}', '[{"text":"a"'])
 def test_a_stored_queue_that_cannot_be_read_is_empty(stored: str):
     assert read_queue(stored) == ()
+
+
+async def test_a_message_queued_while_the_stored_queue_is_read_is_there_once(
+    make_workspace, monkeypatch
+):
+    workspace, heard = await make_workspace(model="lorem")
+    await workspace.sessions.new()
+    assert await workspace.replies.submit("one")
+    session_id, may_read = workspace.state.session_id, asyncio.Event()
+    workspace.queue._loads.clear()
+    settings, get = workspace.store.settings, workspace.store.settings.get
+    await settings.set(f"queue:{session_id}", pack((QueuedMessage("two"),)))
+
+    async def slow_get(key: str) -> str | None:
+        await may_read.wait()
+        return await get(key)
+
+    monkeypatch.setattr(settings, "get", slow_get)
+    adding = asyncio.create_task(queue(workspace, "three"))
+    await heard.until(lambda: bool(workspace.state.queue))
+    may_read.set()
+    await adding
+    assert [each.text for each in workspace.state.queue] == ["two", "three"]
+    stored = read_queue(await get(f"queue:{session_id}") or "")
+    assert [each.text for each in stored] == ["two", "three"]

@@ -3,13 +3,14 @@
 1. A queue belongs to one session, and its messages are sent to that one only, while it is active.
 2. A reply that failed or was stopped, a waiting tool call, and a session that is opened later leave
    the queue as it is: `send_next` goes on.
-3. It is stored with the session at each change, so that it outlives the program.
+3. It is stored with the session at each change, so that it outlives the program. What was stored
+   before is read first: it stands in front of what was queued meanwhile.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Iterable
 from contextlib import suppress
 from typing import Any
 
@@ -30,11 +31,11 @@ class MessageQueue:
         self.core = core
         self._requests = requests
         self._replies = replies
-        self._tasks = set[asyncio.Task[object]]()
+        self._tasks = set[asyncio.Task[Any]]()
         self._sending = asyncio.Lock()
         """Held while a queued message is being sent."""
-        self._read: set[str] = set()
-        """The sessions whose stored queue was read."""
+        self._loads: dict[str, asyncio.Task[None]] = {}
+        """What reads the stored queue of a session, once."""
         core.subscribe(self._follow_reply)
         core.watch(self._follow_session)
 
@@ -93,8 +94,8 @@ class MessageQueue:
                 )
 
             def stored() -> None:
-                rest = tuple(each for each in self._of(session_id) if each is not message)
-                self._spawn(self._change(session_id, rest))
+                self._show(session_id, (e for e in self._of(session_id) if e is not message))
+                self._spawn(self._store(session_id))
 
             return await self._replies.submit(message.text, parts, session_id, stored)
 
@@ -122,13 +123,15 @@ class MessageQueue:
         return is_answered and not (state.is_streaming or state.pending_calls)
 
     def _follow_session(self, before: WorkspaceState, now: WorkspaceState) -> None:
-        if now.session_id != before.session_id and now.session_id not in self._read:
-            self._spawn(self._load(now.session_id))
+        if now.session_id != before.session_id:
+            self._loading(now.session_id)
+
+    def _loading(self, session_id: str) -> asyncio.Task[None]:
+        if session_id not in self._loads:
+            self._loads[session_id] = self._spawn(self._load(session_id))
+        return self._loads[session_id]
 
     async def _load(self, session_id: str) -> None:
-        if session_id in self._read:
-            return
-        self._read.add(session_id)
         with suppress(TuiChatError):
             stored = await self.core.store_of(session_id).settings.get(_key(session_id))
             queue = read_queue(stored or "")
@@ -140,26 +143,30 @@ class MessageQueue:
     def _of(self, session_id: str) -> tuple[QueuedMessage, ...]:
         return self.core.state.queues.get(session_id, ())
 
-    def _show(self, session_id: str, queue: tuple[QueuedMessage, ...]) -> None:
-        queues = {key: each for key, each in self.core.state.queues.items() if key != session_id}
-        if queue:
-            queues[session_id] = queue
-        self.core.update(QueueChanged(), queues=queues)
+    def _show(self, session_id: str, queue: Iterable[QueuedMessage]) -> None:
+        queues = {**self.core.state.queues, session_id: tuple(queue)}
+        shown = {key: each for key, each in queues.items() if each}
+        self.core.update(QueueChanged(), queues=shown)
 
     async def _change(self, session_id: str, queue: tuple[QueuedMessage, ...]) -> None:
-        """Show a queue and store it; one that cannot be stored stays in memory."""
-        self._read.add(session_id)
         self._show(session_id, queue)
+        await self._store(session_id)
+
+    async def _store(self, session_id: str) -> None:
+        """Store a queue as it is now; one that cannot be stored stays in memory."""
+        await asyncio.wait((self._loading(session_id),))
+        queue = self._of(session_id)
         try:
             text = pack(queue) if queue else ""
             await self.core.store_of(session_id).settings.set(_key(session_id), text)
         except TuiChatError as error:
             self.core.publish(Failed(error))
 
-    def _spawn(self, work: Coroutine[Any, Any, object]) -> None:
+    def _spawn(self, work: Coroutine[Any, Any, object]) -> asyncio.Task[Any]:
         task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        return task
 
 
 def parts_of(message: QueuedMessage) -> tuple[Part, ...]:
