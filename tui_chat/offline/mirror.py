@@ -79,7 +79,8 @@ def _sections(prompt: PromptRequest) -> Iterator[str]:
     yield (
         "## Totals\n\n"
         f"{_count(len(prompt.turns), 'turn')}, {_count(prompt.characters, 'character')}, "
-        f"about {_count(tokens, 'token')}, {_count(prompt.size, 'byte')}."
+        f"about {_count(tokens, 'token')}, {_count(prompt.size, 'byte')}.\n\n"
+        "For an answer, choose another model."
     )
 
 
