@@ -314,6 +314,11 @@ async def test_what_follows_an_edited_message_is_text(tmp_path: Path) -> None:
         await until(pilot, lambda: len(app.screen_stack) == 2)
         await pilot.press(*" again", "enter")
         await until(pilot, lambda: app.screen is app.main and composer.has_focus)
+        await settle(pilot)
+        await pilot.press("shift+tab")
+        entry = app.conversation.transcript.current
+        assert entry is not None
+        assert entry.message.role == "assistant"
 
 
 async def test_what_follows_a_fork_or_the_choice_of_a_model_is_text(tmp_path: Path) -> None:
