@@ -10,7 +10,7 @@ import pytest
 
 from tests.context.requests import ENDPOINT
 from tui_chat.context import Inputs, SessionSettings, build_context
-from tui_chat.context.lorebooks.explanation import LoreExplanation, LoreOutcome, explain_lorebooks
+from tui_chat.context.lorebooks.explanation import LoreExplanation, LoreOutcome
 from tui_chat.models.lorebook import Lorebook, LorebookEntry, SecondaryLogic
 from tui_chat.models.message import Message
 from tui_chat.models.preset import Preset, PresetMessage
@@ -19,6 +19,11 @@ from tui_chat.models.settings import LoreRules
 from tui_chat.tokens import counter_for
 
 NO_POLICIES: Mapping[str, Any] = {}
+
+
+def outcomes(inputs: Inputs) -> list[LoreOutcome]:
+    explanation = LoreExplanation(inputs, counter_for("gpt-4o"))
+    return [explanation.outcome(number) for number in range(len(explanation.entries))]
 
 
 def outcome(policies: Mapping[str, Any] = NO_POLICIES, **fields: Any) -> tuple[bool, str]:
@@ -33,7 +38,7 @@ def outcome(policies: Mapping[str, Any] = NO_POLICIES, **fields: Any) -> tuple[b
         lorebooks=(Lorebook("b", (one, rival)),),
         settings=SessionSettings(lore=LoreRules(token_budget=30)),
     )
-    found = explain_lorebooks(inputs, counter_for("gpt-4o"))
+    found = outcomes(inputs)
     assert [(each.book, each.entry) for each in found] == [("b", "x"), ("b", "y")]
     assert found[1].active
     return found[0].active, found[0].sentence
@@ -42,7 +47,7 @@ def outcome(policies: Mapping[str, Any] = NO_POLICIES, **fields: Any) -> tuple[b
 def explained(*entries: LorebookEntry, draft: str = "", **fields: Any) -> list[LoreOutcome]:
     """What is said of entries in a chat of Mirek with Ada."""
     inputs = inputs_with(*entries, draft=draft, **fields)
-    return list(explain_lorebooks(inputs, counter_for("gpt-4o")))
+    return outcomes(inputs)
 
 
 def inputs_with(*entries: LorebookEntry, draft: str = "", **fields: Any) -> Inputs:
@@ -146,7 +151,7 @@ def test_the_place_of_an_active_entry_is_that_in_the_context(
         )
         preset = Preset("p", anchors, system_placement=system_placement)
         request = replace(inputs_with(entry, draft="Hi."), preset=preset)
-        [found] = explain_lorebooks(request, counter_for("gpt-4o"))
+        [found] = outcomes(request)
         turns = build_context(request, counter_for).turns
         [placement] = [turn.placement for turn in turns if turn.origin.id == "b/x"]
         is_first = role == "system" and system_placement == "hoist"

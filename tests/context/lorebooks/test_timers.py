@@ -11,15 +11,18 @@ from hypothesis import strategies as st
 from tests.context.requests import ENDPOINT
 from tui_chat.context import Inputs
 from tui_chat.context.inputs import prefilled_history
+from tui_chat.context.lorebooks.activation import Activation
+from tui_chat.context.lorebooks.book_index import book_index
+from tui_chat.context.lorebooks.conditions import session_limit
 from tui_chat.context.lorebooks.explanation import LoreExplanation, lore_counter
-from tui_chat.context.lorebooks.timers import TurnInputs, next_timers, with_lore_timers
+from tui_chat.context.lorebooks.timers import TurnInputs, timers_after, with_lore_timers
 from tui_chat.models.chat_settings import ChatSettings
 from tui_chat.models.lorebook import Lorebook, LorebookEntry
 from tui_chat.models.message import Message
 from tui_chat.models.preset import Preset
 from tui_chat.models.semantics import MessageSemantics
 from tui_chat.models.settings import LoreTimer
-from tui_chat.tokens import counter_for
+from tui_chat.tokens import Counter, counter_for
 
 STICKY = Lorebook("b", (LorebookEntry("s", "S", ("fox",), sticky=4),), scan_depth=1)
 
@@ -33,6 +36,11 @@ def chat(*texts: str) -> tuple[Message, ...]:
 
 def inputs(*texts: str, draft: str = "x", book: Lorebook = STICKY) -> Inputs:
     return Inputs(ENDPOINT, Preset("p"), chat(*texts), draft, lorebooks=(book,))
+
+
+def next_timers(request: Inputs, count: Counter) -> tuple[LoreTimer, ...]:
+    search = Activation(request, count, book_index(request), session_limit(request))
+    return timers_after(request, search)
 
 
 def active(request: Inputs) -> str:

@@ -17,7 +17,7 @@ from tests.context.requests import ENDPOINT
 from tui_chat.context import Inputs, SessionSettings
 from tui_chat.context.lorebooks.activation import Activation
 from tui_chat.context.lorebooks.conditions import Conditions
-from tui_chat.context.lorebooks.explanation import LoreExplanation, explain_lorebooks
+from tui_chat.context.lorebooks.explanation import LoreExplanation
 from tui_chat.models.chat_settings import ChatSettings, LoreTimer
 from tui_chat.models.lorebook import Lorebook, LorebookEntry
 from tui_chat.models.message import Message
@@ -55,7 +55,7 @@ def said(
         settings=SessionSettings(lore=rules),
         chat=chat or ChatSettings(),
     )
-    return explain_lorebooks(inputs, counter_for("gpt-4o"))[0].sentence
+    return LoreExplanation(inputs, counter_for("gpt-4o")).outcome(0).sentence
 
 
 def fox(*keys: str, **fields: Any) -> LorebookEntry:

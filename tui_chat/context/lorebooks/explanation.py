@@ -53,12 +53,6 @@ class LoreBudgetUse(NamedTuple):
     limit: int
 
 
-def explain_lorebooks(inputs: Inputs, count: Counter) -> tuple[LoreOutcome, ...]:
-    """Return the outcome of every entry, book by book, in the order of the books. Pure."""
-    found = LoreExplanation(inputs, count)
-    return tuple(map(found.outcome, range(len(found.entries))))
-
-
 def lore_counter(inputs: Inputs) -> Counter:
     """Return the counter by which the budgets of lore are charged in a request."""
     model = parameters(inputs).model.value

@@ -25,18 +25,13 @@ from tui_chat.models.lorebook import Lorebook, LorebookEntry
 from tui_chat.models.memo import Memo, recent_memo
 from tui_chat.models.message import Message
 from tui_chat.models.settings import LoreTimer
-from tui_chat.tokens import NO_CORRECTION, Counter
+from tui_chat.tokens import NO_CORRECTION
 
 NO_TIMERS: tuple[LoreTimer, ...] = ()
 
 
-def next_timers(inputs: Inputs, count: Counter) -> tuple[LoreTimer, ...]:
-    """Return the timers that hold after a request with these inputs. Pure."""
-    search = Activation(inputs, count, book_index(inputs), session_limit(inputs))
-    return _timers_after(inputs, search)
-
-
-def _timers_after(inputs: Inputs, search: Activation) -> tuple[LoreTimer, ...]:
+def timers_after(inputs: Inputs, search: Activation) -> tuple[LoreTimer, ...]:
+    """Run the search of a request; return the timers that hold after it."""
     search.run()
     length, index = search.length, search.index
     timers = {
@@ -141,7 +136,7 @@ def _timeline(history: tuple[Message, ...], setup: Inputs) -> _Timeline:
             after = message.semantics.lore_timers
         elif message.role == "assistant" and at and (timers or near):
             request = _at(setup, history[:at], timers)
-            after = _timers_after(request, Activation(request, count, index, limit))
+            after = timers_after(request, Activation(request, count, index, limit))
         if after != timers:
             timers = after
             changes.append((at, timers))
