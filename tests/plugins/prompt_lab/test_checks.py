@@ -175,7 +175,9 @@ def test_notes_of_the_request():
 
 FAULTS: list[tuple[Any, str]] = [
     ({"type": "similar", "value": "x"}, r"\$\[0\].type .*is unknown; known are equals"),
-    ({"type": "contians", "value": "x"}, "is unknown; known are"),
+    ({"type": "contians", "value": "x"}, r"\$\[0\].type .*is unknown; did you mean “contains”\?"),
+    ({"type": "not-contians", "value": "x"}, "is unknown; did you mean “not-contains”"),
+    ({"type": "containsAny", "value": "x"}, "is unknown; did you mean “contains-any”"),
     ({"type": "contains"}, "must have a value"),
     ({"type": "contains", "value": {"a": 5}}, r"\$\[0\].value .*must be a number, or text, not"),
     ({"type": "latency"}, "must have a threshold"),

@@ -148,9 +148,15 @@ def test_a_judge_of_unknown_price_has_no_budget(lab: Run, tmp_path: Path):
 
 def test_a_missing_key_is_said_before_anything_is_sent(lab: Run, tmp_path: Path):
     path = suite(tmp_path, asserted("Hello"), models=["loopback/echo", "openai/gpt-4o-mini"])
-    done = lab("eval", "run", path, "--max-cost", "1")
+    junit = tmp_path / "results.xml"
+    junit.write_text("of an earlier run")
+    done = lab("eval", "run", path, "--max-cost", "1", "--junit", junit)
     assert done.code == 3
     assert "OPENAI_API_KEY is not set" in done.err
+    [[test]] = ElementTree.fromstring(junit.read_text())
+    assert test.get("name") == str(path)
+    assert "OPENAI_API_KEY is not set" in test[0].get("message", "")
+    assert test[0].tag == "error"
     assert "There are no runs" in lab("eval", "list").err
 
 
@@ -230,8 +236,13 @@ def test_a_baseline_and_a_regression(lab: Run, tmp_path: Path):
     assert lab("eval", "run", path, "--baseline").code == 0
     assert "baseline of talk" in lab("eval", "accept").out
     suite(tmp_path, asserted("Hello"), asserted("Bye", "contains", "good"))
-    done = lab("eval", "run", path, "--baseline")
+    junit = tmp_path / "results.xml"
+    done = lab("eval", "run", path, "--baseline", "--junit", junit)
     assert done.code == 5, "worse says more than failed"
+    [[hello, bye]] = ElementTree.fromstring(junit.read_text())
+    assert len(hello) == 0
+    words = "0 of 1 passed. #1: It passed in run 1. contains: “good” is missing."
+    assert bye[0].get("message") == words
     assert "against run 1: better 0, worse 1 of 2: not distinguishable" in done.out
     assert "  worse: Bye | none" in done.out
     assert "worse: Hello" not in done.out
@@ -299,7 +310,11 @@ def test_a_rate_hides_no_regression(lab: Run, tmp_path: Path):
     lab("eval", "run", path)
     lab("eval", "accept")
     suite(tmp_path, {**asserted("Hello", "icontains", "x"), "passRate": 0})
-    assert lab("eval", "run", path, "--baseline").code == 5
+    junit = tmp_path / "results.xml"
+    assert lab("eval", "run", path, "--baseline", "--junit", junit).code == 5
+    [[test]] = ElementTree.fromstring(junit.read_text())
+    assert test[0].tag == "failure"
+    assert "It passed in run 1." in test[0].get("message", "")
 
 
 def test_stored_replies_are_checked_again(lab: Run, tmp_path: Path):

@@ -110,6 +110,18 @@ async def test_a_run_is_sent_by_one_program(lab: LabStore, store: Store):
             await other.running(run).__aenter__()
 
 
+async def test_a_run_that_is_graded_is_not_sent_meanwhile(lab: LabStore, store: Store):
+    run = await lab.add(plan(SUITE, VARIANTS), "id-1", 1.0)
+    other = await LabStore.open(store)
+    async with lab.held(run):
+        for held in (other.running(run), other.held(run)):
+            with pytest.raises(InputError, match="another program"):
+                await held.__aenter__()
+        assert (await lab.run()).status == "interrupted", "as before"
+    async with other.running(run):
+        assert (await lab.run()).status == "running"
+
+
 async def test_old_runs_go_and_accepted_ones_stay(lab: LabStore):
     planned = plan(SUITE, VARIANTS)
     for number in range(KEPT_RUNS + 3):

@@ -27,6 +27,7 @@ from tui_chat.plugins.prompt_lab.values import ReplyCheck
 _KEYS = KnownKeys(
     ("type", "value", "threshold", "weight", "metric", "judge"), {"judge": ("provider",)}
 )
+_TYPES = KnownKeys(CHECKS)
 
 
 def objects_in(
@@ -84,7 +85,10 @@ def check_fault(label: str, value: Any, threshold: float | None) -> tuple[JsonPa
     """Return the key that is wrong of a check, and the fault as the end of a sentence; None for
     none.
     """
-    kind = CHECKS.get(label.removeprefix("not-"))
+    name = label.removeprefix("not-")
+    kind = CHECKS.get(name)
+    if kind is None and (meant := _TYPES.meant_by(name)):
+        return ("type",), f"is unknown; did you mean “{label.removesuffix(name)}{meant}”?"
     if kind is None:
         return ("type",), f"is unknown; known are {', '.join(CHECKS)}, and not- before each"
     if kind.threshold and threshold is None:

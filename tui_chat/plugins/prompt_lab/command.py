@@ -173,7 +173,7 @@ async def compare_runs(common: CommonOptions, old: str, new: str) -> None:
         run = await lab.run(new or old)
         earlier = await lab.run(old) if new else await lab.accepted(run.source)
         if earlier is not None and earlier.seq != run.seq:
-            _, sentence = await compare_results(lab, earlier, run)
+            _, sentence, _ = await compare_results(lab, earlier, run)
             write_line(f"run {run.seq} {sentence}")
         names = [variant.name for variant in await lab.variants(run)]
         first = SAVED if SAVED in names else names[0]
@@ -197,9 +197,12 @@ async def _results(lab: LabStore, run: Run) -> defaultdict[str, dict[tuple[str, 
     return results
 
 
-async def compare_results(lab: LabStore, old: Run, new: Run) -> tuple[PairCounts, str]:
+async def compare_results(
+    lab: LabStore, old: Run, new: Run
+) -> tuple[PairCounts, str, list[tuple[str, str, int]]]:
     """Compare two runs, and say how the new one stands against the old one: in a line, and in one
-    for each pair of variants unless there is only one whose name says it.
+    for each pair of variants unless there is only one whose name says it. The list has the case,
+    variant and attempt of what passed in the old one and failed in the new one.
     """
     earlier = {variant.name: variant for variant in await lab.variants(old)}
     later = {variant.name: variant for variant in await lab.variants(new)}
@@ -215,17 +218,16 @@ async def compare_results(lab: LabStore, old: Run, new: Run) -> tuple[PairCounts
             for name, each in compared.items()
         ]
     lost = [
-        (case, name)
+        (case, name, attempt)
         for name, other in pairs.items()
         for (case, attempt), passed in after[name].items()
         if not passed and before[other].get((case, attempt))
     ]
     names = {case.key: case.name for case in (await lab.suite(new)).cases} if lost else {}
-    shown = [
-        f"  worse: {one_line(f'{names[case]} | {name}')}" for case, name in dict.fromkeys(lost)
-    ]
+    worse = dict.fromkeys((case, name) for case, name, _ in lost)
+    shown = [f"  worse: {one_line(f'{names[case]} | {name}')}" for case, name in worse]
     lines += shown[:_SHOWN_FAILURES]
-    return total, "\n".join(lines)
+    return total, "\n".join(lines), lost
 
 
 @eval_group.command("accept")

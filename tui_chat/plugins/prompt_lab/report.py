@@ -166,20 +166,28 @@ def _csv_line(values: Iterable[Any]) -> str:
 _PROBLEMS: Mapping[str, Problem] = {"passed": "", "failed": "failure"}
 
 
-async def junit_text(cells: AsyncIterator[Cell], groups: Sequence[Group]) -> str:
-    """Return a run as JUnit: a suite for each variant, with a test for each case."""
+async def junit_text(
+    cells: AsyncIterator[Cell], groups: Sequence[Group], lost: Mapping[tuple[str, str, int], int]
+) -> str:
+    """Return a run as JUnit: a suite for each variant, with a test for each case. `lost` has the
+    run in which a case with a variant and attempt passed that failed now.
+    """
     problems: dict[tuple[str, str], list[str]] = {}
+    worse: dict[tuple[str, str], list[str]] = {}
     seconds: dict[tuple[str, str], float] = {}
     async for cell in cells:
         key = (cell.case, cell.variant)
         seconds[key] = seconds.get(key, 0.0) + (cell.reply.seconds if cell.reply else 0.0)
-        if cell.status != "passed":
+        if run := lost.get((*key, cell.attempt)):
+            sentence = f"#{cell.attempt}: It passed in run {run}. {problem_of(cell)}"
+            worse.setdefault(key, []).append(sentence)
+        elif cell.status != "passed":
             problems.setdefault(key, []).append(f"#{cell.attempt}: {problem_of(cell)}")
     suites: dict[str, list[TestResult]] = {}
     for group in groups:
         key = (group.case, group.variant)
-        lines = [one_line(line, 500) for line in problems.get(key, [])]
-        problem = _PROBLEMS.get(group.status, "error")
+        lines = [one_line(line, 500) for line in worse.get(key, []) + problems.get(key, [])]
+        problem = "failure" if key in worse else _PROBLEMS.get(group.status, "error")
         sentence = f"{group.passed} of {group.total} passed. {lines[0] if lines else ''}"
         if group.is_unchecked:
             problem, sentence = "skipped", "no checks"

@@ -91,18 +91,14 @@ class LabStore:
         for seq, run_id in await tx.rows(
             "SELECT seq, run_id FROM lab_runs WHERE status = 'running'"
         ):
-            if not self._is_sent_elsewhere(run_id):
+            if not self._is_held_elsewhere(run_id):
                 await _interrupt(tx, seq)
 
-    def _is_sent_elsewhere(self, run_id: str) -> bool:
-        """Return True if another program, or another store of this one, sends a run. Called in a
+    def _is_held_elsewhere(self, run_id: str) -> bool:
+        """Return True if another program, or another store of this one, holds a run. Called in a
         write transaction.
         """
         return not self._database.is_in_memory and is_running(self._store.path, run_id)
-
-    def _refuse_sent_elsewhere(self, run: Run) -> None:
-        if self._is_sent_elsewhere(run.run_id):
-            raise InputError(f"Run {run.seq} is being sent by another program.")
 
     # --- runs ------------------------------------------------------------------------------
 
@@ -198,29 +194,36 @@ class LabStore:
             await self.delete(*stale)
 
     @asynccontextmanager
-    async def running(self, run: Run) -> AsyncGenerator[None]:
-        """Hold a run while its cells are sent; afterwards it is interrupted, unless `end` said how
-        it ended. Raises InputError if another program sends it.
+    async def held(self, run: Run) -> AsyncGenerator[None]:
+        """Keep other programs from changing the cells of a run. Raises InputError if one sends or
+        grades them.
         """
         path = None if self._database.is_in_memory else self._store.path
         lock = ProcessLock(path, run.run_id)
 
-        async def begin(tx: Transaction) -> None:
-            self._refuse_sent_elsewhere(run)
+        async def claim(tx: Transaction) -> None:
+            del tx
+            if self._is_held_elsewhere(run.run_id):
+                raise InputError(f"Run {run.seq} is being sent or graded by another program.")
             lock.claim()
-            await tx.run("UPDATE lab_runs SET status = 'running' WHERE seq = ?", run.seq)
 
-        async def leave(tx: Transaction) -> None:
-            await _interrupt(tx, run.seq)
-
-        await self._database.write(begin)
         try:
+            await self._database.write(claim)
             yield
         finally:
+            lock.release()
+
+    @asynccontextmanager
+    async def running(self, run: Run) -> AsyncGenerator[None]:
+        """Hold a run while its cells are sent; afterwards it is interrupted, unless `end` said how
+        it ended. Raises InputError if another program holds it.
+        """
+        async with self.held(run):
+            await self._write("UPDATE lab_runs SET status = 'running' WHERE seq = ?", run.seq)
             try:
-                await self._database.write(leave)
+                yield
             finally:
-                lock.release()
+                await self._database.write(lambda tx: _interrupt(tx, run.seq))
 
     async def end(self, run: Run, status: RunStatus, now: float) -> None:
         """Store how a run ended."""
@@ -300,11 +303,10 @@ class LabStore:
 
     async def regrade(self, run: Run, cells: Iterable[Cell], cases: Mapping[str, Case]) -> None:
         """Store new grades of cells, and the cases of the run with the checks that gave them, at
-        once. The cost stays what was paid. Raises InputError if another program sends the run.
+        once. The cost stays what was paid. The run is `held` since the cells were read.
         """
 
         async def write(tx: Transaction) -> None:
-            self._refuse_sent_elsewhere(run)
             case_ids = await _value_ids(tx, cases)
             await tx.run_many(
                 "UPDATE lab_cells SET case_id = ? WHERE run = ? AND case_key = ?",

@@ -21,12 +21,14 @@ from tui_chat.cli.common_options import CommonOptions
 from tui_chat.cli.options import FILE
 from tui_chat.cli.output import write_line, write_progress
 from tui_chat.config import Config
-from tui_chat.errors import InputError
+from tui_chat.errors import InputError, TuiChatError
 from tui_chat.files import write_text
 from tui_chat.library.prices import KnownPrices, load_prices
+from tui_chat.models.sanitize import one_line
 from tui_chat.plugins.prompt_lab.budget import RunBudget
 from tui_chat.plugins.prompt_lab.case_results import graded_cases
 from tui_chat.plugins.prompt_lab.command import compare_results, open_lab, print_run
+from tui_chat.plugins.prompt_lab.junit import TestResult, junit_xml
 from tui_chat.plugins.prompt_lab.report import (
     count_words,
     csv_pieces,
@@ -128,10 +130,21 @@ def run_command(common: CommonOptions, paths: tuple[str, ...], **options: Any) -
 
 @synchronous
 async def _run(common: CommonOptions, paths: Sequence[str], options: RunOptions) -> int:
-    config = common.config()
     for path in (options.json_file, options.jsonl_file, options.junit_file, options.csv_file):
         if path is not None and not path.absolute().parent.is_dir():
             raise InputError(f"{path} cannot be written: {path.parent} is no folder.")
+    try:
+        return await _run_suites(common, paths, options)
+    except TuiChatError as error:
+        if options.junit_file is not None:  # an earlier file would be taken for this run's
+            fault = one_line(str(error), 500)
+            tests = [TestResult(path, "error", fault, error.advice) for path in paths or ("run",)]
+            write_text(junit_xml({"eval run": tests}), options.junit_file)
+        raise
+
+
+async def _run_suites(common: CommonOptions, paths: Sequence[str], options: RunOptions) -> int:
+    config = common.config()
     suites: list[Suite] = []
     if options.resume is None and options.regrade is None:
         suites = read_suites(config, paths, options)
@@ -210,12 +223,14 @@ async def _report(lab: LabStore, run: Run, options: RunOptions) -> int:
     await print_run(lab, run, groups)
     await _write(options.json_file, json_pieces(run, lab.cells(run)))
     await _write(options.csv_file, csv_pieces(run, lab.cells(run)))
-    if options.junit_file is not None:
-        write_text(await junit_text(lab.cells(run), groups), options.junit_file)
     statuses = {group.status for group in groups}
     codes = {1} if "failed" in statuses else set[int]()
+    lost: dict[tuple[str, str, int], int] = {}
     if options.baseline:
-        codes.add(await _compare_with_baseline(lab, run))
+        code, lost = await _compare_with_baseline(lab, run)
+        codes.add(code)
+    if options.junit_file is not None:
+        write_text(await junit_text(lab.cells(run), groups, lost), options.junit_file)
     if "error" in statuses:
         codes.add(3)
     return next((code for code in (5, 1, 3, 2) if code in codes), 0)
@@ -229,9 +244,12 @@ async def _write(path: Path | None, pieces: AsyncIterator[str]) -> None:
                 write(piece)
 
 
-async def _compare_with_baseline(lab: LabStore, run: Run) -> int:
-    """Compare a run with the accepted one, and return the exit code of that: 5 if something passed
-    there and failed here, 2 if nothing can be compared. The first run has nothing to stand against.
+async def _compare_with_baseline(
+    lab: LabStore, run: Run
+) -> tuple[int, dict[tuple[str, str, int], int]]:
+    """Compare a run with the accepted one. Return the exit code of that: 5 if something passed
+    there and failed here, 2 if nothing can be compared; and the accepted run by what failed so. The
+    first run has nothing to stand against.
     """
     accepted = await lab.accepted(run.source)
     if accepted is None:
@@ -240,12 +258,12 @@ async def _compare_with_baseline(lab: LabStore, run: Run) -> int:
             f"`tui-chat eval accept {run.seq}` makes this one the baseline.",
             err=True,
         )
-        return 0
-    compared, sentence = await compare_results(lab, accepted, run)
+        return 0, {}
+    compared, sentence, lost = await compare_results(lab, accepted, run)
     write_line(sentence, err=not compared.total)
     if not compared.total:
-        return 2
-    return 5 if compared.worse else 0
+        return 2, {}
+    return 5 if compared.worse else 0, dict.fromkeys(lost, accepted.seq)
 
 
 async def _regrade(config: Config, lab: LabStore, paths: Sequence[str], options: RunOptions) -> int:
@@ -254,17 +272,18 @@ async def _regrade(config: Config, lab: LabStore, paths: Sequence[str], options:
     changed = {
         case.key: case for suite in read_suites(config, paths, options) for case in suite.cases
     }
-    planned = await lab.suite(run)
-    cases = tuple(with_checks(case, changed.get(case.key, case)) for case in planned.cases)
-    earlier, now = graded_cases(planned), graded_cases(replace(planned, cases=cases))
-    variants = {variant.name: variant for variant in await lab.variants(run)}
-    graded: list[Cell] = []
-    async for cell in lab.cells(run, *ENDED):
-        if cell.reply is not None:
-            variant = variants[cell.variant]
-            cell = regrade(now[cell.case], cell, earlier[cell.case], variant)
-            graded.append(replace(cell, reply=None))
-    await lab.regrade(run, graded, {case.key: case for case in cases})
+    async with lab.held(run):
+        planned = await lab.suite(run)
+        cases = tuple(with_checks(case, changed.get(case.key, case)) for case in planned.cases)
+        earlier, now = graded_cases(planned), graded_cases(replace(planned, cases=cases))
+        variants = {variant.name: variant for variant in await lab.variants(run)}
+        graded: list[Cell] = []
+        async for cell in lab.cells(run, *ENDED):
+            if cell.reply is not None:
+                variant = variants[cell.variant]
+                cell = regrade(now[cell.case], cell, earlier[cell.case], variant)
+                graded.append(replace(cell, reply=None))
+        await lab.regrade(run, graded, {case.key: case for case in cases})
     return await _report(lab, await lab.run(str(run.seq)), options)
 
 
