@@ -201,7 +201,7 @@ async def test_the_baseline_of_the_app_is_that_of_the_command_line(tmp_path: Pat
     assert "  tutor against “edited” (the same preset, model, settings): better 0" in same.out
     (tmp_path / "presets" / "tutor.json").write_text(json.dumps(PRESET))
     worse = await asyncio.to_thread(command_line, *options)
-    assert worse.code == 1
+    assert worse.code == 5
     assert "against run 1: better 0, worse 1 of 1" in worse.out
     assert "  tutor against “edited” (other preset): better 0, worse 1" in worse.out
     compared = await asyncio.to_thread(command_line, "compare")
