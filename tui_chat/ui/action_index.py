@@ -71,13 +71,17 @@ class ActionIndex:
             for action in ACTIONS
             if keys[action.id] and self._is_possible(action.run)
         ]
+        inspector = self._panes.inspector.pane
+        view = inspector.view_beside_request if inspector is not None else ""
         focused, *others = [
             (
-                title,
+                view if view and pane is inspector else title,
                 [
                     HelpLine(key.keys, key.title, " ".join(pane_aliases.get(key.title, ())))
                     for key in sorted(
-                        self._pane_keys(pane),
+                        self._acting_keys(pane)
+                        if view and pane is inspector
+                        else self._pane_keys(pane),
                         key=lambda key: key.action.partition("(")[0] in _MOVES,
                     )
                 ],
@@ -162,6 +166,19 @@ class ActionIndex:
 
     def _pane_keys(self, pane: Widget) -> Iterator[PaneKey]:
         return (key for key in keys_of(pane) if self._is_possible(key.action, key.node))
+
+    def _acting_keys(self, pane: Widget) -> Iterator[PaneKey]:
+        """Yield the keys of a pane that act where the focus is."""
+        keys: dict[tuple[str, str], list[str]] = {}
+        nodes: dict[str, Widget] = {}
+        for key, active in self._app.screen.active_bindings.items():
+            binding, node = active.binding, active.node
+            if active.enabled and isinstance(node, Widget) and pane in node.ancestors_with_self:
+                title = binding.tooltip or binding.description
+                keys.setdefault((title, binding.action), []).append(key)
+                nodes[binding.action] = node
+        for (title, action), names in keys.items():
+            yield PaneKey(key_names(",".join(names)), title, action, nodes[action])
 
     def _is_possible(self, action: str, owner: DOMNode | None = None) -> bool:
         area, name, parameters = parse(action)

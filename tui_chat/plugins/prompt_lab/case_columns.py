@@ -30,6 +30,7 @@ from tui_chat.plugins.prompt_lab.variants import (
 )
 
 if TYPE_CHECKING:
+    from tui_chat.config import Config
     from tui_chat.library.editing.edits import EditHistory
     from tui_chat.models.preset import Preset
     from tui_chat.workspace.state import WorkspaceState
@@ -60,6 +61,22 @@ def columns_of(
     if is_ablated:
         columns += _others(columns, ablations(columns[0]))
     return with_own_names(columns)
+
+
+def added_models(
+    columns: Iterable[Variant], named: Iterable[Variant], config: Config
+) -> tuple[tuple[str, str], ...]:
+    """Return endpoint and model of those columns of a run that were added for a model and can still
+    be sent; `named` are those of the suite.
+    """
+    endpoints = {endpoint.name for endpoint in config.endpoints}
+    own = {(each.name, each.target) for each in named}
+    return tuple(
+        (each.endpoint.name, each.model)
+        for each in columns
+        if each.model and f"{each.name} (".startswith(f"{each.model} (")  # may be numbered
+        if each.endpoint.name in endpoints and (each.name, each.target) not in own
+    )
 
 
 async def suite_columns(suite: Suite, workspace: Workspace) -> tuple[Variant, ...]:

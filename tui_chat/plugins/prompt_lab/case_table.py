@@ -22,6 +22,7 @@ from weakref import WeakKeyDictionary
 from tui_chat.errors import InputError, TuiChatError
 from tui_chat.plugins.prompt_lab.budget import RunBudget
 from tui_chat.plugins.prompt_lab.case_columns import (
+    added_models,
     columns_of,
     is_without,
     reference_of,
@@ -102,6 +103,8 @@ class CaseTable:
         """Counts the changes of what is shown."""
         self.on_change: Callable[[], None] = lambda: None
         self._models: tuple[tuple[str, str], ...] = ()
+        self._earlier: tuple[Variant, ...] = ()
+        """The columns of the last run, until those of models are taken from it."""
         self._is_ablated = False
         self._before: Preset | None = None
         """What was saved before a variant was accepted, until the next edit."""
@@ -158,6 +161,7 @@ class CaseTable:
         for run in (*(run for run in others if run and run.accepted), last):
             if run is not None:
                 await self._recall(run)
+        self._earlier = await self.lab.variants(last) if last is not None else ()
         self._is_recalled = True
 
     async def _recall(self, run: Run) -> None:
@@ -213,6 +217,9 @@ class CaseTable:
         state = self._workspace.state
         judges_of(self.suite, state.config)
         named = await suite_columns(self.suite, self._workspace)
+        if self._earlier:
+            self._models = added_models(self._earlier, named, state.config)
+            self._earlier = ()
         if state.preset_edits is None:
             raise self._faulty_preset
         if state.preset_edits.is_changed:

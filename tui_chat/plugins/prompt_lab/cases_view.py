@@ -13,6 +13,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, cast
 
+from textual import events
 from textual.binding import Binding, BindingType
 from textual.timer import Timer
 
@@ -50,7 +51,9 @@ REDRAW = 0.1
 """Seconds between two drawings while replies arrive."""
 _PLAN_ROW = 1
 _COLUMN = 14
+"""The least width of a column."""
 _LEAST_NAME = 16
+"""The least width of the names of cases."""
 _MARKS = {
     "waiting": ("·", "muted"),
     "streaming": ("…", "link"),
@@ -79,6 +82,7 @@ class CasesView(RowsView):
         pane_key("T", "ablate", "Try without", "Try without each message of the preset"),
         pane_key("A", "promote", "Accept", "Accept the variant: save it, and set the baseline"),
         pane_key("E", "edit_cases", "$EDITOR", "Edit the file of the cases in $EDITOR"),
+        pane_key("u", "undo", "undo", "Undo the last edit of the preset"),
         pane_key("x", "stop", "stop", "Stop sending"),
         Binding("escape", "edit_preset", "Edit the preset", tooltip="Back to the preset editor"),
     ]
@@ -230,15 +234,13 @@ class CasesView(RowsView):
         if words := " · ".join(filter(None, (effect, compared))):
             yield text_part(words, width, "", "strong")
         yield BLANK
-        columns, name_width = self._columns(table, width)
+        columns, name_width, column_width = self._columns(table, width)
         keys = "  ← →" if variants > 1 else ""
         names: list[Piece] = [(keys.ljust(name_width), "muted")]
         for number in columns:
             style = "strong" if number == self._column else "muted"
-            name = table.variants[number].name
-            _, without, message = name.partition(" without ")
-            heading = f"no {message}" if without else name
-            names.append((cut(heading, _COLUMN - 1).ljust(_COLUMN), style))
+            heading = _heading(table.variants[number])
+            names.append((cut(heading, column_width - 1).ljust(column_width), style))
         yield line(*names)
 
     def _acceptance(self, table: CaseTable) -> str:
@@ -251,16 +253,27 @@ class CasesView(RowsView):
             return "This is the baseline. Esc goes to the preset, to edit it."
         return "A makes this the baseline."
 
-    def _columns(self, table: CaseTable, width: int) -> tuple[range, int]:
-        """Return the columns that fit, that of the cursor among them, and the width of names."""
-        count = len(table.variants)
-        shown = max(min((width - _LEAST_NAME) // _COLUMN, count), 1)
-        self._column = min(self._column, count - 1)
-        first = min(max(self._column - shown // 2, 0), count - shown)
-        return range(first, first + shown), max(width - shown * _COLUMN, _LEAST_NAME)
+    def _columns(self, table: CaseTable, width: int) -> tuple[Sequence[int], int, int]:
+        """Return the columns that fit, that of the cursor and the one that it is compared with
+        among them, the width of names, and that of a column.
+        """
+        variants = table.variants
+        shown = max(min((width - _LEAST_NAME) // _COLUMN, len(variants)), 1)
+        self._column = min(self._column, len(variants) - 1)
+        compared = table.reference(variants[self._column]) if shown > 1 else None
+        fixed = [number for number, each in enumerate(variants) if each is compared]
+        others = [number for number in range(len(variants)) if number not in fixed]
+        room = shown - len(fixed)
+        first = min(max(others.index(self._column) - room // 2, 0), len(others) - room)
+        columns = sorted([*fixed, *others[first : first + room]])
+        names = max(len(case.name) for case in table.suite.cases) + 4  # the mark and a gap
+        headings = max(len(_heading(variants[number])) for number in columns) + 1
+        for_columns = width - max(min(names, width // 2), _LEAST_NAME)
+        column = max(min(headings, for_columns // shown), _COLUMN)
+        return columns, max(min(names, width - shown * column), _LEAST_NAME), column
 
     def _cases(self, table: CaseTable, width: int) -> Part:
-        columns, name_width = self._columns(table, width)
+        columns, name_width, column_width = self._columns(table, width)
         cases, variants = table.suite.cases, table.variants
 
         def row(index: int) -> ViewRow:
@@ -270,7 +283,7 @@ class CasesView(RowsView):
             pieces: list[Piece] = [(f"{mark}{name}".ljust(name_width), "")]
             for number in columns:
                 style = "" if number == self._column else "muted"
-                pieces += _cell_pieces(table, case, variants[number], style)
+                pieces += _cell_pieces(table, case, variants[number], style, column_width)
             return ViewRow(tuple(pieces), action=INSPECT, hint=self._hint(table, case))
 
         return len(cases), row
@@ -331,6 +344,13 @@ class CasesView(RowsView):
 
     # --- keys ----------------------------------------------------------------------------
 
+    def on_key(self, event: events.Key) -> None:
+        """Keep a letter that is no key here from the composer: it was meant for the cases."""
+        is_letter = event.character is not None and event.character.isalnum()
+        if is_letter and event.key not in self.screen.active_bindings:
+            event.stop()
+            self.notify(f"“{event.character}” does nothing in Cases: ? lists its keys.")
+
     def cursor_moved(self) -> None:
         """Show the replies of the case under the cursor."""
         super().cursor_moved()
@@ -388,9 +408,12 @@ class CasesView(RowsView):
         """Go to the next or the previous variant."""
         count = len(self.table.variants) if self.table is not None else 0
         if count:
-            self._column = (min(self._column, count - 1) + step) % count
-            self.rebuild()
-            self.post_highlighted_again()
+            self._go_to_column((min(self._column, count - 1) + step) % count)
+
+    def _go_to_column(self, number: int) -> None:
+        self._column = number
+        self.rebuild()
+        self.post_highlighted_again()
 
     def action_diff(self) -> None:
         """Show the request of the cell beside that of the other variant."""
@@ -451,12 +474,33 @@ class CasesView(RowsView):
             environ = app.inspector.context.environ
             chosen = await ask_model(app, app.workspace, environ, "Add or remove a model's column")
             if chosen is not None:
-                await table.add_model(*chosen)
+                await self._change_columns(table, partial(table.add_model, *chosen))
 
     def action_ablate(self) -> None:
         """Add a column without each message of the preset, or remove these."""
         if self.table is not None:
-            self._work(self.table.ablate)
+            self._work(partial(self._change_columns, self.table, self.table.ablate))
+
+    async def _change_columns(
+        self, table: CaseTable, change: Callable[[], Awaitable[None]]
+    ) -> None:
+        """Change the columns, and go to the first new one."""
+        before = {variant.name for variant in table.variants}
+        await change()
+        names = [variant.name for variant in table.variants]
+        new = next((number for number, name in enumerate(names) if name not in before), None)
+        if new is not None:
+            self._go_to_column(new)
+
+    def action_undo(self) -> None:
+        """Undo the last edit of the preset, as in its editor."""
+        workspace = self._tui.workspace
+        edits = workspace.state.preset_edits if workspace is not None else None
+        if workspace is None or edits is None or not edits.past:
+            self.notify("Nothing to undo.")
+            return
+        workspace.presets.edit(workspace.state.preset_name, edits.undo())
+        self.notify(f"Undone: {edits.past[-1].label}.", markup=False)
 
     def action_stop(self) -> None:
         """Stop sending; what has arrived stays."""
@@ -509,7 +553,7 @@ class CasesView(RowsView):
         elif await table.promote(variant):
             words = "" if was_saved else f"“{variant.name}” is saved as “{table.preset_name}”. "
             words += "It is the baseline." if is_whole else "No baseline: replies are missing."
-            undo = "" if was_saved else " u in the preset editor undoes it."
+            undo = "" if was_saved else " u undoes its last edit."
             self.notify(f"{words}{undo}", markup=False)
 
     def _work(self, work: Callable[[], Awaitable[object]]) -> None:
@@ -537,10 +581,17 @@ def _plan_words(plan: Estimate) -> str:
     return words + (f"${plan.low:.4f} to ${plan.high:.4f}" if plan.high else "free")
 
 
-def _cell_pieces(table: CaseTable, case: Case, variant: Variant, style: str) -> Iterator[Piece]:
+def _heading(variant: Variant) -> str:
+    _, without, message = variant.name.partition(" without ")
+    return f"no {message}" if without else variant.name
+
+
+def _cell_pieces(
+    table: CaseTable, case: Case, variant: Variant, style: str, width: int
+) -> Iterator[Piece]:
     cell = table.cell(case, variant)
     if cell is None:
-        yield " " * _COLUMN, ""
+        yield " " * width, ""
         return
     words: list[str] = []
     status = grade_of(cell)
@@ -555,7 +606,7 @@ def _cell_pieces(table: CaseTable, case: Case, variant: Variant, style: str) -> 
         words += [f"{passed}/{len(cell.verdicts)}"] if cell.verdicts else []
     mark, color = _MARKS[status]
     yield f"{mark} ", color
-    yield cut(" ".join(words), _COLUMN - 3).ljust(_COLUMN - 2), style
+    yield cut(" ".join(words), width - 3).ljust(width - 2), style
 
 
 def _is_named(table: CaseTable, case: Case, variant: Variant) -> bool:

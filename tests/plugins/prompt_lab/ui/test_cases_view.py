@@ -275,7 +275,6 @@ async def test_columns_without_each_message(tmp_path: Path):
         view = await open_cases(pilot)
         await pilot.press("T")
         await until(pilot, lambda: "3 variants" in text(view))
-        await pilot.press("right")
         await settle(pilot)
         assert view.variant is not None
         assert view.variant.name == "saved without Style"
@@ -836,3 +835,107 @@ async def test_the_first_difference_is_that_of_the_case_below_the_plan(tmp_path:
             await pilot.press("n")
             await until(pilot, lambda name=name: view.case is not None and view.case.name == name)
             await settle(pilot)
+
+
+async def test_a_letter_without_a_meaning_types_nothing(tmp_path: Path):
+    async with chat(tmp_path, "What is 2+2?") as pilot:
+        await make_case(pilot, "wrong")
+        view = await open_cases(pilot)
+        await pilot.press("a", "y", "3")
+        await until(pilot, lambda: "“3” does nothing in Cases" in notice(pilot))
+        assert view.has_focus
+        composer = app_of(pilot).chat.pane.composer
+        assert composer.text == ""
+        await pilot.press("slash")
+        await until(pilot, lambda: composer.has_focus and composer.text == "/")
+
+
+async def test_u_undoes_the_accepted_variant(tmp_path: Path):
+    async with chat(tmp_path, "What is 2+2?") as pilot:
+        await make_case(pilot, "wrong")
+        view = await open_cases(pilot)
+        await pilot.press("u")
+        await until(pilot, lambda: "Nothing to undo." in notice(pilot))
+        await pilot.press("T")
+        await until(pilot, lambda: "3 variants" in text(view))
+        await pilot.press("A")
+        await until(pilot, lambda: "u undoes its last edit." in notice(pilot))
+        await pilot.press("u")
+        await until(pilot, lambda: "Undone: keep “saved without Style”." in notice(pilot))
+        workspace = app_of(pilot).workspace
+        assert workspace is not None
+        edits = workspace.state.preset_edits
+        assert edits is not None
+        assert edits.preset.messages[0].enabled
+        await until(pilot, lambda: "1 case × 2 variants" in text(view))
+
+
+def headings(view: CasesView) -> str:
+    return next(row.text for row in view.rows if "← →" in row.text)
+
+
+async def test_an_added_column_is_in_sight_beside_what_it_is_compared_with(tmp_path: Path):
+    async with chat(tmp_path, "What is 2+2?") as pilot:
+        await make_case(pilot, "wrong")
+        edit(pilot, "Never tell the answer.")
+        view = await open_cases(pilot)
+        assert headings(view).split() == ["←", "→", "edited", "saved"]
+        await pilot.press("M")
+        await asked(pilot)
+        await pilot.press(*"echo", "enter")
+        await until(pilot, lambda: "3 variants" in text(view))
+        await settle(pilot)
+        assert headings(view).split() == ["←", "→", "saved", "echo"]
+        await pilot.press("T")
+        await until(pilot, lambda: "5 variants" in text(view))
+        await settle(pilot)
+        assert headings(view).split() == ["←", "→", "edited", "no", "Style"]
+        await pilot.press("right")
+        await settle(pilot)
+        assert headings(view).split() == ["←", "→", "edited", "no", "Reminder"]
+
+
+async def test_columns_share_the_width(tmp_path: Path):
+    async with chat(tmp_path, "What is 2+2?") as pilot:
+        await make_case(pilot, "wrong")
+        variants = [{"name": "without the first of the messages", "off": ["style"]}]
+        change_suite(pilot, variants=variants)
+        view = await open_cases(pilot)
+        assert "without the f…" in headings(view)
+        await pilot.press("f11")
+        await until(pilot, lambda: "without the first of the messages" in headings(view))
+        assert headings(view).index("saved") < 20
+
+
+async def test_help_lists_what_acts_in_cases(tmp_path: Path):
+    async with chat(tmp_path, "What is 2+2?") as pilot:
+        await make_case(pilot, "wrong")
+        await open_cases(pilot)
+        index = app_of(pilot).action_index
+        title, lines = index.help_sections()[0]
+        assert title == "Cases"
+        keys = [key for line in lines for key in line.keys.split(", ")]
+        assert len(keys) == len({*keys})
+        assert {"d", "n", "E", "A", "u", "Enter", "g", "↑"} <= {*keys}
+        assert "Edit by hand" not in [line.title for line in lines]
+        await pilot.press("p")
+        await settle(pilot)
+        title, lines = index.help_sections()[0]
+        assert title == "Inspector"
+        assert "Edit by hand" in [line.title for line in lines]
+
+
+async def test_the_column_of_a_model_is_there_after_a_restart(tmp_path: Path):
+    async with chat(tmp_path, "What is 2+2?") as pilot:
+        await make_case(pilot, "wrong")
+        view = await open_cases(pilot)
+        assert view.table is not None
+        await view.table.add_model("loopback", "echo")
+        await pilot.press("enter")
+        await until(pilot, lambda: "All replies are here" in text(view))
+    async with reopened(tmp_path) as pilot:
+        view = await open_cases(pilot)
+        assert view.table is not None
+        assert [each.name for each in view.table.variants] == ["saved", "echo"]
+        await view.table.add_model("loopback", "echo")
+        assert [each.name for each in view.table.variants] == ["saved"]

@@ -182,6 +182,14 @@ class Inspector(OnePassWidget):
         """Return True if a view is visible."""
         return self.view_shown == view and self.is_attached and self.is_on_screen
 
+    @property
+    def view_beside_request(self) -> str:
+        """The name on the screen of a view with the focus that does not show the request: only its
+        own keys act there. Empty for other views.
+        """
+        view = self.views.current
+        return "" if view.shows_request or not view.has_focus else views()[self.view_shown].label
+
     # What to show
 
     def show(self, composed: Composed | None) -> None:
