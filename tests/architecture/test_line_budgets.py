@@ -45,7 +45,7 @@ BUDGETS: dict[str, tuple[int, str]] = {
     "plugins/probabilities": (400, "one view, and where it is reached"),
     "plugins/html": (300, "one page that is safe to open"),
     "plugins/prompt_lab": (
-        7_300,
+        7_330,
         "suites, variants, checks, runner with its budget, its results, commands, preset cases, "
         "the view of cases whose grades follow the checks, with what a judge said kept, and plans "
         "in the order of the suite",

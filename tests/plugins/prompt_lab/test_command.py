@@ -218,6 +218,19 @@ def test_a_rubric_needs_a_named_judge(lab: Run, tmp_path: Path):
     assert "judges its own replies" in done.err
 
 
+def test_files_have_the_results_of_all_suites(lab: Run, tmp_path: Path):
+    paths = [tmp_path / name for name in ("one.eval.json", "two.eval.json")]
+    for path, kind in zip(paths, ("equals", "starts-with"), strict=True):
+        path.write_text(suite(tmp_path, asserted("Hello", kind, "x")).read_text())
+    names = {kind: tmp_path / f"out.{kind}" for kind in ("json", "junit", "csv")}
+    flags = [word for kind, name in names.items() for word in (f"--{kind}", name)]
+    assert lab("eval", "run", *paths, *flags).code == 1
+    assert [run["suite"] for run in json.loads(names["json"].read_text())] == ["one", "two"]
+    tests = ElementTree.parse(names["junit"]).getroot()
+    assert [each.get("name") for each in tests] == ["one: none", "two: none"]
+    assert names["csv"].read_text().count("Hello,none,1,failed") == 2
+
+
 def test_errors_are_no_failures(lab: Run, tmp_path: Path):
     path = suite(tmp_path, asserted("Hello"), models=["loopback/flaky-cut"])
     assert lab("eval", "run", path).code == 3

@@ -11,7 +11,7 @@ from typing import Any
 from tui_chat.cli.output import counted, table
 from tui_chat.models.sanitize import one_line, sanitize
 from tui_chat.models.usage import usage_json
-from tui_chat.plugins.prompt_lab.junit import Problem, TestResult, junit_xml
+from tui_chat.plugins.prompt_lab.junit import Problem, TestResult
 from tui_chat.plugins.prompt_lab.values import ENDED, Cell, Group, Run
 
 SIGNS = {"passed": "✓", "failed": "✗", "error": "!", "waiting": "·", "unchecked": "–"}
@@ -130,15 +130,18 @@ def run_json(run: Run) -> dict[str, Any]:
     }
 
 
-async def json_pieces(run: Run, cells: AsyncIterator[Cell]) -> AsyncIterator[str]:
-    """Yield the text of a run as JSON, with its cells."""
-    head = json.dumps(run_json(run), ensure_ascii=False)
-    yield sanitize(head, "json")[:-1] + ', "results": [\n'
-    comma = ""
-    async for cell in cells:
-        yield comma + json_line(run, cell).rstrip("\n")
-        comma = ",\n"
-    yield "\n]}\n"
+async def json_pieces(runs: Sequence[tuple[Run, AsyncIterator[Cell]]]) -> AsyncIterator[str]:
+    """Yield the text of runs as JSON, with their cells: an object, or a list of several."""
+    yield "[" if len(runs) > 1 else ""
+    for number, (run, cells) in enumerate(runs):
+        head = json.dumps(run_json(run), ensure_ascii=False)
+        yield (",\n" if number else "") + sanitize(head, "json")[:-1] + ', "results": [\n'
+        comma = ""
+        async for cell in cells:
+            yield comma + json_line(run, cell).rstrip("\n")
+            comma = ",\n"
+        yield "\n]}"
+    yield "]\n" if len(runs) > 1 else "\n"
 
 
 _COLUMNS = (
@@ -147,12 +150,13 @@ _COLUMNS = (
 )
 
 
-async def csv_pieces(run: Run, cells: AsyncIterator[Cell]) -> AsyncIterator[str]:
-    """Yield the text of a run as CSV, a line for each cell."""
+async def csv_pieces(runs: Sequence[tuple[Run, AsyncIterator[Cell]]]) -> AsyncIterator[str]:
+    """Yield the text of runs as CSV, a line for each cell."""
     yield _csv_line(_COLUMNS)
-    async for cell in cells:
-        values = cell_json(run, cell)
-        yield _csv_line(values.get(name) for name in _COLUMNS)
+    for run, cells in runs:
+        async for cell in cells:
+            values = cell_json(run, cell)
+            yield _csv_line(values.get(name) for name in _COLUMNS)
 
 
 def _csv_line(values: Iterable[Any]) -> str:
@@ -166,10 +170,10 @@ def _csv_line(values: Iterable[Any]) -> str:
 _PROBLEMS: Mapping[str, Problem] = {"passed": "", "failed": "failure"}
 
 
-async def junit_text(
+async def junit_tests(
     cells: AsyncIterator[Cell], groups: Sequence[Group], lost: Mapping[tuple[str, str, int], int]
-) -> str:
-    """Return a run as JUnit: a suite for each variant, with a test for each case. `lost` has the
+) -> dict[str, list[TestResult]]:
+    """Return the tests of a run for JUnit: those of each variant, one for each case. `lost` has the
     run in which a case with a variant and attempt passed that failed now.
     """
     problems: dict[tuple[str, str], list[str]] = {}
@@ -194,7 +198,7 @@ async def junit_text(
         details, time = "\n".join(lines), seconds.get(key, 0.0)
         result = TestResult(group.name, problem, sentence, details, time)
         suites.setdefault(group.variant, []).append(result)
-    return junit_xml(suites)
+    return suites
 
 
 def problem_of(cell: Cell) -> str:

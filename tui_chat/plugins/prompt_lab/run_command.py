@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import click
 
@@ -34,7 +34,7 @@ from tui_chat.plugins.prompt_lab.report import (
     csv_pieces,
     json_line,
     json_pieces,
-    junit_text,
+    junit_tests,
 )
 from tui_chat.plugins.prompt_lab.results import LabStore
 from tui_chat.plugins.prompt_lab.run_plans import (
@@ -48,6 +48,9 @@ from tui_chat.plugins.prompt_lab.run_plans import (
 from tui_chat.plugins.prompt_lab.runner import Runner
 from tui_chat.plugins.prompt_lab.values import ENDED, Cell, Run, Suite
 from tui_chat.plugins.prompt_lab.verdicts import regrade, with_checks
+
+Lost: TypeAlias = dict[int, dict[tuple[str, str, int], int]]
+"""What became worse: by run, the accepted run by case, variant and attempt."""
 
 
 @click.command("run")
@@ -160,16 +163,33 @@ async def _run_suites(common: CommonOptions, paths: Sequence[str], options: RunO
             await require_consent(config, await lab.plan(runs[0], *statuses), options)
         else:
             runs = [await add_run(config, lab, suite, options, states) for suite in suites]
-        codes = [await _send(config, lab, run, statuses, options) for run in runs]
+        codes: list[int] = []
+        lost: Lost = {}
+        ended: list[Run] = []
         for run in runs:
+            spent = sum(earlier.cost for earlier in ended)
+            codes.append(await _send(config, lab, run, statuses, options, spent, lost))
+            ended.append(await lab.run(str(run.seq)))
+            if codes[-1] == 130:
+                break
+        await _write_files(lab, ended, lost, options)
+        for run in ended:
             await lab.prune(run.source)
         return next((code for code in (130, 4, 5, 1, 3, 2) if code in codes), 0)
 
 
 async def _send(
-    config: Config, lab: LabStore, run: Run, statuses: Sequence[str], options: RunOptions
+    config: Config,
+    lab: LabStore,
+    run: Run,
+    statuses: Sequence[str],
+    options: RunOptions,
+    spent: float,
+    lost: Lost,
 ) -> int:
-    """Send the cells of a run, print and write what came of them; return the exit code."""
+    """Send the cells of a run and print what came of them; return the exit code. `spent` is what
+    other runs have of the budget, in US dollars; what became worse is added to `lost`.
+    """
     limit = None if options.max_cost is None else Decimal(str(options.max_cost))
     with _opened(options.jsonl_file, "a") as write_result:
         progress = _Progress(run, sum(run.counts.get(status, 0) for status in statuses))
@@ -187,7 +207,7 @@ async def _send(
                 config=config,
                 client=client,
                 prices=prices,
-                budget=RunBudget(limit, Decimal(str(run.cost))),
+                budget=RunBudget(limit, Decimal(str(spent + run.cost))),
                 concurrency=options.concurrency,
                 on_cell=on_cell,
             )
@@ -206,7 +226,7 @@ async def _send(
             "program changed since.",
             err=True,
         )
-    code = await _report(lab, await lab.run(str(run.seq)), options)
+    code = await _report(lab, await lab.run(str(run.seq)), options, lost)
     if is_stopped:
         write_line(f"Stopped. `tui-chat eval run --resume {run.seq}` sends the rest.", err=True)
         return 130
@@ -217,23 +237,31 @@ async def _send(
     return code
 
 
-async def _report(lab: LabStore, run: Run, options: RunOptions) -> int:
-    """Print a run and write the files; return the exit code that its results have."""
+async def _report(lab: LabStore, run: Run, options: RunOptions, lost: Lost) -> int:
+    """Print a run; return the exit code that its results have."""
     groups = await lab.groups(run)
     await print_run(lab, run, groups)
-    await _write(options.json_file, json_pieces(run, lab.cells(run)))
-    await _write(options.csv_file, csv_pieces(run, lab.cells(run)))
     statuses = {group.status for group in groups}
     codes = {1} if "failed" in statuses else set[int]()
-    lost: dict[tuple[str, str, int], int] = {}
     if options.baseline:
-        code, lost = await _compare_with_baseline(lab, run)
-        codes.add(code)
-    if options.junit_file is not None:
-        write_text(await junit_text(lab.cells(run), groups, lost), options.junit_file)
+        codes.add(await _compare_with_baseline(lab, run, lost))
     if "error" in statuses:
         codes.add(3)
     return next((code for code in (5, 1, 3, 2) if code in codes), 0)
+
+
+async def _write_files(lab: LabStore, runs: Sequence[Run], lost: Lost, options: RunOptions) -> None:
+    """Write the results of all runs. Raises InputError."""
+    await _write(options.json_file, json_pieces([(run, lab.cells(run)) for run in runs]))
+    await _write(options.csv_file, csv_pieces([(run, lab.cells(run)) for run in runs]))
+    if options.junit_file is not None:
+        suites: dict[str, list[TestResult]] = {}
+        for run in runs:
+            tests = await junit_tests(lab.cells(run), await lab.groups(run), lost.get(run.seq, {}))
+            for variant, results in tests.items():
+                name = variant if len(runs) == 1 else f"{run.suite}: {variant}"
+                suites.setdefault(name, []).extend(results)
+        write_text(junit_xml(suites), options.junit_file)
 
 
 async def _write(path: Path | None, pieces: AsyncIterator[str]) -> None:
@@ -244,12 +272,10 @@ async def _write(path: Path | None, pieces: AsyncIterator[str]) -> None:
                 write(piece)
 
 
-async def _compare_with_baseline(
-    lab: LabStore, run: Run
-) -> tuple[int, dict[tuple[str, str, int], int]]:
-    """Compare a run with the accepted one. Return the exit code of that: 5 if something passed
-    there and failed here, 2 if nothing can be compared; and the accepted run by what failed so. The
-    first run has nothing to stand against.
+async def _compare_with_baseline(lab: LabStore, run: Run, lost: Lost) -> int:
+    """Compare a run with the accepted one, and return the exit code of that: 5 if something passed
+    there and failed here, which is added to `lost`, 2 if nothing can be compared. The first run has
+    nothing to stand against.
     """
     accepted = await lab.accepted(run.source)
     if accepted is None:
@@ -258,12 +284,13 @@ async def _compare_with_baseline(
             f"`tui-chat eval accept {run.seq}` makes this one the baseline.",
             err=True,
         )
-        return 0, {}
-    compared, sentence, lost = await compare_results(lab, accepted, run)
+        return 0
+    compared, sentence, worse = await compare_results(lab, accepted, run)
     write_line(sentence, err=not compared.total)
     if not compared.total:
-        return 2, {}
-    return 5 if compared.worse else 0, dict.fromkeys(lost, accepted.seq)
+        return 2
+    lost[run.seq] = dict.fromkeys(worse, accepted.seq)
+    return 5 if compared.worse else 0
 
 
 async def _regrade(config: Config, lab: LabStore, paths: Sequence[str], options: RunOptions) -> int:
@@ -284,7 +311,11 @@ async def _regrade(config: Config, lab: LabStore, paths: Sequence[str], options:
                 cell = regrade(now[cell.case], cell, earlier[cell.case], variant)
                 graded.append(replace(cell, reply=None))
         await lab.regrade(run, graded, {case.key: case for case in cases})
-    return await _report(lab, await lab.run(str(run.seq)), options)
+    run = await lab.run(str(run.seq))
+    lost: Lost = {}
+    code = await _report(lab, run, options, lost)
+    await _write_files(lab, [run], lost, options)
+    return code
 
 
 @contextmanager
