@@ -159,8 +159,7 @@ def test_a_real_shell_completes(shell: str, home: Path, filled: Run):
         app.until(lambda: app.shows("--profile"))
         app.type("k\t")
         app.until(lambda: app.shows("kim"))
-        app.type("\x03")
-        app.until(lambda: app.shows("^C") or shell != "bash")
+        app.type("\x15")  # unlike Ctrl+C it loses nothing of what is typed next
         app.type(f"tui-chat {folders} export 0\t\t\t")  # ids begin alike: titles tell them apart
         app.until(lambda: app.shows("About foxes"))
         app.type("\x03")

@@ -5,11 +5,13 @@ from __future__ import annotations
 import tomllib
 from pathlib import Path
 
+import pytest
 from textual import events
 from textual.widgets import Input
 
 from tests.ui.album import Album
 from tests.ui.app_under_test import make_app, opened, settle, until
+from tui_chat import extensions
 from tui_chat.ui.dialogs.api_key import KeyForm
 
 KEY = "sk-ant-0123456789abcdef"
@@ -86,3 +88,17 @@ async def test_a_failed_reply_offers_what_solves_it(album: Album, tmp_path: Path
         assert "Switch model" in shown
         assert shown.index("/key") < shown.index("Enter key") < shown.index("Regenerate")
         await album.take(pilot, "failed")
+
+
+async def test_a_plugin_of_which_a_part_is_missing_is_listed_twice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fault = extensions.PluginFault("vim", "vim:nothing: no such part")
+    monkeypatch.setattr(extensions, "faults", lambda: (fault, fault))
+    async with make_app(tmp_path).run_test(size=(120, 35)) as pilot:
+        app = await opened(pilot)
+        await app.run_action("configuration.list_plugins")
+        await until(pilot, lambda: len(app.screen_stack) == 2)
+        await settle(pilot)
+        shown = app.export_screenshot().replace("&#160;", " ")
+        assert shown.count("vim: not loaded") == 2

@@ -41,12 +41,11 @@ class ConfigurationActions(DOMNode):
     @work(group="dialog", exclusive=True)
     async def action_list_plugins(self) -> None:
         """List the plugins that are loaded, and what is wrong with the others."""
-        faults = [
-            (fault.plugin, f"{fault.plugin}: not loaded", fault.error)
-            for fault in extensions.faults()
-        ]
-        plugins = [(each.name, each.name, each.summary) for each in extensions.plugins()]
-        await ask(self._app, "Plugins", (*faults, *plugins), hint="Esc closes")
+        faults = [(f"{each.plugin}: not loaded", each.error) for each in extensions.faults()]
+        plugins = [(each.name, each.summary) for each in extensions.plugins()]
+        lines = enumerate((*faults, *plugins))  # a plugin of which a part is missing is in both
+        choices = [(str(number), *line) for number, line in lines]
+        await ask(self._app, "Plugins", choices, hint="Esc closes")
 
     @work(group="dialog", exclusive=True)
     async def action_edit_file(self) -> None:
