@@ -218,6 +218,27 @@ def test_a_rubric_needs_a_named_judge(lab: Run, tmp_path: Path):
     assert "judges its own replies" in done.err
 
 
+def test_the_suite_that_comes_with_the_program_runs(lab: Run):
+    done = lab("eval", "run", "code-reviewer")
+    assert done.code == 1, "some of it fails, to be compared"
+    assert "10 cells" in done.out
+    assert "ERROR" not in done.out
+    assert done.err.startswith("This suite runs on the built-in model")
+    compared = lab("eval", "compare")
+    assert (compared.code, compared.err) == (0, "")
+
+
+def test_values_of_checks_may_be_objects(lab: Run, tmp_path: Path):
+    path = suite(
+        tmp_path,
+        {"draft": "Hello", "assert": [{"type": "word-count", "value": {"max": 400}}]},
+        {"draft": "Bye", "assert": [{"type": "contains-any", "value": ["Bye", "no"]}]},
+    )
+    assert lab("eval", "run", path).code == 0
+    assert lab("eval", "run", "--regrade").code == 0
+    assert lab("eval", "run", path, "--reuse").code == 0
+
+
 def test_files_have_the_results_of_all_suites(lab: Run, tmp_path: Path):
     paths = [tmp_path / name for name in ("one.eval.json", "two.eval.json")]
     for path, kind in zip(paths, ("equals", "starts-with"), strict=True):

@@ -77,8 +77,10 @@ def grade(
     if cell.reply.error:
         return replace(cell, status="error", verdicts=(*of_request,), score=None)
     tools = case.inputs.tools or ()
-    of_reply = (judged.get(check) or verdict_of(check, cell, tools) for check in case.checks)
-    verdicts = [*of_request, *of_reply]
+    verdicts = [*of_request]
+    for check in case.checks:  # only the value of a rubric is sure to be hashable
+        verdict = judged.get(check) if check.type == JUDGED else None
+        verdicts.append(verdict or verdict_of(check, cell, tools))
     passed, score = total(verdicts, case.threshold)
     has_errors = any(verdict.failed for verdict in verdicts)
     status = "error" if has_errors else "passed" if passed else "failed"
