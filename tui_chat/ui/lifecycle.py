@@ -292,7 +292,9 @@ class Lifecycle:
             has_crashed = self._app._exception is not None  # pyright: ignore[reportPrivateUsage]  there is no public way
             if not self._is_start_confirmed:  # a signal is no fault
                 sessions = workspace.sessions
-                await (sessions.doubt_start() if has_crashed else sessions.confirm_start())
+                await (
+                    sessions.record_crash_at_start() if has_crashed else sessions.confirm_start()
+                )
             try:
                 await workspace.close()
             finally:

@@ -91,7 +91,7 @@ class Sessions:
         with suppress(StoreError):  # the consequence: it is not opened at the next start
             await self.core.store.settings.set(_STARTING, "")
 
-    async def doubt_start(self) -> None:
+    async def record_crash_at_start(self) -> None:
         """Note that the program crashed before `confirm_start`: the session is not opened again."""
         with suppress(StoreError):
             settings = self.core.store.settings

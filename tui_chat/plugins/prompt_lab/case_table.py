@@ -253,7 +253,7 @@ class CaseTable:
         self._changed()
 
     async def _estimate(self, cells: Sequence[Cell]) -> Estimate:
-        planned, sent = self.plan, {_asked_by(cell, self._cases): cell for cell in cells}
+        planned, sent = self.plan, {_exchange_key(cell, self._cases): cell for cell in cells}
         known, now = await self._workspace.usage.prices(), self._workspace.now()
         return estimate(planned, sent.values(), self._workspace.state.config, known, now)
 
@@ -415,7 +415,7 @@ class CaseTable:
         twins: list[Cell] = []
         asked: set[tuple[object, ...]] = set()
         for cell in self._results.of(planned, cases):
-            key = _asked_by(cell, cases)
+            key = _exchange_key(cell, cases)
             if cell.is_ended:
                 await lab.finish(run, cell, is_paid=False)
             elif key in asked:
@@ -587,8 +587,8 @@ class CaseTable:
         self.on_change()
 
 
-def _asked_by(cell: Cell, cases: Mapping[str, Case]) -> tuple[object, ...]:
-    """Return what a cell asks of its model and of judges: cells that ask the same send once."""
+def _exchange_key(cell: Cell, cases: Mapping[str, Case]) -> tuple[object, ...]:
+    """Return a key of what a cell sends to its model and to judges; equal cells send it once."""
     return (*sent_by(cell), *questions(cases[cell.case]))
 
 

@@ -109,7 +109,7 @@ def _is_role(variant: Variant) -> bool:
 
 
 def pair_words(old: Variant, new: Variant) -> str:
-    """Return which variant is compared with which, and what is different in them."""
+    """Name two variants that are compared, and say how they differ."""
     parts = [part for part, of in _PARTS.items() if of(old) != of(new)]
     words = f"{'other' if parts else 'the same'} {', '.join(parts or _PARTS)}"
     return f"{new.name}{f' against “{old.name}”' if old.name != new.name else ''} ({words})"

@@ -112,7 +112,7 @@ _TURN_KEYS = KnownKeys(field.name for field in fields(ExpectedTurn))
 _CHECK_KEYS = {
     subject: KnownKeys(field.name for field in fields(kind)) for subject, kind in CHECKS.items()
 }
-_DOUBTFUL = ("misspelled-key", "unknown-key", "doubled-key")
+_INVALID_KEYS = ("misspelled-key", "unknown-key", "doubled-key")
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,16 +169,16 @@ def load_case(path: Path) -> PresetCase:
     if value.get("preset") is None:
         file.report(Level.ERROR, "missing-key", "“preset” is missing", ())
     case = read_case(file, str(path), path, value)
-    refuse_doubtful_keys(file, str(path))
+    refuse_invalid_keys(file, str(path))
     return case
 
 
-def refuse_doubtful_keys(file: JsonFile, source: str) -> None:
+def refuse_invalid_keys(file: JsonFile, source: str) -> None:
     """Raise InputError if a file in which cases were read has keys that are unknown, misspelled or
-    doubled. That scans the whole file.
+    duplicate. That scans the whole file.
     """
     for finding in file.findings():
-        if finding.code in _DOUBTFUL:
+        if finding.code in _INVALID_KEYS:
             where = f"{finding.path} (line {finding.line}, column {finding.column})"
             raise InputError(f"{source}: {where}: {finding.sentence}")
 
@@ -193,7 +193,7 @@ def read_case(
 ) -> PresetCase:
     """Read the case at a place of a file, and the files it names. Raises InputError naming
     `source`, place and fault. `moved` has the steps to fields that are not at their own key. A case
-    without a preset has one without messages. Doubtful keys are left to `refuse_doubtful_keys`.
+    without a preset has one without messages. Doubtful keys are left to `refuse_invalid_keys`.
     """
     case = file.sort_keys(value, place, _CASE_KEYS).fields
     for name, steps in (moved or {}).items():

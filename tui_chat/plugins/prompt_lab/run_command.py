@@ -1,4 +1,4 @@
-"""`tui-chat eval run`: sends what is planned, and writes what came of it."""
+"""`tui-chat eval run`: sends the planned requests, and writes the results."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ from tui_chat.plugins.prompt_lab.checks import plain_text
 from tui_chat.plugins.prompt_lab.preset_cases import (
     find_cases,
     read_case,
-    refuse_doubtful_keys,
+    refuse_invalid_keys,
 )
 from tui_chat.plugins.prompt_lab.promptfoo import Test, tests_of_lines, tests_of_table
 from tui_chat.plugins.prompt_lab.values import (
@@ -132,7 +132,7 @@ def read_suite(path: Path) -> Suite:
     assert content is not None  # no error, so there is one
     reader.defaults = _defaults(file, path, content.default_test)
     reader.add_list(file, path, content.tests, file.path_of((), "tests"))
-    refuse_doubtful_keys(file, str(path))
+    refuse_invalid_keys(file, str(path))
     presets = [preset_named(path, name) for name in content.presets]
     suite = reader.suite()
     return replace(
@@ -243,7 +243,7 @@ class _SuiteReader:
             tests_of = tests_of_table if suffix == ".csv" else tests_of_lines
             for test in tests_of(read_text(path, max_bytes=MAX_BYTES), str(path)):
                 self._add(path, test)
-                refuse_doubtful_keys(test.file, test.source)
+                refuse_invalid_keys(test.file, test.source)
         else:
             self._add_json(path)
         self._open = self._open[:-1]
@@ -262,7 +262,7 @@ class _SuiteReader:
             self._add(path, Test(file, str(path), value), name=path.stem)
         else:
             self.add_list(file, path, file.value, ())
-        refuse_doubtful_keys(file, str(path))
+        refuse_invalid_keys(file, str(path))
 
     def add_list(self, file: JsonFile, path: Path, values: object, place: JsonPath) -> None:
         """Add the tests of a list, some of which name files. Raises InputError."""
