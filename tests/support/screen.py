@@ -1,0 +1,123 @@
+"""The real app in a terminal of a given size: keys go in, and the text of the screen comes out.
+
+It is wired as `tui-chat` wires it, over a folder with a `config.toml`; a test knows only keys,
+words on the screen, and files.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncGenerator, Callable, Iterable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from textual.app import App
+from textual.pilot import Pilot
+
+from tui_chat.cli.app import open_workspace
+from tui_chat.cli.common_options import CommonOptions
+from tui_chat.ui.app import TuiChat
+
+
+class Screen:
+    """What a person sees and does."""
+
+    def __init__(self, pilot: Pilot[None]) -> None:
+        self._pilot = pilot
+
+    @property
+    def app(self) -> App[None]:
+        """The app, for what Textual itself makes public."""
+        return self._pilot.app
+
+    @property
+    def lines(self) -> list[str]:
+        """The screen's rows as text, without blanks at their ends.
+
+        Textual's public way to the same is an SVG picture, which takes a hundred times as long.
+        """
+        strips = self.app.screen._compositor.render_strips()
+        return [strip.text.rstrip() for strip in strips]
+
+    @property
+    def text(self) -> str:
+        """The whole screen."""
+        return "\n".join(self.lines)
+
+    async def press(self, *keys: str) -> None:
+        """Press keys by Textual's names (`enter`, `ctrl+n`), one after the other."""
+        await self._pilot.press(*keys)
+
+    async def type(self, text: str) -> None:
+        """Type a text, character by character."""
+        await self._pilot.press(*text)
+
+    async def click_on(self, words: str) -> None:
+        """Click on the first place where the screen has these words."""
+        await self.sees(words)
+        for row, line in enumerate(self.lines):
+            if words in line:
+                await self._pilot.click(offset=(line.index(words), row))
+                return
+
+    async def resize(self, width: int, height: int) -> None:
+        """Give the terminal another size."""
+        await self._pilot.resize_terminal(width, height)
+
+    async def until(self, true: Callable[[], bool], what: str, seconds: float = 20.0) -> None:
+        """Wait until a condition holds; fail with the screen if it does not in time."""
+        try:
+            async with asyncio.timeout(seconds):
+                while not true():  # noqa: ASYNC110 (what the screen shows raises no event)
+                    await asyncio.sleep(0.01)
+        except TimeoutError:
+            raise AssertionError(f"{what}; the screen is:\n{self.text}") from None
+
+    async def sees(self, *words: str, seconds: float = 20.0) -> None:
+        """Wait until the screen has all these words; fail with the screen if it does not."""
+        await self.until(
+            lambda: all(each in self.text for each in words),
+            f"The screen never had all of {words!r}",
+            seconds,
+        )
+
+    async def loses(self, words: str, seconds: float = 20.0) -> None:
+        """Wait until the screen has these words no more."""
+        await self.until(lambda: words not in self.text, f"{words!r} stayed", seconds)
+
+    async def rests(self) -> None:
+        """Wait until the app has done what it was given and drawn it."""
+        await self._pilot.pause()
+
+    def lines_with(self, words: str) -> list[str]:
+        """Return the rows that have these words."""
+        return [line for line in self.lines if words in line]
+
+
+@asynccontextmanager
+async def open_screen(
+    folder: Path,
+    *,
+    config: str = "",
+    size: tuple[int, int] = (160, 45),
+    waits: Iterable[str] = ("Enter",),
+) -> AsyncGenerator[Screen]:
+    """Start the app over `folder`, the home of both its configuration and its data, at a size in
+    columns and rows, and wait until the screen has `waits`. An existing `config.toml` stays where
+    `config` is empty.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    if config:
+        (folder / "config.toml").write_text(config, encoding="utf-8")
+    common = CommonOptions(data_dir=folder, config_dir=folder)
+    read = common.config()
+    app = TuiChat(
+        read,
+        lambda: open_workspace(read, read_config=common.config),
+        environ=dict(os.environ),
+    )
+    async with app.run_test(size=size, notifications=True, tooltips=True) as pilot:
+        screen = Screen(pilot)
+        await screen.sees(*waits)
+        yield screen
