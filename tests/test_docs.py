@@ -34,7 +34,6 @@ NOT_RUN = {
     "pip install": "makes an environment",
     "export OPENAI_API_KEY": "sets a key",
     "tui-chat serve": "serves until it is stopped: see tests/plugins/web",
-    "tui-chat view": "opens the screen: see tests/e2e",
     "tui-chat tap": "waits for another program, or starts one: see tests/plugins/tap",
     "tui-chat": "opens the screen: see tests/e2e",
 }
@@ -204,10 +203,15 @@ def test_the_keys_are_up_to_date():
     assert "| Ctrl+N | `new` | New session |" in text
 
 
-def test_the_readme_begins_with_what_strangers_need():
-    beginning = "\n".join((ROOT / "README.md").read_text("utf-8").splitlines()[:40])
-    assert beginning.count("```sh") == 2
-    assert "docs/screen.svg" in beginning
-    assert "\n5. " in beginning
+def test_the_readme_shows_what_strangers_need():
+    """One picture, the command that installs and starts, and five commands with what they show."""
+    text = (ROOT / "README.md").read_text("utf-8").partition("## Develop")[0]
+    assert text.count("![") == 1
+    install, commands = re.findall(r"^```sh\n(.*?)^```$", text, re.S | re.M)
+    assert install.count("\n") == 1
+    shown = [line.partition(" # ") for line in commands.splitlines()]
+    assert len(shown) == 5
+    assert all(command.startswith("tui-chat") and words for command, _, words in shown), shown
+    assert "tap -- claude" in shown[0][0]
     assert (ROOT / "docs" / "screen.svg").stat().st_size < 1_000_000
     assert "<animate" in (ROOT / "docs" / "screen.svg").read_text("utf-8")
