@@ -16,6 +16,7 @@ from tui_chat.models.memo import Memo
 from tui_chat.models.model_facts import (
     ModelFacts,
     known_facts,
+    maker_of,
     merged_facts,
     published_date,
     published_facts,
@@ -147,6 +148,10 @@ class Endpoint:
     def facts_by_source(self, model: str) -> Iterator[tuple[str, ModelFacts]]:
         """Yield the sources of facts about `model`, the first to count first, with their names.
         Within a source an exact name goes before a pattern, and a longer one before a shorter one.
+
+        The efforts and budgets that a model's name tells are those of its maker's own protocol. A
+        server with another protocol maps them itself (OpenRouter, litellm, Google's endpoint for
+        OpenAI's protocol), so there it is only known whether the model reasons.
         """
         if self.facts:
             yield "config.toml, this endpoint", _matching(self.facts, (model,))
@@ -154,7 +159,10 @@ class Endpoint:
             yield "config.toml, all endpoints", _matching(self.facts_anywhere, spellings(model))
         if self.server_facts:
             yield "this server", _matching(self.server_facts, (model,))
-        yield "the model's name", known_facts(model)
+        facts = known_facts(model)
+        if facts.can_reason and self.protocol not in _MAKERS.get(maker_of(model), Protocol):
+            facts = replace(facts, efforts=None, budgets=None, reasons=True)
+        yield "the model's name", facts
         yield f"published on {published_date()}", published_facts(model, self.base_url)
 
     def without_secrets(self) -> Endpoint:
@@ -226,6 +234,14 @@ _AUTH = {
     "x-api-key": ("x-api-key", ""),
     "x-goog-api-key": ("x-goog-api-key", ""),
 }
+
+
+_MAKERS = {
+    "anthropic": (Protocol.ANTHROPIC,),
+    "google": (Protocol.GEMINI,),
+    "openai": (Protocol.OPENAI_CHAT, Protocol.OPENAI_RESPONSES),
+}
+"""The own protocols of the makers of models."""
 
 
 @Memo  # every encoder asks several times a keystroke; merging takes 20 µs

@@ -126,6 +126,11 @@ class ModelFacts:
     output_media: _Media | None = None
     """Media that it can reply with: some of the same."""
 
+    @property
+    def can_reason(self) -> bool:
+        """True if efforts or budgets are known that the model accepts."""
+        return bool(self.efforts or self.budgets)
+
 
 NO_FACTS = ModelFacts()
 _NAMES = frozenset(fact.name for fact in fields(ModelFacts))

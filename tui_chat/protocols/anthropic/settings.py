@@ -114,7 +114,7 @@ def write_thinking(
 
 def _budget(parameters: Parameters, facts: ModelFacts, notes: list[Note], most: int) -> Reasoning:
     """Return the reasoning by a budget, with an effort beside it if the model takes both."""
-    if facts.budgets is None:
+    if facts.budgets is None and facts.efforts != ():
         facts = replace(facts, budgets=(ROOM, UNLIMITED))  # 1,024 at least [S]
     has_words = facts.efforts is not None and facts.efforts not in ((), ("none",))
     if has_words and parameters.effort is not None:

@@ -4,7 +4,8 @@ A request asks for reasoning by an effort, a word, or by a budget, a number of t
 of models accepts one of them, and few words of all.
 
 1. A word that the model refuses becomes the nearest accepted one below; where there is none below,
-   the least. Nothing becomes more expensive, except `none` for a model that always reasons.
+   the least. Nothing becomes more expensive, except `none` for a model that always reasons. No
+   other word becomes `none`: a model that accepts none of the others is sent nothing.
 2. Words and budgets become each other by one table. There and back, a word is itself again.
 3. A change is noted with both values. What nobody set is noted as such.
 """
@@ -89,6 +90,14 @@ def reasoning_by_word(
     fit = word
     if facts.efforts is not None and word not in facts.efforts:
         fit = nearest_effort(synonyms.get(word, word), facts.efforts)
+        if not fit:
+            why = f"{parameters.model.value} accepts no other effort than “none”"
+            notes.append(setting_note(source, reasoning_name(source), why))
+            return NOTHING
+        if word == "none" and facts.reasons_by_default is False:
+            why = f"{parameters.model.value} does not reason unless it is asked to"
+            notes.append(setting_note(source, reasoning_name(source), why, Level.INFO))
+            return NOTHING
     if fit != word or (word != "none" and not isinstance(source.value, str)):
         why = "" if fit == word else _nearest(parameters)
         notes.append(_change(source, f"the effort “{fit}”", why))
@@ -142,10 +151,12 @@ def with_default_effort(
 
 
 def nearest_effort(word: str, accepted: tuple[str, ...]) -> str:
-    """Return the accepted effort that is nearest below; the least if none is."""
+    """Return the accepted effort that is nearest below; the least if none is. Empty if only `none`
+    is accepted.
+    """
     words = [effort for effort in accepted if effort != "none"]
     below = [effort for effort in words if EFFORTS.index(effort) <= EFFORTS.index(word)]
-    return below[-1] if below else words[0] if words else "none"
+    return below[-1] if below else words[0] if words else ""
 
 
 def openai_effort(request: RequestEncoder) -> Sourced[str] | None:
@@ -164,11 +175,12 @@ def openai_effort(request: RequestEncoder) -> Sourced[str] | None:
         request.notes.append(Note(Level.INFO, "reasoning-doubtful", sentence, source.origin))
     if reasoning.effort == AUTO:
         by_default = facts.reasons_by_default
-        if by_default is not False:
-            why = f"{model} reasons by default"
-            if by_default is None:
-                why = f"it sets no amount, and whether {model} reasons by default is not known"
-            request.leave_out(source, name, why, Level.INFO)
+        if by_default:
+            request.leave_out(source, name, f"{model} reasons by default", Level.INFO)
+            return None
+        if by_default is None and not facts.reasons:
+            why = f"it sets no amount, and whether {model} reasons by default is not known"
+            request.leave_out(source, name, why)
             return None
         reasoning = with_default_effort(reasoning, parameters, request.notes)
     return Sourced(reasoning.effort, source.origin)

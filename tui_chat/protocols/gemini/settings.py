@@ -1,7 +1,8 @@
 """The settings that only Gemini has.
 
 `thinkingConfig`, as the model's family accepts it: Gemini 3 and later take levels, 2.5 takes
-budgets, older ones neither. An unknown model is asked as the newest are.
+budgets, older ones neither. An unknown model is asked as the newest are. A model of another maker
+behind this protocol gets levels, and a budget of 0 for no reasoning.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from tui_chat.models.envelope import Level, Note, Parameters
 from tui_chat.models.field_types import camel_case
 from tui_chat.models.json_text import as_object, as_string
 from tui_chat.models.json_tree import Obj, tree_of
-from tui_chat.models.model_facts import ModelFacts
+from tui_chat.models.model_facts import ModelFacts, maker_of
 from tui_chat.models.semantics import UNSET, Namespace, Setting
 from tui_chat.models.settings import EFFORTS
 from tui_chat.protocols.common.decoding import Meanings
@@ -58,6 +59,8 @@ def write_thinking_config(
     else:
         reasoning = _level(parameters, facts, notes)
         key, value = "thinkingLevel", reasoning.effort.upper() or None
+        if reasoning.effort == "none":  # which is no level
+            key, value = "thinkingBudget", 0
     items: Items = []
     if value is not None and reasoning.source is not None:
         items.append((key, tree_of(value, reasoning.source.origin)))
@@ -76,7 +79,8 @@ def write_thinking_config(
 
 def _level(parameters: Parameters, facts: ModelFacts, notes: list[Note]) -> Reasoning:
     if facts.efforts is None:
-        facts = ModelFacts(efforts=_LEVELS)
+        is_google = maker_of(parameters.model.value) == "google"
+        facts = ModelFacts(efforts=_LEVELS if is_google else ("none", *_LEVELS))
     return with_default_effort(reasoning_by_word(parameters, facts, notes), parameters, notes)
 
 

@@ -300,18 +300,18 @@ def _unified_settings(request: RequestEncoder) -> Items:
     return request.logprob_items("logprobs", "top_logprobs")
 
 
-_LEVELS = ModelFacts(efforts=("none", *LEVELS))
+_EFFORTS = ("none", *LEVELS)
 
 
 def _think(request: RequestEncoder) -> Sourced[str | bool] | None:
     """Return `think`: a level, false, or true where the model decides how much."""
     parameters = request.parameters
-    if request.captured:
-        effort = parameters.effort
-        if effort is None or effort.value == AUTO:
-            return None  # true, which the namespace has
+    effort = parameters.effort
+    if request.captured and (effort is None or effort.value == AUTO):
+        return None  # true, which the namespace has
+    if request.captured and effort is not None and effort.value in _EFFORTS:
         return Sourced(write_think(effort.value), effort.origin)
-    facts = request.facts if request.facts.efforts == () else _LEVELS
+    facts = request.facts if request.facts.efforts == () else ModelFacts(efforts=_EFFORTS)
     reasoning = reasoning_by_word(parameters, facts, request.notes)
     if reasoning.source is None:
         return None
