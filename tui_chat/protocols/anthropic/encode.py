@@ -23,7 +23,7 @@ from tui_chat.models.model_facts import NEWEST_CLAUDE_OUTPUT, is_newer_claude
 from tui_chat.models.semantics import UNSET, HostedTool
 from tui_chat.models.settings import ResponseFormat, ToolChoice
 from tui_chat.models.text import Origin
-from tui_chat.protocols.anthropic.messages import encode_messages
+from tui_chat.protocols.anthropic.messages import encode_messages, unthinking_turn
 from tui_chat.protocols.anthropic.settings import (
     SCALARS,
     AnthropicSettings,
@@ -93,7 +93,8 @@ def encode(envelope: ChatEnvelope, endpoint: Endpoint) -> Encoded:
         body.append(("system", system))
     body.append(("messages", Arr(messages)))
     body += _tools(request)
-    body += _settings(request, limit.value if limit is not None else _PLENTY)
+    begun = unthinking_turn(messages)
+    body += _settings(request, limit.value if limit is not None else _PLENTY, begun)
     body = request.with_extras(body)
     return request.encoded("/v1/messages", Obj(tuple(body)), headers=version_header(endpoint))
 
@@ -220,7 +221,8 @@ def _hosted(
 _TIERS = {"auto": "auto", "default": "standard_only"}
 
 
-def _settings(request: RequestEncoder, limit: int) -> Items:
+def _settings(request: RequestEncoder, limit: int, begun: str) -> Items:
+    """Return the settings. `limit` is the reply limit; `begun`: see `unthinking_turn`."""
     parameters, captured, facts = request.parameters, request.captured, request.facts
     items = request.scalars(SCALARS, stop=request.stop_sequences(_PLENTY, blank=False))
     request.note_missing(
@@ -228,7 +230,11 @@ def _settings(request: RequestEncoder, limit: int) -> Items:
         "store",
     )
     choice = parameters.tool_choice
-    forced = choice is not None and choice.value.mode == "required"
+    excluded = ""
+    if begun:
+        excluded = f"the model's last turn begins with {begun}, not with its thinking"
+    elif choice and choice.value.mode == "required" and facts.forced_tools is not False:
+        excluded = "it excludes a tool choice that forces a call"
     thinking, mapped = Thinking(), not captured
     if not request.unchanged:
         thinking_notes: list[Note] = []
@@ -237,7 +243,7 @@ def _settings(request: RequestEncoder, limit: int) -> Items:
             facts,
             thinking_notes,
             limit=limit,
-            forced=forced and facts.forced_tools is not False,
+            excluded=excluded,
             by_budget=captured,
         )
         # In its own protocol a request stays as it is where the model accepts that.

@@ -251,6 +251,42 @@ def _complete_end(conversation: Conversation, *, has_turns: bool, why_no_prefill
             conversation.notes.append(Note(Level.INFO, "space-cut", sentence, last.origin))
 
 
+def unthinking_turn(messages: Sequence[Tree]) -> str:
+    """Return what the model's last turn begins with, if the request goes on with that turn and it
+    does not begin with thinking; empty if it does, or if the user's turn is next.
+
+    A turn lasts from call to call, and user messages with results are a part of it: “Expected
+    `thinking` or `redacted_thinking`, but found `tool_use`. When `thinking` is enabled, a final
+    `assistant` message must start with a thinking block” [I: opencode#3077, llm-functions#222].
+    """
+    begun, answered, has_results = "", False, False
+    for message in reversed(messages):
+        role, kinds = _role_and_kinds(message)
+        if role == "user":
+            answered, has_results = True, has_results or "tool_result" in kinds
+        elif role == "assistant":
+            if answered and not has_results:
+                break
+            begun = {"text": "a text", "tool_use": "a call"}.get(kinds[0], "") if kinds else ""
+            if not begun:
+                break
+            answered = has_results = False
+    return begun
+
+
+def _role_and_kinds(message: Tree) -> tuple[str, list[str]]:
+    """Return the role of a message and the types of its blocks."""
+    assert isinstance(message, Obj)
+    content = message.get("content")
+    blocks = content.items if isinstance(content, Arr) else ()
+    kinds = [_plain(block.get("type")) for block in blocks if isinstance(block, Obj)]
+    return _plain(message.get("role")), kinds if isinstance(content, Arr) else ["text"]
+
+
+def _plain(tree: Tree | None) -> str:
+    return tree.text.plain if isinstance(tree, Str) else ""
+
+
 def _add_filler(conversation: Conversation, why: str) -> None:
     conversation.messages.append(_FILLER)
     conversation.notes.append(filler_note(why))

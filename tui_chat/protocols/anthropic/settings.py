@@ -7,6 +7,8 @@ Thinking and effort, as the model's family accepts them.
 2. A budget leaves `ROOM` tokens of the reply limit for the reply. Where that is not possible there
    is no thinking.
 3. A budget and a forced tool exclude each other; the tool decides what is said, so it stays.
+4. With a budget the model's last turn must begin with its thinking: not after the call of another
+   model, or a beginning of the reply. So no budget is sent until the next turn of the user.
 """
 
 from __future__ import annotations
@@ -68,13 +70,13 @@ def write_thinking(
     notes: list[Note],
     *,
     limit: int,
-    forced: bool,
+    excluded: str,
     by_budget: bool = False,
 ) -> Thinking:
     """Return what asks for the reasoning.
 
-    `limit` is the reply limit, `forced` is true if a tool must be called, `by_budget` if a budget
-    is to stay one where the model accepts it.
+    `limit` is the reply limit, `excluded` the reason why there can be no budget (empty if there
+    can), and `by_budget` true if a budget is to stay one where the model accepts it.
     """
     if is_newer_claude(parameters.model.value):
         facts = replace(facts, efforts=CLAUDE_EFFORTS, adaptive_thinking=True)
@@ -83,10 +85,10 @@ def write_thinking(
         reasoning = reasoning_by_word(parameters, facts, notes, _SYNONYMS)
     else:
         reasoning = _budget(parameters, facts, notes, limit - ROOM)
-        if forced and reasoning.budget is not None and reasoning.source is not None:
-            why = "it excludes a tool choice that forces a call"
+        if excluded and reasoning.budget is not None and reasoning.source is not None:
             notes[:] = [note for note in notes if note.origin is not reasoning.source.origin]
-            notes.append(setting_note(reasoning.source, reasoning_name(reasoning.source), why))
+            name = reasoning_name(reasoning.source)
+            notes.append(setting_note(reasoning.source, name, excluded))
             reasoning = Reasoning()
     if reasoning.source is None:
         is_asked = parameters.effort is not None or parameters.reasoning_budget is not None
