@@ -290,7 +290,7 @@ def test_the_preset_of_a_role_is_used(folder: Path, build: Build):
     (folder / "presets").mkdir()
     (folder / "presets" / "mine.json").write_text('[{"content": "MINE"}, {"type": "chat_history"}]')
     words = ("--role", "role.json", "--model", "m-1", "--draft", "a")
-    for preset, expected in [("mine", b"MINE"), ("few-shot", b"git commit"), ("", b"terminal")]:
+    for preset, expected in [("mine", b"MINE"), ("few-shot", b"git commit"), ("", b"critic")]:
         (folder / "role.json").write_text(json.dumps({**ROLE, "preset": preset}))
         done = build(*words)
         assert expected in done.stdout

@@ -1,8 +1,11 @@
-"""`tui-chat build` prints what the app would send: in random homes, to the byte."""
+"""`tui-chat build` prints what the app would send in a session, and for a new one what the
+configuration says: in random homes, to the byte.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import io
 import json
 import random
 import sys
@@ -51,6 +54,7 @@ def build_in(
         folders = ("--config-dir", str(home), "--data-dir", str(home / "data"))
         fixed = ("--at", AT.isoformat(), "--seed", str(SEED))
         monkeypatch.setattr(sys, "argv", ["tui-chat", *folders, *before, "build", *fixed, *words])
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO()))
         code = 0
         try:
             main()
@@ -98,7 +102,10 @@ async def use_app(home: Path, chance: random.Random) -> Expected:
     found: Expected = []
     try:
         for _ in range(chance.randint(0, 2)):
-            await workspace.sessions.new(chance.choice(["", None]))
+            enabled = [
+                role.role_id for role in workspace.state.roles if role.role_id != "assistant"
+            ]
+            await workspace.sessions.new(chance.choice(["", *enabled]))
             await choose_settings(workspace, chance)
             await store_messages(workspace, chance)
             draft = words_of(chance, 1)
@@ -108,11 +115,6 @@ async def use_app(home: Path, chance: random.Random) -> Expected:
             else:
                 words = ("--session", workspace.state.session_id, "--draft", draft)
             found.append((words, workspace.requests.compose(draft).payload.body))
-        await workspace.sessions.new()
-        draft = words_of(chance)
-        # `{{pick}}` is seeded by the id of the session, which a new chat has at random.
-        inputs = replace(workspace.requests.inputs(draft), session_seed=SEED)
-        found.append((("--draft", draft), compose(inputs).payload.body))
     finally:
         await workspace.close()
     return found
@@ -130,8 +132,9 @@ async def choose_settings(workspace: Workspace, chance: random.Random) -> None:
         await workspace.settings.set_lorebooks(("lore",))
     if chance.random() < 0.5:
         await workspace.settings.set_parameter("max_tokens", "300")
-    if chance.random() < 0.5:
-        await workspace.presets.choose(chance.choice(workspace.library.names("presets")))
+    # The rules for the screen, of the default preset, are the app's alone.
+    names = [name for name in workspace.library.names("presets") if name != "plain"]
+    await workspace.presets.choose(chance.choice(names))
 
 
 async def store_messages(workspace: Workspace, chance: random.Random) -> None:
@@ -149,7 +152,9 @@ async def store_messages(workspace: Workspace, chance: random.Random) -> None:
 def test_build_prints_what_the_app_would_send(seed: int, tmp_path: Path, build_in: BuildIn):
     chance = random.Random(seed)
     furnish(tmp_path, chance)
-    expected = asyncio.run(use_app(tmp_path, chance))
+    new = ("--draft", words_of(chance))
+    first = build_in(tmp_path, *new)[1]
+    expected = [*asyncio.run(use_app(tmp_path, chance)), (new, first)]
     for words, body in expected:
         assert build_in(tmp_path, *words)[1] == body, words
 
@@ -185,22 +190,11 @@ def test_what_precedes_the_command_holds_for_the_app_too(
     assert build_in(tmp_path, "--draft", "Hi", before=tuple(words))[1] == body
 
 
-def test_a_fresh_home_gives_the_request_of_the_first_start(tmp_path: Path, build_in: BuildIn):
+def test_a_fresh_home_gives_the_text_alone(tmp_path: Path, build_in: BuildIn):
     _, body = build_in(tmp_path, "--draft", "Hi")
     assert json.loads(body)["model"] == "mirror"
-    assert [each["role"] for each in json.loads(body)["messages"]] == ["system", "system", "user"]
+    assert json.loads(body)["messages"] == [{"role": "user", "content": "Hi"}]
     assert [*tmp_path.iterdir()] == []  # nothing is created
-
-    async def first_start() -> bytes:
-        workspace = await open_workspace(CommonOptions(tmp_path / "data", tmp_path).config())
-        await workspace.start()
-        workspace.core.now = lambda: AT
-        try:
-            return workspace.requests.compose("Hi").payload.body
-        finally:
-            await workspace.close()
-
-    assert asyncio.run(first_start()) == body
 
 
 def test_building_changes_nothing_that_the_app_starts_with(tmp_path: Path, build_in: BuildIn):

@@ -11,7 +11,7 @@ interpreter       settings of Python and the C library
 
 ask               sends a message (question: reads it; ask_output: prints the reply;
                   markdown_output: on a terminal; tool_consent: asks before a tool runs)
-build             prints the request that the app would send (request_json: its envelope)
+build             prints the request that ask would send (request_json: its envelope)
 captured          opens or converts a captured request
 read              reads a recorded reply
 library           what the commands about the next four share: list, show, export

@@ -32,25 +32,31 @@ from tui_chat.cli.common_options import CommonOptions
 from tui_chat.cli.names import find_role
 from tui_chat.cli.options import (
     FILE,
-    INPUT,
     TEXT,
+    attach_option,
+    bare_option,
+    continue_option,
     json_option,
     kind_option,
     model_option,
     preset_option,
     profile_option,
     request_endpoint,
+    request_session,
     request_settings,
     role_option,
-    session_option,
+    schema_option,
+    system_option,
 )
-from tui_chat.cli.output import is_terminal, write_json, write_line, write_notes, write_reply
+from tui_chat.cli.output import write_json, write_line, write_notes, write_reply
 from tui_chat.cli.question import (
     Question,
     read_message,
     read_part,
+    read_system_message,
+    request_choices,
     require_consistent,
-    with_schema,
+    require_message,
 )
 from tui_chat.cli.tool_consent import answer_call
 from tui_chat.cli.workspace import (
@@ -63,7 +69,6 @@ from tui_chat.cli.workspace import (
     send_only_conversation,
 )
 from tui_chat.errors import InputError, TuiChatError
-from tui_chat.files import STANDARD_INPUT, read_text
 from tui_chat.models.envelope import Level
 from tui_chat.models.generation import side_kind
 from tui_chat.workspace.replies import continuation_in_words
@@ -83,22 +88,14 @@ _SENT_ANYWAY = ("over-budget", "nothing-to-send", "edited-body-invalid")
 
 @click.command()
 @click.argument("words", metavar="[TEXT]...", nargs=-1, type=TEXT)
-@click.option("-c", "--continue", "last", is_flag=True, help="Continue the last session.")
-@session_option("Continue a session: its id, start of it, or title.", "-s", default="")
-@click.option("--attach", "attachments", type=INPUT, multiple=True, help="A file; repeatable.")
-@click.option(
-    "--system",
-    default="",
-    metavar="TEXT",
-    type=TEXT,
-    help="A system message before it, instead of a role.",
-)
+@continue_option
+@request_session
+@attach_option
+@system_option
 @role_option('The role of a new session; "" for none.')
 @preset_option('A preset; "" for none.')
 @profile_option('A profile; "" for none.')
-@click.option(
-    "--bare", is_flag=True, help="Send only the conversation: no role, preset, profile or tools."
-)
+@bare_option
 @model_option(
     "The model, or ENDPOINT/MODEL; repeatable: each one replies. Without an endpoint at one that "
     "lists it.",
@@ -109,7 +106,7 @@ _SENT_ANYWAY = ("over-budget", "nothing-to-send", "edited-body-invalid")
 @request_endpoint
 @request_settings
 @kind_option("What to generate. TEXT is the instruction of a kind that takes one.")
-@click.option("--schema", type=INPUT, metavar="FILE", help="The JSON Schema of the reply.")
+@schema_option
 @click.option("--temporary", is_flag=True, help="Write nothing of it to disk.")
 @click.option("--no-stream", "stream", flag_value=False, default=True, help="Request it whole.")
 @click.option("--raw", is_flag=True, help="Text as it is: no Markdown, no line break at the end.")
@@ -134,16 +131,17 @@ _SENT_ANYWAY = ("over-budget", "nothing-to-send", "edited-body-invalid")
 def ask(common: CommonOptions, parameters: tuple[str, ...], **options: Any) -> None:
     """Send a message and print the reply.
 
-    TEXT is the message. The standard input is added if it is a pipe, or for -. New sessions use the
-    app's defaults and appear in the app immediately. Options apply to this message and, if it
-    starts a session, to that session.
+    TEXT is the message. The standard input is added if it is a pipe, or for -. Endpoint, model,
+    role, preset and tools are those of the options, else of the session that -s or -c names, else
+    of the configuration; what was chosen last in the app does not matter. With nothing configured
+    only the message is sent. Options apply to this message and, if it starts a session, to that
+    session. `build` prints the same request.
 
     The reply goes to the standard output, as Markdown on a terminal; everything else, such as its
-    sources, goes to the standard error stream. If the standard output is not a terminal, the rules
-    for the screen that come with the program (of the preset “plain” and the role “Assistant”) are
-    not sent. Tools run after you agree on the terminal, or if
-    --allow-tool names them. Ctrl+C stops the reply and keeps what
-    arrived; if nothing could be sent, or was answered with an error, no session is stored.
+    sources, goes to the standard error stream. The rules for the screen that come with the program
+    (of the preset “plain” and the role “Assistant”) are not sent unless you name them. Tools run
+    after you agree on the terminal, or if --allow-tool names them. Ctrl+C stops the reply and keeps
+    what arrived; if nothing could be sent, or was answered with an error, no session is stored.
 
     With several --model each gets the message, and their replies are printed one after the other.
     One that fails does not stop the others; the exit code is that of the first failure.
@@ -170,12 +168,10 @@ def ask(common: CommonOptions, parameters: tuple[str, ...], **options: Any) -> N
     question = Question(choices=choices, **options)
     text = read_message(question)
     parts = tuple(map(read_part, question.attachments))
-    require_consistent(question, has_message=bool(text.strip() or parts))
-    choices = with_schema(question)
-    has_own_role = bool(question.system) or question.bare
-    if has_own_role and choices.role is None and not (question.session or question.last):
-        choices = replace(choices, role="")
-    question = replace(question, choices=choices)
+    has_message = bool(text.strip() or parts)
+    require_message(question, has_message=has_message)
+    require_consistent(question, has_message=has_message)
+    question = replace(question, choices=request_choices(question))
     _ask(common.config(), question, text, parts)
 
 
@@ -204,14 +200,8 @@ class _AskedExchange:
     async def open_session(self) -> None:
         """Open the question's session with the line's choices. Raises InputError and StoreError."""
         workspace, failures, question = self._workspace, self._failures, self._question
-        if question.session:
+        if question.session or question.last:
             await open_session(workspace, failures, question.session)
-        elif question.last:
-            sessions = await workspace.store.sessions.list(1)
-            if not sessions:
-                raise InputError("There is no session to continue.", advice="Omit -c.")
-            await workspace.sessions.activate(sessions[0].session_id)
-            failures.warn()
         choices = question.choices
         if question.temporary:
             role = choices.role
@@ -228,10 +218,9 @@ class _AskedExchange:
     async def _apply(self, choices: Choices) -> None:
         """Use what the command line chooses, for the requests of this process."""
         await choose(self._workspace, choices)
+        omit_screen_rules(self._workspace, self._question.choices)
         if self._question.bare:
             send_only_conversation(self._workspace)
-        elif self._question.as_json or not is_terminal():
-            omit_screen_rules(self._workspace, self._question.choices)
 
     async def run(self, text: str, parts: tuple[Part, ...]) -> None:
         """Send the message, run called tools, print the reply. Raises the error that ended it."""
@@ -290,7 +279,7 @@ class _AskedExchange:
     async def _add_system_message(self, text: str) -> None:
         """Add the system message of `--system`; the session begins with it for the message."""
         workspace, question = self._workspace, self._question
-        system = read_text(STANDARD_INPUT) if question.system == "-" else question.system
+        system = read_system_message(question)
         if system:
             if workspace.state.session is None:
                 async with workspace.active.lock:

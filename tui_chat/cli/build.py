@@ -1,4 +1,4 @@
-"""`tui-chat build`: print the request that the app would send, or its envelope as JSON."""
+"""`tui-chat build`: print the request that `ask` would send, or its envelope as JSON."""
 
 from __future__ import annotations
 
@@ -18,11 +18,16 @@ from tui_chat.cli.options import (
     INPUT,
     PROTOCOLS,
     TEXT,
+    attach_option,
+    bare_option,
+    continue_option,
     kind_option,
     request_endpoint,
     request_model,
+    request_session,
     request_settings,
-    session_option,
+    schema_option,
+    system_option,
 )
 from tui_chat.cli.output import (
     finish,
@@ -32,6 +37,14 @@ from tui_chat.cli.output import (
     write_notes,
     write_request,
 )
+from tui_chat.cli.question import (
+    Question,
+    read_message,
+    read_part,
+    read_system_message,
+    request_choices,
+    require_consistent,
+)
 from tui_chat.cli.request_json import envelope_json, lore_json
 from tui_chat.cli.workspace import (
     Choices,
@@ -39,7 +52,9 @@ from tui_chat.cli.workspace import (
     choose_role,
     command_workspace,
     leave_pending_edits,
+    omit_screen_rules,
     open_session,
+    send_only_conversation,
 )
 from tui_chat.compose import Composed, compose
 from tui_chat.config import Config, standard_endpoint
@@ -57,6 +72,7 @@ from tui_chat.library.roles_and_profiles import load_profile, load_role
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import Level
 from tui_chat.models.lorebook import Lorebook
+from tui_chat.models.message import Message
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.text import clean
 from tui_chat.protocols.common.encoding import NOTHING_TO_SEND
@@ -64,36 +80,33 @@ from tui_chat.turn_file import read_turn
 from tui_chat.workspace.attachments import stored_attachment
 
 if TYPE_CHECKING:
-    from tui_chat.models.generation import GenerationKind
     from tui_chat.models.message import Part
     from tui_chat.workspace.workspace import Workspace
 
 
 @dataclass(frozen=True, slots=True)
-class RequestOptions:
-    """The command line's options about the request; a name that is None is left to the session."""
+class BuildOptions:
+    """The options of the command line that `ask` does not have, and names that may be files here; a
+    name that is None is left to the session.
+    """
 
-    session: str
     preset: str | None
     """A name or a file, like role and profile; empty for none."""
     role: str | None
     profile: str | None
     history: Path | None
     draft: str | None
-    kind: GenerationKind
+    """The message in place of the arguments and what is piped; None for those."""
     protocol: str | None
-    model: str
     endpoint: str
     context_limit: int | None
     """Tokens, like the reserve."""
     reply_reserve: int | None
     lorebooks: tuple[Path, ...]
-    parameters: tuple[str, ...]
-    """`NAME=VALUE` each, like the variables."""
     variables: tuple[str, ...]
+    """`NAME=VALUE` each."""
     at: str | None
     seed: int
-    stream: bool
     edits: bool
     """False for the body without the edits by hand."""
     tools: bool
@@ -102,20 +115,27 @@ class RequestOptions:
 
 @click.command()
 @click.argument("words", metavar="[TEXT]...", nargs=-1, type=TEXT)
-@session_option("A stored session: its id, the start of one, or its title.")
+@continue_option
+@request_session
+@attach_option
+@system_option
 @click.option(
     "--preset",
     shell_complete=completion.complete_preset_or_file,
     metavar="FILE|NAME",
-    help='Default: the role\'s preset, else plain; "" for none.',
+    help='Default: the preset of the role or session; "" for none.',
 )
 @click.option("--history", type=INPUT, help="A JSON array or JSONL of messages.")
 @click.option(
     "--turn", type=INPUT, help="A turn exported by the app, whose request is composed again."
 )
 @click.option(
-    "--draft", metavar="TEXT", type=TEXT, help="TEXT, as an option; default: the stored draft."
+    "--draft",
+    metavar="TEXT",
+    type=TEXT,
+    help="TEXT, as an option, without what is piped; default: the stored draft.",
 )
+@bare_option
 @kind_option("What to generate; the draft is the instruction of a kind that takes one.")
 @click.option("--protocol", type=click.Choice(PROTOCOLS), help="The protocol of the request.")
 @request_model
@@ -128,18 +148,19 @@ class RequestOptions:
     "--role",
     shell_complete=completion.complete_role_or_file,
     metavar="FILE|NAME",
-    help='Default: the role used last; "" for none.',
+    help='The role of a new session; "" for none.',
 )
 @click.option(
     "--profile",
     shell_complete=completion.complete_profile_or_file,
     metavar="FILE|NAME",
-    help='Default: the profile used last; "" for none.',
+    help='A profile; "" for none.',
 )
 @click.option(
     "--lorebook", "lorebooks", type=INPUT, multiple=True, help="A lorebook file; repeatable."
 )
 @request_settings
+@schema_option
 @click.option(
     "--variable",
     "variables",
@@ -158,9 +179,9 @@ class RequestOptions:
     help="With what was edited by hand in the session.",
 )
 @click.option(
-    "--tools",
-    is_flag=True,
-    help="Start the servers whose tools the session may offer: the app does so while you type.",
+    "--tools/--no-tools",
+    default=True,
+    help="Start the servers whose tools the session may offer, as `ask` and the app do.",
 )
 @click.option(
     "--show",
@@ -174,16 +195,16 @@ class RequestOptions:
 def build(
     common: CommonOptions,
     words: tuple[str, ...],
-    draft: str | None,
     turn: Path | None,
     show: str,
     **others: Any,
 ) -> None:
-    """Print the request that the app would send.
+    """Print the request that `ask` would send.
 
-    Without options it is that of a new chat with an empty draft: endpoint, model, role, profile and
-    tools are those that the app begins one with. With --session it is the next request of a stored
-    session. A FILE may be - for the standard input, and so may the draft.
+    TEXT and the options that both have mean the same: endpoint, model, role, preset and tools are
+    those of the options, else of the session that -s or -c names, else of the configuration. With
+    nothing configured the request has only TEXT. Without TEXT it is the next request of the session
+    with its stored draft. A FILE may be - for the standard input, and so may the draft.
 
     The bytes are exact, and nothing is sent or stored. On a terminal, control and invisible
     characters are printed as JSON escapes.
@@ -192,74 +213,99 @@ def build(
     Examples:
       tui-chat build "Hello"
       tui-chat build --session "A walk" --draft - < question.txt
-      tui-chat build --preset my.json --role "" --model gpt-5 --show curl
+      tui-chat build --preset my.json --role Critic --model gpt-5 --show curl
     """
-    if words and draft is not None:
+    if words and others["draft"] is not None:
         raise InputError("TEXT and --draft are the same.", advice="Give one of them.")
     if turn is not None:
         composed = _recompose(turn)
     else:
-        options = RequestOptions(draft=" ".join(words) if words else draft, **others)
-        _require_one_standard_input(options)
-        composed = _compose(common.config(), options)
+        composed = _compose(common.config(), *_read_options(words, others))
     _show(composed, show)
     if any(note.code != NOTHING_TO_SEND.code for note in composed.errors):
         finish()
         sys.exit(2)
 
 
-def _require_one_standard_input(options: RequestOptions) -> None:
-    names = [name for name in _INPUTS if str(getattr(options, name) or "") == "-"]
-    names += ["lorebook" for path in options.lorebooks if path == STANDARD_INPUT]
-    if len(names) > 1:
-        options_named = " and ".join(f"--{name}" for name in names)
-        raise InputError(f"{options_named} cannot all be the standard input.")
+def _read_options(
+    words: tuple[str, ...], values: dict[str, Any]
+) -> tuple[Question, BuildOptions, str, tuple[Part, ...]]:
+    """Return the options that `ask` has, those of `build`, the message and its attachments. Raises
+    InputError.
+    """
+    names = ("last", "session", "attachments", "system", "bare", "kind", "schema", "stream")
+    shared = {name: values.pop(name) for name in names}
+    choices = Choices(model=values.pop("model"), settings=values.pop("parameters"))
+    options = BuildOptions(**values)
+    inputs = [f"--{name}" for name in _INPUTS if str(getattr(options, name) or "") == "-"]
+    inputs += ["--lorebook" for path in options.lorebooks if path == STANDARD_INPUT]
+    question = Question(words=words, choices=choices, **shared)
+    inputs += ["TEXT"] if "-" in words else question.standard_inputs
+    if len(inputs) > 1:
+        raise InputError(f"{' and '.join(inputs)} cannot all be the standard input.")
+    if options.draft is not None:
+        text = read_text(STANDARD_INPUT) if options.draft == "-" else options.draft
+    else:
+        text = read_message(question, may_be_piped=not inputs)
+    parts = tuple(map(read_part, question.attachments))
+    named = {"role": options.role, "preset": options.preset, "profile": options.profile}
+    with_names = replace(question, choices=replace(choices, **named))
+    has_message = options.draft is None and bool(text.strip() or parts)
+    require_consistent(with_names, has_message=has_message)
+    chosen = request_choices(with_names)
+    return replace(question, choices=chosen), options, clean(text), parts
 
 
 _INPUTS = ("preset", "history", "role", "profile", "draft")
-"""Options that may be `-`, besides `--lorebook`."""
+"""Options that may be `-`, besides `--lorebook` and those of `ask`."""
 
 
 @synchronous
-async def _compose(config: Config, options: RequestOptions) -> Composed:
-    """Return the request that the app would send, with the changes that the options make."""
+async def _compose(
+    config: Config, question: Question, options: BuildOptions, text: str, parts: tuple[Part, ...]
+) -> Composed:
+    """Return the request that `ask` would send, with the changes that the options make."""
     async with command_workspace(config, create=False) as (workspace, failures):
-        if options.session:
-            await open_session(workspace, failures, options.session)
-        role_file = _file(options.role)
-        preset_file = _file(options.preset)
+        if has_session := bool(question.session or question.last):
+            await open_session(workspace, failures, question.session)
+        role_file, preset_file = _file(options.role), _file(options.preset)
         profile_file = _file(options.profile)
-        if role_file is not None and not options.session:
+        if role_file is not None and not has_session:
             await choose_role(workspace, load_role(role_file))
-        choices = Choices(
+        choices = replace(
+            question.choices,
             endpoint=_endpoint_name(config, options),
-            model=options.model,
-            role=options.role if role_file is None or options.session else None,
+            role=question.choices.role if role_file is None or has_session else None,
             preset=None if preset_file else options.preset,
             profile=None if profile_file else options.profile,
-            settings=options.parameters,
         )
         await choose(workspace, choices)
+        omit_screen_rules(workspace, choices)
         if preset_file is not None:
             preset = load_preset(preset_file)
             workspace.update(preset=preset, preset_name=preset_file.stem)
         if profile_file is not None:
             workspace.update(profile=load_profile(profile_file), profile_name=profile_file.stem)
+        if question.bare:
+            send_only_conversation(workspace)
         if options.lorebooks:
             workspace.update(lorebooks=tuple(map(_lorebook, options.lorebooks)))
         if options.variables:
             variables = dict(map(_variable, options.variables))
             workspace.update(variables={**workspace.state.variables, **variables})
         failures.warn()
+        takes_draft = has_session and not (text or parts) and options.draft is None
         if not options.edits:
             workspace.update(edits=())
-        elif options.draft is not None:
+        elif not takes_draft:
             leave_pending_edits(workspace)
-        draft, parts = await _draft(workspace, options)
-        await _load_tools(workspace, start=options.tools)
-        failures.warn()
-        inputs = _with_options(workspace.requests.inputs(draft, parts), options)
-        return compose(of_kind(inputs, options.kind))
+        if takes_draft:
+            text, parts = await _stored_draft(workspace)
+        if not question.bare:
+            await _load_tools(workspace, start=options.tools)
+            failures.warn()
+        inputs = _with_options(workspace.requests.inputs(text, parts), question, options)
+        return compose(of_kind(inputs, question.kind))
 
 
 async def _load_tools(workspace: Workspace, *, start: bool) -> None:
@@ -271,28 +317,30 @@ async def _load_tools(workspace: Workspace, *, start: bool) -> None:
             if status.sentence:
                 write_line(f"warning: {status.name}: {one_line(status.sentence)}", err=True)
     elif names := await sources.unasked():
-        sentence = f"note: Tools of {', '.join(names)} are missing here: --tools starts servers."
-        write_line(sentence, err=True)
+        missing = f"Tools of {', '.join(names)} are missing here"
+        write_line(f"note: {missing}: --no-tools starts no server.", err=True)
 
 
-async def _draft(workspace: Workspace, options: RequestOptions) -> tuple[str, tuple[Part, ...]]:
-    """Return the draft and attachments of the command line, else those of the session."""
-    if options.draft is not None or not options.session:
-        text = read_text(STANDARD_INPUT) if options.draft == "-" else options.draft or ""
-        return clean(text), ()
+async def _stored_draft(workspace: Workspace) -> tuple[str, tuple[Part, ...]]:
+    """Return the draft and attachments of the session."""
     files = await workspace.drafts.files()
     parts = tuple(stored_attachment(file).part for file in files)
     return clean(await workspace.drafts.text()), parts
 
 
-def _with_options(inputs: Inputs, options: RequestOptions) -> Inputs:
+def _with_options(inputs: Inputs, question: Question, options: BuildOptions) -> Inputs:
     """Return the inputs with what is not part of a session: history, limits, time and seeds."""
-    changes: dict[str, Any] = {"seed": options.seed, "stream": options.stream}
+    changes: dict[str, Any] = {"seed": options.seed, "stream": question.stream}
+    history = inputs.history
     if (path := options.history) is not None:
-        changes["history"] = read_history(read_file_text(path, LARGEST_REQUEST), input_name(path))
+        history = read_history(read_file_text(path, LARGEST_REQUEST), input_name(path))
+    if system := clean(read_system_message(question)):
+        history = (*history, Message("system", system))
+    if history is not inputs.history:
+        changes["history"] = history
     if options.at:
         changes["now"] = parse_time(options.at, "--at")
-    if not options.session:
+    if not (question.session or question.last):
         changes["session_seed"] = options.seed
     if options.context_limit is not None:
         changes["context_limit"] = options.context_limit
@@ -353,7 +401,7 @@ def parse_time(text: str, source: str) -> datetime:
     return time if time.tzinfo else time.replace(tzinfo=UTC)
 
 
-def _endpoint_name(config: Config, options: RequestOptions) -> str:
+def _endpoint_name(config: Config, options: BuildOptions) -> str:
     """Return the endpoint that the options ask for; empty for none. Raises InputError."""
     name = options.endpoint
     if not options.protocol:

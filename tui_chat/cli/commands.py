@@ -18,7 +18,7 @@ from tui_chat.extensions import CommandPath
 
 _COMMANDS = (
     ("ask", "ask:ask", "Send a message and print the reply."),
-    ("build", "build:build", "Print the request that the app would send."),
+    ("build", "build:build", "Print the request that `ask` would send."),
     ("completion", "completion:completion_command", "Print the script for completion in a shell."),
     ("config", "config:config_group", "Show, edit and check the configuration file."),
     ("convert", "captured:convert_command", "Convert a request body to another protocol."),

@@ -84,6 +84,28 @@ request_settings = click.option(
     metavar="NAME=VALUE",
     help="A setting, such as temperature=0.7 or effort=high; repeatable.",
 )
+continue_option = click.option(
+    "-c", "--continue", "last", is_flag=True, help="Continue the last session."
+)
+request_session = session_option(
+    "Continue a session: its id, start of it, or title.", "-s", default=""
+)
+attach_option = click.option(
+    "--attach", "attachments", type=INPUT, multiple=True, help="A file; repeatable."
+)
+system_option = click.option(
+    "--system",
+    default="",
+    metavar="TEXT",
+    type=TEXT,
+    help="A system message before it, instead of a role.",
+)
+bare_option = click.option(
+    "--bare", is_flag=True, help="Send only the conversation: no role, preset, profile or tools."
+)
+schema_option = click.option(
+    "--schema", type=INPUT, metavar="FILE", help="The JSON Schema of the reply."
+)
 
 
 def json_option(text: str = "Print JSON.") -> Declaration[Any]:

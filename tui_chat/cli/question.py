@@ -1,4 +1,4 @@
-"""The message of `tui-chat ask`, read from the command line, standard input and files."""
+"""The message of `ask` and `build`, read from the command line, standard input and files."""
 
 from __future__ import annotations
 
@@ -59,25 +59,37 @@ class Question:
     """The models as they were typed; one alone is among the choices."""
 
     @property
+    def standard_inputs(self) -> list[str]:
+        """The options whose value is the standard input."""
+        names = ["--attach" for path in self.attachments if path == STANDARD_INPUT]
+        names += ["--schema"] if self.schema == STANDARD_INPUT else []
+        return [*names, "--system"] if self.system == "-" else names
+
+    @property
     def asks_several(self) -> bool:
         """True if several models are asked."""
         return len(self.models) > 1
+
+
+def require_message(question: Question, *, has_message: bool) -> None:
+    """Raise InputError if the kind of generation needs a message that is not there."""
+    side = side_kind(question.kind)
+    if has_message or not (question.kind == "normal" or (side is not None and side.takes_prompt)):
+        return
+    raise InputError(
+        "There is no message to send.",
+        advice="Write it after `ask`, or pipe it: `echo Hello | tui-chat ask`.",
+    )
 
 
 def require_consistent(question: Question, *, has_message: bool) -> None:
     """Raise InputError for options that contradict each other or the message."""
     side = side_kind(question.kind)
     takes_prompt = side is not None and side.takes_prompt
-    takes_message = question.kind == "normal" or takes_prompt
-    if has_message and not takes_message:
+    if has_message and not (question.kind == "normal" or takes_prompt):
         raise InputError(f"--kind {question.kind} takes no message.", advice="Omit it.")
     if question.attachments and takes_prompt:
         raise InputError(f"--kind {question.kind} takes no attachments.", advice="Omit --attach.")
-    if takes_message and not has_message:
-        raise InputError(
-            "There is no message to send.",
-            advice="Write it after `ask`, or pipe it: `echo Hello | tui-chat ask`.",
-        )
     if question.extract and (question.as_json or question.raw):
         raise InputError("--extract prints a code block.", advice="Omit --json and --raw.")
     if question.asks_several and (question.kind != "normal" or question.extract):
@@ -99,18 +111,24 @@ def require_consistent(question: Question, *, has_message: bool) -> None:
         raise InputError("A stored session cannot be temporary.", advice="Omit --temporary.")
 
 
-def read_message(question: Question) -> str:
-    """Return the message: the arguments, and the standard input if it is a pipe or `-` is given."""
+def read_message(question: Question, *, may_be_piped: bool = True) -> str:
+    """Return the message: the arguments, and the standard input if it is a pipe that no option is
+    read from, or `-` is given.
+    """
     words = [word for word in question.words if word != "-"]
-    inputs = [*question.attachments, *([question.schema] if question.schema else [])]
-    is_used = STANDARD_INPUT in inputs or question.system == "-"
+    is_used = bool(question.standard_inputs)
     is_named = "-" in question.words
     if is_named and is_used:
         raise InputError("The standard input can be read only once.")
     piped = ""
-    if is_named or not (is_used or sys.stdin.isatty()):
+    if is_named or (may_be_piped and not is_used and not sys.stdin.isatty()):
         piped = _decoded(read_standard_input())
     return clean("\n\n".join(text for text in (" ".join(words), piped.strip("\n")) if text))
+
+
+def read_system_message(question: Question) -> str:
+    """Return the text of `--system`, which may be that of the standard input."""
+    return read_text(STANDARD_INPUT) if question.system == "-" else question.system
 
 
 def _decoded(text: bytes) -> str:
@@ -131,7 +149,18 @@ def read_part(path: Path) -> Part:
     return attachment.part
 
 
-def with_schema(question: Question) -> Choices:
+def request_choices(question: Question) -> Choices:
+    """Return the choices with what other options choose: the schema as a setting, and no role where
+    a system message or nothing stands in for it. Raises InputError.
+    """
+    choices = _with_schema(question)
+    has_own_role = bool(question.system) or question.bare
+    if has_own_role and choices.role is None and not (question.session or question.last):
+        choices = replace(choices, role="")
+    return choices
+
+
+def _with_schema(question: Question) -> Choices:
     """Return the choices with the schema as a setting. Raises InputError."""
     if question.schema is None:
         return question.choices

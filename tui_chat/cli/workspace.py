@@ -17,7 +17,7 @@ from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.setting_types import SettingError, parse_setting, typed_setting_name
 from tui_chat.workspace.events import Failed
 from tui_chat.workspace.roles import FIRST_ROLE
-from tui_chat.workspace.state import DEFAULT_PRESET
+from tui_chat.workspace.state import DEFAULT_PRESET, NO_PRESET
 
 if TYPE_CHECKING:
     from tui_chat.models.role import Role
@@ -69,16 +69,13 @@ class Choices:
 
 NO_CHOICES = Choices()
 
-NO_PRESET = "none"
-"""The bundled preset that has nothing but the conversation."""
-
 
 @asynccontextmanager
 async def command_workspace(
     config: Config, *, create: bool
 ) -> AsyncGenerator[tuple[Workspace, Failures]]:
-    """Open a workspace with a new chat. Without `create`, a missing database is not created: the
-    workspace is that of the first start.
+    """Open a workspace with a new chat of the configuration alone. Without `create`, a missing
+    database is not created: the workspace is that of the first start.
 
     Raises InputError and StoreError.
     """
@@ -94,8 +91,12 @@ async def command_workspace(
 
 
 async def open_session(workspace: Workspace, failures: Failures, name: str) -> None:
-    """Make the session active that has this id, start of an id, or title. Raises InputError."""
-    session = await named_session(workspace.store, name)
+    """Make the session active that has this id, start of an id, or title; empty for the last one.
+    Raises InputError.
+    """
+    if not name and not await workspace.store.sessions.list(1):
+        raise InputError("There is no session to continue.", advice="Omit -c.")
+    session = await named_session(workspace.store, name or None)
     await workspace.sessions.activate(session.session_id)
     failures.warn()
 
@@ -164,9 +165,9 @@ def leave_pending_edits(workspace: Workspace) -> None:
 
 
 def omit_screen_rules(workspace: Workspace, choices: Choices) -> None:
-    """Omit what comes with the program and is about its screen, for a reply that a program reads:
-    the messages of the default preset and the prompt of the first role. What was chosen or written
-    by the user stays, and the session keeps both.
+    """Omit what comes with the program and is about its screen, which a command does not have: the
+    messages of the default preset and the prompt of the first role. What was chosen or written by
+    the user stays, and a session that has them keeps both.
     """
     state = workspace.state
     is_default = choices.preset is None and state.preset_name == DEFAULT_PRESET

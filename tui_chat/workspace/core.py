@@ -50,8 +50,9 @@ class WorkspaceCore:
     ) -> None:
         """`now` returns the time in the zone that times are shown in; `clock` counts seconds and
         never goes back; `new_id` returns ids that are unique across programs. Without `remembers`
-        nothing is stored of what was opened and chosen last, so that a command changes nothing
-        that the app starts with.
+        nothing is stored of what was opened and chosen last, and nothing of it is used: new chats
+        are those of the configuration, without role and profile, so that a command neither changes
+        nor follows what is clicked in the app.
         """
         self.store = store
         self.temporary_store: Store | None = None

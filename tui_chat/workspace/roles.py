@@ -70,6 +70,8 @@ class Roles:
         """Return the role of a new chat, see `Sessions.new`. Raises InputError if unusable."""
         await self.refresh()
         roles = self.core.state.roles
+        if role_id is None and not self.core.remembers:
+            return None
         if role_id is None:
             recent = await self._recent()
             enabled = [role for role in roles if role.status == "enabled"]

@@ -37,7 +37,7 @@ from tui_chat.workspace.core import WorkspaceCore, reported
 from tui_chat.workspace.events import BranchChanged, ConfigChanged, Done, Failed, RequestOutdated
 from tui_chat.workspace.presets import Presets
 from tui_chat.workspace.requests import Requests
-from tui_chat.workspace.state import DEFAULT_PRESET
+from tui_chat.workspace.state import DEFAULT_PRESET, NO_PRESET
 from tui_chat.workspace.tool_sources import ToolSources
 
 LAST_MODEL = "model"
@@ -249,7 +249,7 @@ class SessionSetup:
         state = core.state
         is_default_changed = (before.endpoint, before.model) != (config.endpoint, config.model)
         if state.session is None and is_default_changed:
-            endpoint, model = await self.default_model() or await self._last_model()
+            endpoint, model = await self._new_chat_model()
         else:
             endpoint = self._endpoint(state.endpoint.name)
             model = state.model if endpoint.name == state.endpoint.name else ""
@@ -282,7 +282,7 @@ class SessionSetup:
     async def apply_new_chat(self, role: Role | None) -> None:
         """Set everything as new chats with this role have it. Raises StoreError."""
         core, config = self.core, self.core.state.config
-        endpoint, model = await self.default_model() or await self._last_model()
+        endpoint, model = await self._new_chat_model()
         name, named_model = config.named
         if (name or named_model) and not self._is_model_chosen:
             if name:
@@ -293,7 +293,7 @@ class SessionSetup:
         elif role is not None and role.model:
             # The role's model is used if an endpoint offers it; the session itself names none.
             model, endpoint = "", config.endpoint_offering(role.model, endpoint)
-        profile = await core.store.settings.get("profile") or ""
+        profile = await core.store.settings.get("profile") if core.remembers else ""
         world = role.character.world if role is not None and role.character is not None else ""
         linked = (world,) if world and world in core.library.names("lorebooks") else ()
         core.update(
@@ -304,7 +304,7 @@ class SessionSetup:
             edits=await self._new_chat_edits(),
             endpoint=endpoint,
             model=model,
-            **self._files(role.preset if role else "", profile, linked),
+            **self._files(role.preset if role else "", profile or "", linked),
         )
         await self._tools.apply("", role)
 
@@ -334,6 +334,22 @@ class SessionSetup:
         begins = f"{model} at {endpoint}" if endpoint else "the model that was chosen last"
         core.publish(Done(f"New sessions use {begins}."))
 
+    async def _new_chat_model(self) -> tuple[Endpoint, str]:
+        """Return endpoint and model of a new chat whose role names none. Raises StoreError."""
+        config = self.core.state.config
+        if not self.core.remembers:
+            return config.endpoint_named(config.endpoint), config.model
+        return await self.default_model() or await self._last_model()
+
+    @property
+    def _default_preset(self) -> str:
+        """The preset of a session that names none; not that with rules for the app's screen, which
+        comes with the program, where there is no screen.
+        """
+        core = self.core
+        has_rules = core.remembers or not core.library.is_ours(DEFAULT_PRESET)
+        return DEFAULT_PRESET if has_rules else NO_PRESET
+
     async def _last_model(self) -> tuple[Endpoint, str]:
         """Return the endpoint and model chosen last; the config's if it changed since."""
         stored = await self.core.store.settings.get(LAST_MODEL) or ""
@@ -351,7 +367,7 @@ class SessionSetup:
     def _files(self, preset_name: str, profile_name: str, names: tuple[str, ...]) -> dict[str, Any]:
         """Return the state's preset, profile and lorebooks as read from their files."""
         core = self.core
-        preset_name = preset_name or DEFAULT_PRESET
+        preset_name = preset_name or self._default_preset
         try:
             preset = self._presets.read(preset_name)
         except InputError as error:

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from tui_chat.turn_file import TurnFile
 
 DEFAULT_PRESET = "plain"
+NO_PRESET = "none"
+"""The bundled preset that has nothing but the conversation."""
 """The name of the preset of sessions that chose none."""
 
 _PLAIN = Preset(DEFAULT_PRESET)

@@ -59,6 +59,7 @@ def test_doctor_names_the_model_of_new_sessions_and_the_roles(home: Run, tmp_pat
     asyncio.run(_choose_models(tmp_path, default=False))
     done = home("doctor")
     assert "New sessions use echo at loopback (chosen last in the app)" in done.out
+    assert "`ask` and `build` use mirror at loopback (as configured)" in done.out
     assert "0 sessions, 0 messages, 1 role" in done.out
     assert "0 role files" in done.out
     asyncio.run(_choose_models(tmp_path, default=True))

@@ -146,14 +146,14 @@ def test_an_import_shows_command_lines_and_writes_with_consent(mcp: Mcp, tmp_pat
     assert configured(tmp_path)["d"] == {"command": "z"}
 
 
-def test_build_names_the_servers_that_it_does_not_start(run: Run, mcp: Mcp, tmp_path: Path):
+def test_build_starts_the_servers_as_ask_does(run: Run, mcp: Mcp, tmp_path: Path):
     folders = ("--data-dir", tmp_path / "data", "--config-dir", tmp_path / "config")
     mcp("add", "bad", "--tool", "echo", "--", sys.executable, "-S", "-E", str(SCRIPT))
     mcp("add", "gone", "--", "/nonexistent")
-    built = run(*folders, "build", "Hello")
+    built = run(*folders, "build", "--no-tools", "Hello")
     assert "bad__echo" not in built.out
-    assert "Tools of bad, gone are missing here: --tools starts servers." in built.err
-    started = run(*folders, "build", "--tools", "Hello")
+    assert "Tools of bad, gone are missing here: --no-tools starts no server." in built.err
+    started = run(*folders, "build", "Hello")
     assert "bad__echo" in started.out
     assert "warning: gone: " in started.err
     assert "bad, gone" not in started.err

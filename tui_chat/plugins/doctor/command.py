@@ -220,40 +220,49 @@ def _endpoints(config: Config, *, online: bool) -> Iterator[Check]:
     names = ", ".join(name for name, *_ in states if name in present)
     yield Check("keys", "ok", f"There are keys for {names}." if names else "There are no keys.")
     try:
-        default, model, why = _model_of_new_sessions(config)
+        used = _models_of_new_sessions(config)
     except ConfigError as error:
         yield Check("endpoint", "failed", str(error), error.advice)
         return
-    usable = default.name in present | keyless
-    model = model or next(iter(default.models), "its first model")
-    sentence = f"New sessions use {model} at {default.name} ({why})"
-    if usable:
-        offline = ", which answers offline" if default.base_url.startswith(LOOPBACK_URL) else ""
-        yield Check("endpoint", "ok", f"{sentence}{offline}.")
-    else:
-        state = next(state for name, _, state in states if name == default.name)
-        advice = f"`tui-chat keys set {default.name}`, or another `endpoint` in config.toml."
-        yield Check("endpoint", "failed", f"{sentence}, but: {state}", advice)
+    for who, endpoint, model, why in used:
+        model = model or next(iter(endpoint.models), "its first model")
+        sentence = f"{who} use {model} at {endpoint.name} ({why})"
+        if endpoint.name in present | keyless:
+            is_offline = endpoint.base_url.startswith(LOOPBACK_URL)
+            offline = ", which answers offline" if is_offline else ""
+            yield Check("endpoint", "ok", f"{sentence}{offline}.")
+        else:
+            state = next(state for name, _, state in states if name == endpoint.name)
+            advice = f"`tui-chat keys set {endpoint.name}`, or another `endpoint` in config.toml."
+            yield Check("endpoint", "failed", f"{sentence}, but: {state}", advice)
     if online:
-        tested = [each for each in config.endpoints if each.name in present or each is default]
+        defaults = [endpoint for _, endpoint, *_ in used]
+        tested = [each for each in config.endpoints if each.name in present or each in defaults]
         yield from _ask(tested)
 
 
-def _model_of_new_sessions(config: Config) -> tuple[Endpoint, str, str]:
-    """Return endpoint and model of new sessions whose role names none, and what decides that."""
+def _models_of_new_sessions(config: Config) -> list[tuple[str, Endpoint, str, str]]:
+    """Return who begins sessions, with the endpoint and model of those whose role names none, and
+    what decides that: in the app what was chosen there, for commands the configuration.
+    """
+    name, model = config.named
+    if name or model:
+        default = config.endpoint_named(config.endpoint)
+        endpoint = config.endpoint_named(name) if name else config.endpoint_for(model, default)
+        return [("New sessions", endpoint, model, "as the command line or the environment says")]
+    configured = config.endpoint_named(config.endpoint), config.model
     stored: dict[str, str] = {}
     with suppress(StoreError, InputError):  # the check of the database names its fault
         stored = upkeep.stored_settings(paths.database_file(config.data_dir))
-    default = default_model(config, stored.get(DEFAULT_MODEL, ""))
-    last = last_model(config, stored.get(LAST_MODEL, ""))
-    name, model = config.named
-    if name or model:
-        endpoint = config.endpoint_named(name) if name else config.endpoint_for(model, last[0])
-        return endpoint, model, "as the command line or the environment says"
-    if default is not None:
-        return *default, "the default that you chose in the app"
-    is_configured = last == (config.endpoint_named(config.endpoint), config.model)
-    return *last, "as configured" if is_configured else "chosen last in the app"
+    chosen = default_model(config, stored.get(DEFAULT_MODEL, ""))
+    why = "chosen last in the app" if chosen is None else "the default that you chose in the app"
+    chosen = chosen or last_model(config, stored.get(LAST_MODEL, ""))
+    if chosen == configured:
+        return [("New sessions", *configured, "as configured")]
+    return [
+        ("New sessions", *chosen, why),
+        ("`ask` and `build`", *configured, "as configured"),
+    ]
 
 
 @synchronous
