@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
@@ -15,19 +15,19 @@ from typing import Any, Self
 @dataclass(frozen=True)
 class Answer:
     """One scripted answer. `body` is sent as it is, in pieces if there are several, with `pause`
-    seconds before each piece after the first.
+    seconds before each piece after the first. Each piece is asked for when it is its turn.
     """
 
-    body: bytes | str | Sequence[bytes | str]
+    body: bytes | str | Iterable[bytes | str]
     content_type: str = "text/event-stream"
     status: int = 200
     headers: dict[str, str] = field(default_factory=dict[str, str])
     pause: float = 0.0
 
     @property
-    def pieces(self) -> list[bytes]:
+    def pieces(self) -> Iterator[bytes]:
         pieces = [self.body] if isinstance(self.body, bytes | str) else self.body
-        return [each.encode() if isinstance(each, str) else each for each in pieces]
+        return (each.encode() if isinstance(each, str) else each for each in pieces)
 
 
 @dataclass(frozen=True)

@@ -151,20 +151,13 @@ class BranchLayout:
         return True
 
     def grow(self) -> list[int]:
-        """Lay out the replies that were set, and return the indices of their entries."""
-        grown: list[int] = []
-        for index in self.streaming():
-            progress = self._progress(self.entries[index])
-            if progress and progress.reply:
-                self(index).grow(progress)
-                grown.append(index)
-        return grown
-
-    def tick(self) -> None:
-        """Update the headers of streaming messages."""
-        for index in self.streaming():
+        """Lay out the replies that were set and the time that passed, and return the indices of the
+        streaming entries.
+        """
+        for index in (streaming := self.streaming()):
             if progress := self._progress(self.entries[index]):
-                self(index).tick(progress)
+                self(index).grow(progress)
+        return streaming
 
     def source(self, index: int) -> str:
         """Return a message's text as it was written, so far."""

@@ -194,10 +194,11 @@ class MessageLayout:
         return next((call.id for call in calls if call.id not in self._neighbors.results), None)
 
     def grow(self, progress: ReplyProgress) -> None:
-        """Add what the reply gained since the last call."""
+        """Add what the reply gained since the last call, and update the header."""
         is_first = self._progress is None or self._progress.reply is None
         self._progress = progress
         if progress.reply is None:
+            self._replace(0, self._header())
             return
         reply = progress.reply
         if reply.restarts != self._restarts:
@@ -225,12 +226,6 @@ class MessageLayout:
             self.assemble()
         else:
             self._replace_body(first_changed)
-
-    def tick(self, progress: ReplyProgress) -> None:
-        """Update the header of a streaming reply."""
-        if self._progress:
-            self._progress = progress
-            self._replace(0, self._header())
 
     @property
     def names_keys(self) -> bool:

@@ -211,23 +211,22 @@ class Transcript(BlockView[TextLine]):
         self._redraw.flush()
 
     def _draw_grown(self) -> None:
-        for index in self._layouts.grow():
-            self._viewport.update_height(index)
         if not self._viewport.follows:
             self._has_unseen_text = True
+        self._draw_streaming()
+
+    def _draw_streaming(self) -> None:
+        for index in self._layouts.grow():
+            self._viewport.update_height(index)
         self.lay_out()
 
     def _run_clock(self) -> None:
         if self._layouts.streaming():
             if self._clock is None:
-                self._clock = self.set_interval(1, self._tick)
+                self._clock = self.set_interval(1, self._draw_streaming)
         elif self._clock is not None:
             self._clock.stop()
             self._clock = None
-
-    def _tick(self) -> None:
-        self._layouts.tick()
-        self.lay_out()
 
     def _refold(self, index: int) -> None:
         """Lay a message out again after its folds changed; its place on the screen is kept."""
