@@ -212,7 +212,7 @@ async def receive(
 
     async with open_with_retries(client, outgoing_request(composed), refusal, on_pause) as response:
         start_recording(response)
-        if not response.is_stream:
+        if not await response.holds_events():
             body = await response.read_body()
 
             def read() -> Reply:

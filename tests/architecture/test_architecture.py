@@ -52,7 +52,7 @@ def loaded_by_composing() -> set[str]:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "module",
-    ["httpx", "httpx_sse", "textual", "rich", "aiosqlite", "sqlite3", "asyncio", "socket", "ssl",
+    ["httpx", "textual", "rich", "aiosqlite", "sqlite3", "asyncio", "socket", "ssl",
      "random", "secrets", "platformdirs", "click", "tui_chat.store", "tui_chat.providers"],
 )  # fmt: skip
 def test_composing_a_request_does_not_load(module: str, loaded_by_composing: set[str]):

@@ -15,7 +15,6 @@ import pytest
 
 from tui_chat.analysis.captured_request import read_captured
 from tui_chat.cli.captured import convert
-from tui_chat.cli.read import read_reply
 from tui_chat.errors import InputError
 from tui_chat.interop.messages import read_history
 from tui_chat.interop.reader import read_conversations
@@ -25,6 +24,7 @@ from tui_chat.library.preset_check import check_preset
 from tui_chat.library.presets import parse_preset
 from tui_chat.library.roles_and_profiles import parse_profile, parse_role
 from tui_chat.models.endpoint import Endpoint, Protocol
+from tui_chat.providers.response_recorder import read_recorded
 from tui_chat.turn_file import holds_turn, read_turn
 
 CORPUS = Path(os.environ.get("TUI_CHAT_CORPUS", Path(__file__).parents[3] / "shared" / "corpus"))
@@ -382,7 +382,7 @@ def test_a_role_or_type_of_another_type(key: str, wrong: object) -> None:
 def test_replies(protocol: Protocol, body: dict[str, Any]) -> None:
     for text in mutants(body):
         for said in (text, f"data: {text}\n\n", f"event: x\ndata: {text}\n\n"):
-            reply, _ = read_reply(said.encode("utf-8", "replace"), protocol)
+            reply, _ = read_recorded(said.encode("utf-8", "replace"), protocol)
             assert isinstance(reply.text, str)
 
 

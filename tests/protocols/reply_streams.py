@@ -1,4 +1,4 @@
-"""Feeding parsers the way the transport does: bytes through httpx and httpx-sse."""
+"""Feeding parsers the way the transport does: bytes through its splitter of events."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import AsyncIterator, Iterable, Sequence
 
 import httpx
-from httpx_sse import EventSource
 
 from tui_chat.models.reply import Reply
 from tui_chat.models.reply_growth import advance
@@ -25,29 +24,18 @@ class _Pieces(httpx.AsyncByteStream):
 
 
 def sse_events(*pieces: bytes) -> list[tuple[str, str]]:
-    """Split a stream that arrives in these pieces."""
-
-    def answer(request: httpx.Request) -> httpx.Response:
-        headers = {"content-type": "text/event-stream; charset=utf-8"}
-        return httpx.Response(200, headers=headers, stream=_Pieces(pieces))
-
-    async def split() -> list[tuple[str, str]]:
-        transport = httpx.MockTransport(answer)
-        async with (
-            httpx.AsyncClient(transport=transport) as client,
-            client.stream("GET", "http://test.invalid/") as response,
-        ):
-            return [(sse.event, sse.data) async for sse in EventSource(response).aiter_sse()]
-
-    return asyncio.run(split())
+    """Split a stream of server-sent events that arrives in these pieces."""
+    return _split(pieces, "text/event-stream; charset=utf-8")
 
 
 def line_events(*pieces: bytes) -> list[tuple[str, str]]:
     """Split a stream of JSON lines that arrives in these pieces."""
+    return _split(pieces, JSON_LINES)
 
+
+def _split(pieces: Sequence[bytes], kind: str) -> list[tuple[str, str]]:
     async def split() -> list[tuple[str, str]]:
-        headers = {"content-type": JSON_LINES}
-        response = httpx.Response(200, headers=headers, stream=_Pieces(pieces))
+        response = httpx.Response(200, headers={"content-type": kind}, stream=_Pieces(pieces))
         return [event async for event in IncomingResponse(response).events()]
 
     return asyncio.run(split())

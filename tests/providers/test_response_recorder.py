@@ -51,7 +51,7 @@ async def test_a_stream_is_kept_byte_for_byte_with_its_times(
     provider.answers = [httpx.Response(200, headers=EVENTS, stream=Pieces(*pieces))]
     ticks = clock(0.25)
     recorder = ResponseRecorder(lambda: next(ticks))
-    assert await taped(provider, closing, recorder) == [("message", "é"), ("message", "end")]
+    assert await taped(provider, closing, recorder) == [("", "é"), ("", "end")]
     found = recorder.received()
     assert found is not None
     assert (found.status, found.media, found.gone) == (200, "text/event-stream", 0)

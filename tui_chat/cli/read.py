@@ -1,16 +1,16 @@
 """`tui-chat read`: a recorded reply of any protocol as JSON.
 
-Input that is not JSON is read as a stream of server-sent events, and several lines of JSON as a
-stream too, if the protocol streams so. A reply that was cut or refused is read as far as it goes,
-and `error` describes the failure. `usage` is as `Usage` has it, in every protocol: the input
-includes cached tokens, and the output includes reasoning. `refusal` is present only if the model
-declined in words apart from its text.
+Server-sent events are read as a stream, and several lines of JSON too. A reply that was cut or
+refused is read as far as it goes, and `error` describes the failure. `usage` is as `Usage` has it,
+in every protocol: the input includes cached tokens, and the output includes reasoning. `refusal` is
+present only if the model declined in words apart from its text.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, cast
 
@@ -26,12 +26,9 @@ from tui_chat.models.citations import NO_REFERENCES
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.json_values import pack, plain
 from tui_chat.models.reply import Reply
-from tui_chat.models.reply_growth import advance
 from tui_chat.models.token_probabilities import unpack_tokens
 from tui_chat.models.usage import usage_json
-from tui_chat.protocols.registry import protocol_of
-from tui_chat.providers.client import JSON_LINES
-from tui_chat.providers.response_recorder import recorded_events
+from tui_chat.providers.response_recorder import read_recorded, recorded_events
 
 
 @click.command()
@@ -63,25 +60,8 @@ def read(file: Path, protocol: str | None) -> None:
             f"{input_name(file)}: The protocol of the reply cannot be told from its keys.",
             advice="Name it with --protocol.",
         )
-    reply, error = read_reply(content, source)
+    reply, error = read_recorded(content, source)
     write_json(reply_json(reply, error))
-
-
-def read_reply(body: bytes, protocol: Protocol) -> tuple[Reply, ProviderError | None]:
-    """Return the reply as far as it can be read, and the error that ended it, if any."""
-    definition, reply = protocol_of(protocol), Reply()
-    try:
-        if not _is_stream(body, definition.stream_type):
-            return definition.read_reply(body), None
-        parser = definition.parser()
-        for name, data in recorded_events(body):
-            for event in parser.feed(name, data):
-                reply = advance(reply, event)
-        for event in parser.close():
-            reply = advance(reply, event)
-    except ProviderError as error:
-        return reply, error
-    return reply, None
 
 
 _SIGNS: tuple[tuple[Protocol, Callable[[Mapping[str, Any]], bool]], ...] = (
@@ -108,12 +88,8 @@ _SIGNS: tuple[tuple[Protocol, Callable[[Mapping[str, Any]], bool]], ...] = (
 def detect_reply(body: bytes) -> Protocol | None:
     """Return the protocol of a recorded reply; None if nothing in it tells."""
     body = body.removeprefix(b"\xef\xbb\xbf").strip()
-    texts: list[str | bytes] = [body]
-    if _is_stream(body, ""):
-        texts = [data for _, data in recorded_events(body)]
-    if body[:1] == b"{":
-        texts = [*texts, body.partition(b"\n")[0]]  # JSON lines
-    for text in texts[:100]:
+    texts: Iterable[str | bytes] = chain((body,), (data for _, data in recorded_events(body)))
+    for text in islice(texts, 101):
         try:
             value = json.loads(text)
         except (ValueError, RecursionError):
@@ -123,19 +99,6 @@ def detect_reply(body: bytes) -> Protocol | None:
                 if is_sign(cast("dict[str, Any]", data)):
                     return protocol
     return None
-
-
-_FIELDS = (b"data:", b"event:", b"id:", b"retry:", b":")
-
-
-def _is_stream(body: bytes, media_type: str) -> bool:
-    """Return True for a stream of events, or of JSON lines if `media_type` is theirs; not JSON."""
-    body = body.removeprefix(b"\xef\xbb\xbf").lstrip()
-    if media_type == JSON_LINES and b"\n{" in body:
-        return True
-    return body[:1] not in (b"{", b"[") and any(
-        line.startswith(_FIELDS) for line in body.splitlines()
-    )
 
 
 def reply_json(reply: Reply, error: ProviderError | None) -> dict[str, Any]:

@@ -3,7 +3,8 @@
 1. A request's body is the bytes composed elsewhere, sent unchanged.
 2. A key is looked up when the request leaves, put into its header, and forgotten. No value, log or
    error contains it.
-3. httpx-sse splits server-sent events, according to the standard. A stream may also be JSON lines.
+3. `event_stream` splits a stream into events. What a response contains decides whether it is one,
+   not its content type.
 4. httpx exceptions become `Unreachable` before the response begins, and `ReplyCut` after.
 5. An abandoned connection is closed, not drained. Redirects are not followed: the key is meant for
    one host.
@@ -23,6 +24,7 @@ import os
 import random
 import time
 import zlib
+from collections import deque
 from collections.abc import (
     AsyncGenerator,
     AsyncIterator,
@@ -41,6 +43,7 @@ from urllib.parse import urlsplit
 from tui_chat.errors import ConfigError, InputError, ReplyCut, TooLarge
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.endpoint import Retries, Timeouts
+from tui_chat.providers.event_stream import EventSplitter, begins_events
 from tui_chat.providers.failures import is_loopback, read_failures, unreachable
 from tui_chat.providers.key_mask import KeyMasks
 from tui_chat.providers.keys import RunKeys, resolve_key
@@ -120,29 +123,40 @@ class IncomingResponse:
         """Masks the request's key, and what else it has of secrets, in the server's data."""
         self.on_chunk: Callable[[bytes], None] = _ignore
         """Called with each piece of the decompressed body as it is read."""
+        self._ahead: deque[bytes] = deque()
+        """Pieces of the body that were read to see what it is."""
+        self._rest = self._decompressed()
         self.status = response.status_code
         self.headers: Mapping[str, str] = response.headers
         """Keys are case-insensitive."""
 
     @property
     def is_stream(self) -> bool:
-        """True if the body is a stream of server-sent events or of JSON lines."""
-        return self._has_lines or "text/event-stream" in self.headers.get("content-type", "")
+        """True if the header says that the body is a stream of events or of JSON lines."""
+        kind = self.headers.get("content-type", "")
+        return JSON_LINES in kind or "text/event-stream" in kind
 
-    @property
-    def _has_lines(self) -> bool:
-        return JSON_LINES in self.headers.get("content-type", "")
+    async def holds_events(self) -> bool:
+        """Return True if the body is a stream, whatever its header says. Raises ReplyCut."""
+        if self.is_stream:
+            return True
+        with read_failures(self._silence):
+            start = b""
+            async for piece in self._rest:
+                self._ahead.append(piece)
+                start += piece
+                if (answer := begins_events(start)) is not None:
+                    return answer
+        return bool(begins_events(start + b" " * 8))
 
     async def events(self) -> AsyncIterator[tuple[str, str]]:
-        """Yield the name (empty if none) and data of each server-sent event, or each JSON line.
+        """Yield the name (empty if none) and data of each event; see `event_stream`.
 
         Raises ReplyCut; TooLarge if an event or the whole stream exceeds its limit.
         """
         with read_failures(self._silence):
-            text = _EventText(self.headers, self._pieces())
             turn = time.monotonic()
-            async for event in _lines(text) if self._has_lines else _server_sent(text):
-                text.since_event = 0
+            async for event in _events(self._pieces()):
                 yield event
                 if time.monotonic() - turn > SLICE:
                     await asyncio.sleep(0)
@@ -174,6 +188,14 @@ class IncomingResponse:
         return bytes(body), True
 
     async def _pieces(self) -> AsyncGenerator[bytes]:
+        """Yield the pieces of the body. Raises ReplyCut."""
+        while self._ahead:
+            yield self._ahead.popleft()
+        async with aclosing(self._rest) as rest:
+            async for piece in rest:
+                yield piece
+
+    async def _decompressed(self) -> AsyncGenerator[bytes]:
         """Yield the decompressed body in pieces of at most `PIECE` bytes, giving other tasks their
         turn. Raises ReplyCut if it cannot be decompressed.
         """
@@ -226,52 +248,25 @@ def _key_in(response: httpx.Response, key_header: tuple[str, str] | None) -> str
     return response.request.headers.get(name, "").removeprefix(prefix)
 
 
-class _EventText:
-    """The text of an event stream, in the form of the response that httpx-sse reads.
-
-    A last event without a blank line after it counts. The standard drops such an event, but real
-    providers end streams that way, and it may carry text and the finish reason.
-    """
-
-    def __init__(self, headers: Mapping[str, str], pieces: AsyncGenerator[bytes]) -> None:
-        self._pieces = pieces
-        self.headers = headers
-        self.since_event = 0
-        """Bytes read since the last event; the consumer of an event resets it to 0."""
-
-    async def aiter_text(self) -> AsyncGenerator[str]:
-        decoder = _UTF_8("replace")  # the standard allows no other encoding
-        read = 0
-        async for piece in self._pieces:
-            self.since_event += len(piece)
-            read += len(piece)
-            if self.since_event > EVENT_SIZE:
-                size = _megabytes(EVENT_SIZE)
-                raise TooLarge(f"An event of the reply is larger than {size}; {_KEPT_BEFORE}")
-            yield decoder.decode(piece)
-            if read > STREAM_SIZE:
-                size = _megabytes(STREAM_SIZE)
-                raise TooLarge(f"The response is larger than {size}; {_KEPT_BEFORE}")
-        yield decoder.decode(b"", True) + "\n\n"
-
-
-async def _server_sent(text: _EventText) -> AsyncGenerator[tuple[str, str]]:
-    from httpx_sse import EventSource
-
-    async for event in EventSource(cast("httpx.Response", text)).aiter_sse():
-        yield event.event, event.data
-
-
-async def _lines(text: _EventText) -> AsyncGenerator[tuple[str, str]]:
-    """Yield lines that are not empty as nameless events, cut at line feeds (JSON has U+2028)."""
-    begun: list[str] = []
-    async for piece in text.aiter_text():
-        first, *more = piece.split("\n")
-        begun.append(first)
-        for start in more:
-            if line := "".join(begun).strip():
-                yield "", line
-            begun = [start]
+async def _events(pieces: AsyncGenerator[bytes]) -> AsyncGenerator[tuple[str, str]]:
+    """Yield the events of a stream. Raises TooLarge."""
+    decoder, splitter = _UTF_8("replace"), EventSplitter()  # the standard allows no other encoding
+    read = since_event = 0
+    async for piece in pieces:
+        read += len(piece)
+        since_event += len(piece)
+        if since_event > EVENT_SIZE:
+            size = _megabytes(EVENT_SIZE)
+            raise TooLarge(f"An event of the reply is larger than {size}; {_KEPT_BEFORE}")
+        for event in splitter.feed(decoder.decode(piece)):
+            since_event = 0
+            yield event
+        if read > STREAM_SIZE:
+            size = _megabytes(STREAM_SIZE)
+            raise TooLarge(f"The response is larger than {size}; {_KEPT_BEFORE}")
+    for text in (splitter.feed(decoder.decode(b"", True)), splitter.close()):
+        for event in text:
+            yield event
 
 
 _KEPT_BEFORE = "what came before that is kept."

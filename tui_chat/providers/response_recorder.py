@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator
-from dataclasses import field
 from time import monotonic
-from typing import TYPE_CHECKING, cast
 
-from tui_chat.lazy_dataclass import dataclass
+from tui_chat.errors import ProviderError, ReplyCut
+from tui_chat.models.endpoint import Protocol
+from tui_chat.models.reply import Reply
+from tui_chat.models.reply_growth import advance
 from tui_chat.models.request import ARRIVAL_TICK, MAX_RESPONSE_BYTES, RawResponse
-from tui_chat.providers.client import IncomingResponse
-
-if TYPE_CHECKING:
-    import httpx
+from tui_chat.protocols.registry import protocol_of
+from tui_chat.providers.client import JSON_LINES, IncomingResponse
+from tui_chat.providers.event_stream import EventSplitter, begins_events
 
 _MARGIN = 8192
 """Bytes held before the kept ones, so that a key across the border is still recognized. Longer than
@@ -86,29 +86,33 @@ class ResponseRecorder:
 
 
 def recorded_events(stream: bytes) -> Iterator[tuple[str, str]]:
-    """Yield the name (empty if none) and data of each server-sent event of a kept stream, or each
-    JSON line: no line of server-sent events begins with a brace.
+    """Yield the name (empty if none) and data of each event of a kept stream.
 
     Bytes that are not UTF-8 become U+FFFD.
     """
-    from httpx_sse import EventSource
-
-    text = stream.decode("utf-8-sig", "replace")
-    if text.lstrip().startswith("{"):
-        yield from (("", line) for line in text.split("\n") if line.strip())
-        return
-    response = cast("httpx.Response", _RecordedStream(text))
-    for event in EventSource(response).iter_sse():
-        yield event.event, event.data
+    splitter = EventSplitter()
+    yield from splitter.feed(stream.decode("utf-8-sig", "replace"))
+    yield from splitter.close()
 
 
-@dataclass(frozen=True, slots=True)
-class _RecordedStream:
-    """The part of a response that httpx-sse reads."""
-
-    text: str
-    headers: dict[str, str] = field(default_factory=lambda: {"content-type": "text/event-stream"})
-
-    def iter_text(self) -> Iterator[str]:
-        yield self.text
-        yield "\n\n"  # ends the last event, which may lack its blank line
+def read_recorded(body: bytes, protocol: Protocol) -> tuple[Reply, ProviderError | None]:
+    """Return a kept reply as far as it can be read, and the error that ended it, if any."""
+    definition, reply = protocol_of(protocol), Reply()
+    failure: ProviderError | None = None
+    if definition.stream_type != JSON_LINES and not begins_events(body + b" " * 8):
+        try:
+            return definition.read_reply(body), None
+        except ReplyCut as error:  # a stream of JSON values, or of a list, may have been cut
+            failure = error
+        except ProviderError as error:
+            return reply, error
+    parser = definition.parser()
+    try:
+        for name, data in recorded_events(body):
+            for event in parser.feed(name, data):
+                reply = advance(reply, event)
+        for event in parser.close():
+            reply = advance(reply, event)
+    except ProviderError as error:
+        return reply, error if failure is None or not reply.is_empty else failure
+    return reply, None

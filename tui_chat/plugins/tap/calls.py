@@ -38,7 +38,7 @@ from tui_chat.plugins.tap.upstreams import model_in_path, protocol_of_call
 from tui_chat.protocols.common.error_body import response_error
 from tui_chat.protocols.registry import protocol_of, protocol_of_path
 from tui_chat.providers.credentials import Credentials
-from tui_chat.providers.response_recorder import recorded_events
+from tui_chat.providers.response_recorder import read_recorded, recorded_events
 
 MAX_DECODED = 128 * 1024 * 1024
 """Maximum bytes of a body after its content encoding is undone."""
@@ -183,8 +183,8 @@ class RecordedReplyReader:
     def __init__(self, call: Call) -> None:
         self._exchange = exchange = call.exchange
         self._credentials: Credentials = exchange.credentials
-        self._definition = protocol_of(call.protocol)
-        self._parser = self._definition.parser()
+        self._protocol = call.protocol
+        self._parser = protocol_of(call.protocol).parser()
         self._status = exchange.status
         media = exchange.response_header("content-type").partition(";")[0].strip().lower()
         self.media = media
@@ -237,13 +237,10 @@ class RecordedReplyReader:
             except ProviderError as error:
                 self.error = self.error or error
         elif not self._streams:
-            try:
-                reply = self._definition.read_reply(self._masked())
-                tokens = self._credentials.mask_tokens(str(reply.tokens))
-                self.reply = replace(reply, tokens=Rope().add(tokens))
-                self.first = at
-            except ProviderError as error:
-                self.error = error
+            reply, self.error = read_recorded(self._masked(), self._protocol)
+            tokens = self._credentials.mask_tokens(str(reply.tokens))
+            self.reply = replace(reply, tokens=Rope().add(tokens))
+            self.first = None if reply.is_empty else at
         for event in self._credentials.close_events():
             self.reply = advance(self.reply, event)
         if self._exchange.outcome == "answered":

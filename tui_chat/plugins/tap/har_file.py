@@ -20,7 +20,7 @@ from dataclasses import field, replace
 from hashlib import sha256
 from urllib.parse import urlsplit
 
-from tui_chat.errors import InputError, ProviderError
+from tui_chat.errors import InputError
 from tui_chat.interop.formats import StreamedFormat
 from tui_chat.interop.json_stream import BadText, BadValue, JsonStream
 from tui_chat.interop.timestamps import parse_timestamp
@@ -31,8 +31,8 @@ from tui_chat.models.envelope import Turn
 from tui_chat.models.json_text import JsonObject, as_array, as_object, as_string, to_json
 from tui_chat.models.message import Message, ToolCall
 from tui_chat.models.reply import Reply
-from tui_chat.models.reply_growth import advance
 from tui_chat.protocols.registry import protocol_of, protocol_of_path
+from tui_chat.providers.response_recorder import read_recorded
 
 FAILED = "A request got no reply that can be read; its messages were kept."
 
@@ -278,41 +278,7 @@ def _reply(exchange: _ModelCall) -> Reply | None:
     body = exchange.entry.reply.removeprefix(b"\xef\xbb\xbf").lstrip()
     if not body or exchange.entry.status >= 400:
         return None
-    definition, reply = protocol_of(exchange.protocol), Reply()
-    try:
-        is_lines = definition.stream_type != "text/event-stream" and b"\n{" in body
-        if body[:1] in (b"{", b"[") and not is_lines:
-            return definition.read_reply(body)
-        parser = definition.parser()
-        text = body.decode("utf-8", "replace")
-        for name, data in (("", line) for line in text.split("\n")) if is_lines else _events(text):
-            for event in parser.feed(name, data):
-                reply = advance(reply, event)
-        for event in parser.close():
-            reply = advance(reply, event)
-    except ProviderError:
-        pass
-    return reply
-
-
-def _events(text: str) -> Iterator[tuple[str, str]]:
-    """Yield name and data of each server-sent event.
-
-    https://html.spec.whatwg.org/multipage/server-sent-events.html#event-stream-interpretation
-    """
-    name, data = "", list[str]()
-    for line in (*_LINE_END.split(text), ""):
-        if not line:
-            if data:
-                yield name, "\n".join(data)
-            name, data = "", []
-            continue
-        key, _, value = line.partition(":")
-        value = value.removeprefix(" ")
-        if key == "event":
-            name = value
-        elif key == "data":
-            data.append(value)
+    return read_recorded(body, exchange.protocol)[0]
 
 
 def _is_log(key: str, _: JsonObject) -> bool:

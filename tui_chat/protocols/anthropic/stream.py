@@ -105,6 +105,8 @@ class ReplyParser(ReplyReader):
             case "message_delta":
                 self._usage(as_object(chunk.get("usage")))
                 self._stopped(as_object(chunk.get("delta")))
+            case "message":  # a whole answer where a stream was asked for
+                self.take_message(chunk)
             case "message_stop" if not self._events.ended:
                 self._events.finish("stop", "")
             case _:

@@ -194,13 +194,19 @@ def _errors(value: object, depth: int) -> Iterator[JsonObject]:
     for item in as_array(value)[:8]:
         yield from _errors(item, depth - 1)
     if fields := as_object(value):
-        for key in ("error", "errors"):
+        for key in ("error", "errors", "base_resp"):
             yield from _errors(fields.get(key), depth - 1)
         yield fields
 
 
+_MESSAGE_KEYS = (
+    *("message", "error", "detail", "msg", "error_message", "error_msg", "error_description"),
+    *("status_msg", "title"),
+)
+
+
 def _message(error: JsonObject) -> str:
-    for key in ("message", "error", "detail", "msg", "error_description", "title"):
+    for key in _MESSAGE_KEYS:
         value = error.get(key)
         if isinstance(value, str) and (words := one_line(value)):
             return words + _upstream_message(error, words)
@@ -231,7 +237,7 @@ def _upstream_message(error: JsonObject, words: str) -> str:
 
 def _code(error: JsonObject) -> str:
     # Gemini's `status` and OpenAI's `code` say more than `type`; Gemini's `code` is a number.
-    for key in ("status", "code", "type"):
+    for key in ("status", "code", "error_code", "type"):
         value = error.get(key)
         if isinstance(value, str) and value and value != "error":
             return one_line(value, 80)

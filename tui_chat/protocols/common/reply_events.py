@@ -17,7 +17,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable, Sequence
 from typing import TypeAlias
 
-from tui_chat.errors import ReplyCut, TooLarge
+from tui_chat.errors import ProviderError, ReplyCut, TooLarge
 from tui_chat.models.citations import (
     MOST_CITATIONS,
     MOST_SOURCES,
@@ -31,8 +31,10 @@ from tui_chat.models.citations import (
 from tui_chat.models.json_text import (
     JsonObject,
     as_array,
+    as_count,
     as_object,
     as_objects,
+    as_string,
     decode_lenient,
     to_json,
 )
@@ -62,7 +64,13 @@ from tui_chat.models.stream_events import (
 from tui_chat.models.text import clean
 from tui_chat.models.token_probabilities import TokenProbability
 from tui_chat.models.usage import NO_USAGE, Usage
-from tui_chat.protocols.common.error_body import ErrorBody, find_error, one_line, stream_error
+from tui_chat.protocols.common.error_body import (
+    ErrorBody,
+    error_in_text,
+    find_error,
+    one_line,
+    stream_error,
+)
 
 _DATA_URL = re.compile(r"data:([\w.+/;= -]{0,200}?);base64,", re.ASCII | re.IGNORECASE)
 
@@ -353,16 +361,40 @@ class ReplyReader(ABC):
 
     def __init__(self) -> None:
         self._events = ReplyEvents()
+        self._failure: ProviderError | None = None
+        """What ended the reply, if events of ours came before it in the same data."""
+        self._unread: JsonObject | None = None
+        """The last object that was no part of a reply and has the words of an error."""
 
     def feed(self, event: str, data: str) -> Sequence[StreamEvent]:
         """Take one event of the stream. Raises Refused, ReplyCut."""
-        for chunk in load_event(event, data, whole=self._events.ended):
-            self.take_in(chunk, event)
+        if self._failure is not None:
+            raise self._failure
+        try:
+            for chunk in load_event(event, data, whole=self._events.ended):
+                if is_foreign(chunk):
+                    self._unread = chunk
+                else:
+                    self.take_in(chunk, event)
+        except ProviderError as error:
+            if not (events := self._events.drain()):
+                raise
+            self._failure = error
+            return events
         return self._events.drain()
 
     def close(self) -> Sequence[StreamEvent]:
-        """Check that the reply ended with its stream. Raises ReplyCut if it did not."""
+        """Check that the reply ended with its stream. Raises Refused, ReplyCut if it did not."""
+        if self._failure is not None:
+            raise self._failure
+        if not self._events.ended:
+            self.raise_unread()
         return self._events.close()
+
+    def raise_unread(self) -> None:
+        """Raise the error that an object of the stream described without being marked as one."""
+        if self._unread is not None:
+            raise stream_error(find_error(self._unread) or ErrorBody())
 
     @abstractmethod
     def take_in(self, chunk: JsonObject, event: str = "") -> None:
@@ -406,28 +438,65 @@ def load_event(event: str, data: str, *, whole: bool) -> list[JsonObject]:
     if not data or data == "[DONE]":
         return []
     try:
-        value = decode_lenient(data)
+        values = [decode_lenient(data)]
     except ValueError:
+        values = _values_in_lines(data)
+    if not values:
         if event == "error":
-            raise stream_error(ErrorBody(one_line(data))) from None
+            raise stream_error(error_in_text(data))
         if whole:
             return []
         raise ReplyCut(
             f"The provider sent a piece of the reply that cannot be read: “{one_line(data, 120)}”.",
             advice="What came before it is kept; send again for a whole reply.",
-        ) from None
-    chunks = as_objects(value) or [as_object(value)]
+        )
+    chunks = [chunk for v in values for chunk in as_objects(v) or [as_object(v)]]
     for chunk in chunks:
         if event == "error":
-            raise stream_error(find_error(chunk) or ErrorBody(one_line(data)))
+            raise stream_error(find_error(chunk) or error_in_text(data))
         _raise_for_error(chunk)
     return chunks
 
 
+def _values_in_lines(data: str) -> list[object]:
+    """Return the JSON values of events that a server did not separate; none if they are not."""
+    try:
+        lines = [line for line in data.split("\n") if line.strip() not in ("", "[DONE]")]
+        return [decode_lenient(line) for line in lines] if "\n" in data else []
+    except ValueError:
+        return []
+
+
+_ERROR_WORDS = ("detail", "errors", "error_message", "error_msg")
+_ERROR_SIGNS = ("code", "status_code", "error_code", "type")
+_SUCCESS = ("none", "", "0", "200", "ok", "success")
+_REPLY_KEYS = frozenset(
+    {"choices", "candidates", "content", "delta", "done", "message_stop", "model", "output"}
+    | {"promptFeedback", "response", "sequence_number", "usage", "usageMetadata"}
+)
+"""Keys of a part of a reply in any protocol, beside which a message is not an error's."""
+
+
 def _raise_for_error(chunk: JsonObject) -> None:
-    error = chunk.get("error")
-    if error or "error" in (chunk.get("type"), chunk.get("object")):  # `object`: vLLM
+    error, kind = chunk.get("error"), chunk.get("type")
+    is_error = error or "error" in (kind, chunk.get("object"))  # `object`: vLLM
+    is_error = is_error or as_count(as_object(chunk.get("base_resp")).get("status_code"))  # MiniMax
+    if not is_error and is_foreign(chunk):
+        has_sign = any(str(chunk.get(key)).lower() not in _SUCCESS for key in _ERROR_SIGNS)
+        is_error = has_sign or any(chunk.get(key) for key in _ERROR_WORDS)
+    if is_error:
         raise stream_error(find_error(chunk) or ErrorBody())
+
+
+def is_foreign(chunk: JsonObject) -> bool:
+    """Return True for an object that is no part of a reply and has the words of an error."""
+    if not _REPLY_KEYS.isdisjoint(chunk):
+        return False
+    kind = as_string(chunk.get("type"))
+    if kind and not kind.lower().endswith(("error", "exception")):
+        return False
+    error = find_error(chunk)
+    return error is not None and bool(error.message)
 
 
 def not_a_reply(answer: object) -> ReplyCut:

@@ -43,6 +43,7 @@ from tui_chat.models.reply import Reply
 from tui_chat.models.reply_growth import MEDIA_SIZE
 from tui_chat.models.stream_events import FinishReason, StreamEvent
 from tui_chat.models.usage import Usage
+from tui_chat.protocols.common.error_body import find_error, stream_error
 from tui_chat.protocols.common.openai import add_annotation
 from tui_chat.protocols.common.reply_events import ReplyReader, load_body, not_a_reply, too_large
 from tui_chat.protocols.common.token_lists import read_token_arrays, read_tokens
@@ -104,6 +105,7 @@ class ReplyParser(ReplyReader):
         if data.strip() == "[DONE]":
             self._done = True
             if not self._events.ended:
+                self.raise_unread()
                 self._add_sound()
                 self._events.finish("stop", "")
         elif not self._done:
@@ -135,6 +137,8 @@ class ReplyParser(ReplyReader):
                 self._events.add_tokens(read_tokens(logprobs.get("refusal")))
                 self._events.add_tokens(read_token_arrays(logprobs))
             usage = usage or as_object(choice.get("usage"))
+            if error := find_error(as_object(choice.get("error"))):  # OpenRouter
+                raise stream_error(error)
             if raw := as_string(choice.get("finish_reason")):
                 self._add_sound()
                 self._events.finish(_REASONS.get(raw.lower(), "other"), raw)

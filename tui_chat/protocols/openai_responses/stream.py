@@ -111,6 +111,8 @@ class ReplyParser(ReplyReader):
                 self._complete(index, as_object(chunk.get("item")))
             case "response.created":
                 self._created(as_object(chunk.get("response")))
+            case "" if "output" in chunk:  # a whole answer where a stream was asked for
+                self.take_response(chunk, "completed")
             case _ if kind in _ENDS:
                 self.take_response(as_object(chunk.get("response")), kind.removeprefix("response."))
             case _:
