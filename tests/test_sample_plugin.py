@@ -19,6 +19,7 @@ from time import sleep
 
 import pytest
 
+ROOT = Path(__file__).parents[1]
 SAMPLE = Path(__file__).parent / "sample_plugin"
 HOSTILE = Path(__file__).parent / "hostile_plugin"
 HISTORY = """\

@@ -13,14 +13,26 @@ A plugin of theirs that cannot be imported becomes a fault in `faults()`; the pr
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Container, Iterable, Iterator, Mapping
+from dataclasses import MISSING, fields, is_dataclass
 from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
-from typing import Any, Literal
+from time import perf_counter
+from typing import Any, ClassVar, Literal, cast
 
 from tui_chat.errors import InputError
+from tui_chat.hooks import (
+    PluginFailed,
+    PluginFault,
+    add_fault,
+    error_sentence,
+    failed,
+    forget_faults,
+    guarded,
+    report,
+)
+from tui_chat.hooks import faults as faults
 from tui_chat.lazy_dataclass import dataclass
 
 ENTRY_POINTS = "tui_chat.plugins"
@@ -340,15 +352,42 @@ class Plugin:
     other table, so that the database is whole without the plugin."""
 
 
-@dataclass(frozen=True, slots=True)
-class PluginFault:
-    """A plugin, or a part of one, that could not be imported."""
-
-    plugin: str
-    error: str
-
-    def __str__(self) -> str:
-        return f"The plugin “{self.plugin}” cannot be loaded: {self.error}"
+_NOUNS = {
+    "commands": "command",
+    "builders": "builder",
+    "formats": "format",
+    "exports": "export",
+    "recordings": "reader of recordings",
+    "views": "view",
+    "preset_files": "reader of presets",
+    "card_files": "reader of cards",
+    "lore_forms": "reader of lorebooks",
+    "import_folders": "reader of folders",
+    "macros": "macro",
+    "actions": "action",
+    "listeners": "listener to",
+    "editing_modes": "editing mode",
+    "markdown": "Markdown rule",
+    "tool_sources": "tool source",
+    "rescues": "rescue",
+}
+"""What a part of each extension point with import paths is called in a sentence."""
+_POINT_TYPES: dict[str, type] = {
+    "commands": CommandPath,
+    "builders": BuilderPath,
+    "kinds": RequestKind,
+    "formats": FormatPath,
+    "exports": ExportPath,
+    "recordings": RecordingPath,
+    "views": ViewPath,
+    "macros": MacroPath,
+    "actions": ActionPath,
+    "listeners": ListenerPath,
+    "editing_modes": EditingModePath,
+}
+"""The types of the parts; the others are import paths."""
+NAMED_POINTS = ("commands", "exports", "views", "macros", "actions", "editing_modes", "builders")
+"""The extension points at which a name can be taken."""
 
 
 class _Enabled:
@@ -356,7 +395,7 @@ class _Enabled:
 
     names: tuple[str, ...] = ()
     plugins: tuple[Plugin, ...] = ()
-    faults: tuple[PluginFault, ...] = ()
+    seconds: ClassVar[dict[str, float]] = {}
 
 
 @cache
@@ -374,16 +413,18 @@ def enable(names: Iterable[str]) -> None:
     names = tuple(dict.fromkeys(names))
     if names == _Enabled.names:
         return
+    forget_faults()
     plugins: list[Plugin] = []
-    faults: list[PluginFault] = []
     for name in names:
+        begun = perf_counter()
         try:
             plugins.append(_installed(name))
+            _Enabled.seconds[name] = perf_counter() - begun
         except (Exception, SystemExit) as error:  # other people's code may raise anything
-            faults.append(PluginFault(name, _sentence(error)))
+            add_fault(_import_fault(name, error))
         except KeyboardInterrupt:
             raise interrupted(name) from None
-    _Enabled.names, _Enabled.plugins, _Enabled.faults = names, tuple(plugins), tuple(faults)
+    _Enabled.names, _Enabled.plugins = names, tuple(plugins)
 
 
 def _installed(name: str) -> Plugin:
@@ -397,10 +438,32 @@ def _installed(name: str) -> Plugin:
     plugin = entry.load()
     if not isinstance(plugin, Plugin):
         raise InputError(f"{entry.value} is no Plugin.")
+    if fault := _manifest_fault(plugin):
+        raise InputError(f"{entry.value}: {fault}")
     if plugin.api != API:
         made_for = f"was made for api {plugin.api}" if plugin.api else "does not say its `api`"
         raise InputError(f"{entry.value} {made_for}; this version of tui-chat has api {API}.")
     return plugin
+
+
+def _manifest_fault(plugin: Plugin) -> str:
+    """Return what is wrong with the types in a manifest; empty for nothing."""
+    for field in fields(plugin):
+        value = getattr(plugin, field.name)
+        if not isinstance(value, type(field.default) if field.default is not MISSING else str):
+            wanted = (
+                "a tuple" if field.default == () else f"of the type {type(field.default).__name__}"
+            )
+            return f"`{field.name}` is not {wanted}; it is {type(value).__name__}."
+        expected = _POINT_TYPES.get(field.name, str)
+        for part in cast("tuple[Any, ...]", value) if isinstance(value, tuple) else ():
+            if not isinstance(part, expected):
+                return f"`{field.name}` has a {type(part).__name__}, not a {expected.__name__}."
+            texts = fields(part) if is_dataclass(part) else ()
+            for text in texts:
+                if text.type == "str" and not isinstance(getattr(part, text.name), str):
+                    return f"`{text.name}` of a {expected.__name__} is not a text."
+    return ""
 
 
 def interrupted(name: str) -> InputError:
@@ -411,8 +474,12 @@ def interrupted(name: str) -> InputError:
     )
 
 
-def _sentence(error: BaseException) -> str:
-    return str(error) if isinstance(error, InputError) else f"{type(error).__name__}: {error}"
+def _import_fault(name: str, error: BaseException, path: str = "") -> PluginFault:
+    from traceback import format_exception  # takes 5 ms
+
+    sentence = f"{path}: {error_sentence(error)}" if path else error_sentence(error)
+    trace = "" if isinstance(error, InputError) else "".join(format_exception(error))
+    return PluginFault(name, sentence, trace=trace)
 
 
 def plugins() -> tuple[Plugin, ...]:
@@ -420,9 +487,27 @@ def plugins() -> tuple[Plugin, ...]:
     return built_in_plugins() + _Enabled.plugins
 
 
-def faults() -> tuple[PluginFault, ...]:
-    """Return what could not be imported of the enabled plugins."""
-    return _Enabled.faults
+def import_seconds(name: str) -> float | None:
+    """Return the seconds that the import of an enabled plugin's manifest took."""
+    return _Enabled.seconds.get(name)
+
+
+def parts(point: str, taken: Container[str] = ()) -> Iterator[tuple[Plugin, Any]]:
+    """Yield the named parts that plugins add at an extension point, with their plugins. A part
+    whose name the core has (`taken`), or a plugin before, is left out and becomes a fault.
+    """
+    owners: dict[str, str] = {}
+    for plugin in plugins():
+        for part in getattr(plugin, point):
+            owner = "tui-chat" if part.name in taken else owners.get(part.name, "")
+            if owner:
+                what = (
+                    f"the {_NOUNS[point]} “{part.name}” is left out: {owner} has one of this name."
+                )
+                add_fault(PluginFault(plugin.name, what))
+            else:
+                owners[part.name] = f"the plugin “{plugin.name}”"
+                yield plugin, part
 
 
 def load(path: str) -> Any:
@@ -432,35 +517,107 @@ def load(path: str) -> Any:
 
 
 def load_part(plugin: Plugin, path: str) -> Any:
-    """Return a part of a plugin. Raises InputError if other people's cannot be imported."""
+    """Return a part of a plugin, whose functions are guarded (`hooks.guarded`). Raises InputError
+    if it cannot be imported.
+    """
     try:
-        return load(path)
+        value = load(path)
     except (Exception, SystemExit) as error:
-        if plugin in built_in_plugins():
-            raise
-        fault = PluginFault(plugin.name, f"{path}: {_sentence(error)}")
-        if fault not in _Enabled.faults:
-            _Enabled.faults += (fault,)
-        raise InputError(str(fault), advice="`tui-chat plugins` lists all plugins.") from error
+        if isinstance(error, InputError) and plugin in built_in_plugins():
+            raise  # an optional package is missing
+        fault = _import_fault(plugin.name, error, path)
+        add_fault(fault)
+        raise PluginFailed(fault) from error
+    known = _guarded.get((plugin.name, path))
+    if known is None or known[0] is not value:
+        known = _guarded[plugin.name, path] = (
+            value,
+            guarded(plugin.name, part_of(plugin, path), value),
+        )
+    return known[1]
 
 
-def load_named(point: str, name: str) -> Any:
-    """Return a plugin's part of this name at an extension point, or None. Raises InputError."""
-    for plugin in plugins():
-        for added in getattr(plugin, point):
-            if added.name == name:
-                return load_part(plugin, added.path)
+_guarded: dict[tuple[str, str], tuple[Any, Any]] = {}
+"""The values of parts, and these guarded, by plugin and path."""
+
+
+def part_of(plugin: Plugin, path: str) -> str:
+    """Return what a path of a manifest is, such as `view words`."""
+    for point, noun in _NOUNS.items():
+        for part in getattr(plugin, point):
+            if part == path:
+                return noun
+            if is_dataclass(part) and path in (getattr(part, each.name) for each in fields(part)):
+                return f"{noun} {getattr(part, 'name', '') or getattr(part, 'event', '')}"
+    return "configuration" if path == plugin.config else path
+
+
+def plugin_in(error: BaseException) -> Plugin | None:
+    """Return the plugin whose code an exception came through last, if it did."""
+    from traceback import walk_tb
+
+    modules = [frame.f_globals.get("__name__", "") for frame, _ in walk_tb(error.__traceback__)]
+    for module in reversed(modules):
+        for plugin in plugins():
+            if any(module == each or module.startswith(f"{each}.") for each in _packages(plugin)):
+                return plugin
     return None
 
 
-def load_all(point: str) -> Iterator[Any]:
-    """Yield what all plugins add at an extension point whose values are import paths. A part of
-    other people's plugins that cannot be imported is left out, and becomes a fault.
+def _packages(plugin: Plugin) -> Iterator[str]:
+    """Yield the packages of a plugin's parts."""
+    if plugin in built_in_plugins():
+        yield f"tui_chat.plugins.{plugin.name}"
+        return
+    paths = (
+        getattr(part, each.name)
+        for point in _NOUNS
+        for part in getattr(plugin, point)
+        if is_dataclass(part)
+        for each in fields(part)
+    )
+    for path in {*paths, *(path for point in _NOUNS for path in getattr(plugin, point))}:
+        if isinstance(path, str) and path.count(":") == 1:
+            yield path.partition(":")[0]
+
+
+def load_named(point: str, name: str, attribute: str = "path") -> Any:
+    """Return a plugin's part of this name at an extension point, or None; `attribute` has its path
+    in the manifest. Raises InputError.
     """
+    for plugin, part in parts(point):
+        if part.name == name:
+            return load_part(plugin, getattr(part, attribute))
+    return None
+
+
+def plugin_of(point: str, name: str) -> str:
+    """Return the name of the plugin that adds a part of this name; empty for none."""
+    return next((plugin.name for plugin, part in parts(point) if part.name == name), "")
+
+
+def load_all(point: str, kind: type = object) -> Iterator[Any]:
+    """Yield what all plugins add at an extension point whose values are import paths. A part that
+    cannot be imported, or is not of a type, is left out and reported.
+    """
+    return (part for _, part in loaded_parts(point, kind))
+
+
+def loaded_parts(point: str, kind: type = object) -> Iterator[tuple[Plugin, Any]]:
+    """Yield the same as `load_all`, with the plugins."""
     for plugin in plugins():
         for path in getattr(plugin, point):
-            with suppress(InputError):
-                yield load_part(plugin, path)
+            try:
+                part = load_part(plugin, path)
+                if not isinstance(part, kind):
+                    wrong = TypeError(f"{path} is no {kind.__name__}")
+                    raise failed(plugin.name, part_of(plugin, path), wrong)
+            except PluginFailed as error:
+                report(error.fault)
+            except InputError:  # an optional package is missing
+                continue
+            else:
+                yield plugin, part
 
 
 def missing_plugins(point: str) -> Iterator[tuple[str, tuple[str, ...]]]:

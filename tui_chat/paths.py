@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from platformdirs import PlatformDirs
 
+CRASH_LOG = "crash.log"
+"""The file in the data folder with the traceback of the last crash, or of the faults of plugins."""
 _PACKAGE = Path(__file__).parent
 
 

@@ -55,6 +55,9 @@ MEMBERS: dict[str, str] = {
     "textual.app.App._handle_exception": (
         "shows our errors of workers; catch them where the workers are, with `exit_on_error` off"
     ),
+    "textual._context.active_message_pump": (
+        "the widget whose handler raised; let every exception of a plugin end the app"
+    ),
     "textual.message_pump.MessagePump._close_messages_no_wait": "ends the app after a crash",
     "_context": "makes the app the active one in a signal handler; no public way",
     "_exception": "of the app: whether it crashed; keep a flag in `_fatal_error`",

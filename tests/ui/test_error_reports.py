@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from tests.ui.app_under_test import make_app, opened, say, settle, until
+from tui_chat.paths import CRASH_LOG
 from tui_chat.store.branches import BranchStore
 from tui_chat.ui.areas.chat import message_parts
 from tui_chat.ui.areas.chat.branch_layout import BranchLayout
 from tui_chat.ui.areas.chat.chat_pane import ChatPane
-from tui_chat.ui.lifecycle import CRASH_LOG
 from tui_chat.workspace.sessions import Sessions
 
 SECRET = "sk-the-value-of-a-variable"

@@ -45,6 +45,7 @@ import threading
 from types import FrameType
 from typing import NoReturn
 
+from tui_chat import extensions
 from tui_chat.cli.output import CLOSED, OutputClosed, discard, finish, write_error
 from tui_chat.errors import (
     InputError,
@@ -56,6 +57,7 @@ from tui_chat.errors import (
     TuiChatError,
     Unreachable,
 )
+from tui_chat.hooks import PluginFailed, failed, watch_reports
 
 EXIT_CODES: tuple[tuple[type[TuiChatError], int], ...] = (
     (KeyMissing, 3),
@@ -72,6 +74,7 @@ EXIT_CODES: tuple[tuple[type[TuiChatError], int], ...] = (
 def main() -> None:
     """Run the command line. Prints our errors as a sentence; their kind is the exit code."""
     _open_streams()
+    watch_reports(lambda fault: write_error(str(fault)))
     try:
         _unwind_on_signals()
         # With nothing to parse the first frame does not wait for click.
@@ -86,7 +89,11 @@ def main() -> None:
             run()
         finish()
     except TuiChatError as error:
+        if isinstance(error, PluginFailed) and os.environ.get("TUI_CHAT_TRACEBACK"):
+            raise
         write_error(str(error), error.advice)
+        if isinstance(error, PluginFailed) and error.fault.part:
+            sys.exit(1)
         sys.exit(next((code for kind, code in EXIT_CODES if isinstance(error, kind)), 1))
     except KeyboardInterrupt:  # while modules are loaded, before a command handles it
         sys.exit(130)
@@ -100,6 +107,9 @@ def main() -> None:
     except Exception as error:
         if os.environ.get("TUI_CHAT_TRACEBACK"):
             raise
+        if (plugin := extensions.plugin_in(error)) is not None:
+            write_error(str(failed(plugin.name, "code", error)))
+            sys.exit(1)
         write_error(
             f"Internal error: {type(error).__name__}: {error}.",
             "Please report it. TUI_CHAT_TRACEBACK=1 prints the traceback.",

@@ -33,6 +33,7 @@ from tui_chat.cli.request_json import note_json
 from tui_chat.compose import encode
 from tui_chat.errors import InputError
 from tui_chat.files import LARGEST_REQUEST, STANDARD_INPUT, input_name
+from tui_chat.hooks import PluginFailed, report
 from tui_chat.library.file_reader import read_content
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.envelope import ChatEnvelope, Level, Note, Sourced
@@ -93,7 +94,12 @@ def _chooser_of_calls(text: str) -> Callable[..., str | None] | None:
     """Return what chooses among the calls of a file that holds several; None for other texts."""
     for plugin in extensions.plugins():
         for recording in plugin.recordings:
-            if extensions.load_part(plugin, recording.detect)(text):
+            try:
+                is_detected = extensions.load_part(plugin, recording.detect)(text)
+            except PluginFailed as error:
+                report(error.fault)
+                continue
+            if is_detected:
                 return extensions.load_part(plugin, recording.choose)
     return None
 

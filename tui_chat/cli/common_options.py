@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import click
 
 from tui_chat import extensions, paths
-from tui_chat.errors import ConfigError
+from tui_chat.errors import ConfigError, InputError
+from tui_chat.hooks import keep_traces
 from tui_chat.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
@@ -56,6 +57,8 @@ class CommonOptions:
         """Return the configuration, with its plugins enabled. Raises ConfigError."""
         from tui_chat.config import load_config
 
+        log = self.data_folder / paths.CRASH_LOG
+        keep_traces(lambda text: _write_traces(text, log))
         config = load_config(self.config_folder, self.data_folder, os.environ, self.flags)
         extensions.enable(config.plugins)
         return config
@@ -66,6 +69,14 @@ class CommonOptions:
         """
         with suppress(ConfigError):  # not the user's interruption of an import
             self.config()
+
+
+def _write_traces(text: str, log: Path) -> None:
+    from tui_chat.files import write_private
+    from tui_chat.models.sanitize import sanitize
+
+    with suppress(InputError):  # the fault itself is shown
+        write_private(sanitize(text), log)
 
 
 def enable_plugins(context: click.Context) -> None:

@@ -93,8 +93,9 @@ async def export_command(
             sessions = list(await store.sessions.list())
         else:
             sessions = [await named_session(store, name)]
-        if unwritten := export_formats()[kind].unwritten:
-            await _name_unwritten(store, sessions, extensions.load(unwritten))
+        if export_formats()[kind].unwritten:
+            count = extensions.load_named("exports", kind, "unwritten")
+            await _name_unwritten(store, sessions, count)
         if into_folder:
             assert output is not None
             await _write_each(store, library, sessions, kind, output, force)

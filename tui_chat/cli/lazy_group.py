@@ -6,7 +6,9 @@ and completing the names imports no command.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import errno
+from collections.abc import Callable, Iterable, Mapping
+from functools import wraps
 from typing import Any
 
 import click
@@ -16,6 +18,34 @@ from click.shell_completion import CompletionItem
 from tui_chat import extensions
 from tui_chat.cli.common_options import enable_plugins
 from tui_chat.extensions import CommandPath, Plugin
+from tui_chat.hooks import failed, is_of_interface
+
+
+def _guarded(plugin: Plugin, entry: CommandPath, command: Any) -> click.Command:
+    """Return a plugin's command whose faults name it. Raises PluginFailed for no command."""
+    part = f"command {entry.name}"
+    if not isinstance(command, click.Command):
+        raise failed(plugin.name, part, TypeError(f"{entry.path} is no click command"))
+    if "invoke" in vars(command):
+        return command
+    for name in ("invoke", "make_context", "get_help", "shell_complete"):
+        setattr(command, name, _guarded_method(plugin.name, part, getattr(command, name)))
+    return command
+
+
+def _guarded_method(plugin: str, part: str, method: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(method)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return method(*args, **kwargs)
+        except (click.ClickException, click.Abort, click.exceptions.Exit, BrokenPipeError):
+            raise
+        except Exception as error:
+            if is_of_interface(error) or getattr(error, "errno", None) == errno.ENOSPC:
+                raise
+            raise failed(plugin, part, error) from error
+
+    return call
 
 
 class LazyGroup(click.Group):
@@ -33,11 +63,11 @@ class LazyGroup(click.Group):
     def _plugin_commands(self) -> dict[str, tuple[Plugin, CommandPath]]:
         """Return what the loaded plugins add to this group, by name."""
         added: dict[str, tuple[Plugin, CommandPath]] = {}
-        for plugin in extensions.plugins():
-            for entry in plugin.commands:
-                *place, name = entry.name.split()
-                if place == self._place:
-                    added[name] = plugin, entry
+        taken = {" ".join([*self._place, name]) for name in (*self.table, *self.commands)}
+        for plugin, entry in extensions.parts("commands", taken):
+            *place, name = entry.name.split()
+            if place == self._place:
+                added[name] = plugin, entry
         return added
 
     def summaries(self, ctx: click.Context) -> Mapping[str, str]:
@@ -62,7 +92,7 @@ class LazyGroup(click.Group):
             enable_plugins(ctx)
         if added := self._plugin_commands().get(cmd_name):
             plugin, entry = added
-            return extensions.load_part(plugin, entry.path)
+            return _guarded(plugin, entry, extensions.load_part(plugin, entry.path))
         return None
 
     def resolve_command(

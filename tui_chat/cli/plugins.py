@@ -87,9 +87,7 @@ def _print_list(common: CommonOptions, as_json: bool) -> None:
 
 
 def _rows(common: CommonOptions) -> list[_Row]:
-    begun = perf_counter()
     common.config()
-    spent = (perf_counter() - begun) * 1000
     faults = {fault.plugin: fault.error for fault in extensions.faults()}
     entries = {entry.name: entry for entry in entry_points(group=extensions.ENTRY_POINTS)}
     versions = {name: entry.dist.version for name, entry in entries.items() if entry.dist}
@@ -102,7 +100,8 @@ def _rows(common: CommonOptions) -> list[_Row]:
     for plugin in enabled:
         summary = faults.pop(plugin.name, plugin.summary)
         version, points = versions.get(plugin.name, ""), tuple(_points(plugin))
-        rows.append(_Row(plugin.name, "enabled", summary, version, points, spent / len(enabled)))
+        seconds = extensions.import_seconds(plugin.name) or 0.0
+        rows.append(_Row(plugin.name, "enabled", summary, version, points, seconds * 1000))
     rows += [_Row(name, "fault", error, versions.get(name, "")) for name, error in faults.items()]
     listed = {row.name for row in rows}
     for name, entry in entries.items():
@@ -122,7 +121,7 @@ def _points(plugin: Plugin) -> Iterator[str]:
 @click.argument("names", metavar="[NAME]...", nargs=-1, type=TEXT)
 @click.pass_obj
 def check(common: CommonOptions, names: tuple[str, ...]) -> None:
-    """Import every part of the plugins, and name what fails.
+    """Import every part of the plugins, run what needs no session, and name what fails.
 
     Without names, all that are built in or enabled. The exit code is 1 if something fails.
 
@@ -132,6 +131,9 @@ def check(common: CommonOptions, names: tuple[str, ...]) -> None:
     """
     common.config()
     found = {plugin.name: plugin for plugin in extensions.plugins()}
+    for point in extensions.NAMED_POINTS:
+        for _ in extensions.parts(point):  # two of one name are a fault
+            pass
     faults = [str(fault) for fault in extensions.faults() if not names or fault.plugin in names]
     failed = {fault.plugin for fault in extensions.faults()}
     if unknown := [name for name in names if name not in found and name not in failed]:
@@ -145,17 +147,55 @@ def check(common: CommonOptions, names: tuple[str, ...]) -> None:
         for path in _paths(found[name]):
             count += 1
             try:
-                extensions.load(path)
+                part = extensions.load(path)
             except (Exception, SystemExit) as error:  # other people's code may raise anything
                 faults.append(f"{name}: {path}: {type(error).__name__}: {error}")
+                continue
             except KeyboardInterrupt:
                 raise extensions.interrupted(name) from None
+            try:
+                _try_part(extensions.part_of(found[name], path).partition(" ")[0], part)
+            except (Exception, SystemExit) as error:
+                faults.append(f"{name}: {path}: {type(error).__name__}: {error}")
         spent = (perf_counter() - begun) * 1000
         write_line(f"{one_line(name)}  {count} parts  {spent:.0f} ms")
     for fault in faults:
         write_line(one_line(fault, 1000), err=True)
     if faults:
         raise SystemExit(1)
+
+
+def _try_part(noun: str, part: Any) -> None:
+    """Use a part as far as that needs no session; raise what it raises."""
+    from tui_chat.interop.formats import LinesFormat, ObjectFormat, TextFormat
+
+    match noun:
+        case "view" if isinstance(part, type):
+            _build_view(part)
+        case "format":
+            for form in part:
+                if isinstance(form, LinesFormat | ObjectFormat):
+                    form.detect({})
+                elif isinstance(form, TextFormat):
+                    form.detect(b"text")
+        case "editing":
+            part().press("escape", None, "", 0)
+        case "Markdown":
+            from markdown_it import MarkdownIt
+
+            MarkdownIt().use(part).render("# A *line*\n\n1. of `Markdown`\n")
+        case _:
+            pass
+
+
+def _build_view(view: Any) -> None:
+    """Build the rows of an empty state for 80 columns."""
+    from tui_chat.ui.areas.inspector.view import InspectorState
+
+    shown = view()
+    shown.show_state(InspectorState())
+    for row in shown.build(80):
+        row.text.encode("utf-8", "replace")
 
 
 def _paths(value: Any) -> Iterator[str]:

@@ -80,6 +80,7 @@ from tui_chat.files import (
     read_toml_text,
     write_text,
 )
+from tui_chat.hooks import PluginFailed, guard, report
 from tui_chat.models.endpoint import Endpoint
 from tui_chat.models.envelope import ToolDefinition
 from tui_chat.models.field_types import keys_of
@@ -269,13 +270,16 @@ def _take_sections(raw: dict[str, Any]) -> dict[str, Any]:
             except InputError:
                 continue
             try:
-                sections[plugin.name] = read(kind, table, is_lax=True)
+                with guard(plugin.name, "configuration"):
+                    sections[plugin.name] = read(kind, table, is_lax=True)
+            except PluginFailed as error:
+                report(error.fault)
             except InvalidValue as error:
                 raise InvalidValue(
                     [replace(one, path=(plugin.name, *one.path)) for one in error.faults]
                 ) from None
     for name in failed & others:
-        raw.pop(name)
+        raw.pop(name, None)
     return sections
 
 

@@ -14,6 +14,7 @@ from typing import TypeAlias
 from tui_chat.context.builder import CONTRIBUTORS, CounterOf, build_context
 from tui_chat.context.inputs import Contributor, Inputs
 from tui_chat.context.parameters import parameters
+from tui_chat.context.rules import require_rules
 from tui_chat.errors import InputError
 from tui_chat.extensions import load_named, missing_plugin, plugins
 from tui_chat.models.envelope import ChatEnvelope, Level, Note
@@ -33,10 +34,13 @@ def build(
     try:
         name = inputs.preset.builder_name or _needed_builder(inputs)
         builder = builder_named(name)
+        require_rules(inputs.preset)
+        envelope = builder(inputs, counter, contributors)
+        if not isinstance(envelope, ChatEnvelope):  # pyright: ignore[reportUnnecessaryIsInstance]  a plugin's
+            raise InputError(f"The builder {name} returned no envelope.")
     except InputError as error:
         note = Note(Level.ERROR, "missing-builder", str(error))
         return ChatEnvelope((), parameters(inputs), notes=(note,))
-    envelope = builder(inputs, counter, contributors)
     return envelope if name or not inputs.has_scripts else _without_scripts(envelope)
 
 

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
 from itertools import chain
@@ -24,6 +23,7 @@ from typing import cast
 from tui_chat import extensions
 from tui_chat.errors import InputError
 from tui_chat.extensions import FormatPath, Plugin
+from tui_chat.hooks import PluginFailed, guard, report
 from tui_chat.interop import messages
 from tui_chat.interop.formats import (
     DatabaseFormat,
@@ -108,11 +108,24 @@ def _loaded(plugins: tuple[Plugin, ...]) -> tuple[tuple[FormatPath, Format], ...
         add(path, extensions.load(path.path))
     for plugin in plugins:
         for path in plugin.formats:
-            with suppress(InputError):  # of other people: it is in `faults()`
-                add(path, extensions.load_part(plugin, path.path))
+            try:
+                formats = extensions.load_part(plugin, path.path)
+                with guard(plugin.name, f"format {path.name}"):
+                    _require_formats(path, formats)
+                add(path, formats)
+            except PluginFailed as error:
+                report(error.fault)
     for path in _LAST:
         add(path, extensions.load(path.path))
     return tuple(loaded)
+
+
+def _require_formats(path: FormatPath, formats: object) -> None:
+    """Raise TypeError for what is no tuple of formats."""
+    if not isinstance(formats, tuple) or not all(
+        isinstance(each, Format) for each in cast("tuple[object, ...]", formats)
+    ):
+        raise TypeError(f"{path.path} is no tuple of formats")
 
 
 def read_conversations(

@@ -80,7 +80,7 @@ class PresetFiles:
 
 def preset_files() -> Iterator[PresetFiles]:
     """Yield the readers of all plugins."""
-    return load_all("preset_files")
+    return load_all("preset_files", PresetFiles)
 
 
 def first_preset_files() -> PresetFiles:
@@ -139,12 +139,12 @@ class CardFiles:
 
 def has_card_files() -> bool:
     """True if a plugin reads character cards."""
-    return next(load_all("card_files"), None) is not None
+    return next(load_all("card_files", CardFiles), None) is not None
 
 
 def card_files() -> CardFiles:
     """Return what reads character cards. Raises InputError without a plugin for them."""
-    return _first(load_all("card_files"), "card_files", "Character cards are")
+    return _first(load_all("card_files", CardFiles), "card_files", "Character cards are")
 
 
 def is_card_at(path: Path) -> bool:
@@ -203,7 +203,7 @@ class LoreForm:
 
 def lore_forms() -> tuple[LoreForm, ...]:
     """Return the forms of all plugins."""
-    return tuple(load_all("lore_forms"))
+    return tuple(load_all("lore_forms", LoreForm))
 
 
 def first_lore_form() -> LoreForm:

@@ -64,7 +64,7 @@ AREAS = (
 Textual looks for `action_...` and asks `check_action` there.
 """
 
-_ADDED = {added.name: added for plugin in extensions.plugins() for added in plugin.actions}
+_ADDED = {added.name: added for _, added in extensions.parts("actions")}
 _ADDED_ALIASES = {
     added.name: added.aliases
     for plugin in extensions.plugins()
@@ -244,11 +244,10 @@ if os.name == "nt":  # Windows has no job control
 
 def _of_views() -> Iterator[Action]:
     """Yield the actions that show the views of plugins."""
-    for plugin in extensions.plugins():
-        for view in plugin.views:
-            if view.title:
-                run = f"inspector.show_view('{view.name}')"
-                yield Action(view.name, "", run, view.label, view.title)
+    for _, view in extensions.parts("views"):
+        if view.title:
+            run = f"inspector.show_view('{view.name}')"
+            yield Action(view.name, "", run, view.label, view.title)
 
 
 ACTIONS = (

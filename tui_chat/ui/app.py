@@ -8,6 +8,7 @@ takes keys while the workspace is being opened, and dialogs are imported when th
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from time import monotonic, time
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from rich.text import Text
 from textual import constants, events, on, work
+from textual._context import active_message_pump
 from textual.app import App, ComposeResult
 from textual.binding import BindingType
 from textual.driver import Driver
@@ -25,7 +27,9 @@ from textual.screen import Screen
 from textual.widget import Widget
 from textual.worker import Worker, WorkerFailed
 
+from tui_chat import extensions
 from tui_chat.errors import TuiChatError
+from tui_chat.hooks import PluginFailed, PluginFault, failed, watch_reports
 from tui_chat.ui.action_index import ActionIndex
 from tui_chat.ui.actions import ACTIONS, AREAS
 from tui_chat.ui.areas.area import AreaContext
@@ -124,7 +128,9 @@ class TuiChat(App[None]):
         """Show the first frame, then open the workspace."""
         self.key_queue.watch_screens()
         self.notifications.watch_screens()
-        for error in (*self._theme_errors, *self.key_bindings.errors):
+        watch_reports(self._show_fault)
+        faults = [PluginFailed(fault) for fault in extensions.faults()]
+        for error in (*faults, *self._theme_errors, *self.key_bindings.errors):
             show_error(self, error)
         self.key_bindings.bind(self, self.chat.pane.composer)
         self.theme_files.watch()
@@ -267,14 +273,50 @@ class TuiChat(App[None]):
         """Show an error of ours with which a worker ended; any other one is a bug."""
         if isinstance(error, WorkerFailed) and isinstance(error.error, TuiChatError):
             show_error(self, error.error)
-        else:
+        elif not self._outlives(error):
             super()._handle_exception(error)
+
+    def _show_fault(self, fault: PluginFault) -> None:
+        """Show what failed of a plugin; may be called in any thread."""
+        self.call_later(show_error, self, PluginFailed(fault))
+
+    def _outlives(self, error: Exception) -> bool:
+        """Show an exception of a plugin, and close the view or dialog that can do nothing after it;
+        return False if more than that has ended.
+        """
+        cause = error.error if isinstance(error, WorkerFailed) else error
+        if (plugin := extensions.plugin_in(cause)) is None:
+            return False
+        failure = cause if isinstance(cause, PluginFailed) else failed(plugin.name, "code", cause)
+        if not isinstance(error, WorkerFailed) and not self._closes_faulty():
+            return False
+        show_error(self, failure)
+        return True
+
+    def _closes_faulty(self) -> bool:
+        """Close the plugin's view, or the dialog, whose handler runs; return False for none."""
+        from tui_chat.ui.areas.inspector.views.rows_view import RowsView
+
+        node = active_message_pump.get(None)
+        if not isinstance(node, Widget):
+            return False
+        for widget in node.ancestors_with_self:
+            if isinstance(widget, RowsView) and widget.plugin:
+                self.call_later(self.inspector.drop_view, widget)
+                return True
+        if node.screen is self.main:
+            return False
+        self.call_later(node.screen.dismiss, None)
+        return True
 
     def _fatal_error(self) -> None:
         """End the app after a bug with a sentence, and a traceback in a file without any values."""
         self.bell()
-        where = self.crash_log.write()
-        text = f"tui-chat ended because of an error of its own. {where} What was stored is kept."
+        where, whose = self.crash_log.write(), "its own"
+        error = sys.exception()
+        if error is not None and (plugin := extensions.plugin_in(error)) is not None:
+            whose = f"the plugin {plugin.name}"
+        text = f"tui-chat ended because of an error of {whose}. {where} What was stored is kept."
         self._exit_renderables.append(Text(text))
         self._close_messages_no_wait()
 
@@ -291,4 +333,5 @@ class TuiChat(App[None]):
 
     async def on_unmount(self) -> None:
         """Stop replies and close the store, however the app ends."""
+        watch_reports(None)
         await self.lifecycle.close()

@@ -22,7 +22,7 @@ from tui_chat.errors import InputError, StoreDamaged, TuiChatError
 from tui_chat.files import write_private
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.sanitize import sanitize
-from tui_chat.paths import database_file
+from tui_chat.paths import CRASH_LOG, database_file
 from tui_chat.ui.key_bindings import screen_errors
 from tui_chat.ui.main_screen import confirm_leave
 from tui_chat.ui.notifications import show_error
@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from tui_chat.workspace.events import WorkspaceEvent
     from tui_chat.workspace.workspace import Workspace
 
-CRASH_LOG = "crash.log"
-"""Its name in the data directory."""
 OPENING_SECONDS = 8.0
 """Seconds that the end by a signal waits for the workspace to open, if something was typed."""
 CHECK_AFTER = 1.0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from inspect import iscoroutinefunction
 
 from textual.app import App
 from textual.dom import DOMNode
@@ -10,6 +11,7 @@ from textual.dom import DOMNode
 from tui_chat import extensions
 from tui_chat.errors import InputError
 from tui_chat.extensions import ActionPath, Plugin
+from tui_chat.hooks import failed
 from tui_chat.ui.notifications import show_error
 
 
@@ -20,12 +22,11 @@ class PluginActions(DOMNode):
         super().__init__()
         self._app = app
         self._removed: set[str] = set()
-        for plugin in extensions.plugins():
-            for added in plugin.actions:
-                name = added.name.replace("-", "_")
-                setattr(self, f"action_{name}", partial(self._run, plugin, added))
-                if is_read_only and added.writes:
-                    self._removed.add(name)
+        for plugin, added in extensions.parts("actions"):
+            name = added.name.replace("-", "_")
+            setattr(self, f"action_{name}", partial(self._run, plugin, added))
+            if is_read_only and added.writes:
+                self._removed.add(name)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Remove actions that change something from a read-only app."""
@@ -34,6 +35,9 @@ class PluginActions(DOMNode):
     def _run(self, plugin: Plugin, added: ActionPath, argument: str = "") -> None:
         try:
             run = extensions.load_part(plugin, added.path)
+            if not iscoroutinefunction(run):
+                fault = TypeError(f"{added.path} is no coroutine function")
+                raise failed(plugin.name, f"action {added.name}", fault)
         except InputError as error:
             show_error(self._app, error)
             return

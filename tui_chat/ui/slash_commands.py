@@ -163,8 +163,7 @@ COMMANDS = (
             added.other_names,
             added.kind,
         )
-        for plugin in extensions.plugins()
-        for added in plugin.actions
+        for _, added in extensions.parts("actions")
     ),
     _of("help", aliases=("keys", "commands")),
     _of("quit", aliases=("exit",)),

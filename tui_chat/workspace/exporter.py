@@ -51,7 +51,7 @@ MULTI_SESSION_FORMATS = frozenset(("json", "shared"))
 
 def export_formats() -> dict[str, ExportPath]:
     """Return the formats of the core and of plugins by their names, as lists show them."""
-    added = (entry for plugin in extensions.plugins() for entry in plugin.exports)
+    added = (entry for _, entry in extensions.parts("exports", {entry.name for entry in _OWN}))
     return {entry.name: entry for entry in (*_OWN, *added)}
 
 

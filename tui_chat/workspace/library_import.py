@@ -113,6 +113,6 @@ class FolderFormat:
 
 def folder_import(folder: Path, taker: LibraryImport, report: Report) -> FolderImport | None:
     """Return what imports a folder as a whole; None for one that is no user's folder; blocks."""
-    formats: Iterator[FolderFormat] = load_all("import_folders")
+    formats: Iterator[FolderFormat] = load_all("import_folders", FolderFormat)
     fitting = (format for format in formats if format.detect(folder))
     return next((format.open(folder, taker, report) for format in fitting), None)

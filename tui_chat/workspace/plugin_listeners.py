@@ -11,6 +11,7 @@ from collections import defaultdict
 
 from tui_chat import extensions
 from tui_chat.extensions import ListenerPath, Plugin
+from tui_chat.hooks import PluginFailed, report
 from tui_chat.workspace.core import WorkspaceCore
 from tui_chat.workspace.events import WorkspaceEvent
 
@@ -42,7 +43,10 @@ class PluginListeners:
         async with self._turn:
             for plugin, listener in listeners:
                 with self.core.reporting():
-                    await extensions.load_part(plugin, listener.path)(self._workspace, event)
+                    try:
+                        await extensions.load_part(plugin, listener.path)(self._workspace, event)
+                    except PluginFailed as error:  # said once, not at each event
+                        report(error.fault)
 
     async def finish(self) -> None:
         """Wait until all listeners have done what they do."""

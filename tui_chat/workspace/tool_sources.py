@@ -15,6 +15,8 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Awaitable, Callable, Iterable, Sequence
+from contextlib import AbstractContextManager, suppress
+from dataclasses import replace
 from hashlib import sha256
 from itertools import chain
 from shlex import join
@@ -23,6 +25,7 @@ from typing import Any, Protocol, runtime_checkable
 from tui_chat import extensions
 from tui_chat.config import Config
 from tui_chat.errors import InputError
+from tui_chat.hooks import PluginFailed, guard
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.envelope import ToolDefinition
 from tui_chat.models.role import Role
@@ -145,6 +148,59 @@ class LocalCommands:
         """Do nothing: runs are cancelled by their tasks."""
 
 
+class _GuardedSource:
+    """A source of a plugin. An exception of it fails the source, or the call, by a sentence."""
+
+    def __init__(self, plugin: str, inner: ToolSource, changed: Callable[[], None]) -> None:
+        self.inner = inner
+        self._changed = changed
+        self._plugin = plugin
+        with self._guard():
+            self.name = inner.name
+        self._fault = ""
+
+    def _guard(self) -> AbstractContextManager[None]:
+        return guard(self._plugin, "tool source")
+
+    @property
+    def tools(self) -> Sequence[Tool]:
+        try:
+            with self._guard():
+                return tuple(self.inner.tools)
+        except PluginFailed as error:
+            self._fault = str(error)
+            return ()
+
+    @property
+    def status(self) -> SourceStatus:
+        try:
+            with self._guard():
+                status = self.inner.status
+        except PluginFailed as error:
+            self._fault, status = str(error), SourceStatus(self.name)
+        return replace(status, state="failed", sentence=self._fault) if self._fault else status
+
+    async def load(self) -> None:
+        self._fault = ""
+        try:
+            with self._guard():
+                await self.inner.load()
+        except PluginFailed as error:
+            self._fault = str(error)
+            self._changed()
+
+    async def call(self, tool: Tool, arguments: str, progress: OnProgress) -> ToolRun:
+        try:
+            with self._guard():
+                return await self.inner.call(tool, arguments, progress)
+        except PluginFailed as error:
+            return ToolRun(str(error), ok=False)
+
+    async def close(self) -> None:
+        with suppress(PluginFailed), self._guard():
+            await self.inner.close()
+
+
 def _command_tool(command: CommandTool) -> Tool:
     return Tool(
         command.definition,
@@ -162,7 +218,7 @@ class ToolSources:
         self.core = core
         self._grants = grants
         self._commands = LocalCommands(core.state.config)
-        self._added: dict[str, tuple[ToolSource, ...]] = {}
+        self._added: dict[str, tuple[_GuardedSource, ...]] = {}
         """The sources that plugins added, by plugin."""
         self._opening: asyncio.Task[None] | None = None
         self._loads: dict[str, asyncio.Task[None]] = {}
@@ -328,8 +384,13 @@ class ToolSources:
 
     async def named(self, name: str) -> ToolSource | None:
         """Return the source of a plugin with this name, if there is one."""
+        source = await self._guarded(name)
+        return None if source is None else source.inner
+
+    async def _guarded(self, name: str) -> _GuardedSource | None:
         await self.opened()
-        return next((one for one in self._sources if one.name and one.name == name), None)
+        added = chain.from_iterable(self._added.values())
+        return next((one for one in added if one.name and one.name == name), None)
 
     async def unasked(self) -> list[str]:
         """Return the names of the sources that the session may offer and that were not asked."""
@@ -346,13 +407,16 @@ class ToolSources:
                 before = self._added.get(path, ())
                 hidden = key_variables(config)
                 context = SourceContext(
-                    config, core.client, hidden, self._changed, before, self._ask
+                    *(config, core.client, hidden, self._changed),
+                    *([source.inner for source in before], self._ask),
                 )
                 with core.reporting():  # a plugin that fails is named, and the others go on
                     opened = await asyncio.to_thread(_open_sources, plugin, path, context)
-                    self._added[path] = tuple(opened)
+                    self._added[path] = tuple(
+                        _GuardedSource(plugin.name, one, self._changed) for one in opened
+                    )
                     for source in before:
-                        if source not in opened:
+                        if source.inner not in opened:
                             self._close(source)
         self._changed()
 
@@ -363,7 +427,7 @@ class ToolSources:
 
     async def restart(self, name: str) -> None:
         """End what runs for a source of a plugin, however it is, and ask for its tools again."""
-        if (source := await self.named(name)) is None:
+        if (source := await self._guarded(name)) is None:
             return
         if (load := self._loads.get(name)) is not None:
             load.cancel()

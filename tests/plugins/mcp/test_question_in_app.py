@@ -43,8 +43,8 @@ async def asked(folder: Path, era: str) -> AsyncIterator[tuple[Pilot[None], Work
         await until(pilot, lambda: isinstance(app.screen, FormDialog))
         await settle(pilot)
         (source,) = workspace.tool_sources._added["tui_chat.plugins.mcp.source:open_sources"]
-        assert isinstance(source, ServerSource)
-        yield pilot, workspace, process_of(source.server)
+        assert isinstance(source.inner, ServerSource)
+        yield pilot, workspace, process_of(source.inner.server)
 
 
 async def answer(pilot: Pilot[None], workspace: Workspace) -> str:

@@ -66,6 +66,7 @@ from tui_chat.context.macros.syntax import (
     unclosed,
 )
 from tui_chat.extensions import missing_plugin
+from tui_chat.hooks import PluginFailed
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.envelope import Level
 from tui_chat.models.text import Origin, OriginKind, Span, Text, clean
@@ -322,7 +323,10 @@ class _Expander:
                     scope = Text(trimmed(self._pieces(macro.scope)))
                     arguments.append((scope if macro.keeps_space else dedented(scope)).plain)
                 spelled = self.source.text[macro.start : macro.stop]
-                result = clean(known(MacroCall(self, macro, spelled, arguments)))
+                try:
+                    result = clean(known(MacroCall(self, macro, spelled, arguments)))
+                except PluginFailed as error:
+                    raise NotExpanded(f"cannot be expanded. {error}") from error
             else:
                 result = self._word(macro)
             self.take(len(result))

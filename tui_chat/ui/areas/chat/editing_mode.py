@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from asyncio import to_thread
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from typing import Protocol
 
 from textual import events
@@ -11,6 +12,7 @@ from textual.widgets import TextArea
 from textual.widgets.text_area import Selection
 
 from tui_chat import extensions
+from tui_chat.hooks import PluginFailed, guard, report
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.common_prefix import common_prefix
 from tui_chat.ui.areas.chat.snippet_blanks import SnippetBlanks
@@ -64,6 +66,8 @@ class ModalEditing:
         self._places = places
         self._recall = recall
         self._mode: EditingMode | None = None
+        self._name = ""
+        """The name of the mode."""
         self._selected: tuple[Selection, int] | None = None
         """The selection that the mode made, and the index of its cursor."""
 
@@ -74,29 +78,34 @@ class ModalEditing:
 
         def load() -> EditingMode | None:
             made = extensions.load_named("editing_modes", name)
-            return None if made is None else made()
+            with guard(extensions.plugin_of("editing_modes", name), f"editing mode {name}"):
+                return None if made is None else made()
 
         self._mode = await to_thread(load) if name else None
+        self._name = name
         self.reset()
 
     def reset(self) -> None:
         """Begin with the text that the composer has now."""
-        if self._mode is not None:
-            self._mode.reset(self._editor.document.text)
+        with self._guarded():
+            if self._mode is not None:
+                self._mode.reset(self._editor.document.text)
         self._selected = None
         self._show_label()
 
     def insert(self) -> None:
         """Let what follows be typed as text."""
-        if self._mode is not None:
-            self._mode.insert()
-            self._show_label()
+        with self._guarded():
+            if self._mode is not None:
+                self._mode.insert()
+        self._show_label()
 
     def take(self) -> None:
         """Let the mode undo what follows as a step of its own."""
-        if self._mode is not None:
-            cursor = self._places.index(self._editor.cursor_location)
-            self._mode.take(self._editor.document.text, cursor)
+        with self._guarded():
+            if self._mode is not None:
+                cursor = self._places.index(self._editor.cursor_location)
+                self._mode.take(self._editor.document.text, cursor)
 
     def press(self, event: events.Key) -> bool:
         """Let the mode have a key. Return False if it has no use for it."""
@@ -106,18 +115,35 @@ class ModalEditing:
         cursor = self._places.index(editor.cursor_location)
         if self._selected is not None and self._selected[0] == editor.selection:
             cursor = self._selected[1]
-        edited = mode.press(event.key, event.character, editor.document.text, cursor)
+        edited = None
+        with self._guarded():
+            edited = mode.press(event.key, event.character, editor.document.text, cursor)
+            if edited is not None and not edited.recall:
+                self._show(edited)
         if edited is None:
             return False
         if edited.recall:
             self._recall(edited.recall)
-        else:
-            self._show(edited)
         self._show_label()
         return True
 
+    @contextmanager
+    def _guarded(self) -> Generator[None]:
+        """Edit with the ordinary keys after an exception of the mode."""
+        try:
+            with guard(
+                extensions.plugin_of("editing_modes", self._name), f"editing mode {self._name}"
+            ):
+                yield
+        except PluginFailed as error:
+            self._mode = None
+            report(error.fault)
+
     def _show_label(self) -> None:
-        self._editor.border_title = "" if self._mode is None else self._mode.label
+        label = ""
+        with self._guarded():
+            label = "" if self._mode is None else str(self._mode.label)
+        self._editor.border_title = label
 
     def _show(self, edited: EditedText) -> None:
         editor, place = self._editor, self._places.location

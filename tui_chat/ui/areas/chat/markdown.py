@@ -19,6 +19,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
 
 from tui_chat import extensions
+from tui_chat.hooks import PluginFailed, failed, guard, report
 from tui_chat.ui.areas.chat.code_blocks import code_lines
 from tui_chat.ui.areas.chat.sources import MARK_START, split_marks
 from tui_chat.ui.areas.chat.text_lines import (
@@ -34,6 +35,7 @@ from tui_chat.ui.areas.chat.text_lines import (
 
 if TYPE_CHECKING:  # markdown-it is loaded with the first Markdown
     from markdown_it import MarkdownIt
+    from markdown_it.token import Token
     from markdown_it.tree import SyntaxTreeNode
 
     from tui_chat.ui.areas.chat.sections import Section
@@ -77,7 +79,7 @@ def markdown_lines(source: str, width: int, styles: StyleNames = ()) -> list[Tex
     """Lay out a text as Markdown, all of it at once."""
     from markdown_it.tree import SyntaxTreeNode
 
-    tree = SyntaxTreeNode(_parser().parse(source))
+    tree = SyntaxTreeNode(_parse(source))
     for node in tree.walk():  # break the cycles, else trees would stay until a garbage collection
         node.parent = None
     return _BlockLayout(source.split("\n")).blocks(tree.children, width, styles)
@@ -87,12 +89,31 @@ def _inline_lines(source: str, width: int, styles: StyleNames) -> list[TextLine]
     """Lay out a piece of a line, in which no block begins."""
     from markdown_it.tree import SyntaxTreeNode
 
-    node = SyntaxTreeNode(_parser().parseInline(source))
+    node = SyntaxTreeNode(_parse(source, inline=True))
     return [piece for line in _lines(_inline_runs(node, styles)) for piece in wrap(line, width)]
 
 
 def _source_of(section: Section) -> str:
     return f"{section.lead}\n{section.source}" if section.lead else section.source
+
+
+def _parse(source: str, *, inline: bool = False) -> list[Token]:
+    """Return the tokens of a text. A plugin whose rule raises is reported, and has none after."""
+    while True:
+        parser = _parser()
+        try:
+            return parser.parseInline(source) if inline else parser.parse(source)
+        except Exception as error:  # a plugin's code may raise anything
+            plugin = extensions.plugin_in(error)
+            if plugin is None or plugin.name in _without_rules:
+                raise
+            report(failed(plugin.name, "Markdown rule", error).fault)
+            _without_rules.add(plugin.name)
+            _parser.cache_clear()
+
+
+_without_rules: set[str] = set()
+"""The plugins whose rules failed."""
 
 
 @cache
@@ -104,8 +125,13 @@ def _parser() -> MarkdownIt:
         .enable(["table", "strikethrough"])
         .disable(["reference", "html_block", "html_inline"])
     )
-    for add_rules in extensions.load_all("markdown"):
-        parser.use(add_rules)
+    for plugin, add_rules in extensions.loaded_parts("markdown"):
+        if plugin.name not in _without_rules:
+            try:
+                with guard(plugin.name, "Markdown rule"):
+                    parser.use(add_rules)
+            except PluginFailed as error:
+                report(error.fault)
     return parser
 
 
@@ -115,7 +141,7 @@ def code_in(section: Section) -> list[tuple[str, str]]:
         return []
     return [
         (token.info.strip(), token.content.removesuffix("\n"))
-        for token in _parser().parse(_source_of(section))
+        for token in _parse(_source_of(section))
         if token.type in ("fence", "code_block")
     ]
 

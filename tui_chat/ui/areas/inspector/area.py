@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from tui_chat.models.request import RawResponse
     from tui_chat.ui.areas.inspector.inspector import Inspector
     from tui_chat.ui.areas.inspector.lore_search import LoreSearch
+    from tui_chat.ui.areas.inspector.views.rows_view import RowsView
     from tui_chat.workspace.events import WorkspaceEvent
     from tui_chat.workspace.lorebooks import BookPlace
     from tui_chat.workspace.state import ForeignReply, LiveRequestState
@@ -68,6 +69,13 @@ class InspectorArea(Area):
             lambda: self.pane.views.payload.edit_place if self.pane else None,
             self.show_payload,
         )
+
+    def drop_view(self, view: RowsView) -> None:
+        """Remove a view that can do nothing any more, and show the body in its place."""
+        if self.pane is not None:
+            name = self.pane.views.drop(view)
+            if self.pane.view_shown == name:
+                self.pane.view_shown = PAYLOAD
 
     async def open_pane(self) -> None:
         """Create the pane."""

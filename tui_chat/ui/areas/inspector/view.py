@@ -54,22 +54,20 @@ VIEWS = (
 
 def views() -> Mapping[str, ViewPath]:
     """Return all views by name, the core's first."""
-    added = (view for plugin in extensions.plugins() for view in plugin.views)
-    paths: dict[str, ViewPath] = {}
-    for view in (*VIEWS, *added):
-        paths.setdefault(view.name, view)
-    return paths
+    paths = {view.name: view for view in VIEWS}
+    return paths | {view.name: view for _, view in extensions.parts("views", paths)}
 
 
 def load(view: ViewPath, path: str) -> Any:
-    """Return what a path of a view's declaration names. Raises InputError if a part of another
-    person's plugin cannot be imported.
+    """Return what a path of a view's declaration names. Raises InputError if a part of a plugin
+    cannot be imported.
     """
-    plugin = _plugin_of(view)
+    plugin = plugin_of(view)
     return extensions.load(path) if plugin is None else extensions.load_part(plugin, path)
 
 
-def _plugin_of(view: ViewPath) -> Plugin | None:
+def plugin_of(view: ViewPath) -> Plugin | None:
+    """Return the plugin that adds a view; None for one of the core."""
     return next((plugin for plugin in extensions.plugins() if view in plugin.views), None)
 
 

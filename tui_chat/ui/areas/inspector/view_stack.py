@@ -9,11 +9,15 @@ from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.widgets import Static
 
+from tui_chat.extensions import ViewPath
+from tui_chat.hooks import guard
 from tui_chat.models.text import Origin
+from tui_chat.ui.areas.inspector.guarded_view import guarded_view
 from tui_chat.ui.areas.inspector.payload_view import PayloadView
-from tui_chat.ui.areas.inspector.view import PAYLOAD, load, views
+from tui_chat.ui.areas.inspector.view import PAYLOAD, load, plugin_of, views
 from tui_chat.ui.areas.inspector.views.rows_view import RowsView
 from tui_chat.ui.widgets.one_pass import OnePassWidget
+from tui_chat.ui.widgets.typed_app import app_of
 
 View: TypeAlias = "PayloadView | RowsView"
 
@@ -54,14 +58,29 @@ class ViewStack(Vertical, OnePassWidget):
         yield from self._others.values()
 
     def select(self, name: str) -> None:
-        """Make a view visible. Raises InputError if another person's plugin cannot be imported."""
+        """Make a view visible. Raises InputError if it is of a plugin that fails."""
         if name != PAYLOAD and name not in self._others:
-            declared = views()[name]
-            self._others[name] = load(declared, declared.path)()
+            self._others[name] = self._new(views()[name])
             self.mount(self._others[name])
         self.current = self._others.get(name, self.payload)
         for view in self:
             view.set_class(view is not self.current, "-away")
+
+    def _new(self, declared: ViewPath) -> RowsView:
+        view, plugin = load(declared, declared.path), plugin_of(declared)
+        if plugin is None:
+            return view()
+        part = f"view {declared.name}"
+        view = guarded_view(plugin.name, part, view, app_of(self).get_css_variables())
+        with guard(plugin.name, part):
+            return view()
+
+    def drop(self, view: RowsView) -> str:
+        """Remove a view; return its name."""
+        name = next(name for name, each in self._others.items() if each is view)
+        del self._others[name]
+        view.remove()
+        return name
 
     def show_why_empty(self, why: str) -> None:
         """Set the markup that is shown in place of a request."""

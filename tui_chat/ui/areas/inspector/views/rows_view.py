@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import pairwise
 from typing import ClassVar, TypeAlias, overload
 
@@ -20,6 +21,8 @@ from textual.message import Message
 from textual.selection import Selection
 from textual.strip import Strip
 
+from tui_chat.errors import TuiChatError
+from tui_chat.hooks import PluginFailed, guard, report
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.sanitize import sanitize
 from tui_chat.models.text import GLUE, Origin, OriginKind
@@ -80,6 +83,13 @@ class ViewRows(Sequence[ViewRow]):
         for start, stop, make in zip(self._starts, stops, self._make, strict=True):
             yield range(start, stop), make
 
+    def guarded(self, view: RowsView) -> ViewRows:
+        """Return the same rows of a plugin's view: one that cannot be made is a sentence."""
+        rows = ViewRows()
+        rows._starts, rows._length = self._starts, self._length
+        rows._make = [partial(_guarded_row, view, make) for make in self._make]
+        return rows
+
     @overload
     def __getitem__(self, index: int) -> ViewRow: ...
     @overload
@@ -91,6 +101,20 @@ class ViewRows(Sequence[ViewRow]):
             raise IndexError(index)
         part = bisect_right(self._starts, index) - 1
         return self._make[part](index - self._starts[part])
+
+
+def _guarded_row(view: RowsView, make: Callable[[int], ViewRow], index: int) -> ViewRow:
+    try:
+        with guard(view.plugin, view.part):
+            row = make(index)
+            for text, names in row.pieces:
+                view.palette(*names.split())
+                cell_len(text)
+            return row
+    except TuiChatError as error:
+        if isinstance(error, PluginFailed):
+            report(error.fault)
+        return ViewRow(((str(error), "error"),))
 
 
 def made_rows(rows: Sequence[ViewRow]) -> Part:
@@ -208,6 +232,10 @@ class RowsView(RowList):
     """
     )
 
+    plugin: ClassVar[str] = ""
+    """The plugin that adds it; empty for the core's."""
+    part: ClassVar[str] = ""
+    """What it is called in the sentence of an exception."""
     uses: ClassVar[frozenset[str]] = frozenset()
     """The fields of `InspectorState` beside the request whose change it draws at once."""
     has_places: ClassVar[bool] = False
@@ -301,7 +329,7 @@ class RowsView(RowList):
         if width <= 0:  # not displayed; `resized` follows when it is
             return
         selected = self._mouse.text
-        self.rows = self.build(width)
+        self.rows = self._built(width) if self.plugin else self.build(width)
         if self._mouse.text != selected:
             self._mouse.clear()
         self.update_extent()
@@ -310,6 +338,26 @@ class RowsView(RowList):
         self._scroll_to_end()
         self.refresh_changed()
         self._post_highlighted()
+
+    def _built(self, width: int) -> ViewRows:
+        """Return the rows of a plugin's view, or the sentence of its exception."""
+        try:
+            with guard(self.plugin, self.part):
+                rows = self.build(width)
+                if not isinstance(rows, ViewRows):  # pyright: ignore[reportUnnecessaryIsInstance]  a plugin's
+                    raise TypeError("build returns no ViewRows")
+                return rows.guarded(self)
+        except TuiChatError as error:
+            if isinstance(error, PluginFailed):
+                report(error.fault)
+            return ViewRows((text_part(str(error), width, " ", "error"),))
+
+    def show_fault(self, sentence: str) -> None:
+        """Show a sentence in place of the rows."""
+        width = max(self.scrollable_content_region.width, 40)
+        self.rows, self.cursor = ViewRows((text_part(sentence, width, " ", "error"),)), 0
+        self.update_extent()
+        self.refresh_changed()
 
     def _scroll_to_end(self) -> None:
         if self._at_end:

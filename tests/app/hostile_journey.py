@@ -1,0 +1,70 @@
+"""A journey with the plugin `raises`, in an interpreter of its own: the actions of plugins are
+bound when the app is imported. Run by `test_hostile_plugin`; the argument is the folder.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from pathlib import Path
+
+from tests.support.server import Provider, chat_text
+from tui_chat import extensions
+
+
+async def main(folder: Path) -> None:
+    extensions.enable(["raises"])  # as the program does before it imports the app
+    from tests.support.screen import open_screen
+
+    with Provider(chat_text("A fault in ", "Markdown.")) as provider:
+        config = f'editing_mode = "hostile"\n{provider.config()}\n[plugins]\nenabled = ["raises"]\n'
+        async with open_screen(folder, config=config, waits=()) as screen:
+            await screen.until(
+                lambda: screen.app.is_workspace_open,  # pyright: ignore
+                "The workspace never opened",
+            )
+            await screen.type("hello")
+            await screen.sees("hello")
+            await screen.press("enter")
+            await screen.sees("A fault in Markdown.")
+            for command, words in (
+                ("/hostile", "The action hostile of plugin raises failed: ValueError: no action"),
+                ("/hostile-value", "The action hostile-value of plugin raises failed"),
+            ):
+                await screen.type(command)
+                await screen.press("space", "enter")
+                await screen.sees(words)
+            await screen.type("/hostile-dialog")
+            await screen.press("space", "enter")
+            await screen.sees("a faulty button")
+            await screen.press("enter")
+            await screen.loses("a faulty button")
+            await screen.sees("The code of plugin raises failed: ValueError: no dialog")
+            await screen.press("f4")
+            for key, name, words in (
+                ("f13", "init", "no init"),
+                ("f14", "shows", "no show"),
+                ("f15", "builds", "no build"),
+                ("f16", "rows", "no use"),
+                ("f17", "handles", ""),
+                ("f19", "loads", "no load"),
+                ("f21", "nothing", "it is no RowsView"),
+                ("f22", "css", "TokenError"),
+            ):
+                await screen.press(key)
+                await screen.sees(
+                    f"The view {name} of plugin raises failed", words
+                ) if words else None
+                await screen.press("c", "f20")
+                await screen.sees("this one stays")
+            await screen.press("f18", "x")
+            await screen.sees("The view acts of plugin raises failed: ValueError: no view action")
+            await screen.press("f20")
+            await screen.sees("this one stays")
+            await screen.press("escape", "f4", "f4")
+    log = (folder / "crash.log").read_text()
+    for words in ("The view builds of plugin raises failed: ValueError: no build", "raising_parts"):
+        assert words in log, words
+
+
+asyncio.run(main(Path(sys.argv[1])))
