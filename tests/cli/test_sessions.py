@@ -31,7 +31,8 @@ def sessions(tmp_path: Path, run: Run) -> Sessions:
     """Return a function that runs `sessions` in a home with two of them."""
     home = ("--data-dir", tmp_path, "--config-dir", tmp_path)
     for text in ("A walk", "A *talk*"):
-        assert run(*home, "ask", text, "--model", "echo", "--set", "seed=1").code == 0
+        options = ("--role", "Assistant", "--model", "echo", "--set", "seed=1")
+        assert run(*home, "ask", text, *options).code == 0
     return lambda *words: run(*home, "sessions", *words)
 
 

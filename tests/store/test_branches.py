@@ -534,3 +534,42 @@ async def test_changes_of_several_sessions_are_atomic(store: Store) -> None:
             {key: {"pinned": True} for key in [one.session_id, "nowhere"]}
         )
     assert not (await store.sessions.list())[0].pinned
+
+
+async def test_a_fork_names_its_own_messages_whatever_its_recipes_have(
+    store: Store, grow: Grow, request_record: Make
+) -> None:
+    """Also where they stand behind a text with a backslash, as in an imported recipe."""
+    session = await grow("a a>b b>c")
+    recipe = {
+        "variables": {"mood": "two\nlines", "x": "a"},
+        "pinned": ["a", "gone"],
+        "muted": [["b", {"whole": True}]],
+        "edits": [{"path": ["b"], "answered": "c"}],
+        "parent": "c",
+    }
+    exchange = await store.replies.begin(
+        session.session_id,
+        parent_id="c",
+        user=None,
+        model="m",
+        endpoint="e",
+        request=replace(request_record(b"1", n=1), recipe=recipe),
+    )
+    reply = await store.replies.finish(
+        exchange.reply.message.id,
+        message=exchange.reply.message,
+        status="complete",
+        usage=Usage(),
+    )
+    fork = await store.branches.fork(reply.message.id)
+    a, b, c, last = (e.message.id for e in await store.branches.load(fork.session_id))
+    copy = await store.requests.get(last)
+    assert copy is not None
+    assert copy.recipe == {
+        "variables": recipe["variables"],
+        "pinned": [a, "gone"],
+        "muted": [[b, {"whole": True}]],
+        "edits": [{"path": ["b"], "answered": c}],
+        "parent": c,
+    }

@@ -170,7 +170,6 @@ async def test_a_message_queued_while_the_stored_queue_is_read_is_there_once(
     await workspace.sessions.new()
     assert await workspace.replies.submit("one")
     session_id, may_read = workspace.state.session_id, asyncio.Event()
-    workspace.queue._loads.clear()
     settings, get = workspace.store.settings, workspace.store.settings.get
     await settings.set(f"queue:{session_id}", pack((QueuedMessage("two"),)))
 

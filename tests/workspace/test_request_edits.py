@@ -150,6 +150,26 @@ async def test_edits_survive_a_crash(make_workspace: MakeWorkspace, tmp_path: Pa
     assert third.workspace.state.edits == ()
 
 
+async def test_a_fork_and_an_export_send_an_edited_request_again(make_workspace: MakeWorkspace):
+    here = await chat(make_workspace)
+    await here.send("one")
+    here.type("two")
+    await here.edits.add_value(("seed",), 7, kept=False)
+    sent = await here.send("two")
+    first = here.workspace.state.session_id
+    await here.workspace.branches.fork(here.workspace.state.entries[-1].message.id)
+    assert here.workspace.state.session_id != first
+    assert await here.regenerate() == sent
+    assert "seed" not in await here.send("three")
+    transcript = await here.workspace.store.transcripts.get(first)
+    assert transcript is not None
+    exported = json.loads("".join(session_text(transcript, first=True)))
+    await here.workspace.store.sessions.remove(first)
+    await here.workspace.store.transcripts.add(read_session(exported))
+    await here.workspace.sessions.open(first)
+    assert await here.regenerate() == sent
+
+
 async def test_edits_never_reach_another_session(make_workspace: MakeWorkspace):
     here = await chat(make_workspace)
     await here.send("one")

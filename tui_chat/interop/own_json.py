@@ -79,7 +79,7 @@ def begin(program: str) -> str:
 def session_text(transcript: SessionTranscript, *, first: bool) -> Iterator[str]:
     """Yield a session as text; `first` if it is the first one in the file."""
     session = transcript.session
-    facts: dict[str, Any] = {"session": plain(replace(session, edits=session.kept_edits))}
+    facts: dict[str, Any] = {"session": plain(replace(session, edits=session.lasting_edits))}
     if transcript.role is not None:
         facts["role"] = plain(transcript.role)
     if transcript.variables:
@@ -185,7 +185,7 @@ def read_session(data: JsonObject) -> SessionTranscript:
     data = clean_json(data)
     session = _read(Session, with_nested_settings(data.get("session")), ".session")
     _check_session(session)
-    session = replace(session, edits=session.kept_edits)
+    session = replace(session, edits=session.lasting_edits)
     role = (
         None
         if data.get("role") is None

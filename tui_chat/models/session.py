@@ -22,6 +22,12 @@ UNPRICED = "unknown"
 """`Entry.priced` of a reply that prices were sought for and not found, also not later."""
 
 
+CHOSEN_TOOLS, QUEUE, DRAFT_FILES = "tools/", "queue:", "files:"
+"""What the key of a setting that belongs to a session begins with, before the session's id: the
+names of its chosen tools, its queued messages, the paths of the files attached to its draft."""
+OF_SESSION = (CHOSEN_TOOLS, QUEUE, DRAFT_FILES)
+
+
 @dataclass(frozen=True, slots=True, weakref_slot=True)
 class Entry:
     """A message in its session's tree, with the state of its reply."""
@@ -109,9 +115,11 @@ class Session:
     """Named places of its tree, at most one name for each message."""
 
     @property
-    def kept_edits(self) -> tuple[RequestEdit, ...]:
-        """The edits that hold for every request: a fork and an export have them."""
-        return tuple(edit for edit in self.edits if edit.kept)
+    def lasting_edits(self) -> tuple[RequestEdit, ...]:
+        """The edits that hold for every request, or for one that was sent: an export has them, not
+        those that wait for what is being typed.
+        """
+        return tuple(edit for edit in self.edits if edit.kept or edit.answered)
 
 
 class Node(NamedTuple):

@@ -13,19 +13,24 @@ from __future__ import annotations
 
 import asyncio
 import json
-import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from typing import TypeAlias
+from typing import Any, TypeAlias, cast
 
 from tui_chat.errors import InputError, StoreError
-from tui_chat.models.session import Entry, Node, Session
+from tui_chat.models.json_values import pack
+from tui_chat.models.session import CHOSEN_TOOLS, Entry, Node, Session
 from tui_chat.store.database import Row, Transaction, writes
 from tui_chat.store.errors import decoding
 from tui_chat.store.rows import ENTRY, ENTRY_NAMES, entry_of, json_value
 from tui_chat.store.search import index
-from tui_chat.store.sessions import insert_session, require_session, set_head
+from tui_chat.store.sessions import (
+    copy_setting,
+    insert_session,
+    require_session,
+    set_head,
+)
 from tui_chat.store.stream_journal import read_streamed_fields
 from tui_chat.store.unsaved import StoreContext
 
@@ -388,7 +393,11 @@ async def _fork(
         fork_of=old.title,
         parent_id="",
         head_id=None,
-        edits=old.kept_edits,
+        edits=tuple(
+            replace(edit, answered=fresh.get(edit.answered, ""))
+            for edit in old.edits
+            if edit.kept or edit.answered in fresh
+        ),
         places=tuple(
             replace(place, message_id=fresh[place.message_id])
             for place in old.places
@@ -423,10 +432,27 @@ async def _fork(
         "INSERT INTO variables SELECT ?, key, value FROM variables WHERE session_id = ?",
         *(made.session_id, session_id),
     )
+    await copy_setting(tx, CHOSEN_TOOLS, session_id, made.session_id)
     await set_head(tx, made.session_id, fresh[message_id])
     return await require_session(tx, made.session_id)
 
 
 def _with_new_ids(recipe: str, ids: Mapping[str, str]) -> str:
-    """Return a recipe that names other messages: each string that is an id is replaced."""
-    return re.sub(r'"([^"\\]*)"', lambda match: f'"{ids.get(match[1], match[1])}"', recipe)
+    """Return a recipe that names other messages; one that cannot be read as it is."""
+
+    def renamed(value: Any) -> Any:
+        if isinstance(value, list):
+            return [renamed(item) for item in cast("list[Any]", value)]
+        return ids.get(value, value) if isinstance(value, str) else value
+
+    try:
+        fields = json.loads(recipe)
+    except ValueError:
+        return recipe
+    for name in ("parent", "pinned", "muted", "summaries"):
+        if name in fields:
+            fields[name] = renamed(fields[name])
+    for edit in fields.get("edits", ()):
+        if "answered" in edit:
+            edit["answered"] = renamed(edit["answered"])
+    return pack(fields)

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from tui_chat.store.database import Database, Transaction
 from tui_chat.store.sessions import require_session
 from tui_chat.store.unsaved import UnsavedTexts
 
 NEW_CHAT_DRAFT = "draft"
 """The key of the draft of a chat that is not stored yet."""
+
+_SET = """
+    INSERT INTO settings (key, value) VALUES (?, ?)
+    ON CONFLICT (key) DO UPDATE SET value = excluded.value
+"""
 
 
 class SettingStore:
@@ -32,13 +39,24 @@ class SettingStore:
         """
 
         async def work(tx: Transaction) -> None:
-            await tx.run(
-                "INSERT INTO settings (key, value) VALUES (?, ?) "
-                "ON CONFLICT (key) DO UPDATE SET value = excluded.value",
-                *(key, value),
-            )
+            await tx.run(_SET, key, value)
 
         await self._unsaved.write(f"setting {key}", value, work)
+
+    async def update(self, key: str, change: Callable[[str], str]) -> str:
+        """Change a setting from its stored value, empty if it was never set, in one transaction, so
+        that another window's change is not lost. Return the new value. Raises StoreError.
+        """
+
+        async def work(tx: Transaction) -> str:
+            row = await tx.row("SELECT value FROM settings WHERE key = ?", key)
+            before = "" if row is None else row[0]
+            value = change(before)
+            if value != before:
+                await tx.run(_SET, key, value)
+            return value
+
+        return await self._database.write(work)
 
     async def beginning_with(self, prefix: str) -> dict[str, str]:
         """Return the settings whose keys begin so, by key, in the order in which they were set."""

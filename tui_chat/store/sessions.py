@@ -13,7 +13,15 @@ from typing import TypedDict, Unpack
 
 from tui_chat.errors import RecordGone
 from tui_chat.models.request_edit import RequestEdit
-from tui_chat.models.session import Entry, PlaceName, Session, SessionSummary
+from tui_chat.models.session import (
+    DRAFT_FILES,
+    OF_SESSION,
+    QUEUE,
+    Entry,
+    PlaceName,
+    Session,
+    SessionSummary,
+)
 from tui_chat.models.settings import NO_SETTINGS, Settings
 from tui_chat.store.database import Transaction, writes
 from tui_chat.store.roles import require_enabled_role
@@ -222,6 +230,8 @@ class SessionStore:
         old = await tx.rows("SELECT session_id FROM sessions WHERE deleted < ?", before)
         for (session_id,) in old:
             await remove_session(tx, session_id)
+        for prefix in (QUEUE, DRAFT_FILES):  # earlier versions left them
+            await tx.run(_REMOVE_ORPHANS, len(prefix), prefix)
         await index.remove_messages(tx, f"m.seq IN ({_DELETED_MESSAGES})", before)
         await tx.run(f"DELETE FROM messages WHERE seq IN ({_DELETED_MESSAGES})", before)
         return len(old)
@@ -233,11 +243,25 @@ _DELETED_MESSAGES = """
 """
 
 
+_REMOVE_ORPHANS = """
+    DELETE FROM settings WHERE substr(key, 1, ?1) = ?2
+    AND substr(key, ?1 + 1) NOT IN (SELECT session_id FROM sessions)
+"""
+
+
 async def remove_session(tx: Transaction, session_id: str) -> None:
-    """Remove a session for good, with its messages, requests and draft."""
+    """Remove a session for good, with its messages, requests, draft and settings."""
+    keys = [(f"{prefix}{session_id}",) for prefix in OF_SESSION]
+    await tx.run_many("DELETE FROM settings WHERE key = ?", keys)
     await index.remove_title(tx, session_id)
     await index.remove_messages(tx, "m.session_id = ?", session_id)
     await tx.run("DELETE FROM sessions WHERE session_id = ?", session_id)
+
+
+async def copy_setting(tx: Transaction, prefix: str, session_id: str, copy_id: str) -> None:
+    """Copy a setting that belongs to a session to another session."""
+    sql = "INSERT INTO settings (key, value) SELECT ?, value FROM settings WHERE key = ?"
+    await tx.run(sql, f"{prefix}{copy_id}", f"{prefix}{session_id}")
 
 
 async def find_session(tx: Transaction, session_id: str) -> Session | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from tui_chat.errors import TuiChatError
-from tui_chat.models.session import Session
+from tui_chat.models.session import DRAFT_FILES, Session
 from tui_chat.workspace.core import WorkspaceCore, reported
 from tui_chat.workspace.events import Failed
 from tui_chat.workspace.temporary import TemporarySession
@@ -72,4 +72,4 @@ class Drafts:
 
 def _files_key(session: Session | None) -> str:
     """Return the name of the stored setting that holds the paths of a draft's attachments."""
-    return "files" if session is None else f"files:{session.session_id}"
+    return "files" if session is None else f"{DRAFT_FILES}{session.session_id}"

@@ -3,8 +3,8 @@
 1. A queue belongs to one session, and its messages are sent to that one only, while it is active.
 2. A reply that failed or was stopped, a waiting tool call, and a session that is opened later leave
    the queue as it is: `send_next` goes on.
-3. It is stored with the session at each change, so that it outlives the program. What was stored
-   before is read first: it stands in front of what was queued meanwhile.
+3. It is stored with the session at each change, so that it outlives the program. What another
+   window stored meanwhile is taken over then, and before a message is sent.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import Any
 from tui_chat.errors import InputError, TuiChatError
 from tui_chat.models.json_values import pack, unpack
 from tui_chat.models.message import Part
+from tui_chat.models.session import QUEUE
 from tui_chat.workspace.core import WorkspaceCore, reported
 from tui_chat.workspace.events import Failed, QueueChanged, ReplySettled, WorkspaceEvent
 from tui_chat.workspace.replies import Replies
@@ -34,8 +35,10 @@ class MessageQueue:
         self._tasks = set[asyncio.Task[Any]]()
         self._sending = asyncio.Lock()
         """Held while a queued message is being sent."""
-        self._loads: dict[str, asyncio.Task[None]] = {}
-        """What reads the stored queue of a session, once."""
+        self._storing = asyncio.Lock()
+        """Held while a queue is read or stored."""
+        self._stored: dict[str, tuple[QueuedMessage, ...]] = {}
+        """Each session's queue as this window read or stored it last."""
         core.subscribe(self._follow_reply)
         core.watch(self._follow_session)
 
@@ -80,6 +83,7 @@ class MessageQueue:
         published, if it was not sent; it stays in the queue then.
         """
         async with self._sending:
+            await self._store(self.core.state.session_id)  # another window may have sent one
             state = self.core.state
             session_id, queue = state.session_id, state.queue
             if not queue or state.is_streaming:
@@ -94,7 +98,7 @@ class MessageQueue:
                 )
 
             def stored() -> None:
-                self._show(session_id, (e for e in self._of(session_id) if e is not message))
+                self._show(session_id, _without(self._of(session_id), (message,)))
                 self._spawn(self._store(session_id))
 
             return await self._replies.submit(message.text, parts, session_id, stored)
@@ -124,19 +128,15 @@ class MessageQueue:
 
     def _follow_session(self, before: WorkspaceState, now: WorkspaceState) -> None:
         if now.session_id != before.session_id:
-            self._loading(now.session_id)
-
-    def _loading(self, session_id: str) -> asyncio.Task[None]:
-        if session_id not in self._loads:
-            self._loads[session_id] = self._spawn(self._load(session_id))
-        return self._loads[session_id]
+            self._spawn(self._load(now.session_id))
 
     async def _load(self, session_id: str) -> None:
         with suppress(TuiChatError):
-            stored = await self.core.store_of(session_id).settings.get(_key(session_id))
-            queue = read_queue(stored or "")
-            if queue:
-                self._show(session_id, (*queue, *self._of(session_id)))
+            async with self._storing:
+                text = await self.core.store_of(session_id).settings.get(_key(session_id))
+                base, ours = self._stored.get(session_id, ()), self._of(session_id)
+                theirs = self._stored[session_id] = read_queue(text or "")
+                self._show(session_id, _merged(base, ours, theirs))
 
     # --- changing and storing --------------------------------------------------------------
 
@@ -145,6 +145,8 @@ class MessageQueue:
 
     def _show(self, session_id: str, queue: Iterable[QueuedMessage]) -> None:
         queues = {**self.core.state.queues, session_id: tuple(queue)}
+        if queues[session_id] == self._of(session_id):
+            return
         shown = {key: each for key, each in queues.items() if each}
         self.core.update(QueueChanged(), queues=shown)
 
@@ -153,13 +155,26 @@ class MessageQueue:
         await self._store(session_id)
 
     async def _store(self, session_id: str) -> None:
-        """Store a queue as it is now; one that cannot be stored stays in memory."""
-        await asyncio.wait((self._loading(session_id),))
-        queue = self._of(session_id)
+        """Store a queue with what changed here since it was read, and show it as it is then; one
+        that cannot be stored stays in memory.
+        """
+        settings, key = self.core.store_of(session_id).settings, _key(session_id)
+        ours = together = self._of(session_id)
+
+        def change(text: str) -> str:
+            nonlocal ours, together
+            base, ours = self._stored.get(session_id, ()), self._of(session_id)
+            together = _merged(base, ours, read_queue(text))
+            return pack(together) if together else ""
+
         try:
-            text = pack(queue) if queue else ""
-            await self.core.store_of(session_id).settings.set(_key(session_id), text)
+            async with self._storing:
+                await settings.update(key, change)
+                self._stored[session_id] = together
+                self._show(session_id, _merged(ours, self._of(session_id), together))
         except TuiChatError as error:
+            with suppress(TuiChatError):  # the store writes it once it can
+                await settings.set(key, pack(ours) if ours else "")
             self.core.publish(Failed(error))
 
     def _spawn(self, work: Coroutine[Any, Any, object]) -> asyncio.Task[Any]:
@@ -184,6 +199,32 @@ def read_queue(stored: str) -> tuple[QueuedMessage, ...]:
         return ()
 
 
+def _merged(
+    base: tuple[QueuedMessage, ...],
+    ours: tuple[QueuedMessage, ...],
+    theirs: tuple[QueuedMessage, ...],
+) -> tuple[QueuedMessage, ...]:
+    """Return a queue that was `base` with the changes of two: removed where one removed it, and
+    what was added here behind what was added there.
+    """
+    if theirs == base:
+        return ours
+    return (*_without(theirs, _without(base, ours)), *_without(ours, base))
+
+
+def _without(
+    queue: tuple[QueuedMessage, ...], taken: tuple[QueuedMessage, ...]
+) -> tuple[QueuedMessage, ...]:
+    """Return a queue without these messages; of equal ones the first is taken."""
+    rest, left = list(taken), list[QueuedMessage]()
+    for message in queue:
+        if message in rest:
+            rest.remove(message)
+        else:
+            left.append(message)
+    return tuple(left)
+
+
 def _key(session_id: str) -> str:
     """Return the name of the stored setting that holds a session's queue."""
-    return f"queue:{session_id}"
+    return f"{QUEUE}{session_id}"

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from tui_chat.errors import InputError
 from tui_chat.lazy_dataclass import dataclass
+from tui_chat.models.session import OF_SESSION
 from tui_chat.workspace.active_session import ActiveSession, first_title
 from tui_chat.workspace.core import WorkspaceCore, reported
 from tui_chat.workspace.events import BranchChanged, Done
@@ -86,9 +87,10 @@ class TemporarySession:
         result = await core.store.transcripts.add(replace(transcript, session=session))
         if result.fault:
             raise InputError(result.fault)
-        tools = await store.settings.get(f"tools/{session_id}")
-        if tools is not None:
-            await core.store.settings.set(f"tools/{session_id}", tools)
+        for key in (f"{prefix}{session_id}" for prefix in OF_SESSION):
+            value = await store.settings.get(key)
+            if value is not None:
+                await core.store.settings.set(key, value)
         stored = await core.store.sessions.get(session_id)
         await self._close(store)
         core.update(BranchChanged(), session=stored)

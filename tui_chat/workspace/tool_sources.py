@@ -29,6 +29,7 @@ from tui_chat.hooks import PluginFailed, guard
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.envelope import ToolDefinition
 from tui_chat.models.role import Role
+from tui_chat.models.session import CHOSEN_TOOLS
 from tui_chat.models.tool import CommandTool, Tool
 from tui_chat.providers.client import HttpClient
 from tui_chat.workspace.core import WorkspaceCore, reported
@@ -249,7 +250,7 @@ class ToolSources:
             raise InputError(f"There is no tool “{unknown[0]}”.")
         self._chosen = frozenset(names)
         self._offer()
-        key = f"tools/{core.state.session_id}"
+        key = f"{CHOSEN_TOOLS}{core.state.session_id}"
         await core.active_store.settings.set(key, json.dumps(names))
         core.publish(BranchChanged())
 
@@ -260,7 +261,7 @@ class ToolSources:
         core, text = self.core, None
         if core.state.config.tools or self._has_plugins:
             if session_id:
-                text = await core.store_of(session_id).settings.get(f"tools/{session_id}")
+                text = await core.store_of(session_id).settings.get(f"{CHOSEN_TOOLS}{session_id}")
             if text is None and role is not None:
                 text = await core.store.settings.get(_ROLE_PREFIX + role.role_id)
         self._chosen = frozenset(json.loads(text)) if text else None
