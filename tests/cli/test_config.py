@@ -94,6 +94,31 @@ def test_show_says_what_set_each_setting(home: Run, tmp_path: Path, monkeypatch)
     assert "endpoints.work" in home("config", "show").out
 
 
+def test_a_value_that_equals_the_default_has_its_source(home: Run, tmp_path: Path, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-x")
+    shown = home("config", "show").out
+    assert "endpoint       = openai   (the first with a key: env:OPENAI_API_KEY)" in shown
+    path = tmp_path / "config.toml"
+    path.write_text('endpoint = "loopback"\nmodel = ""\nnotify = "osc9"\n')
+    monkeypatch.setenv("TUI_CHAT_THEME", "tui-chat-dark")
+    shown = json.loads(home("config", "show", "--json").out)["sources"]
+    assert shown == {
+        **dict.fromkeys(("endpoint", "model", "notify"), str(path)),
+        "theme": "TUI_CHAT_THEME",
+        **dict.fromkeys(("title_model", "editing_mode"), "default"),
+    }
+
+
+def test_a_fault_behind_a_long_text_has_its_line(home: Run, tmp_path: Path):
+    long = 'description = """\n' + 'line = "1" [x] # it\\n\n' * 5000 + '"""'
+    path = tmp_path / "config.toml"
+    path.write_text(f"[tools.a]\n{long}\nbad = 1\n[tools.b]\nconsent = 5 # no [\n")
+    done = home("config", "check")
+    assert done.code == 2
+    assert "line 5004, column 1" in done.err
+    assert "line 5006, column 1" in done.err
+
+
 def test_faults_have_line_and_column(home: Run, tmp_path: Path):
     path = tmp_path / "config.toml"
     path.write_text(COMMENTED)

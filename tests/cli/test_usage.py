@@ -76,3 +76,30 @@ def test_usage_adds_up_what_is_stored(call: Call, tmp_path: Path):
         done = call("usage", "--by", group)
         assert done.code == 0
         assert "$1.5500" in done.out
+
+
+def test_equal_replies_without_times_count_each_and_copies_of_a_fork_do_not(
+    call: Call, tmp_path: Path
+):
+    reply = {"role": "assistant", "content": "Yes.", "parent_id": "q"}
+    facts = {"model": "gpt-5", "endpoint": "openai", "usage": {"input": 10, "output": 2}}
+    sessions = [
+        {
+            "session": {"session_id": name, "title": name, "head_id": f"{name}-b"},
+            "messages": [
+                {"id": f"{name}-q", "role": "user", "content": "Is it?"},
+                {**reply, "id": f"{name}-a", "parent_id": f"{name}-q", **facts},
+                {**reply, "id": f"{name}-b", "parent_id": f"{name}-q", **facts},
+            ],
+        }
+        for name in ("one", "two")
+    ]
+    file = tmp_path / "export.json"
+    file.write_text(json.dumps({"format": "tui-chat", "version": 1, "sessions": sessions}))
+    assert call("import", file).code == 0
+    (row,) = json.loads(call("usage", "--by", "model", "--json").out)
+    assert (row["replies"], row["input"]) == (4, 40)
+    assert call("sessions", "fork", "one").code == 0
+    assert call("sessions", "fork", "one").code == 0
+    (row,) = json.loads(call("usage", "--by", "model", "--json").out)
+    assert (row["replies"], row["input"]) == (4, 40)

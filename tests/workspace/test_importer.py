@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import sys
 import zipfile
 from collections.abc import AsyncIterator
 from itertools import count
@@ -12,6 +14,7 @@ from typing import Any
 import pytest
 
 from tests.databases import provide_database
+from tui_chat.errors import StoreError
 from tui_chat.store import Store
 from tui_chat.workspace.importer import import_files
 
@@ -105,3 +108,20 @@ async def test_an_archive_without_conversations(store: Store, tmp_path: Path):
         archive.writestr("user.json", "{}")
     [report] = await import_files(store, [path])
     assert report.faults[0].sentence == "the archive contains no conversations or character cards"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
+async def test_a_file_is_closed_when_a_batch_cannot_be_stored(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """And what reads the next batch meanwhile has ended."""
+    path = own_file(tmp_path / "many.json", *(f"s{n}" for n in range(9000)))
+
+    async def fail(*_: object, **__: object) -> None:
+        raise StoreError("The disk is full.")
+
+    monkeypatch.setattr(store.transcripts, "add_many", fail)
+    with pytest.raises(StoreError, match="full"):
+        await import_files(store, [path])
+    opened = [os.readlink(each) for each in Path("/proc/self/fd").iterdir() if each.exists()]
+    assert str(path) not in opened

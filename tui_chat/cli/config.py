@@ -13,9 +13,9 @@ import click
 from tui_chat.cli.common_options import CommonOptions
 from tui_chat.cli.options import INPUT, json_option
 from tui_chat.cli.output import write_json, write_line
-from tui_chat.config import BUILT_IN_ENDPOINTS, Config, load_config
+from tui_chat.config import BUILT_IN_ENDPOINTS, Config
 from tui_chat.errors import ConfigError, InputError
-from tui_chat.files import input_name
+from tui_chat.files import input_name, read_toml
 from tui_chat.models.setting_json import settings_json
 from tui_chat.providers.keys import describe_key_reference
 
@@ -48,19 +48,7 @@ def show_config(common: CommonOptions, as_json: bool) -> None:
       TUI_CHAT_MODEL=gpt-5 tui-chat config show
     """
     config, path = common.config(), str(common.config_file)
-    defaults = Config(config_dir=config.config_dir, data_dir=config.data_dir)
-    of_file = load_config(config.config_dir, config.data_dir, {}, {})
-    flags = common.flags
-    sources = {
-        name: "--" + name
-        if flags.get(name)
-        else f"TUI_CHAT_{name.upper()}"
-        if os.environ.get(f"TUI_CHAT_{name.upper()}")
-        else path
-        if getattr(of_file, name) != getattr(defaults, name)
-        else "default"
-        for name in ("endpoint", "model", "theme", "notify", "title_model", "editing_mode")
-    }
+    sources = _sources(common, config)
     endpoints = [
         {
             "name": endpoint.name,
@@ -90,6 +78,27 @@ def show_config(common: CommonOptions, as_json: bool) -> None:
     rows += [("config_dir", str(config.config_dir), ""), ("data_dir", str(config.data_dir), "")]
     for name, value, source in rows:
         write_line(f"{name:<14} = {value}", f"   ({source})" if source else "")
+
+
+def _sources(common: CommonOptions, config: Config) -> dict[str, str]:
+    """Return what sets each setting: a flag, a variable, the file, or the default."""
+    file, path = common.config_file, str(common.config_file)
+    in_file = read_toml(file) if file.exists() else {}
+    sources: dict[str, str] = {}
+    for name in ("endpoint", "model", "theme", "notify", "title_model", "editing_mode"):
+        variable = f"TUI_CHAT_{name.upper()}" if name in common.flags else ""
+        if common.flags.get(name):
+            sources[name] = f"--{name}"
+        elif variable and os.environ.get(variable):
+            sources[name] = variable
+        elif name in in_file:
+            sources[name] = path
+        elif name == "endpoint" and config.is_endpoint_found:
+            key = config.endpoint_named(config.endpoint).key
+            sources[name] = f"the first with a key: {describe_key_reference(key)}"
+        else:
+            sources[name] = "default"
+    return sources
 
 
 @config_group.command("edit")

@@ -63,7 +63,7 @@ from __future__ import annotations
 import difflib
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -89,8 +89,6 @@ from tui_chat.models.tool import CommandTool
 from tui_chat.models.typed_json import InvalidValue, ValueFault, read
 from tui_chat.protocols.base_url import read_base_url
 
-_MOST_TRIES = 2_000
-"""Parses of a part of the file, after which a place is not sought any more."""
 _MOST_FAULTS = 5
 
 TEMPLATE = """\
@@ -116,74 +114,108 @@ TEMPLATE = """\
 
 def place_of(text: str, path: Sequence[str]) -> tuple[int, int] | None:
     """Return the line and column of a path of keys, or of its nearest table; None if unknown."""
+    try:
+        data = tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError):
+        return None
+    statements = [*_statements(text)]
     for length in range(len(path), 0, -1):
-        if position := _Lines(text).find(path[:length]):
-            return position
+        wanted = tuple(path[:length])
+        if _has(data, wanted) and (place := _place_in(text, statements, wanted)):
+            return place
     return None
 
 
-class _Lines:
-    """The lines of a file, of which the first ones are parsed to see what they set."""
+_TOKEN = re.compile(
+    r'"""[^"\\]*(?:(?:\\.|"(?!""))[^"\\]*)*"{3,5}|' + r"'''(?:(?!''').)*'{3,5}"
+    r'|"(?:[^"\\\n]|\\.)*"|' + r"'[^'\n]*'" + r"|#[^\n]*|[\[\]{}=\n]|[^\"'#\[\]{}=\n]+",
+    re.DOTALL,
+)
+"""A string, a comment, a sign of structure, or what is between them."""
 
-    def __init__(self, text: str) -> None:
-        self._lines = text.split("\n")
-        self._tries = 0
 
-    def find(self, path: Sequence[str]) -> tuple[int, int] | None:
-        """Return where a path is set; None if it is not."""
-        low, high = 0, len(self._lines)
-        if not self._has(high, path):
-            return None
-        while low < high:  # the fewest lines that set it; those that end inside a value are skipped
-            middle = (low + high) // 2
-            whole = self._next_whole(middle, high)
-            if whole is None or self._has(whole, path):
-                high = middle
-            else:
-                low = max(whole, middle) + 1
-        end = self._next_whole(low, len(self._lines))
-        if end is None:
-            return None
-        start = end - 1
-        while start > 0 and self._parsed(start) is None:
-            start -= 1
-        return self._position(start, end, path[-1])
+def _statements(text: str) -> Iterator[tuple[tuple[str, ...], int, int]]:
+    """Yield for each table and key of a TOML file its path, and where its text begins and ends."""
+    table: tuple[str, ...] = ()
+    counts: dict[tuple[str, ...], int] = {}
+    begin = end = depth = 0
+    equals = -1
+    for token in _TOKEN.finditer(text + "\n"):
+        match token[0]:
+            case "[" | "{":
+                depth += 1
+            case "]" | "}":
+                depth -= 1
+            case "=" if depth == 0 and equals < 0:
+                equals = token.start()
+            case "\n" if depth <= 0:
+                written = text[begin:end].strip()
+                if equals >= 0:
+                    yield (*table, *_keys(text[begin:equals])), begin, end
+                elif written.startswith("["):
+                    names = _keys(written.strip("[]"))
+                    table = _in_arrays(names, counts, is_new=written.startswith("[["))
+                    yield table, begin, end
+                begin, equals, depth = token.end(), -1, 0
+            case _:
+                pass
+        if not token[0].startswith("#"):
+            end = token.end()
 
-    def _next_whole(self, count: int, most: int) -> int | None:
-        """Return the least number of lines from `count` on that are TOML by themselves."""
-        return next((n for n in range(count, most + 1) if self._parsed(n) is not None), None)
 
-    def _parsed(self, count: int) -> dict[str, Any] | None:
-        self._tries += 1
-        if self._tries > _MOST_TRIES:
-            return None
-        try:
-            return tomllib.loads("\n".join(self._lines[:count]))
-        except (tomllib.TOMLDecodeError, RecursionError):
-            return None
+def _keys(written: str) -> tuple[str, ...]:
+    """Return the keys of a dotted key; empty if it is none."""
+    path: list[str] = []
+    with suppress(tomllib.TOMLDecodeError):
+        value: Any = tomllib.loads(f"{written} = 0")
+        while isinstance(value, dict):
+            [(key, value)] = cast("dict[str, Any]", value).items()
+            path.append(key)
+    return tuple(path)
 
-    def _has(self, count: int, path: Sequence[str]) -> bool:
-        value: Any = self._parsed(count)
-        for key in path:
-            if isinstance(value, dict) and key in value:
-                value = cast("dict[str, Any]", value)[key]
-            elif (
-                isinstance(value, list)
-                and key.isdecimal()
-                and int(key) < len(cast("list[Any]", value))
-            ):
-                value = cast("list[Any]", value)[int(key)]
-            else:
-                return False
-        return True
 
-    def _position(self, start: int, end: int, key: str) -> tuple[int, int]:
-        """Return where a key is written in the lines from `start` to `end`."""
-        written = re.compile(rf"(?<![\w-])[\"']?{re.escape(key)}[\"']?\s*[=\].]")
-        for number in range(start, end):
-            if match := written.search(self._lines[number]):
-                return number + 1, match.start() + 1
-        return start + 1, 1
+def _in_arrays(
+    names: tuple[str, ...], counts: dict[tuple[str, ...], int], *, is_new: bool
+) -> tuple[str, ...]:
+    """Return the path of a header: in an array of tables with the number of its last element."""
+    path: tuple[str, ...] = ()
+    for number, name in enumerate(names, 1):
+        path = (*path, name)
+        if is_new and number == len(names):
+            counts[path] = counts.get(path, -1) + 1
+        if path in counts:
+            path = (*path, str(counts[path]))
+    return path
+
+
+def _has(value: Any, path: Sequence[str]) -> bool:
+    for key in path:
+        if isinstance(value, dict) and key in value:
+            value = cast("dict[str, Any]", value)[key]
+        elif (
+            isinstance(value, list) and key.isdecimal() and int(key) < len(cast("list[Any]", value))
+        ):
+            value = cast("list[Any]", value)[int(key)]
+        else:
+            return False
+    return True
+
+
+def _place_in(
+    text: str, statements: Sequence[tuple[tuple[str, ...], int, int]], path: tuple[str, ...]
+) -> tuple[int, int] | None:
+    """Return where a path is first set: by a statement of its own, below it, or around it."""
+    at = next((each for each in statements if each[0][: len(path)] == path), None)
+    around = [each for each in statements if path[: len(each[0])] == each[0]]
+    at = at or max(around, key=lambda each: len(each[0]), default=None)
+    if at is None:
+        return None
+    _, begin, end = at
+    written = re.compile(rf"(?<![\w-])[\"']?{re.escape(path[-1])}[\"']?\s*[=\].]")
+    match = written.search(text, begin, end)
+    place = match.start() if match else begin
+    line = text.rfind("\n", 0, place) + 1
+    return text.count("\n", 0, place) + 1, place - line + 1
 
 
 def create_config_file(path: Path) -> None:

@@ -16,7 +16,8 @@ _PAGE = 10_000
 _REPLIES = """
     SELECT m.seq, m.session_id, s.title, m.endpoint, m.model, m.status,
         coalesce(m.timestamp, m.created), length(m.content), m.usage_input,
-        m.usage_output, m.usage_cached, m.usage_cache_write, m.usage_reasoning, m.cost, m.priced
+        m.usage_output, m.usage_cached, m.usage_cache_write, m.usage_reasoning, m.cost, m.priced,
+        s.fork_of <> ''
     FROM messages AS m JOIN sessions AS s ON s.session_id = m.session_id
     WHERE m.seq > ? AND (? = '' OR m.session_id = ?) AND m.message_role = 'assistant'
         AND (m.usage_input IS NOT NULL OR m.usage_output IS NOT NULL OR m.priced <> '')
@@ -78,7 +79,10 @@ class UsageStore:
         """Yield each reply with tokens or a cost once, oldest first: a fork's copies of a reply
         are left out. Then come the side requests. With an id, only those of one session.
         """
-        last, seen, ids = 0, set[int](), (session_id, session_id)
+        last, ids = 0, (session_id, session_id)
+        seen: dict[int, set[tuple[str, bool]]] = {}
+        """By what a copy has in common with a reply, the sessions that have it, and whether each is
+        a fork. Equal replies of one session, or of two that are no forks, are no copies."""
         while True:
             rows = await self._database.rows(_REPLIES, last, *ids, _PAGE)
             for row in rows:
@@ -96,6 +100,7 @@ class UsageStore:
                         *counts,
                         cost,
                         priced,
+                        is_fork,
                     ) = row
                     usage = ReplyUsage(
                         *(session, title, endpoint, model, status, created),
@@ -104,8 +109,10 @@ class UsageStore:
                         priced,
                     )
                 same = hash((endpoint, model, created, length, *counts))
-                if same not in seen:
-                    seen.add(same)
+                sessions = seen.setdefault(same, set())
+                is_copy = any(other != session and (is_fork or f) for other, f in sessions)
+                sessions.add((session, bool(is_fork)))
+                if not is_copy:
                     yield usage
             if len(rows) < _PAGE:
                 break

@@ -15,7 +15,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
@@ -61,30 +61,37 @@ async def import_files(
     """
     reports = tuple(map(Report, paths))
     batches = _batches(reports, library and LibraryImport(library, write=not dry_run))
-    batch = await asyncio.to_thread(next, batches, None)
-    while batch is not None:
-        # The next batch is read while this one is written.
-        next_batch = asyncio.create_task(asyncio.to_thread(next, batches, None))
-        for report, card in batch.cards:
-            role = await _as_chosen(store, card.role)
-            report.cards.append(role)
-            if not dry_run:
-                await store.roles.save(role, card.picture)
-        cards = [role for report in reports for role in report.cards]
-        transcripts = [
-            await _with_participants(
-                store, transcript, participants, cards, conversation.place, user
-            )
-            for _, conversation, transcript, user in batch.conversations
-        ]
-        results = await store.transcripts.add_many(transcripts, dry_run=dry_run)
-        for (report, conversation, _, _), imported in zip(
-            batch.conversations, results, strict=True
-        ):
-            _count(report, conversation, imported)
-        if progress is not None:
-            progress(batch.report)
-        batch = await next_batch
+    try:
+        batch = await asyncio.to_thread(next, batches, None)
+        while batch is not None:
+            for report, card in batch.cards:
+                role = await _as_chosen(store, card.role)
+                report.cards.append(role)
+                if not dry_run:
+                    await store.roles.save(role, card.picture)
+            cards = [role for report in reports for role in report.cards]
+            transcripts = [
+                await _with_participants(
+                    store, transcript, participants, cards, conversation.place, user
+                )
+                for _, conversation, transcript, user in batch.conversations
+            ]
+            # The next batch is read while this one is written. Reading changes the reports: nothing
+            # else does meanwhile.
+            reading = asyncio.create_task(asyncio.to_thread(next, batches, None))
+            try:
+                results = await store.transcripts.add_many(transcripts, dry_run=dry_run)
+            finally:
+                await asyncio.wait((reading,))
+            for (report, conversation, _, _), imported in zip(
+                batch.conversations, results, strict=True
+            ):
+                _count(report, conversation, imported)
+            if progress is not None:
+                progress(batch.report)
+            batch = await reading
+    finally:
+        batches.close()  # and the file that is being read
     if not dry_run:
         await _choose_profile(store, reports)
     return reports
@@ -166,7 +173,9 @@ class _Batch:
     """About the number of messages that take as long to store."""
 
 
-def _batches(reports: Iterable[Report], taker: LibraryImport | None) -> Iterator[_Batch]:
+def _batches(
+    reports: Iterable[Report], taker: LibraryImport | None
+) -> Generator[_Batch, None, None]:
     """Read the files; yield non-empty batches of conversations and cards, and report the rest."""
     batch: _Batch | None = None
     for report in reports:
