@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -64,6 +65,7 @@ from tui_chat.cli.workspace import (
     choose,
     command_workspace,
     leave_pending_edits,
+    load_tools,
     omit_screen_rules,
     open_session,
     send_only_conversation,
@@ -71,6 +73,8 @@ from tui_chat.cli.workspace import (
 from tui_chat.errors import InputError, TuiChatError
 from tui_chat.models.envelope import Level
 from tui_chat.models.generation import side_kind
+from tui_chat.models.sanitize import one_line
+from tui_chat.providers.discovery import list_models
 from tui_chat.workspace.replies import continuation_in_words
 
 if TYPE_CHECKING:
@@ -215,6 +219,26 @@ class _AskedExchange:
         workspace.subscribe(self._printer.follow)
         self._is_new = workspace.state.session is None
 
+    async def _find_model(self) -> None:
+        """Use the only model that the server has if none is chosen. Raises InputError if it has
+        several, and says which; a server that lists none may still answer.
+        """
+        workspace = self._workspace
+        state, endpoint = workspace.state, workspace.state.endpoint
+        if state.effective_model or self._question.asks_several:
+            return
+        models: tuple[str, ...] = ()
+        with suppress(TuiChatError):  # sending says what is wrong
+            models = await list_models(endpoint, workspace.client)
+        if len(models) > 1:
+            some = ", ".join(map(one_line, models[:20]))
+            raise InputError(
+                f"No model is chosen, and {endpoint.name} has several.",
+                advice=f"Choose one with --model: {some}{', …' if len(models) > 20 else ''}.",
+            )
+        if models:
+            await choose(workspace, Choices(endpoint=endpoint.name, model=models[0]))
+
     async def _apply(self, choices: Choices) -> None:
         """Use what the command line chooses, for the requests of this process."""
         await choose(self._workspace, choices)
@@ -227,10 +251,12 @@ class _AskedExchange:
         workspace, printer = self._workspace, self._printer
         try:
             if (side := side_kind(self._question.kind)) is not None:
+                await self._find_model()
                 await self._print_side_reply(side, text)
                 return
             if not self._question.bare:
                 await self._load_tools()
+            await self._find_model()
             if self._question.asks_several:
                 await self._add_system_message(text)
                 await ask_each(workspace, self._question, text, parts, _check, check_json)
@@ -260,7 +286,7 @@ class _AskedExchange:
 
     async def _load_tools(self) -> None:
         """Ask the sources of tools for theirs. Raises InputError if an allowed one is not there."""
-        await self._workspace.tool_sources.loaded()
+        await load_tools(self._workspace)
         self._failures.warn()
         names = [tool.name for tool in self._workspace.state.tools]
         for allowed in self._question.allowed_tools:

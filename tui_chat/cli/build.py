@@ -52,6 +52,7 @@ from tui_chat.cli.workspace import (
     choose_role,
     command_workspace,
     leave_pending_edits,
+    load_tools,
     omit_screen_rules,
     open_session,
     send_only_conversation,
@@ -73,7 +74,6 @@ from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import Level
 from tui_chat.models.lorebook import Lorebook
 from tui_chat.models.message import Message
-from tui_chat.models.sanitize import one_line
 from tui_chat.models.text import clean
 from tui_chat.protocols.common.encoding import NOTHING_TO_SEND
 from tui_chat.turn_file import read_turn
@@ -301,22 +301,18 @@ async def _compose(
             leave_pending_edits(workspace)
         if takes_draft:
             text, parts = await _stored_draft(workspace)
-        if not question.bare:
-            await _load_tools(workspace, start=options.tools)
-            failures.warn()
+        if options.tools and not question.bare:
+            await load_tools(workspace)
+        elif not question.bare:
+            await _name_missing_tools(workspace)
+        failures.warn()
         inputs = _with_options(workspace.requests.inputs(text, parts), question, options)
         return compose(of_kind(inputs, question.kind))
 
 
-async def _load_tools(workspace: Workspace, *, start: bool) -> None:
-    """Ask the sources of tools for theirs, or say which ones are not asked and why one failed."""
-    sources = workspace.tool_sources
-    if start:
-        await sources.loaded()
-        for status in workspace.state.tool_sources:
-            if status.sentence:
-                write_line(f"warning: {status.name}: {one_line(status.sentence)}", err=True)
-    elif names := await sources.unasked():
+async def _name_missing_tools(workspace: Workspace) -> None:
+    """Say which sources of tools are not asked."""
+    if names := await workspace.tool_sources.unasked():
         missing = f"Tools of {', '.join(names)} are missing here"
         write_line(f"note: {missing}: --no-tools starts no server.", err=True)
 

@@ -81,6 +81,9 @@ async def models(common: CommonOptions, text: str, name: str, online: bool, as_j
         (1, 10),
         nothing="No models.",
     )
+    unlisted = [endpoint.name for endpoint in endpoints if not endpoint.models]
+    if name and unlisted and not online and not as_json:
+        write_line(f"None are configured for {name}; --online asks its server.", err=True)
     is_offline = any(model.endpoint == OFFLINE[0].name for model in listed_models)
     if repeating and is_offline and not as_json:
         others = ", ".join(endpoint.name for endpoint in repeating)

@@ -14,6 +14,7 @@ from tui_chat.cli.output import write_line
 from tui_chat.config import Config
 from tui_chat.errors import InputError, TuiChatError
 from tui_chat.lazy_dataclass import dataclass
+from tui_chat.models.sanitize import one_line
 from tui_chat.models.setting_types import SettingError, parse_setting, typed_setting_name
 from tui_chat.workspace.events import Failed
 from tui_chat.workspace.roles import FIRST_ROLE
@@ -137,6 +138,14 @@ async def choose(workspace: Workspace, choices: Choices) -> None:
         changes["settings"] = replace(workspace.state.settings, **read_settings(choices.settings))
     if changes:
         workspace.update(**changes)
+
+
+async def load_tools(workspace: Workspace) -> None:
+    """Ask the sources of tools for theirs, and say why one has none on the standard error."""
+    await workspace.tool_sources.loaded()
+    for status in workspace.state.tool_sources:
+        if status.sentence:
+            write_line(f"warning: {status.name}: {one_line(status.sentence)}", err=True)
 
 
 def send_only_conversation(workspace: Workspace) -> None:
