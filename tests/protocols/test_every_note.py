@@ -266,6 +266,14 @@ WALK: dict[str, list[tuple[State, State, frozenset[Protocol] | set[Protocol]]]] 
             {CHAT},
         )
     ],
+    "parts-merged": [
+        (body(user([text(), text()])), body(user([text()])), {OLLAMA}),
+        (
+            body(system([text(), text()]), user()),
+            body(system([text()]), user()),
+            {OLLAMA, GEMINI},
+        ),
+    ],
     "piece-left-out": [
         (
             body(user([text(), AUDIO])),

@@ -1,22 +1,25 @@
 """A turn's content in the order in which it is sent.
 
 1. A turn without a layout is reasoning, then text, parts, tool calls.
-2. The marks of a layout (ids, signatures, what only the provider understands) count only in the
+2. Where a protocol has one string for all text, blocks are separated by a line break (see
+   `text_borders`).
+3. The marks of a layout (ids, signatures, what only the provider understands) count only in the
    protocol they came from. In other protocols the order and the borders of the texts are kept,
-   but not Gemini's borders, which only show where a signature was.
-3. A layout that no longer fits, because the text was edited, loses the order, the pieces that
+   but not the borders of Gemini's model, which only show where a piece of the stream ended.
+4. A layout that no longer fits, because the text was edited, loses the order, the pieces that
    only the provider understands and the marks on texts. The marks on tool calls stay as long as
    the number of calls does: Gemini refuses a call without its signature.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
 from tui_chat.models.endpoint import Protocol
-from tui_chat.models.envelope import Turn
+from tui_chat.models.envelope import Level, Note, Turn
 from tui_chat.models.media import detect_mime_of_base64, file_name, is_link, standard_base64
 from tui_chat.models.message import Part, ToolCall
 from tui_chat.models.semantics import Layout, LayoutPiece, ReasoningBlock
@@ -58,6 +61,71 @@ def has_own_layout(turn: Turn, protocol: Protocol) -> bool:
     """Return True if the order of a turn's content came from this protocol."""
     layout = turn.semantics.layout
     return layout is not None and layout.protocol is protocol
+
+
+def text_borders(turn: Turn) -> Sequence[int]:
+    """Return the offsets in a turn's text at which a block of text ends and another one begins.
+
+    What ends at a citation is no block, but a piece of one: Anthropic's model cites in the middle
+    of a sentence. Neither is a text of Gemini's model, which is a piece of the stream.
+    """
+    layout = turn.semantics.layout
+    if layout is None or not layout.fits(
+        turn.text, turn.semantics.reasoning, turn.tool_calls, turn.parts
+    ):
+        return ()
+    citations = turn.semantics.references.citations
+    cited = {offset for citation in citations for offset in (citation.start, citation.end)}
+    borders: list[int] = []
+    offset, before, is_apart = 0, None, False
+    for piece in layout.pieces:
+        if piece.kind != "text":
+            is_apart = True
+            continue
+        if not piece.length:
+            continue
+        if before is not None and (
+            is_apart
+            or turn.role != "assistant"
+            or not (
+                layout.protocol is Protocol.GEMINI
+                or offset in cited
+                or _is_cited(before)
+                or _is_cited(piece)
+            )
+        ):
+            borders.append(offset)
+        offset += piece.length
+        before, is_apart = piece, False
+    return borders
+
+
+def _is_cited(piece: LayoutPiece) -> bool:
+    return bool(piece.extras) and bool(json.loads(piece.extras).get("citations"))
+
+
+def merged_text(turn: Turn, protocol: Protocol, notes: list[Note]) -> Text:
+    """Return a turn's text for places of one string; a note says if it has several blocks."""
+    borders = text_borders(turn)
+    if not borders:
+        return turn.text
+    notes.append(merged_note(turn, protocol))
+    merged = turn.text[: borders[0]]
+    for start, end in zip(borders, (*borders[1:], len(turn.text)), strict=True):
+        merged = with_break(merged, turn.text[start:end])
+    return merged
+
+
+def with_break(before: Text, after: Text) -> Text:
+    """Return two blocks of text as one, with a line break between them if there is none yet."""
+    is_broken = before.plain.endswith("\n") or after.plain.startswith("\n")
+    return before + after if is_broken else Text.join("\n", (before, after))
+
+
+def merged_note(turn: Turn, protocol: Protocol) -> Note:
+    """Return the note on blocks of text that are sent as one string."""
+    sentence = f"{protocol.label} has one text here; the blocks of text are joined by line breaks."
+    return Note(Level.INFO, "parts-merged", sentence, turn.origin)
 
 
 def _portable_part(part: Part, protocol: Protocol) -> Part:
@@ -113,7 +181,7 @@ def _fill_layout(turn: Turn, pieces: Sequence[LayoutPiece]) -> Iterator[PlacedCo
 def _without_marks(turn: Turn, layout: Layout) -> Iterator[PlacedContent]:
     """Yield the pieces of a layout that came from another protocol."""
     pieces: list[LayoutPiece] = []
-    joins = layout.protocol is Protocol.GEMINI
+    joins = layout.protocol is Protocol.GEMINI and turn.role == "assistant"
     for piece in layout.pieces:
         bare = LayoutPiece(piece.kind, piece.length, cache=piece.cache)
         if piece.kind == "other":

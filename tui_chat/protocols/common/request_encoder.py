@@ -33,14 +33,22 @@ from tui_chat.models.envelope import (
     Turn,
 )
 from tui_chat.models.json_tree import Arr, Lit, Obj, Tree, tree_of
+from tui_chat.models.memo import Memo
 from tui_chat.models.model_facts import is_newer_claude
 from tui_chat.models.semantics import UNSET, HostedTool, HostedToolKind
 from tui_chat.models.settings import ToolChoice, WebSearch
 from tui_chat.models.text import GLUE
 from tui_chat.protocols.base import BEARER, Encoded
 from tui_chat.protocols.common.cache_marks import limit_cache_marks, without_mark_notes
-from tui_chat.protocols.common.encoding import Items, captured_origin, is_same_model, setting_value
+from tui_chat.protocols.common.encoding import (
+    Items,
+    captured_origin,
+    is_same_model,
+    setting_value,
+    tool_origin,
+)
 from tui_chat.protocols.common.loss_notes import (
+    default_note,
     envelope_notes,
     missing_notes,
     setting_changed_note,
@@ -50,6 +58,20 @@ from tui_chat.protocols.common.loss_notes import (
 from tui_chat.protocols.common.settings import Scalar, Table
 from tui_chat.protocols.common.tool_pairing import PairingRules, pair_tools
 from tui_chat.protocols.common.tools import tool_tree
+
+
+def _is_object(tool: ToolDefinition) -> bool:
+    return tool.parameters.get("type") in ("object", _OBJECT[tool.dialect])
+
+
+_OBJECT = {"json": "object", "gemini": "OBJECT"}
+"""The type of an object by the dialect of the schema."""
+
+
+@Memo
+def _with_object(tool: ToolDefinition) -> ToolDefinition:
+    """Return a tool whose schema says that it is one of an object."""
+    return replace(tool, parameters={**tool.parameters, "type": _OBJECT[tool.dialect]})
 
 
 class RequestEncoder:
@@ -253,8 +275,9 @@ class RequestEncoder:
     # --- tools ---------------------------------------------------------------------------
 
     def functions(self) -> list[ToolDefinition]:
-        """Return the functions under the names that are sent. A captured request keeps them all in
-        its own protocol; elsewhere a second one of a name is left out.
+        """Return the functions under the names that are sent, with the schema of an object. A
+        captured request keeps them all in its own protocol, as they are; elsewhere a second one of
+        a name is left out.
         """
         sent: dict[str, ToolDefinition] = {}
         functions: list[ToolDefinition] = []
@@ -263,6 +286,11 @@ class RequestEncoder:
                 sentence = f"The tool “{tool.name}” is defined twice; the second one is left out."
                 self.notes.append(Note(Level.WARNING, "tool-twice", sentence, GLUE))
                 continue
+            if not self.captured and tool.parameters and not _is_object(tool):
+                sentence = f"The schema of the tool “{tool.name}” is sent with the type “object”, "
+                sentence += "which providers require."
+                self.notes.append(default_note(tool_origin(tool.name), sentence))
+                tool = _with_object(tool)
             alias = self.aliases.get(tool.name)
             functions.append(tool if alias is None else replace(tool, name=alias))
         return functions

@@ -22,7 +22,12 @@ from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import ChatEnvelope, Level, Note, Turn
 from tui_chat.models.json_tree import Arr, Frame, Obj, Str, Tree, tree_of
 from tui_chat.models.semantics import Layout, LayoutPiece
-from tui_chat.protocols.common.content_order import ordered_content
+from tui_chat.protocols.common.content_order import (
+    merged_note,
+    merged_text,
+    ordered_content,
+    text_borders,
+)
 from tui_chat.protocols.common.encoding import (
     FILLER,
     NOTHING_TO_SEND,
@@ -214,6 +219,11 @@ def _add_signature(turn: Turn) -> Turn:
     return replace(turn, semantics=semantics)
 
 
+def _with_merged_text(turn: Turn) -> Turn:
+    semantics = replace(turn.semantics, layout=None)
+    return replace(turn, text=merged_text(turn, _GEMINI, []), semantics=semantics)
+
+
 def _instruction(envelope: ChatEnvelope, conversation: Conversation) -> Tree | None:
     """Return the `systemInstruction`."""
     turns = conversation.system
@@ -232,7 +242,16 @@ def _instruction(envelope: ChatEnvelope, conversation: Conversation) -> Tree | N
         return as_spelled(Obj(tuple(items)), namespace.spelled)
     for turn in turns:
         conversation.notes += encode_turn(turn).notes
-    text = extract_system_instruction(adapt_roles(turns, _GEMINI))
+    merged = [
+        variant(turn, "merged text", _with_merged_text) if text_borders(turn) else turn
+        for turn in turns
+    ]
+    conversation.notes += [
+        merged_note(turn, _GEMINI)
+        for turn, same in zip(turns, merged, strict=True)
+        if turn is not same
+    ]
+    text = extract_system_instruction(adapt_roles(merged, _GEMINI))
     if not text.plain:
         return None
     return Obj((("parts", Arr((Obj((("text", Str(text)),)),))),))

@@ -25,6 +25,7 @@ from tui_chat.models.text import Origin, Text
 from tui_chat.protocols.common.content_order import (
     content_with_refusal,
     has_own_layout,
+    merged_text,
     ordered_content,
 )
 from tui_chat.protocols.common.encoding import (
@@ -191,7 +192,7 @@ def encode_result(turn: Turn, name: str, notes: list[Note]) -> Obj:
         fields.append(("name", field_string(name or turn.tool_call_id or "_", origin, "tool name")))
     form = native_form(turn, _GEMINI)
     if form is None or form.shape != "absent":
-        fields.append(("response", _response_object(turn, mark)))
+        fields.append(("response", _response_object(turn, mark, notes)))
     if media:
         fields.append(("parts", Arr(tuple(media), origin)))
     return _marked([("functionResponse", Obj(tuple(fields), origin))], mark, origin)
@@ -205,7 +206,7 @@ def _as_bytes(part: Part) -> Part:
     return replace(part, mime=part.mime or "text/plain", data=data, text="")
 
 
-def _response_object(turn: Turn, mark: LayoutPiece) -> Tree:
+def _response_object(turn: Turn, mark: LayoutPiece, notes: list[Note]) -> Tree:
     if mark.name == "object":
         try:
             value: Any = json.loads(turn.text.plain)
@@ -214,7 +215,7 @@ def _response_object(turn: Turn, mark: LayoutPiece) -> Tree:
         if isinstance(value, dict):
             return tree_of(cast("dict[str, Any]", value), field_origin(turn.origin, "response"))
     key = "error" if turn.semantics.failed else "output"
-    return Obj(((key, Str(turn.text)),), turn.origin)
+    return Obj(((key, Str(merged_text(turn, _GEMINI, notes))),), turn.origin)
 
 
 def _part(part: Part, origin: Origin) -> Items | None:

@@ -39,7 +39,13 @@ from tui_chat.models.semantics import UNSET, LayoutPiece, ReasoningBlock
 from tui_chat.models.settings import ToolChoice
 from tui_chat.models.text import GLUE, Text, clean
 from tui_chat.protocols.base import Encoded
-from tui_chat.protocols.common.content_order import has_own_layout, ordered_content
+from tui_chat.protocols.common.content_order import (
+    has_own_layout,
+    merged_note,
+    ordered_content,
+    text_borders,
+    with_break,
+)
 from tui_chat.protocols.common.encoding import (
     NOTHING_TO_SEND,
     Items,
@@ -112,10 +118,16 @@ class _ContentBuilder:
     notes: list[Note] = field(default_factory=list[Note])
     joins_text: bool = False
     """True if the next text continues the last one."""
+    borders: Sequence[int] = ()
+    """See `text_borders`."""
+    is_merged: bool = False
+    """True if blocks of text became one."""
+    offset: int = 0
+    """Where the next piece of the turn's text begins."""
 
 
 def _encode_turn(turn: Turn) -> TurnContent:
-    building = _ContentBuilder(turn)
+    building = _ContentBuilder(turn, borders=text_borders(turn))
     for piece, content in ordered_content(turn, _OLLAMA):
         _add_piece(building, piece, content)
     form, origin = native_form(turn, _OLLAMA), turn.origin
@@ -157,10 +169,14 @@ def _add_piece(building: _ContentBuilder, piece: LayoutPiece, content: object) -
         content = as_text(content)
     match content:
         case Text():
-            if building.joins_text:
-                building.texts[-1] += content
-            else:
+            if not building.joins_text:
                 building.texts.append(content)
+            elif building.offset in building.borders:
+                building.texts[-1] = with_break(building.texts[-1], content)
+                building.is_merged = True
+            else:
+                building.texts[-1] += content
+            building.offset += len(content)
             if building.images and len(building.texts) > 1:
                 sentence = "Ollama has no place for an image within the text; it comes first."
                 building.notes.append(Note(Level.WARNING, "order-changed", sentence, origin))
@@ -191,8 +207,11 @@ def _content(building: _ContentBuilder, shape: str) -> Items:
     turn = building.turn
     text = Text.join(_DOCUMENT_SEPARATOR, building.texts)
     if turn.semantics.refusal:
-        refusal = clean(turn.semantics.refusal)
-        text += Text.of(refusal, field_origin(turn.origin, "refusal"))
+        refusal = Text.of(clean(turn.semantics.refusal), field_origin(turn.origin, "refusal"))
+        building.is_merged = building.is_merged or bool(len(text))
+        text = with_break(text, refusal) if len(text) else refusal
+    if building.is_merged:
+        building.notes.append(merged_note(turn, _OLLAMA))
     if not len(text):
         if shape == "absent":
             return []
