@@ -13,6 +13,7 @@ from tests.analysis.test_cache_forecast import HISTORY, composed, forecast, talk
 from tui_chat.analysis.cache_forecast import BreakKind
 from tui_chat.compose import Composed
 from tui_chat.models.preset import PresetMessage
+from tui_chat.models.semantics import SessionSemantics
 from tui_chat.tokens import REQUEST_OVERHEAD
 from tui_chat.ui.areas.inspector.summary import forecast_sentences, forecast_versus_usage
 
@@ -30,12 +31,19 @@ def sent(*lines: PresetMessage, draft: str = "x") -> Composed:
     return composed(TALK, draft, *lines, HISTORY)
 
 
+def kept(request: Composed) -> Composed:
+    session = SessionSemantics("resp_1")
+    semantics = replace(request.envelope.semantics, session=session)
+    return replace(request, envelope=replace(request.envelope, semantics=semantics))
+
+
 def elsewhere(request: Composed) -> Composed:
     return replace(request, endpoint=replace(request.endpoint, name="elsewhere"))
 
 
 SAME = (sent(A), sent(A))
 OTHER_CACHE = "The last request went to another model or endpoint, which has its own cache."
+KEPT = "The provider keeps earlier messages, so that what its cache serves is not known."
 WALK: dict[
     str, list[tuple[tuple[Composed | None, Composed], tuple[Composed | None, Composed], str]]
 ] = {
@@ -45,6 +53,10 @@ WALK: dict[
     "model": [
         ((composed(TALK, "x", A, HISTORY, model="n"), sent(A)), SAME, OTHER_CACHE),
         ((elsewhere(sent(A)), sent(A)), SAME, OTHER_CACHE),
+    ],
+    "kept": [
+        ((sent(A), kept(sent(B))), (sent(A), sent(B)), KEPT),
+        ((kept(sent(A)), sent(B)), (sent(A), sent(B)), KEPT),
     ],
     "grown": [
         (SAME, (sent(A), sent(B)), "It begins with the whole last request."),
@@ -109,7 +121,7 @@ def test_figures_compare_with_a_request_that_there_is(
     kind: str, shows: tuple[Composed | None, Composed]
 ) -> None:
     assert ("those of the last request." in forecast_sentences(forecast(*shows))) is (
-        kind not in ("first", "model")
+        kind not in ("first", "model", "kept")
     )
 
 

@@ -93,12 +93,12 @@ def _tools(composed: Composed) -> int:
 
 
 @pytest.mark.parametrize("reported", [12, 10_000_000])
-def test_a_reported_figure_that_cannot_be_the_input_is_only_mentioned(reported: int) -> None:
+def test_a_reported_figure_that_is_too_different_is_only_mentioned(reported: int) -> None:
     estimated = captured(agent_body(Protocol.ANTHROPIC), Protocol.ANTHROPIC)
     budget = budget_of(calibrate(estimated, reported))
     assert budget.total == budget_of(estimated).total
     assert not budget.exact
-    assert f"{reported:,}, which cannot be all of the input" in budget.how
+    assert f"the reply reported {reported:,}, too different to be divided" in budget.how
 
 
 def test_without_a_report_nothing_changes() -> None:
@@ -112,3 +112,28 @@ def test_the_limit_of_a_captured_request_follows_its_model(model: str) -> None:
     made = captured({**agent_body(Protocol.ANTHROPIC), "model": model}, Protocol.ANTHROPIC)
     assert (budget_of(made).limit, budget_of(made).reserve) == (200_000, 32_000)
     assert ShareCalculator()(made.envelope).next_out is None
+
+
+def test_what_the_provider_keeps_is_not_divided_among_what_is_sent() -> None:
+    body = {"model": "gpt-5", "previous_response_id": "resp_1", "input": "And then? " * 30}
+    estimated = captured(body, Protocol.OPENAI_RESPONSES, "gpt-5")
+    total = budget_of(estimated).total
+    for reported in (total * 2, total * 500):
+        budget = budget_of(calibrate(estimated, reported))
+        assert budget.total == total
+        assert f"{reported:,}, with what the provider keeps of earlier messages" in budget.how
+
+
+def test_a_request_is_not_compared_where_the_provider_keeps_messages() -> None:
+    requests = [
+        captured(
+            {"model": "gpt-5", "previous_response_id": f"resp_{n}", "input": f"Question {n}"},
+            Protocol.OPENAI_RESPONSES,
+            "gpt-5",
+        )
+        for n in (1, 2)
+    ]
+    forecast = Forecaster()(requests[0], requests[1], counter_for("gpt-5"))
+    assert forecast.lost == 0
+    assert "keeps earlier messages" in forecast.at.sentence
+    assert not forecast.compares

@@ -260,11 +260,15 @@ def test_announced_tools_are_tools_and_no_message():
 
 
 @pytest.mark.parametrize("target", [p for p in Protocol if p is not Protocol.OPENAI_RESPONSES])
-def test_another_protocol_gets_a_note_on_the_announced_tools(target: Protocol):
+def test_another_protocol_gets_the_announced_tools_as_functions(target: Protocol):
     composed, _ = read(*BODIES["Codex"])
     converted = encode(composed.envelope, Endpoint("other", target, "http://x.example"))
-    notes = [note for note in converted.notes if note.code == "tool-left-out"]
-    assert "additional_tools" in notes[0].sentence
+    sent = json.dumps(json.loads(converted.payload.body)["tools"])
+    names = ["exec", *(f"tool_{number}" for number in range(6))]
+    assert [name for name in names if f'"{name}"' not in sent] == []
+    codes = {note.code for note in converted.notes}
+    assert "tool-as-function" in codes  # exec takes free text
+    assert "tool-left-out" not in codes
 
 
 ITEM = {"type": "memory_of_tomorrow", "text": PROSE * 20}

@@ -296,7 +296,13 @@ def test_an_empty_list_of_tools_is_something_else_than_none() -> None:
 
 def test_a_picture_in_a_result_stays_there_or_follows_it() -> None:
     request = chat(user(), calls(call("a")), result("a", [PICTURE]), assistant("ok"))
-    body, notes = converted(request, CHAT)
+    assert converted(request, CHAT) == (request, [])
+    source = {"type": "base64", "media_type": "image/png", "data": PNG}
+    picture = {"type": "image", "source": source}
+    done = {"type": "tool_result", "tool_use_id": "a", "content": [picture]}
+    use = {"type": "tool_use", "id": "a", "name": "f", "input": {}}
+    claude = chat(user(), assistant([use]), user([done]), assistant("ok"), max_tokens=9)
+    body, notes = converted(claude, CHAT, source=ANTHROPIC)
     assert body["messages"][2] == result("a", "")
     assert body["messages"][3] == user([PICTURE])
     assert notes == ["part-moved"]

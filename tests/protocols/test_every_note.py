@@ -117,6 +117,11 @@ def functions(*names: str) -> list[dict[str, Any]]:
     return [function(name) for name in names]
 
 
+def result_with(*parts: Part) -> tuple[Message, ...]:
+    asking = Message("assistant", tool_calls=(ToolCall("a", "f", "{}"),))
+    return asking, Message("tool", "x", tool_call_id="a", parts=parts)
+
+
 WALK: dict[str, list[tuple[State, State, frozenset[Protocol] | set[Protocol]]]] = {
     "arguments-wrapped": [
         (
@@ -261,8 +266,8 @@ WALK: dict[str, list[tuple[State, State, frozenset[Protocol] | set[Protocol]]]] 
     ],
     "part-moved": [
         (
-            body(user(), calls(call("a")), result("a", [PICTURE]), user()),
-            body(user(), calls(call("a")), result("a", [text()]), user()),
+            session(ASKED, *result_with(Part("image", "image/png", data="AAAA"))),
+            session(ASKED, *result_with()),
             {CHAT},
         )
     ],
@@ -382,6 +387,13 @@ WALK: dict[str, list[tuple[State, State, frozenset[Protocol] | set[Protocol]]]] 
             body(user(), system("s"), user()),
             body(system("s"), user(), user()),
             {ANTHROPIC, GEMINI},
+        )
+    ],
+    "tool-as-function": [
+        (
+            body(user(), tools=[{"type": "custom", "custom": {"name": "f"}}]),
+            body(user(), tools=[function()]),
+            EVERYWHERE - {CHAT},
         )
     ],
     "tool-extras-left-out": [

@@ -7,6 +7,8 @@
    mark of this one. `served` takes that into account.
 3. Both are upper bounds: a cache expires after minutes, rounds down, and has a minimum size.
 4. Every model and endpoint has its own cache.
+5. Where the provider keeps earlier turns, a request does not have the whole prompt, so that
+   nothing can be said of it.
 """
 
 from __future__ import annotations
@@ -31,7 +33,7 @@ https://docs.anthropic.com/en/docs/build-with-claude/prompt-caching
 
 _TOOLS = Origin(OriginKind.SETTING, "tools")
 
-BreakKind = Literal["first", "model", "grown", "moved", "changed", "added", "gone", "other"]
+BreakKind = Literal["first", "model", "kept", "grown", "moved", "changed", "added", "gone", "other"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +41,10 @@ class CacheBreak:
     """The first difference of a request from the last one."""
 
     kind: BreakKind
-    """`first`: there is no last request. `model`: it went to another model or endpoint. `grown`:
-    this request starts with all of the last one. `moved`, `changed`, `added`, `gone`: what happened
-    to `origin`. `other`: several differences."""
+    """`first`: there is no last request. `model`: it went to another model or endpoint. `kept`:
+    the provider keeps earlier messages of one of them. `grown`: this request starts with all of the
+    last one. `moved`, `changed`, `added`, `gone`: what happened to `origin`. `other`: several
+    differences."""
     origin: Origin | None = None
     """The origin of the first difference."""
     sentence: str = ""
@@ -65,9 +68,15 @@ class Forecast:
     """The tokens of the whole last request; 0 if there is none."""
 
     @property
+    def compares(self) -> bool:
+        """True if the request could be compared with the last one."""
+        return self.at.kind not in ("first", "model", "kept")
+
+    @property
     def lost(self) -> int:
         """The tokens of the last request before a changed place, which must be read again."""
-        return 0 if self.at.kind in ("grown", "model", "first") else max(0, self.last - self.common)
+        is_whole = not self.compares or self.at.kind == "grown"
+        return 0 if is_whole else max(0, self.last - self.common)
 
     def calibrated(self, total: int) -> Forecast:
         """Return the forecast with figures that fit another total."""
@@ -75,6 +84,21 @@ class Forecast:
         figures = (self.common, self.served, self.after, self.last)
         common, served, after, last = (round(tokens * ratio) for tokens in figures)
         return Forecast(total, common, served, after, _with_sentence(self.at, after), last)
+
+
+def _incomparable(last: Composed | None, now: Composed) -> BreakKind | None:
+    """Return why two requests cannot be compared; None if they can."""
+    if last is None:
+        return "first"
+    if (last.endpoint.name, last.model) != (now.endpoint.name, now.model):
+        return "model"
+    return "kept" if _is_continuation(last) or _is_continuation(now) else None
+
+
+def _is_continuation(composed: Composed) -> bool:
+    """Return True if the provider keeps earlier turns of a request."""
+    previous = composed.encoded.tree.get("previous_response_id")
+    return composed.envelope.semantics.is_continuation or isinstance(previous, Str)
 
 
 class Forecaster:
@@ -92,9 +116,10 @@ class Forecaster:
     def __call__(self, last: Composed | None, now: Composed, counter: Counter) -> Forecast:
         """Return the forecast for `now`; `last` is the last request sent, if any."""
         prompt = prompt_of(now, counter, self._now)
-        if last is None or (last.endpoint.name, last.model) != (now.endpoint.name, now.model):
+        kind = _incomparable(last, now)
+        if last is None or kind is not None:
             self._now, self._last = prompt, None
-            kind: BreakKind = "first" if last is None else "model"
+            kind = kind or "first"
             first_break = CacheBreak(kind, None, _SENTENCES[kind])
             total = _total(now, prompt)
             return Forecast(total, 0, 0, _read_tokens(now, prompt), first_break)
@@ -381,6 +406,7 @@ def _is_in(origin: Origin, turns: tuple[Turn, ...]) -> bool:
 _SENTENCES: dict[BreakKind, str] = {
     "first": "There is no earlier request of this session to compare with.",
     "model": "The last request went to another model or endpoint, which has its own cache.",
+    "kept": "The provider keeps earlier messages, so that what its cache serves is not known.",
     "grown": "It begins with the whole last request.",
     "moved": "{what} has moved: {after} after it are not cached.",
     "changed": "{what} has changed: {after} from there on are not cached.",

@@ -100,7 +100,7 @@ def cache_loss(
         held = lost + (now.cached or 0)
         if lost < max(LEAST_CACHED, held // 4):
             return None
-        cause = _UNUSED
+        cause = cause if forecast.at.kind == "kept" else _UNUSED
         if idle.is_expired and idle.expires is not None:
             sentence = (
                 f"{_duration(idle.seconds)} passed since the last request; this cache is kept "

@@ -51,13 +51,19 @@ def count_envelope(
 
 def calibrated(envelope: ChatEnvelope, reported: int | None) -> ChatEnvelope:
     """Return a counted envelope whose tokens add up to the input that its reply reported, cached
-    tokens included. A figure that cannot be the whole input is only mentioned.
+    tokens included. A figure that is not that of what the request has (the provider keeps earlier
+    turns, or adds a prompt of its own) is only mentioned.
     """
     budget = envelope.budget
     if budget is None or not reported:
         return envelope
-    if not Correction.LEAST <= reported / budget.total <= Correction.MOST:
-        how = f"{budget.how}; the reply reported {reported:,}, which cannot be all of the input"
+    mentioned = ""
+    if envelope.semantics.is_continuation:
+        mentioned = ", with what the provider keeps of earlier messages"
+    elif not Correction.is_likely(budget.total, reported):
+        mentioned = ", too different to be divided among the parts"
+    if mentioned:
+        how = f"{budget.how}; the reply reported {reported:,}{mentioned}"
         return replace(envelope, budget=replace(budget, how=how))
     costs = [cost for _, cost in budget.tools]
     shared = [*costs, *envelope.tokens]

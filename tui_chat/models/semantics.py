@@ -341,6 +341,15 @@ class Semantics:
     )
     """Undocumented top-level keys, for pass-through only."""
 
+    @property
+    def is_continuation(self) -> bool:
+        """True if the provider keeps earlier turns, which the request does not have."""
+        settings = self.settings
+        kept = (getattr(settings, name) for name in settings.earlier_turns) if settings else ()
+        return bool(self.session.previous_response_id) or any(
+            value is not UNSET and bool(value) for value in kept
+        )
+
     def namespace(self, kind: type[N]) -> N:
         """Return the namespace if it is of this protocol, else an empty one."""
         return self.settings if isinstance(self.settings, kind) else kind()

@@ -59,7 +59,8 @@ class Correction:
     _FADING = 0.7
     LEAST: ClassVar[float] = 0.25
     MOST: ClassVar[float] = 4.0
-    """The ratios beyond which a figure counts something else than the request."""
+    """The ratios beyond which a figure counts something else than what a request has: what the
+    provider keeps or adds, or a part."""
 
     @property
     def ratio(self) -> float:
@@ -68,11 +69,16 @@ class Correction:
             return 1.0
         return round(min(max(self.reported / self.estimated, self.LEAST), self.MOST), 2)
 
+    @classmethod
+    def is_likely(cls, estimated: int, reported: int) -> bool:
+        """Return True if a reported figure can be that of what was estimated."""
+        return cls.LEAST * estimated <= reported <= cls.MOST * estimated
+
     def after(self, estimated: int, reported: int | None) -> Correction:
         """Return the correction after one more reply: the uncorrected estimate of its request
         (`Budget.uncorrected`) and the reported input tokens (including cached ones).
         """
-        if estimated <= 0 or not reported or reported < 0:
+        if estimated <= 0 or not reported or not self.is_likely(estimated, reported):
             return self
         return Correction(
             self.estimated * self._FADING + estimated, self.reported * self._FADING + reported

@@ -41,10 +41,13 @@ class TokenCalibration:
 
     def learn(self, composed: Composed, reported: int | None) -> None:
         """Learn from the number of input tokens that the provider reported for a request. The
-        offline provider counts the tokens of no model, so nothing is learned from it.
+        offline provider counts the tokens of no model, so nothing is learned from it, nor from a
+        request whose earlier turns the provider keeps.
         """
         budget = composed.envelope.budget
-        if budget is not None and not composed.endpoint.base_url.startswith(LOOPBACK_URL):
+        is_partial = composed.envelope.semantics.is_continuation
+        is_offline = composed.endpoint.base_url.startswith(LOOPBACK_URL)
+        if budget is not None and not is_partial and not is_offline:
             key = composed.endpoint.name, composed.model
             correction = self._corrections.pop(key, NO_CORRECTION)
             self._corrections[key] = correction.after(budget.uncorrected, reported)

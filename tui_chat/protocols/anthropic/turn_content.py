@@ -167,7 +167,8 @@ def _add_piece(building: _ContentBuilder, piece: LayoutPiece, what: object) -> N
             building.blocks.append(_marked(items, piece, origin))
         case Part():
             part = _part(what, origin, captured=building.form is not None)
-            if part is None or turn.role in ("assistant", "system"):
+            is_odd = turn.role in ("assistant", "system") and building.form is None
+            if part is None or is_odd:
                 building.notes.append(file_note(turn, what, _ANTHROPIC))
             else:
                 building.blocks.append(_marked(part, piece, origin))

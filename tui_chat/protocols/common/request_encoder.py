@@ -55,6 +55,7 @@ from tui_chat.protocols.common.loss_notes import (
     setting_note,
     with_key,
 )
+from tui_chat.protocols.common.openai_tools import with_functions
 from tui_chat.protocols.common.settings import Scalar, Table
 from tui_chat.protocols.common.tool_pairing import PairingRules, pair_tools
 from tui_chat.protocols.common.tools import tool_tree
@@ -78,6 +79,9 @@ class RequestEncoder:
     """A request being encoded for an endpoint. Methods return what is sent, and note the rest."""
 
     def __init__(self, envelope: ChatEnvelope, endpoint: Endpoint) -> None:
+        self.notes: list[Note] = []
+        if envelope.semantics.source not in (None, endpoint.protocol):
+            envelope, self.notes = with_functions(envelope)
         self.envelope = envelope
         self.endpoint = endpoint
         self.protocol = endpoint.protocol
@@ -93,7 +97,6 @@ class RequestEncoder:
         """True if it was, and its model was not replaced."""
         self.aliases: dict[str, str] = {}
         """The tool names that were changed, and their aliases."""
-        self.notes: list[Note] = []
 
     def encoded(
         self,

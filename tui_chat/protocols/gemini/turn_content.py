@@ -121,7 +121,7 @@ def _add_piece(building: _ContentBuilder, piece: LayoutPiece, what: object) -> N
             building.parts.append(_call(building, what, piece))
         case Part():
             part = _part(what, origin)
-            if part is None or turn.role == "system":
+            if part is None or (turn.role == "system" and building.form is None):
                 building.notes.append(file_note(turn, what, _GEMINI))
                 return
             if what.url and what.protocol is None and building.form is None:

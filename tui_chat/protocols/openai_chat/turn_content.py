@@ -4,7 +4,8 @@
 2. Beside tool calls or a refusal, empty content is null.
 3. Reasoning that came through Chat is sent back in the same field; if that is plain text, only
    beside tool calls: there DeepSeek requires it, and elsewhere its older models refuse it.
-4. A tool result cannot hold pictures: they follow in a user message.
+4. OpenAI's tool results hold no pictures: they follow in a user message, unless the request was
+   captured so (OpenRouter and Ollama take them).
 5. A spoken reply is sent as the id under which OpenAI keeps it for a while, instead of its
    transcript; the context removes the id when that time is over.
 """
@@ -165,7 +166,9 @@ def _add_piece(building: _ContentBuilder, piece: LayoutPiece, what: object) -> N
                 building.calls.append(_call(what, piece, origin))
         case Part():
             part = _encode_part(what, origin)
-            if part is None or turn.role in ("assistant", "system"):
+            if part is not None and native_form(turn, _CHAT) is not None:
+                building.content.append(_marked(part, piece, turn))
+            elif part is None or turn.role in ("assistant", "system"):
                 building.notes.append(file_note(turn, what, _CHAT))
             elif turn.role == "tool":
                 building.follows.append(_marked(part, piece, turn))

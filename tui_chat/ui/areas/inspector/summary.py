@@ -72,7 +72,7 @@ class ForecastLine(OnePassWidget):
 
 def compares(forecast: Forecast | None) -> bool:
     """Return True if a forecast compares with an earlier request."""
-    return forecast is not None and forecast.at.kind not in ("first", "model")
+    return forecast is not None and forecast.compares
 
 
 def forecast_style(forecast: Forecast) -> str:
@@ -100,7 +100,7 @@ def _figures(forecast: Forecast, width: int) -> str:
 
 def forecast_sentences(forecast: Forecast) -> str:
     """Return a forecast as sentences."""
-    if forecast.at.kind in ("first", "model"):
+    if not forecast.compares:
         return forecast.at.sentence
     served = ""
     if forecast.served < forecast.common:
