@@ -6,6 +6,7 @@ from pathlib import Path
 
 from textual.widgets import Input
 
+from tests.support.screen import open_screen
 from tests.ui.album import Album
 from tests.ui.app_under_test import make_app, opened, settle, until
 from tests.ui.test_configuration import written
@@ -43,6 +44,17 @@ async def test_an_endpoint_is_added_and_in_use(tmp_path: Path) -> None:
         }
         said = app.notifications.log[-1].message
         assert said == "The endpoint work is kept: /model work uses it."
+
+
+async def test_the_name_of_nothing_opens_no_form(tmp_path: Path) -> None:
+    async with open_screen(tmp_path) as screen:
+        for words, sentence in (
+            ("/endpoints opnai", "There is no endpoint “opnai”."),
+            ("/tools nwo", "There is no tool “nwo”."),
+        ):
+            await screen.type(words)
+            await screen.press("enter")
+            await screen.sees(sentence)
 
 
 async def test_a_tool_is_added(album: Album, tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ import pytest
 from tests.plugins.mcp.conftest import SCRIPT, Start, has_ended, is_alive, process_of
 from tui_chat.errors import ConfigError, ProviderError
 from tui_chat.plugins.mcp import connection
+from tui_chat.plugins.mcp.content import read_result
 from tui_chat.plugins.mcp.elicitation import FormQuestion, Question, Reaction
 from tui_chat.providers.client import HttpClient
 
@@ -85,6 +86,43 @@ async def test_a_changed_definition_has_another_hash(start: Start, era: str):
     await changed.wait()
     after = {tool.name: tool.sha256 for tool in await server.tools()}
     assert {name for name in before if before[name] != after[name]} == {"hidden"}
+
+
+@ERAS
+async def test_a_refresh_that_failed_is_tried_again(
+    start: Start, era: str, monkeypatch: pytest.MonkeyPatch
+):
+    changed = asyncio.Event()
+    server = start(era, changed=lambda: "tools" in server.stale and changed.set())
+    before = {tool.name: tool.sha256 for tool in await server.tools()}
+    await server.call("change", {})
+    await changed.wait()
+    with monkeypatch.context() as patch:
+
+        async def refuse(*_: object) -> None:
+            raise ProviderError("The server refused.")
+
+        patch.setattr(type(await server._connected()), "list_all", refuse)
+        with pytest.raises(ProviderError):
+            await server.tools()
+    after = {tool.name: tool.sha256 for tool in await server.tools()}
+    assert {name for name in before if before[name] != after[name]} == {"hidden"}
+
+
+def test_structured_content_is_repeated_only_by_equal_json():
+    wrong = []
+    for text, structured, repeats in (
+        ("1", {"result": True}, False),
+        ("true", {"result": 1}, False),
+        ("0", {"result": False}, False),
+        ("[1]", {"result": [True]}, False),
+        ("1", {"result": 1}, True),
+        ('{"a": 1, "b": 2}', {"b": 2, "a": 1}, True),
+    ):
+        block = {"content": [{"type": "text", "text": text}], "structuredContent": structured}
+        if (len(read_result(block).text) == len(text)) is not repeats:
+            wrong.append((text, structured))
+    assert not wrong, wrong
 
 
 async def test_answers_out_of_order_reach_their_calls(start: Start):

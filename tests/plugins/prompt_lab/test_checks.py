@@ -97,6 +97,32 @@ def test_what_a_check_decides(name: str, value: Any, text: str, passes: bool):
     assert verdict.reason
 
 
+def test_a_call_of_a_tool_is_no_refusal_but_nothing_is_one():
+    [check] = read({"type": "not-is-refusal"})
+    calling = cell("")
+    calling = replace(calling, reply=replace(calling.reply, calls=(ToolCall("1", "look", "{}"),)))
+    assert verdict_of(check, calling).passed
+    assert not verdict_of(check, cell("")).passed
+
+
+def test_a_threshold_in_a_cell_that_is_no_number_is_a_fault():
+    wrong = []
+    for text, expected in (
+        ("latency(1.2.3)", "which is no number"),
+        ("latency(.)", "which is no number"),
+        ("latency()", "which is no number"),
+        ("latency(x): y", "which is no number"),
+        ("latency(1.5)", ""),
+        ("latency(.5)", ""),
+        ("hello (you)", ""),
+        ("hello(1.2.3)", ""),
+    ):
+        _, fault = check_of_text(text)
+        if (expected not in fault) or bool(fault) != bool(expected):
+            wrong.append((text, fault))
+    assert not wrong, wrong
+
+
 NUMBERS: list[tuple[dict[str, Any], bool]] = [
     ({"type": "latency", "threshold": 2000}, True),
     ({"type": "latency", "threshold": 1000}, False),

@@ -83,6 +83,20 @@ def test_a_command_runs_behind_the_tap(run: Run, environ: dict[str, str], tmp_pa
 
 
 @pytest.mark.slow
+def test_with_a_limit_of_zero_no_body_is_recorded(environ: dict[str, str], tmp_path: Path):
+    client = [sys.executable, "-c", CLIENT, "0"]
+    flags = ["--upstream", "offline", "--alias", "echo", "--json", "--max-body", "0"]
+    done = tap(environ, *flags, "--", *client, folder=tmp_path)
+    assert "client: One" in done.stderr, done.stderr
+    assert "One" not in done.stdout
+    assert not [
+        path
+        for path in (tmp_path / "data").rglob("*")
+        if path.is_file() and b'"content": "One"' in path.read_bytes()
+    ]
+
+
+@pytest.mark.slow
 def test_the_commands_output_is_its_own_without_json(
     run: Run, environ: dict[str, str], tmp_path: Path
 ):

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Literal
 
 from tui_chat.config import LOOPBACK_URL
-from tui_chat.errors import FieldError
+from tui_chat.errors import FieldError, InputError
 from tui_chat.library.typed_fields import Field, FieldRows, Values, shown_values
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.sanitize import one_line
@@ -64,10 +64,19 @@ async def edit_endpoints(app: TuiChat, name: str) -> None:
         (name, name, f"{endpoint.protocol.label} · {endpoint.base_url}")
         for name, endpoint in endpoints.items()
     ]
+    _require(name, endpoints, "endpoint")
     chosen = name or await ask(app, "Add or edit endpoint", choices, hint=EDITS)
     if chosen is not None:
         with workspace.reporting():
             await _edit_endpoint(app, workspace, endpoints.get(chosen))
+
+
+def _require(name: str, there: Iterable[str], noun: str) -> None:
+    """Raise InputError for the name of something to be edited that does not exist."""
+    if name and name not in there:
+        listed = f" There is {', '.join(there)}." if there else ""
+        advice = f"/{noun}s without a name adds one.{listed}"
+        raise InputError(f"There is no {noun} “{one_line(name, 40)}”.", advice=advice)
 
 
 async def _edit_endpoint(app: TuiChat, workspace: Workspace, before: Endpoint | None) -> None:
@@ -103,6 +112,7 @@ async def edit_tools(app: TuiChat, name: str) -> None:
     tools = {tool.name: tool for tool in workspace.state.config.tools}
     choices = [(NEW, "New tool…", "a command on this machine that models may call")]
     choices += [(name, name, tool.definition.description) for name, tool in tools.items()]
+    _require(name, tools, "tool")
     chosen = name or await ask(app, "Add or edit tool", choices, hint=EDITS)
     if chosen is not None:
         before = tools.get(chosen)

@@ -5,8 +5,9 @@ of its own, whose text no other rule reads: the readable one where all of the fo
 the formula as it was written.
 
 1. Within a line: `\( \)`, `\[ \]`, `$$ $$`, and `$ $` where the opening one touches what
-   follows, the closing one what precedes, and no digit comes after it, so that prices stay
-   prices.
+   follows, the closing one what precedes, no letter or digit stands on the outside of either, and
+   what is between is one letter, or has a sign of TeX and reads like no prose or code: prices and
+   variables of a shell stay.
 2. As a block: lines from one that begins with `$$`, `\[` or `\begin{` to the one that closes
    it, or to the end of what there is, as a formula that is still arriving has no end yet.
 """
@@ -25,8 +26,12 @@ _INLINE = re.compile(
     r"\\\((?P<round>(?s:.+?))\\\)"
     r"|\\\[(?P<square>(?s:.+?))\\\]"
     r"|\$\$(?P<double>[^$]+)\$\$"
-    r"|\$(?![\s$])(?P<single>(?:\\.|[^$\\\n`])*?)(?<![\s\\])\$(?!\d)"
+    r"|(?<![^\W_])\$(?![\s$])(?P<single>(?:\\.|[^$\\\n`])*?)(?<![\s\\=])\$(?![^\W_]|[({])"
 )
+_TEX = re.compile(r"[\\^_={]|^[^\W\d_]$")
+"""What a text between single dollar signs must have to be a formula."""
+_PROSE = re.compile(r"(?s)(?!.*\\)(?=.*\s).*[^\W\d_]{3}")
+"""Several words: variables or prices with a sign of TeX between them."""
 INLINE_LENGTH = 2000
 """Maximum characters of a formula within a line."""
 _ENDS = {"$$": "$$", "\\[": "\\]"}
@@ -45,12 +50,21 @@ def _inline(state: StateInline, silent: bool) -> bool:
     match = _INLINE.match(state.src, state.pos, min(state.posMax, state.pos + INLINE_LENGTH))
     if match is None:
         return False
+    if (single := match["single"]) is not None and not _is_formula(single):
+        return False
     if not silent:
         token = state.push("added", "", 0)
         text = readable(match.group())
         token.content = match.group() if text is None else text.replace("\n", "; ")
     state.pos = match.end()
     return True
+
+
+def _is_formula(text: str) -> bool:
+    """Return True if what is between single dollar signs is a formula and no prose."""
+    if not _TEX.search(text) or _PROSE.match(text):
+        return False
+    return all(text.count(one) == text.count(other) for one, other in ("()", "{}"))
 
 
 def _block(state: StateBlock, first: int, end: int, silent: bool) -> bool:

@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 import binascii
+import json
 from base64 import b64decode
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -90,9 +91,14 @@ def _repeats(texts: tuple[str, ...], structured: object) -> bool:
     parsed = [_parsed(text) for text in texts]
     for value in values:
         for spoken in (parsed, list(texts)):
-            if value in spoken or (isinstance(value, list) and value == spoken):
+            if any(_is_equal(value, one) for one in spoken) or _is_equal(value, spoken):
                 return True
     return False
+
+
+def _is_equal(one: object, other: object) -> bool:
+    """Return True for equal JSON values: unlike in Python, 1 is not true."""
+    return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
 
 
 def _parsed(text: str) -> object:

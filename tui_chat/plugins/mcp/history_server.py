@@ -17,7 +17,7 @@ from tui_chat import __version__
 from tui_chat.errors import InputError, StoreError
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.json_text import as_count, as_object, as_string
-from tui_chat.models.search import Query
+from tui_chat.models.search import Hit, Query
 from tui_chat.models.session import Entry, SessionSummary
 from tui_chat.plugins.mcp.content import bounded
 from tui_chat.plugins.mcp.messages import (
@@ -36,6 +36,10 @@ _MOST = 200
 _META = "io.modelcontextprotocol/"
 _CAPABILITIES: dict[str, Any] = {"tools": {}}
 _SELF = {"name": "tui-chat-history", "version": __version__}
+
+
+MOST_SEARCHED = 5_000
+"""Hits in all sessions among which those that are offered are looked for."""
 
 
 def _tool(name: str, description: str, **arguments: tuple[str, str]) -> dict[str, Any]:
@@ -204,15 +208,15 @@ class HistoryServer:
     ) -> list[dict[str, Any]]:
         if not words.strip():
             raise InputError("There are no words to search for.")
-        ids = [""] if self._scope.everything else [session.session_id for session in offered]
-        hits = [
-            hit
-            for session_id in ids
-            for hit in await self._store.search.find(
-                Query(words, session_id=session_id, limit=limit)
-            )
-        ]
         known = {session.session_id for session in offered}
+        wanted, hits = limit, tuple[Hit, ...]()
+        while True:  # best first, of all sessions; those that are not offered are left out below
+            hits = await self._store.search.find(Query(words, limit=wanted))
+            is_all = len(hits) < wanted
+            hits = tuple(hit for hit in hits if hit.session_id in known)
+            if is_all or len(hits) >= limit or wanted >= MOST_SEARCHED:
+                break
+            wanted *= 4
         return [
             {
                 "session": hit.session_id,
@@ -222,9 +226,8 @@ class HistoryServer:
                 "time": _time(hit.created),
                 "words": hit.snippet,
             }
-            for hit in hits
-            if hit.session_id in known
-        ][:limit]
+            for hit in hits[:limit]
+        ]
 
 
 def _session_json(session: SessionSummary) -> dict[str, Any]:

@@ -307,8 +307,14 @@ class Server:
         until, entries = self._lists.get(key, (0.0, []))
         if time.monotonic() < until and kind not in self.stale:
             return entries
-        self.stale.discard(kind)
-        entries, seconds = await connection.list_all(method or f"{kind}/list", key)
+        was_stale = kind in self.stale
+        self.stale.discard(kind)  # before the request: the list may change again meanwhile
+        try:
+            entries, seconds = await connection.list_all(method or f"{kind}/list", key)
+        except BaseException:
+            if was_stale:
+                self.stale.add(kind)
+            raise
         kept = max(seconds, _FRESH_SECONDS) if self.settings.url else float("inf")
         self._lists[key] = time.monotonic() + kept, entries
         return entries

@@ -111,7 +111,8 @@ def _usual_value(name: str, value: Any) -> Any:
     return list(listed(value)) if CHECKS[name].value is TextList else value
 
 
-_WRITTEN = re.compile(r"(?P<type>(?:not-)?[a-z]+(?:-[a-z]+)*)(?:\((?P<threshold>[\d.]+)\))?")
+_WRITTEN = re.compile(r"(?P<type>(?:not-)?[a-z]+(?:-[a-z]+)*)(?:\((?P<threshold>[^()]*)\))?")
+_NUMBER = re.compile(r"\d+(?:\.\d*)?|\.\d+")
 _ELSEWHERE = re.compile(
     r"(?:not-)?(?:similar|javascript|python|ruby|fn|eval|file|levenshtein|moderation|perplexity"
     r"|webhook|factuality|classifier|bleu|pi|guardrails|meteor|gleu|rouge-.*|model-graded-.*"
@@ -133,8 +134,10 @@ def check_of_text(text: str) -> tuple[Mapping[str, Any] | None, str]:
     kind = CHECKS.get(name.removeprefix("not-"))
     if match and kind is not None and (colon or not kind.needs_value or kind.value is None):
         table: dict[str, Any] = {"type": name}
-        if match["threshold"]:
-            table["threshold"] = float(match["threshold"])
+        if (threshold := match["threshold"]) is not None:
+            if not _NUMBER.fullmatch(threshold):
+                return None, f"has the threshold “{threshold}”, which is no number"
+            table["threshold"] = float(threshold)
         if value.strip():
             table["value"] = value.strip()
         return table, ""

@@ -108,7 +108,7 @@ def run_tests(folders: tuple[Path, ...], update: bool, as_json: bool, junit: Pat
     if not paths:
         raise InputError(
             f"{', '.join(map(str, folders))}: no cases found.",
-            advice="A case is a JSON file with “preset” and “expected”; see preset test --help.",
+            advice="A case is a JSON file with “preset” and “expected”; see presets test --help.",
         )
     results: list[CaseResult] = []
     for path in paths:

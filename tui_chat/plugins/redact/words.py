@@ -89,8 +89,9 @@ def _word_pattern(word: str) -> str:
     *first, last = word.split("*")
     # Each part is taken where it first comes, and never elsewhere: time stays linear.
     pieces = [_literal(first[0] if first else last)]
-    for part in (*first[1:], last) if first else ():
-        end = behind if part is last else ""
+    parts = [*first[1:], last] if first else []
+    for number, part in enumerate(parts, 1):
+        end = behind if number == len(parts) else ""
         pieces.append(rf"(?>\S{{0,60}}?{_literal(part)}{end})" if part else r"\S{0,60}+")
     return before + "".join(pieces) + ("" if first else behind)
 

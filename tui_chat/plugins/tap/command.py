@@ -87,7 +87,7 @@ class TapOptions:
     only: tuple[str, ...] = ()
     pause: tuple[str, ...] = ()
     pause_for: float = 0.0
-    max_body: int = 0
+    max_body: int | None = None
     as_json: bool = False
     output: Path | None = None
     targets: tuple[Protocol, ...] = ()
@@ -148,7 +148,9 @@ class _Size(click.ParamType[int]):
     metavar="SECONDS",
     help="Send a held call as it came after so long.",
 )
-@click.option("--max-body", type=_Size(), default=0, help="Record no larger bodies; default: 64M.")
+@click.option(
+    "--max-body", type=_Size(), help="Record no larger bodies, with 0 none at all; default: 64M."
+)
 @json_option("Print each call as a line of JSON.")
 @click.option(
     "--output",
@@ -258,7 +260,7 @@ class _Tap:
             own = f"{host}:{port}"  # variables that name the proxy already
             environ = {name: value for name, value in os.environ.items() if own not in value}
             route = route_to(upstream, environ)
-            extra = {"max_body": options.max_body} if options.max_body else {}
+            extra = {} if options.max_body is None else {"max_body": options.max_body}
             self._pauses = self._read_pauses()
             proxy = TapProxy(
                 route, recorder.follow, host=host, port=port, pauses=self._pauses,

@@ -11,7 +11,7 @@ import logging
 from collections.abc import Awaitable, Callable
 from fnmatch import fnmatchcase
 from time import monotonic
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from tui_chat.analysis.cache_loss import cache_loss
 from tui_chat.models.endpoint import Protocol
@@ -46,6 +46,15 @@ PricesOfCall = Callable[[Call, str], Prices | None]
 
 HeldCall: TypeAlias = tuple[Call, PlacedCall, StoredCall | None]
 """A call that was held, its place, and where it is stored."""
+
+
+MOST_REMEMBERED = 5_000
+"""Calls whose end and usage are remembered, for the next call of their conversations."""
+
+
+def _forget_oldest(calls: dict[int, Any]) -> None:
+    while len(calls) > MOST_REMEMBERED:
+        del calls[next(iter(calls))]
 
 
 class Recorder:
@@ -223,6 +232,7 @@ class Recorder:
         reader = await self._read_reply(exchange, call, stored)
         assert exchange.ended is not None
         self._ends[exchange.number] = exchange.ended
+        _forget_oldest(self._ends)
         comparison = await comparing
         recorded = self._recorded(placed, call, comparison, reader, stored)
         reply = recorded.reply
@@ -301,6 +311,7 @@ class Recorder:
             )
         if error is None and reader is not None:
             self._usages[call.exchange.number] = reply.usage
+            _forget_oldest(self._usages)
         if not priced and (prices or reply.usage.tier.lower() not in STANDARD_TIERS):
             priced = UNPRICED
         return RecordedCall(

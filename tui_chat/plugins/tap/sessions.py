@@ -27,7 +27,13 @@ from tui_chat.models.session import Entry, Session
 from tui_chat.models.settings import NO_SETTINGS
 from tui_chat.models.transcript import SessionTranscript
 from tui_chat.plugins.tap.calls import Call
-from tui_chat.plugins.tap.conversations import Key, PlacedCall, RecordedConversation, message_key
+from tui_chat.plugins.tap.conversations import (
+    MOST_CONVERSATIONS,
+    Key,
+    PlacedCall,
+    RecordedConversation,
+    message_key,
+)
 from tui_chat.plugins.tap.recorded_call import RecordedCall
 from tui_chat.store import Store
 
@@ -116,7 +122,10 @@ class SessionWriter:
             if known is None:
                 known = _StoredConversation(self._new_id())
                 self._add_system(known, call, entries)
-            self._known[number] = known
+        self._known.pop(number, None)
+        self._known[number] = known
+        while len(self._known) > MOST_CONVERSATIONS:  # one that goes on is found in the store
+            del self._known[next(iter(self._known))]
         chains = self._add_messages(known, placed, call, entries)
         if entries:
             imported = await self._store.transcripts.add(

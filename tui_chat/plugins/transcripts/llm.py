@@ -134,8 +134,9 @@ class _Log:
             if row is None:
                 continue
             new = _lines(self._fragments(of["system_fragments"]), as_string(row[2]))
-            system = new if new and new != system else system
-            steps += self._prompt(response, row, of, tree.notes, new if system is new else "")
+            is_new = bool(new) and new != system
+            system = new or system
+            steps += self._prompt(response, row, of, tree.notes, new if is_new else "")
             steps.append(_answer(response, row, of))
         chain(steps)
         ends = add_steps(tree, steps)

@@ -429,9 +429,20 @@ async def serving(
         await runner.setup()
         try:
             await web.SockSite(runner, listener).start()
-            yield access.url(f"{socket.gethostname().lower()}:{port}")
+            yield access.url(authority_of(_own_address(family), port))
         finally:
             await runner.cleanup()
+
+
+def _own_address(family: int) -> str:
+    """Return the address in numbers at which other machines reach this one; nothing is sent. A
+    server of all addresses accepts no name.
+    """
+    distant = "192.0.2.1" if family == socket.AF_INET else "2001:db8::1"  # for documentation
+    with suppress(OSError), socket.socket(family, socket.SOCK_DGRAM) as probe:
+        probe.connect((distant, 9))
+        return str(probe.getsockname()[0])
+    return "127.0.0.1" if family == socket.AF_INET else "::1"
 
 
 def app_command(common: CommonOptions) -> str:
