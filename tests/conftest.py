@@ -34,7 +34,14 @@ if sys.platform == "linux" and "TMPDIR" not in os.environ and os.access(MEMORY, 
     # Half of the time of a test with a database is the disk's. What a killed process has written
     # stays in memory too; nothing here cuts the power.
     if shutil.disk_usage(MEMORY).free > 2 * 2**30:
-        os.environ["TMPDIR"] = tempfile.tempdir = MEMORY
+        # A folder of its own for each run, which pytest's workers inherit: two runs at a time would
+        # remove each other's. It stays after a failure, until the next run.
+        for left in Path(MEMORY).glob("tui-chat-tests-*"):
+            if not Path("/proc", left.name.rpartition("-")[2]).exists():
+                shutil.rmtree(left, ignore_errors=True)
+        own = Path(MEMORY, f"tui-chat-tests-{os.getpid()}")
+        own.mkdir(exist_ok=True)
+        os.environ["TMPDIR"] = tempfile.tempdir = str(own)
 
 SLOW = (
     "tests/ui/",

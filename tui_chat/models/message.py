@@ -144,13 +144,18 @@ def _first_words(message: Message) -> str:
 
 
 _ELEMENT = re.compile(r"\s*<([\w-]+)[^<>]*>.*?</\1>", re.DOTALL)
+_INSTRUCTIONS = re.compile(r"\s*# AGENTS\.md instructions[^\n]*\n")
+"""The heading above a folder's instructions, which Codex sends as a message of the user."""
 _LONGEST_SEARCHED = 100_000
 
 
 def own_words(text: str) -> str:
     """Return a user's text without the elements that agents put before it, such as reminders."""
     text = text[:_LONGEST_SEARCHED]
-    position = 0
+    heading = _INSTRUCTIONS.match(text)
+    start = position = heading.end() if heading else 0
     while match := _ELEMENT.match(text, position):
         position = match.end()
+    if heading and position == start:
+        return ""  # all of it is the file
     return text[position:].strip()

@@ -185,15 +185,22 @@ class ImportReader:
             else:
                 self.report.skip(name)
             return
+        unknown: list[FoundConversation] = []
+        has_known = False
         for conversation in read_conversations(self._pieces(file), source=source):
             if conversation.unknown and not conversation.place and _may_be_card(file):
                 yield from self._card_of_many(name, file)
             elif conversation.unknown and self._takes(name, file):
                 return
-            elif conversation.unknown:
-                self.report.skip(name)
+            elif conversation.unknown and not has_known:
+                unknown.append(conversation)
             elif not conversation.ignored:
+                yield from (_in_file(name, fault) for fault in unknown)
+                unknown.clear()
+                has_known = True
                 yield _in_file(name, conversation)
+        if unknown:  # nothing in the file is known: it is another file, and no fault
+            self.report.skip(name)
 
     def _card_of_many(self, name: str, file: IO[bytes]) -> Iterator[Importable]:
         try:

@@ -233,8 +233,11 @@ def test_a_broken_line_is_named():
 
 
 def test_an_invalid_message_is_named():
-    [found] = read(chat(tavern("Hello."), {"name": "Ada"}))
-    assert (found.place, found.fault) == ("line 3", "must be a message with text in “mes”")
+    fault, found = read(chat(tavern("Hello."), {"name": "Ada"}))
+    sentence = "has no text in “mes” or in the selected swipe, and is left out"
+    assert (fault.place, fault.fault) == ("line 3", sentence)
+    assert found.transcript is not None
+    assert said(found.transcript) == [("assistant", "Hello.")]
 
 
 def test_what_a_chat_sets_instead_of_the_card_is_a_setting_and_is_written_back():

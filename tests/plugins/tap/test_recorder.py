@@ -252,6 +252,57 @@ async def test_parallel_conversations_are_told_apart(tap: Recording):
     assert {each.message_count for each in sessions} == {6}
 
 
+async def test_a_subagent_names_the_session_that_started_it(tap: Recording):
+    tool = [{**TOOL, "function": {"name": "other", "parameters": {"type": "object"}}}]
+    async with gpt(tap) as client:
+        for words, headers, tools in (
+            ("Mend the roof", {"x-session-id": "s1"}, [TOOL]),
+            ("Find a ladder", {"x-session-id": "s2", "x-parent-session-id": "s1"}, [TOOL]),
+            ("Find nails", {"x-session-id": "s3", "x-parent-session-id": "s1"}, tool),
+            ("Another roof", {"x-session-id": "s4"}, [TOOL]),
+        ):
+            await client.chat.completions.create(
+                model="echo", messages=said(words), extra_headers=headers, tools=tools
+            )
+    await tap.recorded(4)
+    sessions = {each.title: each for each in await tap.sessions()}
+    main = sessions["Mend the roof"].session_id
+    parents = {title: each.parent_id for title, each in sessions.items()}
+    assert parents == {
+        "Mend the roof": "",
+        "Find a ladder": main,
+        "Find nails": main,
+        "Another roof": "",
+    }
+
+
+async def test_a_session_is_titled_by_the_question_not_by_the_folders_instructions(
+    tap: Recording,
+):
+    notes = "# AGENTS.md instructions for /home/x\n\n<INSTRUCTIONS>\nBe brief.\n</INSTRUCTIONS>"
+    async with gpt(tap) as client:
+        for number, texts in enumerate(
+            (
+                (notes, "What is in this folder?"),
+                (f"{notes}<environment_context>\nx\n</environment_context>", "How old is it?"),
+                (f"{notes}\n\nWho made it?",),
+                ("# AGENTS.md instructions for /home/x\n\nBe very brief.", "Why is it here?"),
+            )
+        ):
+            await client.chat.completions.create(
+                model="echo",
+                messages=[{"role": "user", "content": text} for text in texts],
+                extra_headers={"session-id": f"s{number}"},
+            )
+    await tap.recorded(4)
+    assert {each.title for each in await tap.sessions()} == {
+        "What is in this folder?",
+        "How old is it?",
+        "Who made it?",
+        "Why is it here?",
+    }
+
+
 async def test_an_edited_message_begins_a_branch_and_a_short_history_is_recognized(tap: Recording):
     async with gpt(tap) as client:
         for messages in (

@@ -43,7 +43,20 @@ async def test_the_token_becomes_a_cookie_and_leaves_the_address(visitor: Visito
     status, page = await visitor.get(visitor.home)
     assert status == 200
     assert "<title>tui-chat</title>" in page
+    assert 'name="viewport" content="width=device-width' in page, "a phone would show it tiny"
     assert visitor.token not in page
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "", "::"])
+async def test_the_printed_address_of_a_server_of_all_addresses_is_answered(host: str):
+    try:
+        async with (
+            visiting(NEVER, host, remote=True) as visitor,
+            visitor.session.get(visitor.address, allow_redirects=False) as got,
+        ):
+            assert got.status == 303, visitor.address
+    except OSError as error:
+        pytest.skip(f"this machine has no such address: {error}")
 
 
 @pytest.mark.parametrize("route", ROUTES)

@@ -85,7 +85,8 @@ class BookIndex:
 
 def book_index(inputs: Inputs) -> BookIndex:
     """Return the index of the books, computed once for the same books and names."""
-    rules = inputs.rules.lore.joins_texts, inputs.rules.macros.syntax
+    lore = inputs.rules.lore
+    rules = lore.joins_texts, lore.takes_blank_keys, inputs.rules.macros.syntax
     books = inputs.searched_lorebooks
     indexed = [_indexed(book, inputs.user_name, inputs.char_name, *rules) for book in books]
     return _rank_entries(books, indexed, inputs.lore_rules.tiers)
@@ -134,14 +135,14 @@ def _rank_entries(
 
 @Memo
 def _indexed(
-    book: Lorebook, user: str, char: str, joined: bool, syntax: MacroSyntax
+    book: Lorebook, user: str, char: str, joined: bool, takes_blank: bool, syntax: MacroSyntax
 ) -> IndexedBook:
     """Index a book, once for the names that its keys may contain; see `KeyIndex`."""
     index = KeyIndex(book, {"user": user, "char": char}, joined=joined, syntax=syntax)
-    return IndexedBook(book.name, index, tuple(_key_notes(book, index)))
+    return IndexedBook(book.name, index, tuple(_key_notes(book, index, takes_blank)))
 
 
-def _key_notes(book: Lorebook, index: KeyIndex) -> Iterator[Note]:
+def _key_notes(book: Lorebook, index: KeyIndex, takes_blank: bool) -> Iterator[Note]:
     for entry, key, fault in index.faults:
         sentence = (
             f"The key {key} of the lore entry “{entry_name(entry)}” is not a usable pattern: it "
@@ -149,7 +150,8 @@ def _key_notes(book: Lorebook, index: KeyIndex) -> Iterator[Note]:
         )
         yield Note(Level.WARNING, "lore-key", sentence, entry_origin(book.name, entry))
     for keyed in index.entries:
-        if not keyed.keys and not keyed.entry.constant:
+        is_blank = takes_blank and any(key and not key.strip() for key in keyed.entry.keys)
+        if not keyed.keys and not keyed.entry.constant and not is_blank:
             sentence = (
                 f"The lore entry “{entry_name(keyed.entry)}” has no keys, so it is never active."
             )

@@ -338,7 +338,10 @@ async def _check(
         if tool:
             result = await server.call(tool, arguments)
             check |= {"result": result.text, "failed": result.failed}
-            check["parts"] = [part.mime for part in result.parts]
+            check["parts"] = [
+                {"kind": part.kind, "type": part.mime, "bytes": len(part.data) * 3 // 4}
+                for part in result.parts
+            ]
     except TuiChatError as fault:
         error = f"{fault} {fault.advice}".strip()
     info = server.info
@@ -369,6 +372,8 @@ def _show(check: Mapping[str, Any]) -> None:
         write_line(f"  {lines} of its output skipped, which were no messages.", err=True)
     if "result" in check:
         write_line(f"\n{check['result']}")
+        for part in check["parts"]:
+            write_line(f"  And {part['kind']}: {part['type']}, {part['bytes']:,} bytes.")
     if check["error"]:
         write_line(Styled(check["error"], "red"), err=True)
         for line in check["stderr"][-20:]:

@@ -26,7 +26,6 @@ from tui_chat.interop.timestamps import parse_timestamp
 from tui_chat.interop.transcript_builder import (
     FoundConversation,
     TranscriptBuilder,
-    UnreadableConversation,
     readable,
 )
 from tui_chat.lazy_dataclass import dataclass
@@ -58,30 +57,49 @@ def _is_header(data: JsonObject) -> bool:
 
 def _is_chat(data: JsonObject) -> bool:
     """Return True if a first line is one of a chat; old files have no header."""
-    return _is_header(data) or (isinstance(data.get("mes"), str) and "is_user" in data)
+    return _is_header(data) or (_text_of(data) is not None and "is_user" in data)
+
+
+def _text_of(data: JsonObject) -> str | None:
+    """Return the text of a message: of the selected swipe where “mes” has none; None without."""
+    if isinstance(text := data.get("mes"), str):
+        return text
+    swipes, chosen = as_array(data.get("swipes")), data.get("swipe_id", 0)
+    if not isinstance(chosen, int) or not 0 <= chosen < len(swipes):
+        return None
+    return text if isinstance(text := swipes[chosen], str) else None
 
 
 def _read_lines(lines: JsonLines, _: ImportSource) -> Iterator[FoundConversation]:
-    records = [(f"line {number}", record) for number, record in lines]
+    records: list[JsonObject] = []
+    faults: list[FoundConversation] = []
+    for number, record in lines:
+        text = None if not records and _is_header(record) else _text_of(record)
+        if text is not None:
+            records.append({**record, "mes": text})
+        elif not records and _is_header(record):
+            records.append(record)
+        else:
+            fault = "has no text in “mes” or in the selected swipe, and is left out"
+            faults.append(FoundConversation(f"line {number}", fault=fault))
     yield from lines.faults()
+    yield from faults
+    if not records:
+        return
     # A chat may have a note, variables and a lorebook before its first message.
-    has_header = bool(records) and _is_header(records[0][1])
+    has_header = bool(records) and _is_header(records[0])
     yield readable("", {}, lambda _: _read_chat(records), may_be_empty=has_header)
 
 
 FORMATS = (LinesFormat(_is_chat, _read_lines),)
 
 
-def _read_chat(lines: Sequence[tuple[str, JsonObject]]) -> Reading:
-    """Return the transcript and its notes; lines have places. Raises UnreadableConversation."""
-    has_header = _is_header(lines[0][1])
-    header = lines[0][1] if has_header else as_object(None)
-    message_lines = lines[1:] if has_header else lines
-    for place, data in message_lines:
-        if not isinstance(data.get("mes"), str):
-            raise UnreadableConversation(f"{place}", "must be a message with text in “mes”")
+def _read_chat(lines: Sequence[JsonObject]) -> Reading:
+    """Return the transcript and its notes."""
+    has_header = _is_header(lines[0])
+    header = lines[0] if has_header else as_object(None)
     facts = as_object(header.get("chat_metadata"))
-    messages = [data for _, data in message_lines]
+    messages = lines[1:] if has_header else lines
     tree = TranscriptBuilder("sillytavern", *_key(header, facts, messages))
     speakers = _speakers(messages)
     names = {

@@ -38,6 +38,9 @@ _SESSION_HEADERS = (
 )
 """Headers in which clients send the id of a session."""
 
+_PARENT_HEADER = "x-parent-session-id"
+"""The header in which the session of a subagent names the one that started it."""
+
 Key = bytes
 """Identifies a message by what it says."""
 
@@ -247,6 +250,8 @@ class Conversations:
 
 def _is_other_thread(call: Call) -> bool:
     """Return True if a call is of another thread than the one that its session began with."""
+    if call.exchange.header(_PARENT_HEADER):
+        return True
     session, thread = map(call.exchange.header, ("session-id", "thread-id"))
     return bool(session and thread) and session != thread
 
@@ -311,5 +316,5 @@ def _is_alike(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
 
 
 def _lane(call: Call) -> tuple[str, ...]:
-    ids = (call.exchange.header(name) for name in _SESSION_HEADERS)
+    ids = (call.exchange.header(name) for name in (_PARENT_HEADER, *_SESSION_HEADERS))
     return (call.protocol.value, next(filter(None, ids), ""))
