@@ -98,6 +98,8 @@ BUILT_IN: Mapping[str, Mapping[str, tuple[str, ...]]] = {
             "the database of llm",
             "gptme's logs",
             "opencode's database and exports",
+            "pi's sessions",
+            "Google Takeout's activity",
             "aichat's sessions",
         ),
     },

@@ -59,6 +59,59 @@ def test_a_bad_conversation_among_many_files_is_named_as_in_a_file_alone(run: Ru
     assert not wrong, wrong
 
 
+def test_the_activity_of_google_takeout_is_a_session_for_each_prompt(run: Run, tmp_path: Path):
+    html = "<p>A <strong>filter</strong> &amp; more.</p><ul><li>one</li><li>two</li></ul>"
+    html += "<pre>x  y</pre>"
+    common = {"header": "Gemini Apps", "products": ["Gemini Apps"]}
+    records = [
+        {**common, "title": "Prompted\u00a0Why?", "time": "2026-03-02T09:15:00.000Z",
+         "safeHtmlItem": [{"html": html}]},
+        {**common, "title": "Used an Assistant feature", "time": "2026-03-02T09:10:00.000Z"},
+        {**common, "title": "Prompted Alone", "time": "2026-03-02T09:05:00.000Z"},
+    ]  # fmt: skip
+    file, folders = tmp_path / "MyActivity.json", ("--data-dir", tmp_path / "data")
+    file.write_text(json.dumps(records))
+    assert run(*folders, "import", file).code == 0
+    sessions = json.loads(run(*folders, "export", "--all").out)["sessions"]
+    texts = {tuple(message["content"] for message in each["messages"]) for each in sessions}
+    answer = "A **filter** & more.\n\n- one\n- two\n\n```\nx  y\n```"
+    assert texts == {("Why?", answer), ("Alone",)}
+
+
+def test_a_session_of_pi_is_read_with_calls_branches_and_tokens(run: Run, tmp_path: Path):
+    def message(key: str, parent: str | None, **facts: object) -> dict[str, object]:
+        time = "2026-03-02T09:15:00.000Z"
+        record = {"type": "message", "id": key, "parentId": parent, "timestamp": time}
+        return {**record, "message": facts}
+
+    call = {"type": "toolCall", "id": "c1", "name": "bash", "arguments": {"command": "ls"}}
+    usage = {"input": 5, "output": 7, "cacheRead": 20, "cacheWrite": 0, "totalTokens": 32}
+    result = {"toolCallId": "c1", "toolName": "bash", "content": [{"type": "text", "text": "a"}]}
+    lines = (
+        {"type": "session", "version": 3, "id": "s", "timestamp": "2026-03-02T09:15:00.000Z",
+         "cwd": "/home/x"},
+        {"type": "model_change", "id": "m", "parentId": None, "provider": "x", "modelId": "m-1"},
+        message("1", "m", role="user", content="List"),
+        message("2", "1", role="assistant", model="m-1", usage=usage, stopReason="toolUse",
+                content=[{"type": "thinking", "thinking": "Hm"}, call]),
+        message("3", "2", role="toolResult", isError=False, **result),
+        message("4", "3", role="assistant", model="m-1", content=[{"type": "text", "text": "One"}]),
+        message("5", "1", role="assistant", model="m-1", content=[{"type": "text", "text": "Two"}]),
+        message("6", "5", role="user", content=[{"type": "text", "text": "Thanks"}]),
+    )  # fmt: skip
+    file, folders = tmp_path / "2026_s.jsonl", ("--data-dir", tmp_path / "data")
+    file.write_text("\n".join(map(json.dumps, lines)))
+    done = run(*folders, "import", file)
+    assert (done.code, done.err) == (0, "")
+    shown = json.loads(run(*folders, "sessions", "show", "List", "--json").out)
+    assert [m["content"] for m in shown["messages"]] == ["List", "Two", "Thanks"]
+    (session,) = json.loads(run(*folders, "export", "--all").out)["sessions"]
+    texts = {m.get("content", "") for m in session["messages"]}
+    assert texts == {"List", "", "a", "One", "Two", "Thanks"}
+    (calling,) = (m for m in session["messages"] if m.get("tool_calls"))
+    assert json.loads(calling["tool_calls"][0]["arguments"]) == {"command": "ls"}
+
+
 def test_a_line_of_sillytavern_without_text_uses_its_swipe_or_is_left_out(run: Run, tmp_path: Path):
     file, folders = tmp_path / "chat.jsonl", ("--data-dir", tmp_path / "data")
     lines = (

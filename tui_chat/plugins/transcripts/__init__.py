@@ -5,9 +5,9 @@ session_files        the files that the viewer lists as sessions
 file_index           folders and files: what they are called, what is in them
 subagents            which sessions are of subagents, and who started them
 
-chatgpt, claude, open_webui, librechat
+chatgpt, claude, open_webui, librechat, takeout
                      exports of web programs
-claude_code, codex, gemini_cli, opencode, gptme, aichat, llm
+claude_code, codex, gemini_cli, opencode, gptme, aichat, llm, pi
                      what programs in a terminal keep
 steps                messages of answers with tool calls and their results
 content              texts, files, calls and counts in JSON of many shapes
@@ -51,6 +51,8 @@ PLUGIN = Plugin(
         FormatPath("the database of llm", f"{_HERE}.llm:FORMATS", "llm"),
         FormatPath("gptme's logs", f"{_HERE}.gptme:FORMATS", "gptme"),
         FormatPath("opencode's database and exports", f"{_HERE}.opencode:FORMATS", "opencode"),
+        FormatPath("pi's sessions", f"{_HERE}.pi:FORMATS", "pi"),
+        FormatPath("Google Takeout's activity", f"{_HERE}.takeout:FORMATS", "Gemini"),
         FormatPath("aichat's sessions", f"{_HERE}.aichat:FORMATS", "aichat"),
     ),
 )

@@ -87,6 +87,7 @@ def known_places(home: Path, environ: Mapping[str, str]) -> list[Path]:
         codex / "sessions",
         codex / "archived_sessions",
         home / ".gemini/tmp",
+        home / ".pi/agent/sessions",
         data / "gptme/logs",
         data / "opencode/opencode.db",
         Path(environ.get("LLM_USER_PATH") or config / "io.datasette.llm") / "logs.db",
