@@ -34,6 +34,7 @@ from tui_chat.cli.names import find_role
 from tui_chat.cli.options import (
     FILE,
     TEXT,
+    RequestCommand,
     attach_option,
     bare_option,
     continue_option,
@@ -90,14 +91,14 @@ _SENT_ANYWAY = ("over-budget", "nothing-to-send", "edited-body-invalid")
 """Codes of the errors in a request that keep it from being sent without `--anyway`."""
 
 
-@click.command()
+@click.command(cls=RequestCommand)
 @click.argument("words", metavar="[TEXT]...", nargs=-1, type=TEXT)
 @continue_option
 @request_session
 @attach_option
 @system_option
 @role_option('The role of a new session; "" for none.')
-@preset_option('A preset; "" for none.')
+@preset_option('A preset; "" for none.', "-t")
 @profile_option('A profile; "" for none.')
 @bare_option
 @model_option(
@@ -111,7 +112,7 @@ _SENT_ANYWAY = ("over-budget", "nothing-to-send", "edited-body-invalid")
 @request_settings
 @kind_option("What to generate. TEXT is the instruction of a kind that takes one.")
 @schema_option
-@click.option("--temporary", is_flag=True, help="Write nothing of it to disk.")
+@click.option("-n", "--temporary", is_flag=True, help="Write nothing of it to disk.")
 @click.option("--no-stream", "stream", flag_value=False, default=True, help="Request it whole.")
 @click.option("--raw", is_flag=True, help="Text as it is: no Markdown, no line break at the end.")
 @click.option("-x", "--extract", is_flag=True, help="Print only the first code block.")

@@ -18,6 +18,7 @@ from tui_chat.cli.options import (
     INPUT,
     PROTOCOLS,
     TEXT,
+    RequestCommand,
     attach_option,
     bare_option,
     continue_option,
@@ -67,6 +68,7 @@ from tui_chat.files import LARGEST_REQUEST, STANDARD_INPUT, input_name, read_tex
 from tui_chat.interop.messages import read_history
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.library.file_reader import read_file_text
+from tui_chat.library.library import Kind, doubts_of
 from tui_chat.library.lorebooks import read_lorebook
 from tui_chat.library.presets import load_preset
 from tui_chat.library.roles_and_profiles import load_profile, load_role
@@ -113,13 +115,14 @@ class BuildOptions:
     """True to ask the sources of tools for theirs."""
 
 
-@click.command()
+@click.command(cls=RequestCommand)
 @click.argument("words", metavar="[TEXT]...", nargs=-1, type=TEXT)
 @continue_option
 @request_session
 @attach_option
 @system_option
 @click.option(
+    "-t",
     "--preset",
     shell_complete=completion.complete_preset_or_file,
     metavar="FILE|NAME",
@@ -270,6 +273,13 @@ async def _compose(
             await open_session(workspace, failures, question.session)
         role_file, preset_file = _file(options.role), _file(options.preset)
         profile_file = _file(options.profile)
+        files: tuple[tuple[Path | None, Kind], ...] = (
+            *((role_file, "roles"), (preset_file, "presets"), (profile_file, "profiles")),
+        )
+        for path, kind in files:
+            if path is not None and path != STANDARD_INPUT:
+                for sentence in doubts_of(path, kind):
+                    write_line(f"warning: {sentence}", err=True)
         if role_file is not None and not has_session:
             await choose_role(workspace, load_role(role_file))
         choices = replace(

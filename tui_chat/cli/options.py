@@ -77,6 +77,7 @@ request_model = model_option(
 )
 request_endpoint = endpoint_option("A configured endpoint.", default="")
 request_settings = click.option(
+    "-o",
     "--set",
     "parameters",
     shell_complete=completion.complete_setting,
@@ -91,7 +92,7 @@ request_session = session_option(
     "Continue a session: its id, start of it, or title.", "-s", default=""
 )
 attach_option = click.option(
-    "--attach", "attachments", type=INPUT, multiple=True, help="A file; repeatable."
+    "-a", "-f", "--attach", "attachments", type=INPUT, multiple=True, help="A file; repeatable."
 )
 system_option = click.option(
     "--system",
@@ -106,6 +107,51 @@ bare_option = click.option(
 schema_option = click.option(
     "--schema", type=INPUT, metavar="FILE", help="The JSON Schema of the reply."
 )
+
+_OPTION_HINTS = {
+    **dict.fromkeys(("option", "param", "params"), "`--set NAME=VALUE` sets a setting."),
+    **dict.fromkeys(("template", "prompt-template"), "`--preset NAME` chooses a preset."),
+    **dict.fromkeys(
+        ("attachment", "file", "fragment", "image", "files"), "`--attach FILE` attaches a file."
+    ),
+    **dict.fromkeys(("no-log", "incognito", "no-save"), "`--temporary` writes nothing to disk."),
+    **dict.fromkeys(("jsonl", "output-format"), "`--json` prints the reply and its facts."),
+    **dict.fromkeys(("schema-multi",), "`--schema FILE` takes a JSON Schema, of an array too."),
+    **dict.fromkeys(("system-prompt", "instructions"), "`--system TEXT` sends a system message."),
+    **dict.fromkeys(("cid", "conversation", "resume"), "`--session NAME` continues a session."),
+    **dict.fromkeys(("key", "api-key"), "`tui-chat keys set ENDPOINT` stores a key."),
+}
+"""Advice for options of other programs that have another name here."""
+
+
+class RequestCommand(click.Command):
+    """A command with the options of a request, some of which other programs write differently."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read `-o NAME VALUE` as `--set NAME=VALUE`. Raises UsageError with advice."""
+        end = args.index("--") if "--" in args else len(args)
+        words, joined = iter(args[:end]), list[str]()
+        for word in words:
+            joined.append(word)
+            if word == "-o" and (name := next(words, None)) is not None:
+                value = None if "=" in name else next(words, None)
+                joined.append(name if value is None else f"{name}={value}")
+        try:
+            return super().parse_args(ctx, [*joined, *args[end:]])
+        except click.NoSuchOption as error:
+            if hint := _option_hint(error.option_name.lstrip("-")):
+                sentence = f"No such option '{error.option_name}'. {hint}"
+                raise click.UsageError(sentence, ctx) from None
+            raise
+
+
+def _option_hint(name: str) -> str:
+    from tui_chat.models.setting_types import SettingError, typed_setting_name
+
+    try:
+        return f"`--set {typed_setting_name(name)}=VALUE` sets it."
+    except SettingError:
+        return _OPTION_HINTS.get(name, "")
 
 
 def json_option(text: str = "Print JSON.") -> Declaration[Any]:

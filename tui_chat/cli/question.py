@@ -164,6 +164,11 @@ def _with_schema(question: Question) -> Choices:
     """Return the choices with the schema as a setting. Raises InputError."""
     if question.schema is None:
         return question.choices
+    if question.schema != STANDARD_INPUT and not question.schema.exists():
+        raise InputError(
+            f"--schema: there is no file “{one_line(str(question.schema), 60)}”.",
+            advice="It takes the file of a JSON Schema; `--schema -` reads one that is piped.",
+        )
     text = read_text(question.schema, max_bytes=MAX_BYTES)
     try:
         schema = json.loads(text)

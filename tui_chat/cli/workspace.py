@@ -97,7 +97,12 @@ async def open_session(workspace: Workspace, failures: Failures, name: str) -> N
     """
     if not name and not await workspace.store.sessions.list(1):
         raise InputError("There is no session to continue.", advice="Omit -c.")
-    session = await named_session(workspace.store, name or None)
+    try:
+        session = await named_session(workspace.store, name or None)
+    except InputError as error:
+        if " " in name and str(error).startswith("There is no session"):
+            error.advice = f"{error.advice} `--system TEXT` sends a system message."
+        raise
     await workspace.sessions.activate(session.session_id)
     failures.warn()
 
@@ -121,10 +126,12 @@ async def choose(workspace: Workspace, choices: Choices) -> None:
     if choices.preset is not None:
         name = choices.preset or NO_PRESET
         preset = find("preset", name, workspace.library.names("presets"))
+        workspace.core.report_doubts("presets", preset)
         changes |= {"preset": workspace.presets.read(preset), "preset_name": preset}
     if choices.profile is not None:
         name = choices.profile
         name = name and find("profile", name, workspace.library.names("profiles"))
+        workspace.core.report_doubts("profiles", name)
         changes["profile"] = workspace.library.profile(name) if name else None
         changes["profile_name"] = name
     if choices.endpoint or choices.model:

@@ -125,7 +125,14 @@ def with_ids(
 class KnownKeys:
     """The keys that one kind of object may have."""
 
-    def __init__(self, names: Iterable[str], also: Mapping[str, tuple[str, ...]] | None = None):
+    def __init__(
+        self,
+        names: Iterable[str],
+        also: Mapping[str, tuple[str, ...]] | None = None,
+        meant: Mapping[str, str] | None = None,
+    ):
+        """`also` has other spellings that are read, `meant` what other words for a key mean."""
+        self._meant = meant or {}
         self.field_of: dict[str, str] = {}
         """The field of each spelling; a field's preferred spelling comes first."""
         for name in names:
@@ -133,7 +140,9 @@ class KnownKeys:
                 self.field_of.setdefault(spelling, name)
 
     def meant_by(self, key: str) -> str | None:
-        """Return the known key that an unknown one resembles, in the same case style."""
+        """Return the known key that an unknown one means or resembles, in the same case style."""
+        if meant := self._meant.get(_folded(key)):
+            return meant
         folded: dict[str, str] = {}
         for spelling in self.field_of:
             if "_" in key or "_" not in spelling:
@@ -344,6 +353,18 @@ class JsonFile:
             where = (format_path(path), *lines.at(offset))
             findings.append(Finding(Level.WARNING, "doubled-key", sentence, *where))
         return tuple(sorted(findings, key=lambda finding: (finding.line, finding.column)))
+
+    def doubts(self, source: str) -> tuple[str, ...]:
+        """Return a sentence with its place for each unknown key that means or resembles a known
+        one: it has no effect, and the user believes that it has.
+        """
+        if not self._reports:
+            return ()
+        return tuple(
+            f"{source}: {located(f'{each.path} (line {each.line})', each.sentence)}"
+            for each in self.findings()
+            if each.code == "misspelled-key"
+        )
 
     def raise_errors(self, source: str) -> None:
         """Raise the first error as an InputError, with its place."""

@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from tui_chat.errors import ChangedElsewhere, InputError
-from tui_chat.files import MAX_BYTES, make_private_folder, read_text, write_text
-from tui_chat.library.presets import load_preset, save_preset
+from tui_chat.files import MAX_BYTES, input_name, make_private_folder, read_text, write_text
+from tui_chat.library.file_reader import read_file_text
+from tui_chat.library.presets import load_preset, read_preset, save_preset
 from tui_chat.models.lorebook import Lorebook
 from tui_chat.models.preset import Preset
 from tui_chat.models.role import Profile, Role
@@ -31,6 +32,25 @@ _SINGULAR: dict[Kind, str] = {
     "roles": "role",
     "snippets": "snippet",
 }
+
+
+def doubts_of(path: Path, kind: Kind) -> tuple[str, ...]:
+    """Return what is doubtful in a file of a kind. Raises InputError if it cannot be read."""
+    text = read_file_text(path)
+    match kind:
+        case "presets":
+            file = read_preset(text, path.stem).file
+        case "lorebooks":
+            from tui_chat.library.lorebooks import read_lorebook
+
+            file = read_lorebook(text, path.stem).file
+        case "roles" | "profiles":
+            from tui_chat.library.roles_and_profiles import doubtful_keys
+
+            file = doubtful_keys(text, kind)
+        case "snippets":  # plain text
+            return ()
+    return file.doubts(input_name(path))
 
 
 class Library:
@@ -115,6 +135,15 @@ class Library:
         from tui_chat.library.lorebooks import load_lorebook  # few sessions have one
 
         return load_lorebook(self._path("lorebooks", name))
+
+    def doubts(self, kind: Kind, name: str) -> tuple[str, ...]:
+        """Return what is doubtful in a file that can be used: keys that are probably misspelled."""
+        path = self.files(kind).get(name)
+        if path is None or path.parent == self._samples:
+            return ()
+        with suppress(InputError):  # reading it for use says so
+            return doubts_of(path, kind)
+        return ()
 
     def text(self, kind: Kind, name: str) -> str:
         """Return the text of a file. Raises InputError if it cannot be read."""

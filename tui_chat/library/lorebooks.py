@@ -25,7 +25,10 @@ from tui_chat.models.json_text import as_array, describe_value, object_or_none
 from tui_chat.models.lorebook import Lorebook, LorebookEntry
 
 BOOK_KEYS = KnownKeys(field.name for field in fields(Lorebook) if field.name != "extras")
-ENTRY_KEYS = KnownKeys(field.name for field in fields(LorebookEntry) if field.name != "extras")
+ENTRY_KEYS = KnownKeys(
+    (field.name for field in fields(LorebookEntry) if field.name != "extras"),
+    meant={"text": "content"},
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,9 +36,14 @@ from tui_chat.models.setting_json import settings_json
 
 _FIELDS = ("name", "messages", "system_placement", "variables", "builder", "policies")
 PRESET_KEYS = KnownKeys(
-    (*_FIELDS, "parameters"), {"messages": ("presetMessages", "preset_messages")}
+    (*_FIELDS, "parameters"),
+    {"messages": ("presetMessages", "preset_messages")},
+    dict.fromkeys(("settings", "options", "params"), "parameters"),
 )
-MESSAGE_KEYS = KnownKeys(field.name for field in fields(PresetMessage) if field.name != "extras")
+MESSAGE_KEYS = KnownKeys(
+    (field.name for field in fields(PresetMessage) if field.name != "extras"),
+    meant={"text": "content", "depth": "insertionPoint", "anchor": "anchorTarget"},
+)
 
 
 @dataclass(frozen=True, slots=True)

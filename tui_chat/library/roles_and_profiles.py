@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from tui_chat.errors import FieldError
 from tui_chat.files import input_name
@@ -36,8 +36,15 @@ _BESIDE = tuple(setting.name for setting in fields(_SettingsBesideName))
 _ROLE_KEYS = KnownKeys(
     ("role_id", "name", "system_prompt", "model", "preset", "status", "parameters", *_BESIDE),
     {"role_id": ("id",)},
+    {
+        **dict.fromkeys(("settings", "options", "params"), "parameters"),
+        **dict.fromkeys(("system", "prompt", "instructions", "content"), "system_prompt"),
+    },
 )
-_PROFILE_KEYS = KnownKeys(field.name for field in fields(Profile))
+_PROFILE_KEYS = KnownKeys(
+    (field.name for field in fields(Profile)),
+    meant=dict.fromkeys(("persona", "text", "prompt"), "content"),
+)
 
 _PLACES = (
     ("anchor", "the preset's anchor"),
@@ -55,6 +62,14 @@ PROFILE_FIELDS: FieldRows = (
 )  # fmt: skip
 """The fields of a profile as people edit them, in rows."""
 _FIELDS = {field.name: field for row in PROFILE_FIELDS for field in row}
+
+
+def doubtful_keys(text: str, kind: Literal["roles", "profiles"]) -> JsonFile:
+    """Return the file of a role or profile with its unknown keys as findings."""
+    file, values = _fields(text, _ROLE_KEYS if kind == "roles" else _PROFILE_KEYS, "it")
+    if kind == "roles":
+        file.read_settings(values.get("parameters"), file.path_of((), "parameters"))
+    return file
 
 
 def load_role(path: Path) -> Role:

@@ -19,7 +19,7 @@ from uuid import uuid4
 
 from tui_chat.config import Config
 from tui_chat.errors import InputError, TuiChatError
-from tui_chat.library.library import Library
+from tui_chat.library.library import Kind, Library
 from tui_chat.providers.client import HttpClient
 from tui_chat.workspace.events import BranchChanged, Done, Failed, WorkspaceEvent
 from tui_chat.workspace.state import WorkspaceState
@@ -69,6 +69,7 @@ class WorkspaceCore:
         self.state = WorkspaceState.initial(config)
         self._watchers: list[Callable[[WorkspaceState, WorkspaceState], object]] = []
         self._listeners: list[Callable[[WorkspaceEvent], object]] = []
+        self._doubted = set[tuple[str, str]]()
         self._undo_steps: list[tuple[str, Callable[[], Awaitable[None]], str, Store | None]] = []
         """What each undo is called, the undo, and for a message its id and store, oldest first."""
 
@@ -103,6 +104,13 @@ class WorkspaceCore:
             yield
         except TuiChatError as error:
             self.publish(Failed(error))
+
+    def report_doubts(self, kind: Kind, name: str) -> None:
+        """Publish, once in this run, what is doubtful in a file of the library that is used."""
+        if name and (kind, name) not in self._doubted:
+            self._doubted.add((kind, name))
+            for sentence in self.library.doubts(kind, name):
+                self.publish(Failed(InputError(sentence)))
 
     # --- what is stored ------------------------------------------------------------------
 

@@ -190,6 +190,7 @@ class Roles:
                 text = library.text("roles", name)
                 digest = sha256(text.encode()).hexdigest()
                 if digests.get(name) != digest:
+                    self.core.report_doubts("roles", name)
                     await store.roles.save(_validated(library.role(name, text)))
                     digests[name] = digest
             except InputError as error:

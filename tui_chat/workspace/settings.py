@@ -368,6 +368,8 @@ class SessionSetup:
         """Return the state's preset, profile and lorebooks as read from their files."""
         core = self.core
         preset_name = preset_name or self._default_preset
+        core.report_doubts("presets", preset_name)
+        core.report_doubts("profiles", profile_name)
         try:
             preset = self._presets.read(preset_name)
         except InputError as error:
@@ -391,6 +393,7 @@ class SessionSetup:
         """Return the lorebooks with these names; one that cannot be read is reported."""
         lorebooks: list[Lorebook] = []
         for name in names:
+            self.core.report_doubts("lorebooks", name)
             try:
                 lorebooks.append(self.core.library.lorebook(name))
             except InputError as error:

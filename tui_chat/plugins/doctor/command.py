@@ -177,6 +177,8 @@ def _files(config: Config) -> Iterator[Check]:
                         library.lorebook(name)
             except InputError as error:
                 faults.append(str(error))
+            else:
+                faults += library.doubts(kind, name)
     yield Check("files", "ok", f"Your own: {', '.join(counts)}.")
     for fault in faults:
         yield Check("files", "warning", fault, "`tui-chat presets check FILE` says more.")

@@ -1,0 +1,79 @@
+"""Options as other programs have them: they mean the same here, or the error says what does."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Run
+from tests.support.server import Provider, chat_text
+
+
+def test_short_options_of_other_programs_mean_the_same(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "note.txt").write_text("A note.")
+    (tmp_path / "other.txt").write_text("Another.")
+    wrong: list[str] = []
+    with Provider(chat_text("A reply.")) as provider:
+        (tmp_path / "config.toml").write_text(provider.config())
+        folders = ("--data-dir", tmp_path, "--config-dir", tmp_path)
+        for short, long in [
+            (("-o", "temperature", "0.5"), ("--set", "temperature=0.5")),
+            (("-o", "temperature=0.5"), ("--set", "temperature=0.5")),
+            (("-otemperature=0.5",), ("--set", "temperature=0.5")),
+            (("-o", "stop", "a=b"), ("--set", "stop=a=b")),
+            (
+                ("-o", "temperature", "0.5", "-o", "max_tokens=9", "-o", "top_p", "1"),
+                ("--set", "temperature=0.5", "--set", "max_tokens=9", "--set", "top_p=1"),
+            ),
+            (("-t", "few-shot"), ("--preset", "few-shot")),
+            (("-a", "note.txt"), ("--attach", "note.txt")),
+            (("-f", "note.txt", "-a", "other.txt"), ("--attach", "note.txt", "-a", "other.txt")),
+        ]:
+            bodies: list[str] = []
+            for words in (short, long):
+                bodies.append(run(*folders, "build", "Hi", *words).out)
+                done = run(*folders, "ask", *words, "Hi")
+                assert done.code == 0, (words, done.err)
+                bodies.append(provider.received[-1].body.decode())
+            if len({*bodies}) != 1 or not bodies[0]:
+                wrong.append(f"{short}: {bodies}")
+        assert not wrong, "\n".join(wrong)
+        count = len(json.loads(run(*folders, "sessions", "list", "--json").out))
+        assert run(*folders, "ask", "-n", "Hi").out == "A reply.\n"
+        assert len(json.loads(run(*folders, "sessions", "list", "--json").out)) == count
+        # Behind -- it is text.
+        assert run(*folders, "ask", "--", "-o", "a", "b").code == 0
+        assert provider.bodies[-1]["messages"][-1]["content"] == "-o a b"
+
+
+def test_what_is_called_otherwise_here_is_named(run: Run, tmp_path: Path, monkeypatch):
+    folders = ("--data-dir", tmp_path, "--config-dir", tmp_path)
+    wrong: list[str] = []
+    for words, hint in [
+        (("--temperature", "0.5"), "--set temperature=VALUE"),
+        (("--max-tokens", "9"), "--set max_tokens=VALUE"),
+        (("--option", "a", "b"), "--set NAME=VALUE"),
+        (("--template", "x"), "--preset"),
+        (("--attachment", "x"), "--attach"),
+        (("--image", "x"), "--attach"),
+        (("--no-log",), "--temporary"),
+        (("--jsonl",), "--json"),
+        (("--system-prompt", "x"), "--system"),
+        (("--schema", '{"type": "object"}'), "--schema -"),
+        (("--schema", "name, age int"), "--schema -"),
+        (("-s", "You are a poet"), "--system"),
+        (("-o", "temperatur", "1"), "temperature"),
+    ]:
+        for command in ("ask", "build"):
+            monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO()))
+            done = run(*folders, command, "Hi", *words)
+            if done.code != 2 or hint not in done.err:
+                wrong.append(f"{command} {words}: {done.code} {done.err}")
+    assert not wrong, "\n".join(wrong)
