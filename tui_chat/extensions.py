@@ -174,6 +174,9 @@ class CommandPath:
     """The import path of a click command or group."""
     summary: str
     """The line that `--help` prints; the first sentence of the command's own help."""
+    group: str = ""
+    """The heading in `--help`: Chat, Requests, Data or Setup; empty: Other. Only of the commands
+    that stand in no group."""
 
 
 @dataclass(frozen=True, slots=True)

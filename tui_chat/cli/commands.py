@@ -16,49 +16,62 @@ from tui_chat.cli.options import FILE, endpoint_option, model_option
 from tui_chat.cli.output import detect_closed_output, write_error, write_line
 from tui_chat.extensions import CommandPath
 
-_COMMANDS = (
-    ("ask", "ask:ask", "Send a message and print the reply."),
-    ("build", "build:build", "Print the request that `ask` would send."),
-    ("completion", "completion:completion_command", "Print the script for completion in a shell."),
-    ("config", "config:config_group", "Show, edit and check the configuration file."),
-    ("convert", "captured:convert_command", "Convert a request body to another protocol."),
-    ("db", "db:db", "Maintain the database: versions, backups, checks, rescue."),
-    ("docs", "docs:docs", "Print a page of the documentation, or list the pages."),
-    (
-        "endpoints",
-        "endpoints:endpoints",
-        "List and test the configured endpoints; print facts about models.",
+_COMMANDS = {
+    "Chat": (
+        ("ask", "ask:ask", "Send a message and print the reply."),
+        ("sessions", "sessions:sessions", "List, show and organize sessions."),
+        ("usage", "usage:usage", "Print tokens and costs of all replies."),
     ),
-    ("export", "export:export_command", "Write a session to a file or the standard output."),
-    (
-        "import",
-        "import_files:import_command",
-        "Import conversations and character cards from files.",
+    "Requests": (
+        ("build", "build:build", "Print the request that `ask` would send."),
+        ("convert", "captured:convert_command", "Convert a request body to another protocol."),
+        ("inspect", "captured:inspect", "Open a captured request in the inspector."),
+        ("loopback", "loopback:loopback", "Serve the offline provider on a loopback address."),
+        ("read", "read:read", "Parse a recorded reply and print it as JSON."),
     ),
-    ("inspect", "captured:inspect", "Open a captured request in the inspector."),
-    (
-        "keys",
-        "keys:keys",
-        "Keep the keys of endpoints in the system's keyring, or in private files.",
+    "Data": (
+        ("db", "db:db", "Maintain the database: versions, backups, checks, rescue."),
+        ("export", "export:export_command", "Write a session to a file or the standard output."),
+        (
+            "import",
+            "import_files:import_command",
+            "Import conversations and character cards from files.",
+        ),
+        ("presets", "presets:presets", "List, show, check and test presets, and import others."),
     ),
-    ("loopback", "loopback:loopback", "Serve the offline provider on a loopback address."),
-    (
-        "models",
-        "models:models",
-        "List the models of the endpoints, with limits in tokens and prices in US dollars.",
+    "Setup": (
+        (
+            "completion",
+            "completion:completion_command",
+            "Print the script for completion in a shell.",
+        ),
+        ("config", "config:config_group", "Show, edit and check the configuration file."),
+        ("docs", "docs:docs", "Print a page of the documentation, or list the pages."),
+        (
+            "endpoints",
+            "endpoints:endpoints",
+            "List and test the configured endpoints; print facts about models.",
+        ),
+        (
+            "keys",
+            "keys:keys",
+            "Keep the keys of endpoints in the system's keyring, or in private files.",
+        ),
+        (
+            "models",
+            "models:models",
+            "List the models of the endpoints, with limits in tokens and prices in US dollars.",
+        ),
+        (
+            "plugins",
+            "plugins:plugins",
+            "List the built-in plugins, and the installed ones of other people.",
+        ),
+        ("tools", "tools:tools", "List and revoke lasting permissions to run tools."),
     ),
-    (
-        "plugins",
-        "plugins:plugins",
-        "List the built-in plugins, and the installed ones of other people.",
-    ),
-    ("presets", "presets:presets", "List, show, check and test presets, and import others."),
-    ("read", "read:read", "Parse a recorded reply and print it as JSON."),
-    ("sessions", "sessions:sessions", "List, show and organize sessions."),
-    ("tools", "tools:tools", "List and revoke lasting permissions to run tools."),
-    ("usage", "usage:usage", "Print tokens and costs of all replies."),
-)
-"""Name, module and attribute in `tui_chat.cli`, and summary: the first sentence of its help."""
+}
+"""By heading in `--help`, each command's name, its module and attribute in `tui_chat.cli`, and its
+summary: the first sentence of its help."""
 
 _EARLIER_NAMES = {"preset": "presets"}
 """Commands that still work under another name."""
@@ -112,7 +125,12 @@ class CommandLine(LazyGroup):
 
 @click.group(
     cls=CommandLine,
-    table=[CommandPath(name, f"tui_chat.cli.{path}", summary) for name, path, summary in _COMMANDS],
+    table=[
+        CommandPath(name, f"tui_chat.cli.{path}", summary, group)
+        for group, commands in _COMMANDS.items()
+        for name, path, summary in commands
+    ],
+    headings=tuple(_COMMANDS),
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )

@@ -52,13 +52,21 @@ class LazyGroup(click.Group):
     """The commands of a table, and those that plugins add to the group."""
 
     def __init__(
-        self, *args: Any, table: Iterable[CommandPath] = (), place: str = "", **attributes: Any
+        self,
+        *args: Any,
+        table: Iterable[CommandPath] = (),
+        place: str = "",
+        headings: tuple[str, ...] = (),
+        **attributes: Any,
     ) -> None:
-        """`place` is the words before the names of the commands; empty for the group of all."""
+        """`place` is the words before the names of the commands; empty for the group of all.
+        `headings` are those that `--help` lists the commands under, if there are several.
+        """
         super().__init__(*args, **attributes)
         self.table = {entry.name: entry for entry in table}
         """The commands that are not of a plugin, by name."""
         self._place = place.split()
+        self._headings = headings
 
     def _plugin_commands(self) -> dict[str, tuple[Plugin, CommandPath]]:
         """Return what the loaded plugins add to this group, by name."""
@@ -113,8 +121,23 @@ class LazyGroup(click.Group):
         return ""
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl(list(self.summaries(ctx).items()))
+        summaries = self.summaries(ctx)
+        if not self._headings:
+            with formatter.section("Commands"):
+                formatter.write_dl(list(summaries.items()))
+            return
+        entries = [*self.table.values(), *(entry for _, entry in self._plugin_commands().values())]
+        group_of = {entry.name: entry.group for entry in entries}
+        width = max(map(len, summaries))
+        for heading in (*self._headings, "Other"):
+            rows = [
+                (f"{name:<{width}}", summary)
+                for name, summary in summaries.items()
+                if heading == (group_of.get(name, "") or "Other")
+            ]
+            if rows:
+                with formatter.section(heading):
+                    formatter.write_dl(rows)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         commands = [

@@ -15,6 +15,7 @@ PLUGIN = Plugin(
             "doctor",
             "tui_chat.plugins.doctor.command:doctor",
             "Check this machine, and say what to do.",
+            group="Setup",
         ),
         CommandPath(
             "endpoints test",

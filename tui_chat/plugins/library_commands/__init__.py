@@ -19,10 +19,14 @@ PLUGIN = Plugin(
             "lorebooks",
             f"{_HERE}.lorebooks:lorebooks",
             "List, show and export lorebooks, those in character cards too.",
+            group="Data",
         ),
         CommandPath(
-            "profiles", f"{_HERE}.profiles:profiles", "List and show profiles: who you are."
+            "profiles",
+            f"{_HERE}.profiles:profiles",
+            "List and show profiles: who you are.",
+            group="Data",
         ),
-        CommandPath("roles", f"{_HERE}.roles:roles", "List, show and export roles."),
+        CommandPath("roles", f"{_HERE}.roles:roles", "List, show and export roles.", group="Data"),
     ),
 )

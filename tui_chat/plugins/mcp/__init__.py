@@ -24,6 +24,7 @@ PLUGIN = Plugin(
             "mcp",
             "tui_chat.plugins.mcp.command:mcp",
             "List, add and test MCP servers; serve your history as one.",
+            group="Setup",
         ),
     ),
     config="tui_chat.plugins.mcp.settings:Table",

@@ -15,6 +15,7 @@ PLUGIN = Plugin(
             "prices",
             "tui_chat.plugins.prices.command:prices",
             "Show and update the prices of models.",
+            group="Setup",
         ),
     ),
 )

@@ -34,6 +34,7 @@ PLUGIN = Plugin(
             "eval",
             "tui_chat.plugins.prompt_lab.command:eval_group",
             "Send variants of a prompt with the cases of a suite, and check the replies.",
+            group="Requests",
         ),
         CommandPath(
             "presets states",

@@ -20,6 +20,7 @@ PLUGIN = Plugin(
             "redact",
             "tui_chat.plugins.redact.command:redact_command",
             "Export sessions without keys, addresses and names, for sharing.",
+            group="Data",
         ),
     ),
     actions=(

@@ -19,6 +19,7 @@ PLUGIN = Plugin(
             "search",
             "tui_chat.plugins.search.command:search",
             "Search messages and sessions.",
+            group="Chat",
         ),
     ),
     actions=(

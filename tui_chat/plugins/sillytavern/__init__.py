@@ -100,6 +100,7 @@ PLUGIN = Plugin(
             "sillytavern",
             f"{_HERE}.command:sillytavern",
             "Check a folder of SillyTavern, and build requests as SillyTavern does.",
+            group="Data",
         ),
     ),
     formats=(FormatPath("SillyTavern's chats", f"{_HERE}.chats:FORMATS", "SillyTavern"),),

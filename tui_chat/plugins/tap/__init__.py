@@ -46,6 +46,7 @@ PLUGIN = Plugin(
             "tap",
             "tui_chat.plugins.tap.command:tap",
             "Record what another program sends to a model.",
+            group="Requests",
         ),
     ),
     listeners=(ListenerPath("SessionsChanged", "tui_chat.plugins.tap.held_notice:announce_held"),),

@@ -28,6 +28,7 @@ PLUGIN = Plugin(
             "view",
             f"{_HERE}.view:view",
             "Read conversations of other programs in the app, without importing them.",
+            group="Chat",
         ),
     ),
     actions=(

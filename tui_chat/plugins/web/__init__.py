@@ -11,6 +11,11 @@ PLUGIN = Plugin(
     name="web",
     summary="Serves the app to a browser.",
     commands=(
-        CommandPath("serve", "tui_chat.plugins.web.command:serve", "Serve the app to a browser."),
+        CommandPath(
+            "serve",
+            "tui_chat.plugins.web.command:serve",
+            "Serve the app to a browser.",
+            group="Chat",
+        ),
     ),
 )
