@@ -59,6 +59,20 @@ def chat_text(*words: str, finish: str | None = "stop") -> str:
     return events(*chunks, done=False)
 
 
+def chat_calls(*calls: tuple[str, str], ids: Sequence[str] = ()) -> str:
+    """Return the stream of an OpenAI Chat reply that calls tools: a name and arguments each. `ids`
+    are those of the calls, which may be empty or the same; by default `call_1` and so on.
+    """
+    given = ids or [f"call_{number}" for number in range(1, len(calls) + 1)]
+    pieces = [
+        {"index": n, "id": given[n], "function": {"name": name, "arguments": arguments}}
+        for n, (name, arguments) in enumerate(calls)
+    ]
+    delta = {"choices": [{"index": 0, "delta": {"tool_calls": pieces}}]}
+    end = {"choices": [{"index": 0, "delta": {}, "finish_reason": "tool_calls"}]}
+    return events(delta, end)
+
+
 class Provider:
     """A server that gives the n-th POST the n-th answer, and the last one from then on. A GET is
     answered with `models`, in OpenAI's form. Its requests are in `received`.

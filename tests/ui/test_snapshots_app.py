@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from textual.pilot import Pilot
 
 from tests.ui.album import MEDIUM, NARROW, Album
@@ -123,7 +124,8 @@ def status(app: TuiChat) -> str:
     return entries[-1].status if entries else ""
 
 
-async def test_tool_calls(album: Album, tmp_path: Path) -> None:
+async def test_tool_calls(album: Album, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir("/")  # the question names the folder
     seconds = 0.0
     app = make_app(tmp_path, model="toolsmith", tools=(WEATHER,), key_clock=lambda: seconds)
     async with album.of(app) as pilot:

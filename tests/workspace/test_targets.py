@@ -181,14 +181,14 @@ async def test_tools_of_each_branch_are_answered_there(make_workspace):
     await workspace.tools.all_ended()
     first, second = [await branch(workspace, reply_id) for reply_id in replies]
     (call,) = workspace.state.calls_at_end(first)
-    assert await workspace.tools.run(call.entry_id, call.call.id)
+    assert await workspace.tools.run(call.entry_id, call.index)
     await workspace.tools.all_ended()
     assert [e.message.role for e in await branch(workspace, replies[0])][1:] == [
         "assistant", "tool", "assistant",
     ]  # fmt: skip
     assert await branch(workspace, replies[1]) == second, "the other one still waits"
     (call,) = workspace.state.calls_at_end(second)
-    assert await workspace.tools.decline(call.entry_id, call.call.id)
+    assert await workspace.tools.decline(call.entry_id, call.index)
     await workspace.tools.all_ended()
     ended = await branch(workspace, replies[1])
     assert [entry.endpoint for entry in ended if entry.endpoint] == ["loopback-anthropic"] * 2
@@ -210,7 +210,7 @@ async def test_a_tool_that_is_always_permitted_runs_in_the_other_branches_too(ma
     replies = await workspace.replies.submit_to(slots_of(workspace, *targets), "Use the tool.")
     await workspace.tools.all_ended()
     (call,) = workspace.state.calls_at_end(await branch(workspace, replies[0]))
-    assert await workspace.tools.run(call.entry_id, call.call.id, scope="session")
+    assert await workspace.tools.run(call.entry_id, call.index, scope="session")
     await workspace.tools.all_ended()
     assert [len(await branch(workspace, reply_id)) for reply_id in replies] == [4] * 3
 
@@ -222,7 +222,7 @@ async def test_a_result_comes_to_the_branch_of_its_call(make_workspace):
     replies = await workspace.replies.submit_to(slots_of(workspace, *targets), "Use the tool.")
     await workspace.tools.all_ended()
     (call,) = workspace.state.calls_at_end(await branch(workspace, replies[0]))
-    running = asyncio.create_task(workspace.tools.run(call.entry_id, call.call.id))
+    running = asyncio.create_task(workspace.tools.run(call.entry_id, call.index))
     await asyncio.sleep(0)
     workspace.exchanges.forget_targets()
     await workspace.branches.show(replies[1])

@@ -37,7 +37,7 @@ async def asked(workspace, heard, count: int = 2):
 
 async def consent(workspace, heard, scope: str) -> None:
     call = await asked(workspace, heard)
-    assert await workspace.tools.run(call.entry_id, call.call.id, scope=scope)
+    assert await workspace.tools.run(call.entry_id, call.index, scope=scope)
     await settled(workspace, heard)
 
 
@@ -158,7 +158,7 @@ async def test_a_call_that_runs_by_consent_is_not_run_again_by_its_grant(
         return await add(*arguments)
 
     monkeypatch.setattr(MessageStore, "add", add_after_the_reply_settled)
-    assert await workspace.tools.run(call.entry_id, call.call.id, scope="server")
+    assert await workspace.tools.run(call.entry_id, call.index, scope="server")
     assert len(server.calls) == 1
 
 
@@ -166,7 +166,7 @@ async def test_a_call_is_answered_once(make_workspace, server):
     workspace, heard = await make_workspace(model="toolsmith")
     call = await asked(workspace, heard)
     results = await asyncio.gather(
-        *(workspace.tools.answer(call.entry_id, call.call.id, text) for text in ("one", "two"))
+        *(workspace.tools.answer(call.entry_id, call.index, text) for text in ("one", "two"))
     )
     assert sorted(results) == [False, True]
     assert "was answered already" in str(heard.of(Failed)[-1].error)

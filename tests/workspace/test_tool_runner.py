@@ -82,11 +82,15 @@ async def test_a_missing_program_is_reported():
     assert "could not be started: No such file" in ran.text
 
 
-async def test_the_keys_of_endpoints_are_hidden():
-    code = "import os; print(os.environ.get('SECRET'), os.environ.get('OTHER'))"
-    environ = {**os.environ, "SECRET": "s", "OTHER": "o"}
-    ran = await run(tool(code), "{}", environ=environ, hidden={"SECRET"})
-    assert ran.text == "None o"
+async def test_a_command_gets_few_variables_and_no_keys():
+    code = "import os; print(*map(os.environ.get, ('LC_KEY', 'OTHER', 'LC_ALL', 'ADDED')))"
+    environ = {**os.environ, "LC_KEY": "s", "OTHER": "o", "LC_ALL": "C"}
+    command = tool(code, env=(("ADDED", "${OTHER}!"),))
+    ran = await run(command, "{}", environ=environ, hidden={"LC_KEY"})
+    assert ran.text == "None None C o!"
+    ran = await run(tool(code, env=(("A", "${LC_KEY}"),)), "{}", environ=environ, hidden={"LC_KEY"})
+    assert not ran.ok
+    assert "LC_KEY holds a credential" in ran.text
 
 
 @pytest.mark.skipif(not hasattr(os, "killpg"), reason="process groups are POSIX's")

@@ -54,7 +54,7 @@ async def test_a_call_goes_to_its_server_after_consent(make_workspace, serve):
     [waiting] = workspace.state.pending_calls
     assert waiting.can_run
     assert not server.calls
-    assert await workspace.tools.run(waiting.entry_id, waiting.call.id)
+    assert await workspace.tools.run(waiting.entry_id, waiting.index)
     await settled(workspace, heard)
     assert server.calls == [("now", waiting.call.arguments)]
     assert workspace.state.entries[2].message.content.startswith("time got {")
@@ -69,7 +69,7 @@ async def test_the_progress_of_a_call_is_there_while_it_runs(make_workspace, ser
     await settled(workspace, heard)
     [waiting] = workspace.state.pending_calls
     server.may_answer.clear()
-    running = asyncio.ensure_future(workspace.tools.run(waiting.entry_id, waiting.call.id))
+    running = asyncio.ensure_future(workspace.tools.run(waiting.entry_id, waiting.index))
     await heard.until(lambda: any(call.progress for call in workspace.state.pending_calls))
     [call] = workspace.state.pending_calls
     assert (call.is_running, call.progress) == (True, "half \x1b[2J")

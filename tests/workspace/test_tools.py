@@ -10,6 +10,7 @@ import pytest
 from tests.e2e.conftest import LOOPBACKS, settled
 from tui_chat.errors import StoreError
 from tui_chat.models.envelope import ToolDefinition
+from tui_chat.models.message import Message, ToolCall
 from tui_chat.models.tool import DECLINED, CommandTool
 from tui_chat.offline.http_messages import HttpRequest
 from tui_chat.store.messages import MessageStore
@@ -43,7 +44,7 @@ async def test_a_call_is_answered_by_hand_and_the_conversation_continues(endpoin
     [waiting] = workspace.state.pending_calls
     assert waiting.call.name == "ask_me"
     assert not waiting.can_run
-    assert await workspace.tools.answer(waiting.entry_id, waiting.call.id, "It rains.")
+    assert await workspace.tools.answer(waiting.entry_id, waiting.index, "It rains.")
     await settled(workspace, heard)
     assert [e.message.role for e in workspace.state.entries] == [
         "user",
@@ -64,7 +65,7 @@ async def test_a_command_answers_after_consent(endpoint, make_workspace):
     [waiting] = workspace.state.pending_calls
     assert waiting.can_run
     city = json.loads(waiting.call.arguments)["city"]
-    assert await workspace.tools.run(waiting.entry_id, waiting.call.id)
+    assert await workspace.tools.run(waiting.entry_id, waiting.index)
     await settled(workspace, heard)
     assert workspace.state.entries[2].message.content == f"in {city}"
     assert workspace.state.entries[-1].status == "complete"
@@ -95,10 +96,10 @@ async def test_an_unstored_answer_is_stored_later_without_running_the_command_ag
         raise StoreError("There is no room left on the disk.")
 
     monkeypatch.setattr(MessageStore, "add", refuse)
-    assert not await workspace.tools.run(waiting.entry_id, waiting.call.id)
+    assert not await workspace.tools.run(waiting.entry_id, waiting.index)
     assert "could not be stored" in str(heard.of(Failed)[-1].error)
     monkeypatch.setattr(MessageStore, "add", add_message)
-    assert await workspace.tools.run(waiting.entry_id, waiting.call.id)
+    assert await workspace.tools.run(waiting.entry_id, waiting.index)
     await settled(workspace, heard)
     assert workspace.state.entries[2].message.content == "paid"
     assert log.read_text() == "x"
@@ -118,7 +119,7 @@ async def test_opening_a_session_runs_nothing(make_workspace):
     assert waiting.can_run
     assert len(workspace.state.entries) == 2
     assert received == []
-    assert await workspace.tools.run(waiting.entry_id, waiting.call.id)
+    assert await workspace.tools.run(waiting.entry_id, waiting.index)
     await settled(workspace, heard)
 
 
@@ -128,7 +129,7 @@ async def test_output_of_a_failing_tool_is_sent_to_the_model(make_workspace):
     assert await workspace.replies.submit("Use the tool.")
     await settled(workspace, heard)
     [waiting] = workspace.state.pending_calls
-    await workspace.tools.run(waiting.entry_id, waiting.call.id)
+    await workspace.tools.run(waiting.entry_id, waiting.index)
     await settled(workspace, heard)
     answer = workspace.state.entries[2].message
     assert answer.content == "no such city\nThe tool failed with status 3."
@@ -142,18 +143,18 @@ async def test_a_running_tool_can_be_cancelled_or_answered_by_hand(make_workspac
     assert await workspace.replies.submit("Use the tool.")
     await settled(workspace, heard)
     [waiting] = workspace.state.pending_calls
-    running = asyncio.create_task(workspace.tools.run(waiting.entry_id, waiting.call.id))
+    running = asyncio.create_task(workspace.tools.run(waiting.entry_id, waiting.index))
     await heard.until(lambda: workspace.state.pending_calls[0].is_running)
     assert isinstance(heard.changes[-1], BranchChanged)
-    assert not await workspace.tools.run(waiting.entry_id, waiting.call.id)
+    assert not await workspace.tools.run(waiting.entry_id, waiting.index)
     assert "running already" in str(heard.of(Failed)[-1].error)
     assert workspace.tools.stop()
     assert not await running
     assert not workspace.state.pending_calls[0].is_running
 
-    running = asyncio.create_task(workspace.tools.run(waiting.entry_id, waiting.call.id))
+    running = asyncio.create_task(workspace.tools.run(waiting.entry_id, waiting.index))
     await heard.until(lambda: workspace.state.pending_calls[0].is_running)
-    assert await workspace.tools.answer(waiting.entry_id, waiting.call.id, "By hand.")
+    assert await workspace.tools.answer(waiting.entry_id, waiting.index, "By hand.")
     assert not await running
     await settled(workspace, heard)
     assert [e.message.content for e in workspace.state.entries if e.message.role == "tool"] == [
@@ -166,9 +167,9 @@ async def test_a_call_is_answered_once(make_workspace):
     assert await workspace.replies.submit("Use the tool.")
     await settled(workspace, heard)
     [waiting] = workspace.state.pending_calls
-    assert await workspace.tools.answer(waiting.entry_id, waiting.call.id, "one")
+    assert await workspace.tools.answer(waiting.entry_id, waiting.index, "one")
     await settled(workspace, heard)
-    assert not await workspace.tools.answer(waiting.entry_id, waiting.call.id, "two")
+    assert not await workspace.tools.answer(waiting.entry_id, waiting.index, "two")
     assert "answered already" in str(heard.of(Failed)[-1].error)
     assert len(workspace.state.entries) == 4
 
@@ -178,7 +179,7 @@ async def test_a_tool_without_a_command_is_not_run(make_workspace):
     assert await workspace.replies.submit("Use the tool.")
     await settled(workspace, heard)
     [waiting] = workspace.state.pending_calls
-    assert not await workspace.tools.run(waiting.entry_id, waiting.call.id)
+    assert not await workspace.tools.run(waiting.entry_id, waiting.index)
     assert "by hand" in heard.of(Failed)[-1].error.advice
 
 
@@ -249,3 +250,23 @@ async def test_declining_all_calls_leaves_the_next_word_to_the_user(make_workspa
     assert await workspace.replies.submit("Do without.")
     await settled(workspace, heard)
     assert DECLINED.encode() in received[-1].body
+
+
+@pytest.mark.parametrize("ids", [("", ""), ("x", "x")])
+async def test_stored_calls_whose_ids_are_the_same_run_once_each(make_workspace, ids):
+    code = "import json,sys; print('in', json.load(sys.stdin)['city'])"
+    workspace, heard = await make_workspace(tools=(command("echo_city", code, consent="always"),))
+    assert await workspace.replies.submit("hello")
+    await settled(workspace, heard)
+    session_id, last = workspace.state.session_id, workspace.state.entries[-1]
+    cities = zip(ids, "ab", strict=True)
+    calls = tuple(ToolCall(id_, "echo_city", json.dumps({"city": city})) for id_, city in cities)
+    reply = Message("assistant", "", tool_calls=calls)
+    await workspace.store.messages.add(session_id, reply, last.message.id)
+    await workspace.active.reload_branch()
+    first, second = workspace.state.pending_calls
+    assert not await workspace.tools.answer(second.entry_id, second.index, "out of order")
+    await workspace.tools.run_permitted(session_id, first.entry_id)
+    told = [e.message.content for e in workspace.state.entries if e.message.role == "tool"]
+    assert told == ["in a", "in b"]
+    assert not workspace.state.pending_calls

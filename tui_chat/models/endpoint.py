@@ -187,7 +187,9 @@ class Endpoint:
         """
         masked = self.without_secrets()
         pairs = zip((*self.headers, *self.query), (*masked.headers, *masked.query), strict=True)
-        return tuple(value for (_, value), (_, shown) in pairs if shown != value and _SECRET(value))
+        return tuple(
+            value for (_, value), (_, shown) in pairs if shown != value and looks_secret(value)
+        )
 
     def key_header(self, usual: tuple[str, str]) -> tuple[str, str] | None:
         """Return the header of the key and the prefix of its value; None if no key is sent.
@@ -226,7 +228,7 @@ def _masked_url(url: str) -> str:
     )
 
 
-_SECRET = re.compile(r"(?=.*\d)(?=.*[A-Za-z])\S{12,}").fullmatch
+looks_secret = re.compile(r"(?=.*\d)(?=.*[A-Za-z])\S{12,}").fullmatch
 """Fits what is long, in one piece, and has letters and digits."""
 
 _AUTH = {

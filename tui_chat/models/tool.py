@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
-from typing import Annotated, Any, Literal, cast
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.envelope import ToolDefinition, ToolOrigin
 from tui_chat.models.field_types import Hidden, Range
+
+if TYPE_CHECKING:
+    from tui_chat.models.message import Message, ToolCall
 
 GROUPS = ("functionDeclarations", "function_declarations", "tools")
 """Keys of an entry of `tools` that hold several definitions: Gemini's functions, and the tools of a
@@ -68,6 +71,24 @@ def server_of(name: str) -> str:
     return server if tool else ""
 
 
+def results_of(calls: Sequence[ToolCall], results: Sequence[Message]) -> dict[int, Message]:
+    """Return the results of calls by the calls' positions. Of calls with the same id a result is
+    that of the first with its name; without ids the name alone tells them apart.
+    """
+    waiting: dict[str, list[int]] = {}
+    for index, call in enumerate(calls):
+        waiting.setdefault(call.id, []).append(index)
+    found: dict[int, Message] = {}
+    for result in results:
+        same = waiting.get(result.tool_call_id, [])
+        named = (index for index in same if calls[index].name == result.name)
+        first = same[0] if same and result.tool_call_id else None
+        if (index := next(named, first)) is not None:
+            found[index] = result
+            same.remove(index)
+    return found
+
+
 @dataclass(frozen=True, slots=True)
 class Tool:
     """A tool of any source: what the model reads of it, and what a call runs."""
@@ -86,6 +107,11 @@ class Tool:
     """True if new sessions offer it to the model."""
     identity: str = ""
     """The SHA-256 of what answers a call, for a source that does not show all of it."""
+    folder: str = ""
+    """The folder that a command runs in."""
+    files: tuple[str, ...] = ()
+    """The absolute paths of the program that answers a call and of the files that its command line
+    names: permission is bound to their content. Empty if there is no such program."""
 
     @property
     def name(self) -> str:
@@ -105,6 +131,9 @@ class CommandTool:
     definition: Annotated[ToolDefinition, Hidden()]
     command: tuple[str, ...] = ()
     """Program and arguments, started without a shell; empty for a tool that a person answers."""
+    env: tuple[tuple[str, str], ...] = ()
+    """Variables of the program's environment, beside those for folders, language and proxies:
+    `{ TOKEN = "${MY_TOKEN}" }`."""
     consent: Literal["ask", "always"] = "ask"
     """`ask` asks the user before each run."""
     offered: bool = True

@@ -22,7 +22,7 @@ from tui_chat.models.request_edit import RequestEdit
 from tui_chat.models.role import FIRST_ROLE_NAME, Profile, Role
 from tui_chat.models.session import Entry, Session, SessionSummary, SpeakerNames, last_reply
 from tui_chat.models.settings import NO_SETTINGS, Settings
-from tui_chat.models.tool import Tool
+from tui_chat.models.tool import Tool, results_of
 from tui_chat.send import PartialReply
 
 if TYPE_CHECKING:
@@ -74,6 +74,8 @@ class PendingToolCall:
 
     entry_id: str
     """The id of the reply."""
+    index: int
+    """The position of the call in the reply. Ids are the provider's: some have none, or repeat."""
     call: ToolCall
     tool: Tool | None
     """The known tool of this name; None if there is none."""
@@ -366,8 +368,9 @@ class WorkspaceState:
         default_factory=dict[str, tuple[QueuedMessage, ...]]
     )
     """The queued messages of each session that has some, by its id; the next one first."""
-    running_calls: Mapping[tuple[str, str], str] = field(default_factory=dict[tuple[str, str], str])
-    """The progress of tool calls that are running, in words, by the ids of reply and call."""
+    running_calls: Mapping[tuple[str, int], str] = field(default_factory=dict[tuple[str, int], str])
+    """The progress of tool calls that are running, in words, by the reply's id and their positions
+    in it."""
 
     inserted_prompts: tuple[tuple[str, str, str], ...] = ()
     """Texts of servers' prompts that were put into drafts and not sent, each after its session's id
@@ -509,35 +512,29 @@ class WorkspaceState:
         return tuple(
             PendingToolCall(
                 entry_id,
+                index,
                 call,
                 self.tool_named(call.name),
-                (entry_id, call.id) in self.running_calls,
-                self.running_calls.get((entry_id, call.id), ""),
+                (entry_id, index) in self.running_calls,
+                self.running_calls.get((entry_id, index), ""),
             )
-            for call in calls
+            for index, call in calls.items()
         )
 
 
-def unanswered_calls(entries: Sequence[Entry]) -> tuple[Entry | None, tuple[ToolCall, ...]]:
-    """Return the reply that a branch ends with, and its unanswered calls; else None, nothing."""
+def unanswered_calls(entries: Sequence[Entry]) -> tuple[Entry | None, dict[int, ToolCall]]:
+    """Return the reply that a branch ends with, and its unanswered calls by their position in it;
+    else None, nothing.
+    """
     answers: list[Message] = []
     for entry in reversed(entries):
         message = entry.message
         if message.role == "tool":
             answers.insert(0, message)
         elif message.tool_calls and entry.status == "complete":
-            return entry, _without_answers(message.tool_calls, answers)
+            answered = results_of(message.tool_calls, answers)
+            calls = enumerate(message.tool_calls)
+            return entry, {index: call for index, call in calls if index not in answered}
         else:
             break
-    return None, ()
-
-
-def _without_answers(calls: Sequence[ToolCall], answers: Sequence[Message]) -> tuple[ToolCall, ...]:
-    left = list(calls)
-    for answer in answers:
-        for call in left:
-            same = call.id == answer.tool_call_id
-            if same and (call.id or call.name == answer.name):  # some providers give no ids
-                left.remove(call)
-                break
-    return tuple(left)
+    return None, {}

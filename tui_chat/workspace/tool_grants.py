@@ -1,7 +1,8 @@
 """Permission to run tools without asking: in a session until the program ends, or always.
 
-1. A grant is for one tool, what answers its calls (a command line, or a server's command or URL)
-   and the hash of its definition. Where one of them differs, the user is asked.
+1. A grant is for one tool, what answers its calls (a command line, or a server's command or URL),
+   the content of the program and of the files that its command line names, and the hash of its
+   definition. Where one of them differs, or the program cannot be found, the user is asked.
 2. A server is granted by its tools, so that one which is new since then is not covered.
 3. A server's tool with a grant for another definition has changed: it is not offered until the user
    has seen the change, which ends the grant.
@@ -22,6 +23,7 @@ from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.envelope import ToolDefinition
 from tui_chat.models.json_values import pack, unpack
 from tui_chat.models.tool import Tool, definition_text
+from tui_chat.workspace.programs import content_digest
 
 if TYPE_CHECKING:
     from tui_chat.store import Store
@@ -40,10 +42,18 @@ class ToolGrant:
     """The definition as the user saw it."""
     granted: str = ""
     """The time, as an ISO 8601 text; empty for a session's."""
+    content: str = ""
+    """The SHA-256 of the program and the files that its command line names; empty for a URL, and in
+    grants from before they were bound to it."""
 
     def covers(self, tool: Tool) -> bool:
         """Return True if it holds for the tool as it is now."""
-        return (self.bound_to, self.digest) == (_bound_to(tool), tool.digest)
+        if not tool.server and not tool.files:
+            return False  # the words of a command do not say which program they start
+        content = content_digest(tool.files)
+        is_there = bool(content) or not tool.files
+        grant = (self.bound_to, self.digest, self.content)
+        return is_there and grant == (_bound_to(tool), tool.digest, content)
 
     def is_outdated_by(self, tool: Tool) -> bool:
         """Return True if the definition of a server's tool is another than that of the grant."""
@@ -53,6 +63,11 @@ class ToolGrant:
 
 def _bound_to(tool: Tool) -> str:
     return tool.identity or sha256(tool.runs.encode("utf-8", "replace")).hexdigest()
+
+
+def _grant_of(tool: Tool, granted: str = "") -> ToolGrant:
+    content = content_digest(tool.files)
+    return ToolGrant(_bound_to(tool), tool.digest, tool.definition, granted, content)
 
 
 def definition_changes(before: ToolDefinition, now: ToolDefinition) -> str:
@@ -107,14 +122,12 @@ class ToolGrants:
 
     def grant_in_session(self, session_id: str, tool: Tool) -> None:
         """Let a tool run in a session until the program ends."""
-        grant = ToolGrant(_bound_to(tool), tool.digest, tool.definition)
-        self._of_sessions[(session_id, tool.name)] = grant
+        self._of_sessions[(session_id, tool.name)] = _grant_of(tool)
 
     async def grant_always(self, tools: Iterable[Tool], now: str) -> None:
         """Let tools run in all sessions. Raises StoreError."""
         for tool in tools:
-            grant = ToolGrant(_bound_to(tool), tool.digest, tool.definition, now)
-            await self._store.settings.set(_PREFIX + tool.name, pack(grant))
+            await self._store.settings.set(_PREFIX + tool.name, pack(_grant_of(tool, now)))
         await self.load()
 
     async def revoke(self, names: Iterable[str] | None = None) -> None:

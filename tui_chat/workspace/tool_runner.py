@@ -4,7 +4,8 @@
    captured as text and never reaches the screen directly.
 2. The model's arguments are its standard input, a JSON object. They are never part of the command
    line.
-3. Variables with the keys of endpoints are removed from its environment.
+3. It gets few variables of our environment, and those of `env`. What it writes of a variable with
+   a value from ours is masked: it may be a key.
 4. It is killed with all its child processes after its timeout, or when the run is cancelled. A
    process that has left its session survives, but its output is not awaited.
 5. Any failure is described in the text that answers the call, so that the model can continue.
@@ -19,9 +20,12 @@ import signal
 from collections.abc import Collection, Mapping
 from contextlib import suppress
 
+from tui_chat.errors import ConfigError
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.message import Part
 from tui_chat.models.tool import CommandTool
+from tui_chat.providers.key_mask import KeyMasks
+from tui_chat.workspace.programs import expanded, inherited, secret_values
 
 _CHUNK = 65_536
 _DRAIN_SECONDS = 0.5
@@ -52,13 +56,19 @@ async def run(
 ) -> ToolRun:
     """Run a tool with the model's arguments.
 
-    `hidden` are names of variables of `environ` (None: the program's own) to withhold from the
-    command. Raises nothing: a failure is in the result's text. Cancel the task to stop the command.
+    `hidden` are names of variables of `environ` (None: the program's own) that hold keys, which no
+    command gets. Raises nothing: a failure is in the result's text. Cancel the task to stop the
+    command.
     """
     fault = argument_fault(arguments)
     if fault:
         return ToolRun(f"The tool was not called. {fault}", ok=False)
-    environment = os.environ if environ is None else environ
+    environ = os.environ if environ is None else environ
+    try:
+        table = f"tools.{tool.name}"
+        added = {name: expanded(value, table, environ, hidden) for name, value in tool.env}
+    except ConfigError as error:
+        return ToolRun(f"The tool could not be started: {error} {error.advice}", ok=False)
     # Cancelled in the middle, asyncio would end the process alone and wait for its children.
     starting = asyncio.ensure_future(
         asyncio.create_subprocess_exec(
@@ -66,7 +76,7 @@ async def run(
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.STDOUT,
-            env={name: value for name, value in environment.items() if name not in hidden},
+            env=inherited(environ, hidden) | added,
             start_new_session=True,
         )
     )
@@ -106,9 +116,9 @@ async def run(
     status = await process.wait()
     if status and ended in ("", _PIPE_HELD_OPEN):
         ended = f"The tool failed with status {status}."
-    return ToolRun(
-        _answer_text(bytes(output.taken), output.is_cut, ended), ok=ended in ("", _PIPE_HELD_OPEN)
-    )
+    masks = KeyMasks(secret_values(tool.env, environ))
+    text = _answer_text(masks.mask_bytes(bytes(output.taken)), output.is_cut, ended)
+    return ToolRun(text, ok=ended in ("", _PIPE_HELD_OPEN))
 
 
 _PIPE_HELD_OPEN = (

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
@@ -34,6 +35,7 @@ from tui_chat.models.tool import CommandTool, Tool
 from tui_chat.providers.client import HttpClient
 from tui_chat.workspace.core import WorkspaceCore, reported
 from tui_chat.workspace.events import BranchChanged, Done, SourceAsked
+from tui_chat.workspace.programs import files_of, located, shown_variables
 from tui_chat.workspace.state import SourceStatus, WorkspaceState
 from tui_chat.workspace.tool_grants import ToolGrants
 from tui_chat.workspace.tool_runner import ToolRun, run
@@ -115,9 +117,11 @@ Raises InputError."""
 
 
 def key_variables(config: Config) -> frozenset[str]:
-    """Return the variables of the environment that hold the keys of endpoints."""
-    keys = (endpoint.key for endpoint in config.endpoints)
-    return frozenset(key.removeprefix("env:") for key in keys if key.startswith("env:"))
+    """Return the variables of the environment that hold credentials of endpoints: keys, and the
+    URLs of proxies.
+    """
+    values = (each for endpoint in config.endpoints for each in (endpoint.key, endpoint.proxy))
+    return frozenset(each.removeprefix("env:") for each in values if each.startswith("env:"))
 
 
 def definition_digest(definition: ToolDefinition) -> str:
@@ -133,17 +137,18 @@ class LocalCommands:
     status = SourceStatus("", "ready")
 
     def __init__(self, config: Config) -> None:
-        self._config = config
-        self.tools = tuple(map(_command_tool, config.tools))
+        self._hidden = key_variables(config)
+        folder = _working_folder()
+        commands = (replace(each, command=located(each.command)) for each in config.tools)
+        self._commands = {command.name: command for command in commands}
+        self.tools = tuple(_command_tool(each, folder) for each in self._commands.values())
 
     async def load(self) -> None:
         """Do nothing: the configuration has the tools."""
 
     async def call(self, tool: Tool, arguments: str, progress: OnProgress) -> ToolRun:
-        """Run the command, without the environment variables that hold keys."""
-        command = self._config.tool_named(tool.name)
-        assert command is not None
-        return await run(command, arguments, hidden=key_variables(self._config))
+        """Run the command."""
+        return await run(self._commands[tool.name], arguments, hidden=self._hidden)
 
     async def close(self) -> None:
         """Do nothing: runs are cancelled by their tasks."""
@@ -202,10 +207,25 @@ class _GuardedSource:
             await self.inner.close()
 
 
-def _command_tool(command: CommandTool) -> Tool:
+def _working_folder() -> str:
+    try:
+        return os.getcwd()
+    except OSError:  # it was deleted
+        return ""
+
+
+def _identity(command: CommandTool) -> str:
+    parts = (command.command, command.env)
+    return sha256(json.dumps(parts).encode("utf-8", "replace")).hexdigest()
+
+
+def _command_tool(command: CommandTool, folder: str) -> Tool:
     return Tool(
         command.definition,
-        runs=join(command.command),
+        runs=shown_variables(command.env) + join(command.command) if command.command else "",
+        identity=_identity(command) if command.env else "",
+        folder=folder if command.command else "",
+        files=files_of(command.command),
         digest=definition_digest(command.definition),
         consent=command.consent,
         offered=command.offered,

@@ -5,14 +5,17 @@
 2. A tool runs if the user consents to the call, or a grant covers it (`tool_grants`), or if its
    configuration says `consent = "always"`.
 3. Opening a session runs nothing and continues nothing.
-4. A model that keeps calling tools is stopped after `MAX_UNATTENDED_ROUNDS` rounds without the
+4. A call is known by its reply and its position in it: ids are the provider's, and may be empty or
+   the same. An answer is stored with the id, so of calls with the same id and name each waits for
+   the answer of the one before it.
+5. A model that keeps calling tools is stopped after `MAX_UNATTENDED_ROUNDS` rounds without the
    user.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Literal
@@ -28,8 +31,9 @@ from tui_chat.workspace.active_session import ActiveSession
 from tui_chat.workspace.core import WorkspaceCore, reported
 from tui_chat.workspace.events import BranchChanged, Done, ReplySettled, WorkspaceEvent
 from tui_chat.workspace.exchanges import Exchanges
+from tui_chat.workspace.programs import content_digest
 from tui_chat.workspace.replies import Replies
-from tui_chat.workspace.state import unanswered_calls
+from tui_chat.workspace.state import PendingToolCall, unanswered_calls
 from tui_chat.workspace.target import Slot
 from tui_chat.workspace.tool_grants import ToolGrants
 from tui_chat.workspace.tool_runner import ToolRun
@@ -38,6 +42,9 @@ from tui_chat.workspace.tool_sources import ToolSources
 MAX_UNATTENDED_ROUNDS = 20
 """Rounds of calls and answers without the user, after which the user is asked."""
 
+
+_Key = tuple[str, int]
+"""A call: the id of its reply, and its position in it."""
 
 Scope = Literal["call", "session", "tool", "server"]
 """What a user consents to: a call; calls of its tool in the session; always; those of all tools
@@ -58,15 +65,14 @@ class Tools:
     _grants: ToolGrants
 
     def __post_init__(self) -> None:
-        self._runs: dict[tuple[str, str], asyncio.Task[ToolRun]] = {}
-        """By reply id and call id."""
-        self._claimed: set[tuple[str, str]] = set()
-        """Calls that no one else may run, by reply and call id, until their answer is stored."""
+        self._runs: dict[_Key, asyncio.Task[ToolRun]] = {}
+        self._claimed: set[_Key] = set()
+        """Calls that no one else may run until their answer is stored."""
         self._storing = asyncio.Lock()
         """Each answer follows the one that was stored before it."""
-        self._unstored: dict[tuple[str, str], Message] = {}
-        """Answers of commands that ran but could not be stored, by reply id and call id. Running
-        the call again stores the answer instead: a command may do what must not be done twice.
+        self._unstored: dict[_Key, Message] = {}
+        """Answers of commands that ran but could not be stored. Running the call again stores the
+        answer instead: a command may do what must not be done twice.
         """
 
         self._unattended: set[asyncio.Future[None]] = set()
@@ -89,25 +95,25 @@ class Tools:
 
     @reported(False)
     async def answer(
-        self, entry_id: str, call_id: str, text: str, *, failed: bool | None = None
+        self, entry_id: str, index: int, text: str, *, failed: bool | None = None
     ) -> bool:
-        """Answer a call of the last reply by hand, cancelling its command. With the last answer
-        the conversation goes on. `failed` is True if the text says why there is no result. Return
-        False if the call is no longer pending, which is reported.
+        """Answer a call of the last reply, at its position `index`, by hand, cancelling its
+        command. With the last answer the conversation goes on. `failed` is True if the text says
+        why there is no result. Return False if the call is no longer pending, which is reported.
         """
         core = self.core
         await self._active.branch_loaded()
         session_id = core.state.session_id
-        call = _pending_call(await self._branch_of(entry_id), entry_id, call_id)
-        running = self._runs.get((entry_id, call_id))
+        call = _pending_call(await self._branch_of(entry_id), entry_id, index)
+        running = self._runs.get((entry_id, index))
         if running is not None:
             running.cancel()
-        self._unstored.pop((entry_id, call_id), None)
-        return await self._store(session_id, entry_id, [_answer(call, clean(text), failed)])
+        self._unstored.pop((entry_id, index), None)
+        return await self._store(session_id, entry_id, {index: _answer(call, clean(text), failed)})
 
-    async def decline(self, entry_id: str, call_id: str) -> bool:
+    async def decline(self, entry_id: str, index: int) -> bool:
         """Tell the model that the user declined a call; see `answer`."""
-        return await self.answer(entry_id, call_id, DECLINED, failed=True)
+        return await self.answer(entry_id, index, DECLINED, failed=True)
 
     @reported(False)
     async def decline_and_stop(self, entry_id: str) -> bool:
@@ -120,18 +126,19 @@ class Tools:
         reply, calls = unanswered_calls(await self._branch_of(entry_id))
         if reply is None or reply.message.id != entry_id or not calls:
             raise InputError("These calls were answered already.")
-        for call in calls:
-            if (running := self._runs.get((entry_id, call.id))) is not None:
+        for index in calls:
+            if (running := self._runs.get((entry_id, index))) is not None:
                 running.cancel()
-            self._unstored.pop((entry_id, call.id), None)
-        declined = [_answer(call, DECLINED, failed=True) for call in calls]
+            self._unstored.pop((entry_id, index), None)
+        declined = {index: _answer(call, DECLINED, failed=True) for index, call in calls.items()}
         return await self._store(session_id, entry_id, declined, goes_on=False)
 
     @reported(False)
     async def run(
-        self, entry_id: str, call_id: str, *, arguments: str | None = None, scope: Scope = "call"
+        self, entry_id: str, index: int, *, arguments: str | None = None, scope: Scope = "call"
     ) -> bool:
-        """Run the command of a call, with the user's consent, and answer the call with its output.
+        """Run the command of the call at a position of a reply, with the user's consent, and
+        answer the call with its output.
 
         `arguments` are the user's in place of the model's; the answer says so. `scope` is what the
         user consents to beside the call: other calls run too, those of later replies included.
@@ -140,15 +147,15 @@ class Tools:
         core = self.core
         await self._active.branch_loaded()
         session_id = core.state.session_id
-        call = _pending_call(await self._branch_of(entry_id), entry_id, call_id)
-        key = (entry_id, call_id)
+        call = _pending_call(await self._branch_of(entry_id), entry_id, index)
+        key = (entry_id, index)
         if key in self._claimed:
             raise InputError(f"The tool “{call.name}” is running already.")
         with self._claim(key):
             if (tool := core.state.tool_named(call.name)) is not None:
                 await self._grant(session_id, tool, scope)
-            answer = await self._run(entry_id, call, arguments)
-            if answer is None or not await self._store(session_id, entry_id, [answer]):
+            answer = await self._run(key, call, arguments)
+            if answer is None or not await self._store(session_id, entry_id, {index: answer}):
                 return False
         if scope != "call":
             for reply_id in (entry_id, *self._exchanges.sent_to_targets):
@@ -156,7 +163,7 @@ class Tools:
         return True
 
     @contextmanager
-    def _claim(self, *keys: tuple[str, str]) -> Generator[None]:
+    def _claim(self, *keys: _Key) -> Generator[None]:
         """Let nobody else run these calls. A grant covers them as soon as it is given, and a reply
         that settles then would have them run a second time.
         """
@@ -212,7 +219,7 @@ class Tools:
     def stop(self, entries: Sequence[Entry] | None = None) -> bool:
         """Cancel commands of a branch, by default the active one; return True if some ran."""
         reply, calls = unanswered_calls(self.core.state.entries if entries is None else entries)
-        runs = [self._runs.get((reply.message.id, call.id)) for call in calls if reply is not None]
+        runs = [self._runs.get((reply.message.id, index)) for index in calls if reply is not None]
         for task in filter(None, runs):
             task.cancel()
         return any(runs)
@@ -249,10 +256,12 @@ class Tools:
             if not pending:
                 return
             await self._grants.load()  # another copy of the program may have revoked one
+            await self._read_programs(pending)
+            runnable = [call for call in pending if self._may_run(session_id, call.tool)]
             calls = {
-                (call.entry_id, call.call.id): call
-                for call in pending
-                if call.can_run and self._may_run(session_id, call.tool)
+                (call.entry_id, call.index): call
+                for call in _first_of_same(pending)
+                if call in runnable and call.can_run
             }
             for key in self._claimed & calls.keys():
                 del calls[key]
@@ -264,17 +273,23 @@ class Tools:
                     advice="Run the next call yourself to let it go on.",
                 )
             with self._claim(*calls):
-                runs = (self._run(call.entry_id, call.call) for call in calls.values())
-                answers = [answer for answer in await asyncio.gather(*runs) if answer is not None]
+                runs = (self._run(key, call.call) for key, call in calls.items())
+                ended = zip(calls, await asyncio.gather(*runs), strict=True)
+                answers = {index: answer for (_, index), answer in ended if answer is not None}
                 await self._store(session_id, pending[0].entry_id, answers)
+            if answers and len(calls) < len(runnable):
+                await self.run_permitted(session_id, entry_id)
 
-    async def _run(
-        self, entry_id: str, call: ToolCall, arguments: str | None = None
-    ) -> Message | None:
+    async def _read_programs(self, calls: Iterable[PendingToolCall]) -> None:
+        """Read the programs that permission is bound to, which may be large, beside the loop."""
+        files = [call.tool.files for call in calls if call.tool is not None]
+        await asyncio.gather(*(asyncio.to_thread(content_digest, each) for each in files if each))
+
+    async def _run(self, key: _Key, call: ToolCall, arguments: str | None = None) -> Message | None:
         """Run the command of a call, with `arguments` in place of its own; return its answer, None
         if it was cancelled. If it ran before, return the answer that could not be stored.
         """
-        if (unstored := self._unstored.pop((entry_id, call.id), None)) is not None:
+        if (unstored := self._unstored.pop(key, None)) is not None:
             return unstored
         tool = self.core.state.tool_named(call.name)
         if tool is None or not tool.runs:
@@ -283,7 +298,6 @@ class Tools:
                 advice=f"Answer the call by hand, or set `command` in [tools.{call.name}].",
             )
         sent_arguments = call.arguments if arguments is None else arguments
-        key = entry_id, call.id
 
         def show_progress(words: str) -> None:
             if key in self._runs:
@@ -307,16 +321,23 @@ class Tools:
             del self._runs[key]
             self._publish_runs()
 
-    def _publish_runs(self, key: tuple[str, str] | None = None, words: str = "") -> None:
+    def _publish_runs(self, key: _Key | None = None, words: str = "") -> None:
         """Publish which calls run, and the progress of one of them."""
         before = self.core.state.running_calls
         running = {run: words if run == key else before.get(run, "") for run in self._runs}
         self.core.update(BranchChanged(), running_calls=running)
 
     async def _store(
-        self, session_id: str, entry_id: str, answers: Sequence[Message], *, goes_on: bool = True
+        self,
+        session_id: str,
+        entry_id: str,
+        answers: Mapping[int, Message],
+        *,
+        goes_on: bool = True,
     ) -> bool:
-        """Store answers behind a reply; once all are there, continue if the conversation does."""
+        """Store answers behind a reply, by the positions of their calls; once all are there,
+        continue if the conversation does.
+        """
         core, store = self.core, self.core.store_of(session_id)
         async with self._storing:
             is_active = core.state.is_active(session_id)
@@ -324,29 +345,29 @@ class Tools:
                 entries = await self._branch_of(entry_id)
             else:
                 entries = await store.branches.path_to(entry_id, below=True)
-            pending = {call.id for call in unanswered_calls(entries)[1]}
-            if answers and pending.isdisjoint(answer.tool_call_id for answer in answers):
+            pending = unanswered_calls(entries)[1]
+            if answers and pending.keys().isdisjoint(answers):
                 raise _not_pending()
-            answers = [answer for answer in answers if answer.tool_call_id in pending]
-            for number, answer in enumerate(answers):
+            left = {index: answers[index] for index in sorted(answers) if index in pending}
+            for index, answer in tuple(left.items()):
                 try:
                     entry = await store.messages.add(session_id, answer, entries[-1].message.id)
                 except StoreError as error:
-                    for unstored in answers[number:]:
-                        self._unstored[(entry_id, unstored.tool_call_id)] = unstored
+                    self._unstored |= {(entry_id, key): each for key, each in left.items()}
                     sentence = f"The answer of the tool could not be stored. {error}"
                     advice = (
                         "It is kept in memory: “Run once” stores it, and does not run the tool "
                         "again."
                     )
                     raise StoreError(sentence, advice=advice) from error
+                del left[index]
                 entries = (*entries, entry)
             if not core.state.is_active(session_id):
                 return True  # the conversation goes on when the user is there to see it
             await self._active.reload_branch()
         target = self._exchanges.target_of(entry_id)
-        _, left = unanswered_calls(core.state.entries if target is None else entries)
-        if left or not answers or not goes_on:
+        _, waiting = unanswered_calls(core.state.entries if target is None else entries)
+        if waiting or not answers or not goes_on:
             return True
         if target is not None:
             return bool(await self._replies.submit_to((Slot(target, entries),)))
@@ -358,14 +379,29 @@ def _answer(call: ToolCall, text: str, failed: bool | None = None) -> Message:
     return Message("tool", text, tool_call_id=call.id, name=call.name, semantics=semantics)
 
 
-def _pending_call(entries: Sequence[Entry], entry_id: str, call_id: str) -> ToolCall:
-    """Return a pending call of the last reply. Raises InputError if there is none."""
+def _pending_call(entries: Sequence[Entry], entry_id: str, index: int) -> ToolCall:
+    """Return a pending call of the last reply. Raises InputError if there is none, or if an answer
+    to it would be taken for that of an earlier call.
+    """
     reply, calls = unanswered_calls(entries)
-    if reply is not None and reply.message.id == entry_id:
-        for call in calls:
-            if call.id == call_id:
-                return call
-    raise _not_pending()
+    if reply is None or reply.message.id != entry_id or index not in calls:
+        raise _not_pending()
+    call = calls[index]
+    for earlier, other in calls.items():
+        if earlier < index and (other.id, other.name) == (call.id, call.name):
+            raise InputError(
+                f"The model called “{call.name}” more than once by the same id.",
+                advice="Answer these calls in their order: an earlier one waits.",
+            )
+    return call
+
+
+def _first_of_same(calls: Iterable[PendingToolCall]) -> list[PendingToolCall]:
+    """Return of calls with the same id and name the first one."""
+    firsts: dict[tuple[str, str], PendingToolCall] = {}
+    for call in calls:
+        firsts.setdefault((call.call.id, call.call.name), call)
+    return list(firsts.values())
 
 
 def _not_pending() -> InputError:

@@ -307,7 +307,7 @@ async def test_no_key_is_in_the_environment(start: Start):
     stealing = start(
         client=client, hidden={"WORK_LLM_KEY"}, settings={"env": (("A", "${WORK_LLM_KEY}"),)}
     )
-    with pytest.raises(ConfigError, match="WORK_LLM_KEY holds the key of an endpoint"):
+    with pytest.raises(ConfigError, match="WORK_LLM_KEY holds a credential of an endpoint"):
         await stealing.tools()
     with pytest.raises(ConfigError, match="variable UNSET_VARIABLE is not set"):
         await start(settings={"args": ("${UNSET_VARIABLE}",)}).tools()

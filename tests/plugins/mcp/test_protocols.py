@@ -54,7 +54,7 @@ async def sent(make_workspace: Any, request: pytest.FixtureRequest) -> Sent:
             await settled(workspace, heard)
             (waiting,) = workspace.state.pending_calls
             await workspace.settings.set_model(answered, "echo")
-            assert await workspace.tools.run(waiting.entry_id, waiting.call.id)
+            assert await workspace.tools.run(waiting.entry_id, waiting.index)
             await settled(workspace, heard)
             assert not workspace.state.pending_calls
             call, result = map(json.loads, bodies)

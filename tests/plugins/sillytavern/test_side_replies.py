@@ -51,7 +51,7 @@ async def test_tools_and_replies_that_are_no_part_of_the_conversation(make_works
     workspace.live_request.compose()
     assert workspace.state.request.kind_fault == "A tool call is still waiting for an answer."
     [waiting] = workspace.state.pending_calls
-    assert await workspace.tools.answer(waiting.entry_id, waiting.call.id, "It rains.")
+    assert await workspace.tools.answer(waiting.entry_id, waiting.index, "It rains.")
     await settled(workspace, heard)
     # A call in the history must be of a tool that the request has.
     assert b'"tools"' in workspace.requests.compose_kind(kind, "hi").payload.body

@@ -33,12 +33,14 @@ from tui_chat.plugins.mcp.content import (
 )
 from tui_chat.plugins.mcp.elicitation import Ask
 from tui_chat.plugins.mcp.messages import ServerInfo
-from tui_chat.plugins.mcp.settings import ServerSettings, server_environment
+from tui_chat.plugins.mcp.settings import ServerSettings, located_command, server_environment
 from tui_chat.plugins.mcp.stdio import StdioTransport
 from tui_chat.plugins.mcp.streamable_http import HttpTransport, argument_headers
 from tui_chat.plugins.mcp.tools import ServerTool, read_tools
 from tui_chat.plugins.mcp.transport import Transport
 from tui_chat.providers.client import HttpClient
+from tui_chat.providers.key_mask import KeyMasks
+from tui_chat.workspace.programs import VARIABLE, files_of, secret_values
 from tui_chat.workspace.source_texts import PromptArgument, SourceDocument, SourcePrompt
 
 State = Literal["idle", "starting", "ready", "failed"]
@@ -81,6 +83,8 @@ class Server:
         self._tools: dict[str, ServerTool] = {}
         self._restarts = 0
         self._start_error: TuiChatError | None = None
+        self.files: tuple[str, ...] = ()
+        """The paths of its program and of the files that its command line names; see `Tool`."""
         self.tool_faults: tuple[str, ...] = ()
         """Sentences about tools that cannot be offered."""
 
@@ -153,8 +157,13 @@ class Server:
             transport = HttpTransport(settings, self._client, connection.receive)
         else:
             environment = server_environment(settings, environ, self._hidden)
+            command = located_command(settings, environment)
+            self.files = files_of(command, settings.cwd)
+            said = [("", word) for word in self.settings.args if VARIABLE.search(word)]
+            masks = KeyMasks(secret_values((*self.settings.env, *said), environ))
+            settings = replace(settings, command=command[0])
             transport = await StdioTransport.start(
-                settings, environment, connection.receive, self._changed
+                settings, environment, connection.receive, self._changed, masks
             )
         try:
             await connection.begin(transport)

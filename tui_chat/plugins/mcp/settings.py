@@ -3,7 +3,7 @@
 1. A server is a command, started without a shell, or a URL.
 2. `${NAME}` and `${NAME:-default}` in a value stand for a variable of our environment. A variable
    that holds a provider's key is refused: a server is another program.
-3. A command gets few variables of ours (`_INHERITED`), and those of `env`.
+3. A command gets few variables of ours (`programs.inherited`), and those of `env`.
 4. A header with a credential is a reference to a key, or contains a variable. It is looked up when
    a request leaves.
 """
@@ -20,23 +20,15 @@ from os.path import expanduser
 from typing import Annotated, Literal, TypeAlias
 
 from tui_chat.config import Config
-from tui_chat.errors import ConfigError
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.endpoint_checks import Pairs, base_url, key_reference, without_secrets
 from tui_chat.models.field_types import Hidden, Range, Validator
+from tui_chat.workspace.programs import VARIABLE, expanded, inherited, located, shown_variables
 
 NAME_LENGTH = 32
 """Characters of a server's name; it begins the names of its tools, which have 64 at most."""
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9-]*(_[A-Za-z0-9-]+)*")
-_VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
 _REFERENCES = ("env:", "keyring:", "file:", "command:")
-_INHERITED = re.compile(
-    "HOME|LOGNAME|PATH|SHELL|TERM|USER|LANG|LC_.*|TZ|TMPDIR|XDG_.*|SSL_CERT_(FILE|DIR)|"
-    "(http|https|all|no)_proxy|HTTP_PROXY|HTTPS_PROXY|ALL_PROXY|NO_PROXY|"
-    # Windows
-    "APPDATA|COMSPEC|HOMEDRIVE|HOMEPATH|LOCALAPPDATA|PATHEXT|PROGRAM.*|SYSTEM.*|TEMP|TMP|"
-    "USERNAME|USERPROFILE|WINDIR"
-)
 
 
 def server_name(name: str) -> str:
@@ -55,7 +47,7 @@ def _headers(pairs: Pairs) -> Pairs:
     for name, value in pairs:
         if is_reference(value):
             key_reference(value)
-        elif not _VARIABLE.search(value):
+        elif not VARIABLE.search(value):
             try:
                 without_secrets(((name, value),))
             except ValueError:
@@ -71,21 +63,16 @@ def is_reference(value: str) -> bool:
     return value.startswith(_REFERENCES)
 
 
-def _shown(value: str) -> str:
-    match = _VARIABLE.fullmatch(value)
-    return shlex.quote(value) if match and not match[2] else "…"
-
-
 def _header(value: str) -> str:
     """Return a reference, or the variables in a header: they are sent to the server's address."""
     if is_reference(value):
         return value
-    variables = "".join(f"${{{name}}}" for name, _ in _VARIABLE.findall(value))
+    variables = "".join(f"${{{name}}}" for name, _ in VARIABLE.findall(value))
     return value if value == variables else f"… {variables}".strip()
 
 
 def _url(url: str) -> str:
-    return url if not url or _VARIABLE.search(url) else base_url(url)
+    return url if not url or VARIABLE.search(url) else base_url(url)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,9 +113,8 @@ class ServerSettings:
         if self.url:
             headers = "".join(f"\n{name}: {_header(value)}" for name, value in self.headers)
             return self.url + headers
-        variables = "".join(f"{name}={_shown(value)} " for name, value in self.env)
         folder = f"cd {shlex.quote(self.cwd)} && " if self.cwd else ""
-        return folder + variables + shlex.join((self.command, *self.args))
+        return folder + shown_variables(self.env) + shlex.join((self.command, *self.args))
 
     @property
     def fingerprint(self) -> str:
@@ -142,24 +128,8 @@ class ServerSettings:
         Raises ConfigError for a variable that is not set, or is hidden.
         """
 
-        def value_of(match: re.Match[str]) -> str:
-            name, default = match.groups()
-            if name in hidden:
-                raise ConfigError(
-                    f"mcp.{self.name}: the variable {name} holds the key of an endpoint, which a "
-                    "server does not get.",
-                    advice="Use a variable with another name for the server's own key.",
-                )
-            value = environ.get(name) or default
-            if value is None:
-                raise ConfigError(
-                    f"mcp.{self.name}: the environment variable {name} is not set.",
-                    advice=f"Set {name} and start again, or write ${{{name}:-DEFAULT}}.",
-                )
-            return value
-
         def expand(text: str) -> str:
-            return _VARIABLE.sub(value_of, text)
+            return expanded(text, f"mcp.{self.name}", environ, hidden)
 
         headers = (
             (name, value if is_reference(value) else expand(value)) for name, value in self.headers
@@ -173,6 +143,12 @@ class ServerSettings:
             url=expand(self.url),
             headers=tuple(headers),
         )
+
+
+def located_command(settings: ServerSettings, environ: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the command line of expanded settings with the path of its program."""
+    path = dict(settings.env).get("PATH") or environ.get("PATH")
+    return located((settings.command, *settings.args), settings.cwd, path)
 
 
 def complete(settings: ServerSettings) -> ServerSettings:
@@ -202,9 +178,4 @@ def server_environment(
     settings: ServerSettings, environ: Mapping[str, str], hidden: Collection[str] = ()
 ) -> dict[str, str]:
     """Return the environment of a server's program."""
-    inherited = {
-        name: value
-        for name, value in environ.items()
-        if _INHERITED.fullmatch(name) and name not in hidden
-    }
-    return inherited | dict(settings.env)
+    return inherited(environ, hidden) | dict(settings.env)

@@ -72,7 +72,8 @@ class ServerSource:
         except (InputError, ProviderError):
             return  # its tools stay known, and a call says what is wrong
         self._names = {tool.definition.name: tool.name for tool in tools}
-        self.tools = tuple(_offered(tool, self.settings) for tool in tools)
+        files = self.server.files
+        self.tools = tuple(_offered(tool, self.settings, files) for tool in tools)
         self._changed()
 
     def _follow(self) -> None:
@@ -156,11 +157,12 @@ def _telling(show: OnProgress) -> Callable[[float, float | None, str], None]:
     return tell
 
 
-def _offered(tool: ServerTool, settings: ServerSettings) -> Tool:
+def _offered(tool: ServerTool, settings: ServerSettings, files: tuple[str, ...]) -> Tool:
     return Tool(
         tool.definition,
         runs=settings.command_line,
         identity=settings.fingerprint,
+        files=files,
         digest=tool.sha256,
         claims=tuple(CLAIMS[claim][value] for claim, value in tool.claims),
         consent=settings.consent,

@@ -33,6 +33,7 @@ from tui_chat.plugins.mcp.messages import (
 )
 from tui_chat.plugins.mcp.settings import ServerSettings
 from tui_chat.plugins.mcp.transport import Receiver
+from tui_chat.providers.key_mask import KeyMasks
 
 PATIENCE = 2.0
 """Seconds that a server has to end by itself, and again after SIGTERM."""
@@ -65,12 +66,16 @@ class StdioTransport:
         process: asyncio.subprocess.Process,
         receive: Receiver,
         ended: Callable[[], None],
+        masks: KeyMasks,
     ) -> None:
-        """`ended` is called when the process has died, or is ended for what it sent."""
+        """`ended` is called when the process has died, or is ended for what it sent. `masks` hide
+        the keys of its environment where it repeats them.
+        """
         self._name = name
         self._process = process
         self._receive = receive
         self._ended = ended
+        self._masks = masks
         self._waiting: dict[MessageId, asyncio.Future[Answer]] = {}
         self._end: ProviderError | None = None
         """The reason for which no more answers come."""
@@ -88,13 +93,14 @@ class StdioTransport:
         environment: Mapping[str, str],
         receive: Receiver,
         ended: Callable[[], None] = lambda: None,
+        masks: KeyMasks | None = None,
     ) -> StdioTransport:
         """Start the program of expanded settings. Raises Unreachable. If it is cancelled, the
         program may have started, and is ended.
         """
 
         def started(process: asyncio.subprocess.Process) -> StdioTransport:
-            return cls(settings.name, process, receive, ended)
+            return cls(settings.name, process, receive, ended, masks or KeyMasks())
 
         starting = asyncio.ensure_future(
             asyncio.create_subprocess_exec(
@@ -202,7 +208,7 @@ class StdioTransport:
         if not line.strip():
             return
         try:
-            messages = tuple(messages_in(line))
+            messages = tuple(messages_in(self._masks.mask_bytes(line)))
         except ValueError:
             self.noise += 1
             return
@@ -231,7 +237,7 @@ class StdioTransport:
 
     def _note(self, line: bytearray) -> None:
         if text := line.decode("utf-8", "replace").rstrip()[:_STDERR_LENGTH]:
-            self.stderr.append(text)
+            self.stderr.append(self._masks.mask_text(text))
 
     def _death(self) -> ReplyCut:
         status = self._process.returncode

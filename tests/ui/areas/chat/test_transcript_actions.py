@@ -208,13 +208,13 @@ async def test_tool_calls_show_whether_they_are_answered() -> None:
     async with Stage().run_test(size=(80, 30)) as pilot:
         app = await shown(pilot, calls)
         assert sum("● waiting for a result" in row for row in app.rows()) == 2
-        assert app.transcript.waiting_call == ("calls", "c1")
+        assert app.transcript.waiting_call == ("calls", 0)
         app.chat.show("Title", "", (*calls, answer))
         await pilot.pause()
         rows = app.rows()
         assert any("weather" in row and "✓ answered" in row for row in rows)
         assert any("search" in row and "● waiting for a result" in row for row in rows)
-        assert app.transcript.waiting_call == ("calls", "c2")
+        assert app.transcript.waiting_call == ("calls", 1)
         app.chat.show("Title", "", (*calls, answer, entry(3, "Well.")))
         await pilot.pause()
         assert any("search" in row and "no answer" in row for row in app.rows())

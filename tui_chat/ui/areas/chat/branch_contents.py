@@ -8,9 +8,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from tui_chat.models.tool import results_of
 from tui_chat.ui.areas.chat.transcript_keys import KeyUse
 
 if TYPE_CHECKING:
+    from tui_chat.models.message import Message
     from tui_chat.models.session import Entry
 
 _MARKS: tuple[tuple[KeyUse, tuple[str, ...]], ...] = (
@@ -45,9 +47,10 @@ def contents_of(entries: Sequence[Entry]) -> frozenset[KeyUse]:
 
 def has_open_call(entries: Sequence[Entry]) -> bool:
     """Return True if the branch ends with a tool call that has no result."""
-    answered: set[str] = set()
+    results: list[Message] = []
     for entry in reversed(entries):
         if entry.message.role != "tool":
-            return any(call.id not in answered for call in entry.message.tool_calls)
-        answered.add(entry.message.tool_call_id)
+            calls = entry.message.tool_calls
+            return len(results_of(calls, results)) < len(calls)
+        results.insert(0, entry.message)
     return False

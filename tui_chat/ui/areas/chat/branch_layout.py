@@ -194,16 +194,18 @@ class BranchLayout:
             day = "" if day == next(filter(None, earlier), "") else day
         if not _depends_on_next(entries[index]):
             return Neighbors(day)
+        from tui_chat.models.tool import results_of
         from tui_chat.ui.areas.chat.tool_calls import result_state
 
         after = index + 1
         while after < len(entries) and entries[after].message.role == "tool":
             after += 1
-        followers = (entry.message for entry in entries[index + 1 : after])
-        results: dict[str, ResultState] = {
-            result.tool_call_id: result_state(result) for result in followers
+        followers = [entry.message for entry in entries[index + 1 : after]]
+        found = results_of(entries[index].message.tool_calls, followers)
+        states: dict[int, ResultState] = {
+            position: result_state(result) for position, result in found.items()
         }
-        return Neighbors(day, results, after == len(entries))
+        return Neighbors(day, states, after == len(entries))
 
     def _lay_out(self, index: int, grown: MessageLayout | None = None) -> MessageLayout:
         from tui_chat.ui.areas.chat.message_layout import MessageLayout

@@ -21,8 +21,8 @@ class Neighbors(NamedTuple):
 
     day: str = ""
     """The day it was written, if the message before it was written on another day."""
-    results: Mapping[str, ResultState] = MappingProxyType({})
-    """What the results that follow it say, by the ids of its tool calls."""
+    results: Mapping[int, ResultState] = MappingProxyType({})
+    """What the results that follow it say, by the positions of its tool calls."""
     is_last: bool = True
     """True if nothing but results of its calls follows."""
 

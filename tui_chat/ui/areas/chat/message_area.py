@@ -381,8 +381,10 @@ class MessageArea(Area):
         if self._waiting_call():
             self._pane.focus_tool_question()
 
-    def _waiting_call(self) -> tuple[str, str] | None:
-        """Return the ids of the entry and the call that waits; None, after saying so, without."""
+    def _waiting_call(self) -> tuple[str, int] | None:
+        """Return the id of the reply and the position of its call that waits; None, after saying
+        so, without.
+        """
         if self.transcript.waiting_call is None:
             self._refuse("No tool call is waiting for a result here.")
         return self.transcript.waiting_call

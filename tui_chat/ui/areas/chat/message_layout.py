@@ -186,12 +186,12 @@ class MessageLayout:
         return [block._replace(part=block.part + self._body_at) for block in blocks]
 
     @property
-    def waiting_call(self) -> str | None:
-        """The id of the first tool call that waits for a result."""
+    def waiting_call(self) -> int | None:
+        """The position of the first tool call that waits for a result."""
         if not self._waits_for_results:
             return None
-        calls = self.entry.message.tool_calls
-        return next((call.id for call in calls if call.id not in self._neighbors.results), None)
+        count = len(self.entry.message.tool_calls)
+        return next((at for at in range(count) if at not in self._neighbors.results), None)
 
     def grow(self, progress: ReplyProgress) -> None:
         """Add what the reply gained since the last call, and update the header."""
@@ -395,20 +395,20 @@ class MessageLayout:
                 self._width,
                 key=self._key(f"call/{index}"),
                 unfolded=self._is_unfolded(f"call/{index}"),
-                state=self._state(call),
+                state=self._state(index, call),
             )
         if count > LISTED:
             lines.append(TextLine((TextRun(f"  … {count - LISTED:,} more calls", ("fold",)),)))
         return [finished_part(lines)]
 
-    def _state(self, call: ToolCall) -> CallState:
+    def _state(self, index: int, call: ToolCall) -> CallState:
         if self._progress is not None:
             return "arriving"
         if (self.entry.message.id, call.id) in self._options.muted_calls:
             return "muted"
         if call.id in self._options.subagents:
             return "subagent"
-        if result := self._neighbors.results.get(call.id):
+        if result := self._neighbors.results.get(index):
             return result
         return "awaits" if self._waits_for_results else "unanswered"
 

@@ -60,7 +60,9 @@ class ToolCallArea(Area):
         if before is not None and call.tool is not None:
             changes = definition_changes(before, call.tool.definition)
         is_old = not self.workspace.exchanges.was_requested_here(call.entry_id)
-        return WaitingCall(call.entry_id, call.call, call.tool, self.where, is_old, changes)
+        return WaitingCall(
+            call.entry_id, call.index, call.call, call.tool, self.where, is_old, changes
+        )
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Offer what answers the call that is asked about."""
@@ -72,7 +74,7 @@ class ToolCallArea(Area):
     def _pending(self) -> PendingToolCall | None:
         """The call that is asked about, while it waits."""
         question = self._question.call
-        return None if question is None else self._pending_call(question.call.id)
+        return question and self._pending_call(question.entry_id, question.position)
 
     where: str = ""
     """Where the calls wait; empty in the conversation."""
@@ -82,8 +84,9 @@ class ToolCallArea(Area):
         """The calls that are asked about one after the other."""
         return self.workspace.state.pending_calls
 
-    def _pending_call(self, call_id: str) -> PendingToolCall | None:
-        return next((each for each in self.calls if each.call.id == call_id), None)
+    def _pending_call(self, entry_id: str, index: int) -> PendingToolCall | None:
+        key = (entry_id, index)
+        return next((each for each in self.calls if (each.entry_id, each.index) == key), None)
 
     def action_run(self) -> None:
         """Run it once."""
@@ -104,13 +107,13 @@ class ToolCallArea(Area):
     @work(group="tool", description="run a tool")
     async def _run(self, scope: Scope) -> None:
         if call := self._pending:
-            await self.workspace.tools.run(call.entry_id, call.call.id, scope=scope)
+            await self.workspace.tools.run(call.entry_id, call.index, scope=scope)
 
     @work(group="tool")
     async def action_decline(self) -> None:
         """Tell the model that the user declined."""
         if call := self._pending:
-            await self.workspace.tools.decline(call.entry_id, call.call.id)
+            await self.workspace.tools.decline(call.entry_id, call.index)
 
     @work(group="tool")
     async def action_decline_and_stop(self) -> None:
@@ -142,17 +145,17 @@ class ToolCallArea(Area):
             text, fault = written, argument_fault(written)
             if not fault:
                 break
-        await self.workspace.tools.run(call.entry_id, call.call.id, arguments=text)
+        await self.workspace.tools.run(call.entry_id, call.index, arguments=text)
 
     def action_answer(self) -> None:
         """Enter the result by hand."""
         if call := self._pending:
-            self.enter_result(call.entry_id, call.call.id)
+            self.enter_result(call.entry_id, call.index)
 
     @work(group="dialog", exclusive=True)
-    async def enter_result(self, entry_id: str, call_id: str) -> None:
+    async def enter_result(self, entry_id: str, index: int) -> None:
         """Ask for the result of a tool call, and store it."""
-        call = self._pending_call(call_id)
+        call = self._pending_call(entry_id, index)
         if call is None:
             return
         arguments = sanitize(call.call.arguments)
@@ -165,7 +168,7 @@ class ToolCallArea(Area):
             if written is None:
                 return
             text = written
-            is_stored = await self.workspace.tools.answer(entry_id, call_id, text)
+            is_stored = await self.workspace.tools.answer(entry_id, index, text)
 
     def action_answer_tool_call(self) -> None:
         """Focus the question about the waiting tool call."""

@@ -7,11 +7,15 @@
    seconds without a key, and a further question after an answer for `QUIET`. A character that is
    typed before that goes to the draft if the question took the focus by itself.
 3. Nothing is preselected: Enter does nothing.
+4. It shows all of the arguments in their exact form. What does not fit is counted on its border,
+   and nothing runs before their end was on the screen. Arguments of more than `MOST_SHOWN`
+   characters run only after they were opened for editing.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from rich.text import Text
@@ -27,8 +31,8 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.sanitize import one_line, sanitize
-from tui_chat.models.tool import origin_text
+from tui_chat.models.sanitize import one_line
+from tui_chat.models.tool_question import question_text
 from tui_chat.ui.key_clock import KeyClock
 from tui_chat.ui.widgets.typed_app import app_of
 
@@ -41,7 +45,7 @@ QUIET = 0.5
 SEEN = 0.3
 """Seconds without a key, with the focus, before its keys work."""
 MOST_SHOWN = 50_000
-"""Characters of the arguments that are shown."""
+"""Characters of the longest arguments that are shown."""
 
 
 class WaitingCall(NamedTuple):
@@ -49,6 +53,8 @@ class WaitingCall(NamedTuple):
 
     entry_id: str
     """The id of the reply with the call."""
+    position: int
+    """The position of the call in the reply."""
     call: ToolCall
     tool: Tool | None
     """The tool that is called; None if it is not known."""
@@ -99,7 +105,8 @@ class ToolQuestion(Vertical, can_focus=True):
         border: round $warning 60%;
         border-title-color: $text-warning;
         &:focus { border: heavy $warning; border-title-style: bold; }
-        VerticalScroll { height: auto; max-height: 8; scrollbar-size-vertical: 1; }
+        border-subtitle-color: $text-warning;
+        VerticalScroll { height: auto; max-height: 100%; scrollbar-size-vertical: 1; }
         Static { width: 1fr; height: auto; }
     }
     """
@@ -117,8 +124,10 @@ class ToolQuestion(Vertical, can_focus=True):
         Binding("escape", "leave", "Back to the draft", tooltip="Back to the draft"),
         Binding("up", "scroll(-1)", show=False),
         Binding("down", "scroll(1)", show=False),
-        Binding("pageup", "scroll(-8)", show=False),
-        Binding("pagedown", "scroll(8)", show=False),
+        Binding("pageup", "scroll_page(-1)", show=False),
+        Binding("pagedown", "scroll_page(1)", show=False),
+        Binding("home", "scroll(-1000000)", show=False),
+        Binding("end", "scroll(1000000)", show=False),
     ]
 
     @dataclass
@@ -147,13 +156,20 @@ class ToolQuestion(Vertical, can_focus=True):
         """True if it took the focus by itself."""
         self._is_left = False
         """True if it must not take the focus: the user gave it back, or the call is old."""
+        self._is_seen = False
+        """True if the end of the arguments was on the screen."""
         self._timer: Timer | None = None
         self._about, self._options = Static(markup=False), OptionLines()
+        self._scroll = VerticalScroll(can_focus=False)
 
     def compose(self) -> ComposeResult:
-        with VerticalScroll(can_focus=False):
+        with self._scroll:
             yield self._about
         yield self._options
+
+    def on_mount(self) -> None:
+        for name in ("scroll_y", "virtual_size"):
+            self.watch(self._scroll, name, self._look_at_end_soon, init=False)
 
     @property
     def call(self) -> WaitingCall | None:
@@ -183,9 +199,36 @@ class ToolQuestion(Vertical, can_focus=True):
             self._is_left = call.is_old
             self._since, self._wait = self.clock.now(), QUIET
             self._watch()
+            self._is_seen = False
         self._about.update(_about(call))
-        self.query_one(VerticalScroll).scroll_home(animate=False)
+        self._scroll.scroll_home(animate=False)
         self._draw()
+        self._look_at_end_soon()
+
+    def _look_at_end_soon(self) -> None:
+        self.call_after_refresh(self._look_at_end)
+
+    def on_resize(self) -> None:
+        self._look_at_end_soon()
+
+    def _look_at_end(self) -> None:
+        """Say how many lines follow, and note it if none does."""
+        left = round(self._scroll.max_scroll_y - self._scroll.scroll_y)
+        if self._call is None or not self._scroll.size.height:
+            return
+        is_seen = self._is_seen or left <= 0
+        if (size := len(self._call.call.arguments)) > MOST_SHOWN:
+            key = OPTIONS["edit_arguments"].key
+            words = f"{size:,} characters, too many to show: {key} opens them"
+            is_seen = False
+        elif left > 0:
+            words = f"… {left:,} more line{'s' * (left > 1)} · PgDn"
+        else:
+            words = ""
+        self.border_subtitle = Content(words)
+        if is_seen != self._is_seen:
+            self._is_seen = is_seen
+            self._draw()
 
     def consider_focus(self) -> None:
         """Take the focus soon if what kept it away is gone."""
@@ -265,7 +308,12 @@ class ToolQuestion(Vertical, can_focus=True):
     # --- answers -------------------------------------------------------------------------
 
     def offers(self, action: str) -> bool:
-        """Return True if one of the `OPTIONS` answers the call."""
+        """Return True if one of the `OPTIONS` answers the call now."""
+        is_informed = self._is_seen or not OPTIONS[action].runs or action == "edit_arguments"
+        return is_informed and self._has(action)
+
+    def _has(self, action: str) -> bool:
+        """Return True if one of the `OPTIONS` answers the call once its end was seen."""
         call = self._call
         if call is None or (action == "always_server" and not (call.tool and call.tool.server)):
             return False
@@ -277,7 +325,10 @@ class ToolQuestion(Vertical, can_focus=True):
         self.post_message(self.Left())
 
     def action_scroll(self, lines: int) -> None:
-        self.query_one(VerticalScroll).scroll_relative(y=lines, animate=False)
+        self._scroll.scroll_relative(y=lines, animate=False)
+
+    def action_scroll_page(self, pages: int) -> None:
+        self.action_scroll(pages * max(self._scroll.size.height - 1, 1))
 
     async def on_click(self, event: events.Click) -> None:
         """Answer by a click on an option; a click elsewhere focuses the question."""
@@ -295,12 +346,13 @@ class ToolQuestion(Vertical, can_focus=True):
         where = f"{one_line(call.where, 60)}: " if call.where else ""
         title = f"{where}{name} is waiting for your answer{which}"
         self.border_title = Content(title if self.has_focus else f"{title} · {self.focus_key}")
-        chip = "reverse bold" if self._is_armed else "reverse dim"
         chunks: list[Text] = []
         for action, option in OPTIONS.items():
-            if self.offers(action):
+            if self._has(action):
+                works = self.offers(action)
+                chip = "reverse bold" if self._is_armed and works else "reverse dim"
                 key = ((f" {option.key} ", chip), " ") if self.has_focus else ()
-                label = (option.label, "" if self.has_focus else "underline")
+                label = (option.label, "dim" * (not works) or "underline" * (not self.has_focus))
                 chunk = Text.assemble(*key, label)
                 chunk.apply_meta({"option": action})
                 chunks.append(chunk)
@@ -313,7 +365,7 @@ class ToolQuestion(Vertical, can_focus=True):
 class OptionLines(Widget):
     """The options, broken into lines only between them."""
 
-    DEFAULT_CSS = "OptionLines { width: 1fr; height: auto; }"
+    DEFAULT_CSS = "OptionLines { dock: bottom; width: 1fr; height: auto; }"
 
     def __init__(self) -> None:
         super().__init__()
@@ -339,33 +391,14 @@ class OptionLines(Widget):
         return Text("\n").join(self._lines(self.size.width))
 
 
-def _identity(call: WaitingCall | None) -> tuple[str, str] | None:
-    return None if call is None else (call.entry_id, call.call.id)
+def _identity(call: WaitingCall | None) -> tuple[str, int] | None:
+    return None if call is None else (call.entry_id, call.position)
 
 
 def _about(call: WaitingCall) -> Text:
-    """Return what would run, with all arguments."""
-    name, runs = one_line(call.call.name, 60), one_line(call.runs)
-    source = call.tool.definition.source if call.tool is not None else None
-    if source is not None and call.tool is not None:
-        words = f" is {one_line(origin_text(source))}: "
-        text = Text.assemble((name, "bold"), words, (runs, "bold"))
-        claims = ", ".join(map(one_line, call.tool.claims)) or "nothing about what it does"
-        text.append(f"\nThe server claims, and nobody checked: {claims}.", "dim")
-        if call.changes:
-            text.append("\nIts definition has changed since you allowed it:\n", "bold")
-            text.append(sanitize(call.changes[:MOST_SHOWN]))
-        text.append("\nIt gets: ")
-    elif runs:
-        text = Text.assemble((name, "bold"), " will run: ", (runs, "bold"), "\nwith input: ")
-    else:
-        text = Text.assemble((name, "bold"), " has no command; the model calls it with: ")
-    return text.append(_arguments(call.call.arguments))
-
-
-def _arguments(arguments: str) -> str:
-    """Return arguments as the command will read them."""
-    shown = arguments.strip() or "{}"
-    if len(shown) > MOST_SHOWN:
-        shown = f"{shown[:MOST_SHOWN]} … ({len(arguments):,} characters)"
-    return sanitize(shown)
+    """Return what would run, with all arguments unless they are too long to be shown."""
+    shown = call.call
+    if len(shown.arguments) > MOST_SHOWN:
+        shown = replace(shown, arguments=f"{shown.arguments[:MOST_SHOWN]} …")
+    pieces = question_text(shown, call.tool, call.changes)
+    return Text.assemble(*((text, "bold" if is_strong else "") for text, is_strong in pieces))

@@ -614,8 +614,10 @@ class Transcript(BlockView[TextLine]):
     # What the area's actions are about
 
     @property
-    def waiting_call(self) -> tuple[str, str] | None:
-        """The ids of an entry and its tool call that waits at the cursor; None without one."""
+    def waiting_call(self) -> tuple[str, int] | None:
+        """The id of an entry and the position of its tool call that waits at the cursor; None
+        without one.
+        """
         current = self.current_index
         while current and self.entries[current].message.role == "tool":
             current -= 1  # some calls of the message above may have their results
