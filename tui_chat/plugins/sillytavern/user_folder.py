@@ -23,6 +23,7 @@ from tui_chat.library.roles_and_profiles import dump_profile
 from tui_chat.models.json_text import (
     as_array,
     as_object,
+    as_string,
     decode_lenient,
     object_or_none,
     parse_json,
@@ -97,6 +98,8 @@ class SillyTavernImport:
         """The names here of the lorebooks by their names there."""
         self._profiles: dict[str, str] = {}
         """The names here of the profiles by the pictures of their personas."""
+        self._groups: dict[str, str] = {}
+        """The names of groups by their chats."""
 
     def read(self, read_file: Callable[[str, Path], Iterator[T]]) -> Iterator[T]:
         """Take what goes into the library, then yield what `read_file` finds in the files of cards
@@ -110,6 +113,8 @@ class SillyTavernImport:
             text = dump_profile(persona.profile)
             self._profiles[picture] = self._add("profiles", persona.profile.name, text)
         self._report.profile = self._profiles.get(self._user.persona_of("", "", ""), "")
+        for path in self._files("groups", "*.json"):
+            self._guarded(path, lambda path=path: self._take_group(path))
         self._name_the_rest()
         for pattern in ("*.png", "*.json", "*.charx"):
             for path in self._files(CHARACTERS, pattern):
@@ -123,6 +128,13 @@ class SillyTavernImport:
     def _files(self, folder: str, pattern: str) -> list[Path]:
         found = sorted((self._folder / folder).glob(pattern))
         return [path for path in found if path.is_file() and not path.is_symlink()]
+
+    def _take_group(self, path: Path) -> None:
+        """Remember the name of a group, which titles its chats."""
+        group = as_object(parse_json(read_text(path, max_bytes=MAX_BYTES), str(path)))
+        for chat in (*as_array(group.get("chats")), group.get("chat_id")):
+            if isinstance(chat, str) and as_string(group.get("name")):
+                self._groups[chat] = as_string(group.get("name"))
 
     def _guarded(self, path: Path, take: Callable[[], object]) -> None:
         """Call a function; what it cannot read is a fault of the report."""
@@ -252,6 +264,13 @@ class SillyTavernImport:
         persona = self._user.persona_of(facts.persona, _file_name(card), transcript.user)
         profile = self._profiles.get(persona, "")
         session, settings = transcript.session, transcript.session.settings
+        if parts[0] == GROUP_CHATS:
+            if group := self._groups.get(Path(parts[-1]).stem):
+                session = replace(session, title=group)
+            # In a group {{char}} is who speaks.
+            spoken = (e.message for e in reversed(transcript.entries) if e.message.name)
+            last = next((each.name for each in spoken if each.role == "assistant"), "")
+            transcript = replace(transcript, character=transcript.character or last)
         if not profile:
             settings = replace(settings, user_name=transcript.user or None)
         if role is None:
