@@ -75,6 +75,14 @@ class PlaceName:
     name: str
 
 
+class LastSession(NamedTuple):
+    """The session that was open last, and that the next start opens."""
+
+    session_id: str
+    """Empty for a new chat."""
+    title: str
+
+
 @dataclass(frozen=True, slots=True, weakref_slot=True)
 class Session:
     """A conversation's own settings; empty strings and None mean: not set here."""

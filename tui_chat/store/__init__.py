@@ -12,10 +12,23 @@ database        one connection, one writer, safe cancellation
 schema          versions: creating, migrating, undoing; `migrations/` holds the SQL
 process_lock    which running program receives a reply, and whether it still runs
 errors          SQLite's errors as errors of ours
+last_session    the session that was open last, before the store is opened
 maintenance/    checks, backups and repair of the file
 """
 
-from tui_chat.store.replies import Ending
-from tui_chat.store.store import Store
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tui_chat.store.replies import Ending
+    from tui_chat.store.store import Store
 
 __all__ = ["Ending", "Store"]
+
+
+def __getattr__(name: str) -> object:
+    """Import the store when it is first used: the first frame reads `last_session` alone."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from tui_chat.store import replies, store
+
+    return store.Store if name == "Store" else replies.Ending

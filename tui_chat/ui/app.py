@@ -134,7 +134,7 @@ class TuiChat(App[None]):
             show_error(self, error)
         self.key_bindings.bind(self, self.chat.pane.composer)
         self.theme_files.watch()
-        self.chat.pane.show("New chat", "", ())
+        self.lifecycle.name_start()
         self.chat.pane.focus()
         self.call_after_refresh(self.lifecycle.open_soon)
 

@@ -111,6 +111,12 @@ class Lifecycle:
 
     # --- opening -------------------------------------------------------------------------
 
+    def name_start(self) -> None:
+        """Show the title of the session that will be opened: what is typed until then is for it."""
+        from tui_chat.store.last_session import read_last_session
+
+        self._main.panes.chat.show_start(read_last_session(database_file(self._config.data_dir)))
+
     def open_soon(self) -> None:
         """Open the workspace in the background."""
         self._app.run_worker(self._open, group="workspace", description="open the workspace")

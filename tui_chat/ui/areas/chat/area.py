@@ -39,7 +39,7 @@ _LABEL = re.compile(r"^[^()]*\((HTTP [^()]*)\)")
 
 if TYPE_CHECKING:
     from tui_chat.models.semantics import Brought
-    from tui_chat.models.session import Entry
+    from tui_chat.models.session import Entry, LastSession
     from tui_chat.workspace.events import WorkspaceEvent
     from tui_chat.workspace.workspace import Workspace
 
@@ -79,6 +79,11 @@ class ChatArea(Area):
 
     # --- the workspace's events ----------------------------------------------------------
 
+    def show_start(self, last: LastSession | None) -> None:
+        """Show the title of the session that will be opened at the start, if it is known."""
+        self.drafts.named = last
+        self.pane.show("" if last is None or self.context.read_only else last.title, "", ())
+
     async def start(self) -> None:
         """Restore the draft of the session that was opened at the start."""
         await self.drafts.restore(keep_typed=True)
@@ -101,7 +106,9 @@ class ChatArea(Area):
                 self._show_branch()
             case events.SessionsChanged():
                 state = self.workspace.state
-                if state.is_branch_loaded and not state.entries:
+                # Until then, the session that was open last is not known.
+                is_open = self.host.is_workspace_open
+                if is_open and state.is_branch_loaded and not state.entries:
                     self._show_entries(())  # the welcome lists the last sessions
             case events.BranchEndLoaded():
                 self._show_entries(event.entries, is_part=True)

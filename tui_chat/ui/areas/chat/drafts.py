@@ -5,6 +5,8 @@
    counts as part of the stored draft; if it cannot be stored, it returns to the composer.
 3. A message is stored only in the session that it was typed for. A session is not switched while a
    submission is being stored.
+4. What is sent before the workspace is open is for the session that the screen names until then. It
+   returns to the composer if another one is opened.
 """
 
 from __future__ import annotations
@@ -22,13 +24,14 @@ from textual.timer import Timer
 
 from tui_chat.errors import InputError
 from tui_chat.lazy_dataclass import dataclass
+from tui_chat.models.sanitize import one_line
 from tui_chat.ui.questions import confirm
 from tui_chat.ui.slash_commands import CommandCall, escape_command, parse_command
 
 if TYPE_CHECKING:
     from tui_chat.models.envelope import Note
     from tui_chat.models.message import Part
-    from tui_chat.models.session import Session
+    from tui_chat.models.session import LastSession, Session
     from tui_chat.ui.areas.area import Area
     from tui_chat.ui.areas.chat.chat_pane import ChatPane
     from tui_chat.workspace.attachments import Attachment
@@ -75,6 +78,8 @@ class ComposerDrafts:
         """Files that are sent with the draft."""
         self.parts: tuple[Part, ...] = ()
         """Their contents; the same tuple until it changes."""
+        self.named: LastSession | None = None
+        """The session that the screen names until the workspace is open; None for none."""
         self.is_switching = False
         """True until the composer holds the draft of the session that is being opened."""
         self.submission_lock = asyncio.Lock()
@@ -230,24 +235,24 @@ class ComposerDrafts:
             return  # another session was opened meanwhile, and its draft comes
         self._composer.text = stored + (self._composer.text if keep_typed else "")
         self._session_id = session_id
-        files = await workspace.drafts.files()
-        typed = self.attachments if keep_typed else ()
-        if files or (self.attachments and not keep_typed):
-            await self._restore_attachments(files, typed)
+        if self.attachments and not keep_typed:
+            self.show_attachments(())
+        if files := await workspace.drafts.files():
+            await self._restore_attachments(files)
 
-    async def _restore_attachments(
-        self, files: tuple[str, ...], typed: tuple[Attachment, ...] = ()
-    ) -> None:
+    async def _restore_attachments(self, files: tuple[str, ...]) -> None:
         """Attach a stored draft's files before those attached meanwhile; show what is gone."""
         from tui_chat.workspace.attachments import stored_attachment
 
         attachments: list[Attachment] = []
+        session_id = self._session_id
         for file in files:
             try:
                 attachments.append(await asyncio.to_thread(stored_attachment, file))
             except InputError as error:
                 self._area.show_error(error)
-        self.show_attachments((*attachments, *typed))
+        if self._session_id == session_id:
+            self.show_attachments((*attachments, *self.attachments))
 
     # --- submitting ----------------------------------------------------------------------
 
@@ -296,7 +301,7 @@ class ComposerDrafts:
         self._composer.move_cursor(self._composer.document.end)
         self._composer.focus()
         if message.files:
-            await self._restore_attachments(message.files, self.attachments)
+            await self._restore_attachments(message.files)
 
     @property
     def is_sending(self) -> bool:
@@ -318,6 +323,9 @@ class ComposerDrafts:
                 self._remove(submission)
                 submission = replace(submission, session_id=workspace.state.session_id)
                 self._submissions = (submission, *self._submissions)
+                if not self._is_as_named(workspace):
+                    self._give_back(submission)
+                    return
             stored: list[Session | None] = []
             is_first = workspace.state.session is None and self._is_for_active(submission)
 
@@ -330,8 +338,7 @@ class ComposerDrafts:
             finally:
                 self._remove(submission)
                 if not stored and self._is_for_active(submission):
-                    self._composer.text = joined_drafts(submission.text, self._composer.text)
-                    self.show_attachments((*submission.files, *self.attachments))
+                    self._give_back(submission)
             await self._save_rest(workspace, submission, stored, is_first=is_first)
 
     async def _store(
@@ -365,6 +372,21 @@ class ComposerDrafts:
             composed = workspace.requests.compose(draft, parts=parts)
             if await confirm_send(self._area.tui, composed.errors):
                 await workspace.replies.submit(draft, parts, submission.session_id, stored)
+
+    def _is_as_named(self, workspace: Workspace) -> bool:
+        """True if the start opened the session that the screen named; else, say so."""
+        session, named = workspace.state.session, self.named
+        if named is not None and named.session_id == (session.session_id if session else ""):
+            return True
+        title = one_line(session.title, 60) if session is not None else "a new chat"
+        self._area.notify(f"Not sent: “{title}” was opened meanwhile. Enter sends it there.")
+        return False
+
+    def _give_back(self, submission: Submission) -> None:
+        """Return what Enter took to the composer."""
+        self._remove(submission)
+        self._composer.text = joined_drafts(submission.text, self._composer.text)
+        self.show_attachments((*submission.files, *self.attachments))
 
     def _remove(self, submission: Submission) -> None:
         self._submissions = tuple(other for other in self._submissions if other is not submission)

@@ -1,0 +1,161 @@
+"""A start: what is typed before the session is open goes where the screen says."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager, closing
+from pathlib import Path
+
+import pytest
+
+from tests.support.screen import Screen, open_screen
+from tests.support.server import Provider, chat_text
+from tui_chat.store.store import Store
+
+
+@asynccontextmanager
+async def start(folder: Path, **options: str) -> AsyncGenerator[Screen]:
+    """Start the app, and go on as soon as the composer is drawn."""
+    async with open_screen(folder, waits=("╭──", "Send"), **options) as screen:
+        yield screen
+
+
+async def begin_session(folder: Path, provider: Provider, words: str = "the first words") -> None:
+    """Leave a folder in which a session was open last."""
+    async with open_screen(folder, config=provider.config()) as screen:
+        await screen.type(words)
+        await screen.press("enter")
+        await screen.sees("2 messages")
+        await screen.loses("Esc stops")
+
+
+def title_of(screen: Screen) -> str:
+    """Return what the chat pane's first row says."""
+    return screen.lines[0]
+
+
+def sent(provider: Provider) -> list[str]:
+    """Return the user messages of the last request."""
+    return [each["content"] for each in provider.bodies[-1]["messages"] if each["role"] == "user"]
+
+
+@pytest.fixture
+def slow_store(monkeypatch: pytest.MonkeyPatch) -> asyncio.Event:
+    """Let the store open only when the event is set."""
+    opens, is_free = Store.open, asyncio.Event()
+
+    async def wait(*args: object, **options: object) -> Store:
+        await is_free.wait()
+        return await opens(*args, **options)  # pyright: ignore
+
+    monkeypatch.setattr(Store, "open", wait)
+    return is_free
+
+
+async def test_early_words_go_to_the_last_session_which_the_first_frame_names(tmp_path: Path):
+    with Provider(chat_text("Fine.")) as provider:
+        await begin_session(tmp_path, provider)
+        async with start(tmp_path) as screen:
+            assert "the first words" in title_of(screen)
+            assert "New chat" not in screen.text
+            await screen.type("typed early")
+            await screen.press("enter")
+            await screen.sees("4 messages")
+            assert "the first words" in title_of(screen)
+        assert sent(provider) == ["the first words", "typed early"]
+
+
+async def test_the_last_session_is_named_while_the_store_opens(
+    tmp_path: Path, slow_store: asyncio.Event
+):
+    with Provider(chat_text("Fine.")) as provider:
+        slow_store.set()
+        await begin_session(tmp_path, provider)
+        slow_store.clear()
+        async with start(tmp_path) as screen:
+            await screen.type("typed early")
+            await screen.press("enter")
+            await screen.type("a draft")
+            await screen.rests()
+            assert "the first words" in title_of(screen)
+            assert len(provider.received) == 1
+            slow_store.set()
+            await screen.sees("4 messages", "a draft")
+        assert sent(provider) == ["the first words", "typed early"]
+
+
+async def test_a_new_chat_is_never_shown_while_the_last_session_opens(tmp_path: Path):
+    with Provider(chat_text("Fine.")) as provider:
+        await begin_session(tmp_path, provider)
+        titles: set[str] = set()
+        async with start(tmp_path) as screen:
+
+            def is_open() -> bool:
+                titles.add(title_of(screen).partition("│")[2].strip()[:15])
+                return "2 messages" in screen.text
+
+            await screen.until(is_open, "The session was not opened")
+        assert titles == {"the first words"}
+
+
+async def test_early_words_begin_a_session_where_a_new_chat_was_left(tmp_path: Path):
+    with Provider(chat_text("Fine.")) as provider:
+        await begin_session(tmp_path, provider)
+        async with open_screen(tmp_path) as screen:
+            await screen.sees("2 messages")
+            await screen.press("ctrl+n")
+            await screen.sees("New chat")
+        async with start(tmp_path) as screen:
+            assert "New chat" in title_of(screen)
+            await screen.type("typed early")
+            await screen.press("enter")
+            await screen.sees("2 messages")
+        assert sent(provider) == ["typed early"]
+
+
+async def test_early_words_come_back_if_another_session_is_opened_than_named(
+    tmp_path: Path, slow_store: asyncio.Event
+):
+    """Another window may change it meanwhile; or the session ended the program twice."""
+    with Provider(chat_text("Fine.")) as provider:
+        slow_store.set()
+        await begin_session(tmp_path, provider)
+        slow_store.clear()
+        async with start(tmp_path) as screen:
+            await screen.type("typed early")
+            await screen.press("enter")
+            await screen.rests()
+            with closing(sqlite3.connect(tmp_path / "chat.db")) as connection, connection:
+                connection.execute("UPDATE settings SET value = '' WHERE key = 'session'")
+            slow_store.set()
+            await screen.sees("Not sent", "typed early")
+            await screen.press("enter")
+            await screen.sees("2 messages")
+        assert sent(provider) == ["typed early"]
+        assert len(provider.received) == 2
+
+
+async def test_an_early_command_and_file_belong_to_the_named_session(
+    tmp_path: Path, slow_store: asyncio.Event
+):
+    note = tmp_path / "note.txt"
+    note.write_text("the note's text")
+    with Provider(chat_text("Fine.")) as provider:
+        slow_store.set()
+        await begin_session(tmp_path, provider)
+        slow_store.clear()
+        async with start(tmp_path) as screen:
+            await screen.type("/rename Another title")
+            await screen.press("enter")
+            await screen.type(f"/attach {note}")
+            await screen.press("enter")
+            slow_store.set()
+            await screen.sees("note.txt")
+            await screen.type("look")
+            await screen.press("enter")
+            await screen.sees("4 messages", "Another title")
+            await screen.loses("Esc stops")
+        assert "the note's text" in str(provider.bodies[-1]["messages"][-1])
+        assert "the first words" in str(provider.bodies[-1])
