@@ -109,7 +109,7 @@ async def test_disabling_the_role_of_an_empty_session_selects_another(make_works
     assert workspace.state.role.name == "Assistant"
 
 
-async def test_a_session_whose_role_was_disabled_or_deleted_works_without_it(make_workspace):
+async def test_a_session_whose_role_was_disabled_or_deleted_sends_nothing(make_workspace):
     workspace, heard = await make_workspace()
     pirate = await a_pirate(workspace)
     await workspace.sessions.new(pirate.role_id)
@@ -119,7 +119,7 @@ async def test_a_session_whose_role_was_disabled_or_deleted_works_without_it(mak
 
     await workspace.roles.save(replace(pirate, status="disabled"))
     assert workspace.state.role_fault == "disabled"
-    told = "The role was disabled: this session no longer sends its prompt."
+    told = "The role was disabled: this session sends nothing with it."
     assert [each.sentence for each in heard.of(Done)] == [told]
     assert role_words(workspace) == ""
     assert "role-disabled" in {note.code for note in workspace.requests.compose("hi").notes}
@@ -133,6 +133,12 @@ async def test_a_session_whose_role_was_disabled_or_deleted_works_without_it(mak
     assert workspace.state.role_fault == "deleted"
     assert workspace.state.session.lost_role == "Pirate"
     assert "role-missing" in {note.code for note in workspace.requests.compose("hi").notes}
+    assert not await workspace.replies.submit("still there?")
+    assert not await workspace.replies.regenerate(workspace.state.entries[-1].message.id)
+    assert "was deleted" in str(heard.of(Failed)[-1].error)
+
+    await workspace.roles.go_on_without()
+    assert workspace.state.role_fault == ""
     assert await workspace.replies.submit("still there?")
     await settled(workspace, heard)
     assert workspace.state.entries[-1].status == "complete"

@@ -18,7 +18,7 @@ from tui_chat.offline.http_messages import HttpRequest
 from tui_chat.store.branches import BranchStore
 from tui_chat.store.requests import RequestStore
 from tui_chat.workspace import session_catalog, sessions
-from tui_chat.workspace.active_session import first_title
+from tui_chat.workspace.active_session import session_title
 from tui_chat.workspace.events import BranchEndLoaded, Done
 from tui_chat.workspace.session_catalog import FIRST_SESSIONS
 
@@ -330,4 +330,4 @@ async def test_a_branch_that_is_read_late_is_not_shown_in_the_next_new_chat(
     ],
 )
 def test_a_session_is_titled_by_its_first_words_or_files(text, names, title):
-    assert first_title(text, [Part("file", name=name) for name in names]) == title
+    assert session_title(None, text, [Part("file", name=name) for name in names]) == title

@@ -125,7 +125,7 @@ async def test_what_is_kept_is_a_session_like_any_other(make_workspace):
     assert await workspace.temporary.keep()
     assert not workspace.state.is_temporary
     assert workspace.state.session_id == session_id
-    assert workspace.state.session.title == f"first {PLANTED}"
+    assert workspace.state.session.title == f"Aria: first {PLANTED}"
     assert workspace.state.role.role_id == role.role_id
     assert [each.session_id for each in workspace.state.sessions] == [session_id]
     assert len(await workspace.store.search.find(Query(PLANTED))) >= 1

@@ -138,7 +138,7 @@ async def test_closing_does_not_wait_for_a_title(make_workspace):
         ("# Ferries", "Ferries"),
         ("C++ templates", "C++ templates"),
         ("Ferry \x1b[31mred", "Ferry ␛[31mred"),
-        ("x" * 500, "x" * 59 + "…"),
+        ("x" * 500, "x" * 199 + "…"),
         (" \n ", ""),
         ('"."', ""),
     ],

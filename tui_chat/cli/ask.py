@@ -74,6 +74,7 @@ from tui_chat.cli.workspace import (
 from tui_chat.errors import InputError, TuiChatError
 from tui_chat.models.envelope import Level
 from tui_chat.models.generation import side_kind
+from tui_chat.models.role import ROLE_FAULTS
 from tui_chat.models.sanitize import one_line
 from tui_chat.providers.discovery import list_models
 from tui_chat.workspace.replies import continuation_in_words
@@ -97,7 +98,7 @@ _SENT_ANYWAY = ("over-budget", "nothing-to-send", "edited-body-invalid")
 @request_session
 @attach_option
 @system_option
-@role_option('The role of a new session; "" for none.')
+@role_option('The role of a new session; "" for none, also in a session that lost its own.')
 @preset_option('A preset; "" for none.', "-t")
 @profile_option('A profile; "" for none.')
 @bare_option
@@ -314,7 +315,8 @@ class _AskedExchange:
             await workspace.branches.add_system_message(system)
             self._failures.raise_first()
             # The session was read again, and with it what it has stored.
-            await self._apply(replace(question.choices, role=None))
+            role = "" if workspace.state.role_fault else None
+            await self._apply(replace(question.choices, role=role))
 
     async def _generate(self) -> None:
         """Continue the last reply, or generate it again. Raises InputError if there is none."""
@@ -392,6 +394,11 @@ class _AskedExchange:
 def _check(composed: Composed, question: Question) -> None:
     """Print the warnings of a request. Raises InputError for an error that prevents sending it."""
     for note in composed.notes:
+        if note.code in ROLE_FAULTS:
+            advice = (
+                'Nothing was sent. `--role ""` goes on without it, /roles in the app enables it.'
+            )
+            raise InputError(note.sentence, advice=advice)
         if note.level is Level.ERROR and note.code in _SENT_ANYWAY and not question.anyway:
             raise InputError(note.sentence, advice="Nothing was sent; --anyway sends it.")
     write_notes(note for note in composed.notes if note.level is not Level.INFO)

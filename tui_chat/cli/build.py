@@ -151,7 +151,7 @@ class BuildOptions:
     "--role",
     shell_complete=completion.complete_role_or_file,
     metavar="FILE|NAME",
-    help='The role of a new session; "" for none.',
+    help='The role of a new session; "" for none, also in a session that lost its own.',
 )
 @click.option(
     "--profile",

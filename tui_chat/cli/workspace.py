@@ -113,15 +113,7 @@ async def choose(workspace: Workspace, choices: Choices) -> None:
     Raises InputError for an unknown name and a value that is not accepted, and StoreError.
     """
     if choices.role is not None:
-        if workspace.state.session is not None:
-            raise InputError(
-                "A session keeps the role it began with.", advice="Omit --role, or --session."
-            )
-        role = None
-        if choices.role:  # the list has roles without their character cards
-            role_id = find_role(workspace.state.roles, choices.role).role_id
-            role = await workspace.store.roles.get(role_id)
-        await choose_role(workspace, role)
+        await _choose_role(workspace, choices.role)
     changes: dict[str, Any] = {}
     if choices.preset is not None:
         name = choices.preset or NO_PRESET
@@ -155,10 +147,27 @@ async def load_tools(workspace: Workspace) -> None:
             write_line(f"warning: {status.name}: {one_line(status.sentence)}", err=True)
 
 
+async def _choose_role(workspace: Workspace, name: str) -> None:
+    """Use the role of a name; empty for none, also instead of one that a session has lost."""
+    if workspace.state.session is not None:
+        if name or not workspace.state.role_fault:
+            raise InputError(
+                "A session keeps the role it began with.", advice="Omit --role, or --session."
+            )
+        workspace.update(role=None, role_missing=False)
+        return
+    role = None
+    if name:  # the list has roles without their character cards
+        role_id = find_role(workspace.state.roles, name).role_id
+        role = await workspace.store.roles.get(role_id)
+    await choose_role(workspace, role)
+
+
 def send_only_conversation(workspace: Workspace) -> None:
     """Add nothing to the messages of the conversation: no role, preset, profile, lorebook, tool."""
     workspace.update(
         role=None,
+        role_missing=False,
         profile=None,
         profile_name="",
         lorebooks=(),

@@ -248,14 +248,15 @@ def leading_prompt(inputs: Inputs, notes: list[Note]) -> ResolvedMessage | None:
 
 
 def role_notes(inputs: Inputs) -> Iterator[Note]:
-    """Yield a note about a role that is not used."""
+    """Yield a note about a role that cannot be used: nothing is sent without a decision."""
     if inputs.role is None and inputs.role_missing:
-        sentence = "The role of this session was deleted; the session works without it."
-        yield Note(Level.WARNING, "role-missing", sentence)
+        sentence = "The role of this session was deleted. Go on without it, or begin a new session."
+        yield Note(Level.ERROR, "role-missing", sentence)
     if inputs.role is not None and inputs.role.status == "disabled":
-        sentence = f"The role “{inputs.role.name}” is disabled; the session works without it."
+        ways = "Enable it, go on without it, or begin a new session."
+        sentence = f"The role “{inputs.role.name}” of this session is disabled. {ways}"
         origin = resolve_role_prompt(inputs.role).origin
-        yield Note(Level.WARNING, "role-disabled", sentence, origin)
+        yield Note(Level.ERROR, "role-disabled", sentence, origin)
 
 
 def assemble(request: Request, parts: Parts) -> Content:

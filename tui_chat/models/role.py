@@ -19,6 +19,8 @@ PROFILE_ROLES: tuple[ProfileRole, ...] = ("system", "user", "assistant")
 MAX_PROFILE_DEPTH = 1_000_000
 FIRST_ROLE_NAME = "Assistant"
 """The name of the role that an empty database starts with."""
+ROLE_FAULTS = ("role-disabled", "role-missing")
+"""Codes of the notes about a role with which nothing is sent."""
 PROFILE_DEPTH = 2
 """Depth of a profile that names none."""
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
@@ -101,6 +103,6 @@ class Role:
     preset: str = ""
     """Name of the preset its sessions start with; empty for the default."""
     status: Literal["enabled", "disabled"] = "enabled"
-    """A disabled role cannot start a session and adds nothing to its old ones."""
+    """A disabled role cannot start a session, and its old ones send nothing with it."""
     character: Character | None = None
     """The character card; None for a role that is none."""

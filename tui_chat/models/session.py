@@ -90,7 +90,7 @@ class Session:
     session_id: str
     title: str
     role_id: str | None = None
-    """Bound at creation and never changed."""
+    """Bound at creation, and never changed for another one."""
     model: str = ""
     endpoint: str = ""
     preset: str = ""

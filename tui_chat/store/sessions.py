@@ -91,6 +91,8 @@ class SessionChanges(TypedDict, total=False):
     """The settings of a session that can be changed; a missing key leaves its value."""
 
     title: str
+    role_id: str | None
+    lost_role: str
     model: str
     endpoint: str
     preset: str

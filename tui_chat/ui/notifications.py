@@ -160,10 +160,12 @@ class Notifications:
         app = self._app
         match event:
             case events.BackgroundReplyEnded(title, entry):
+                from tui_chat.workspace.active_session import quoted_title
+
                 failed = entry.status == "failed"
                 what = f"the reply failed: {entry.error}" if failed else "the reply has arrived."
                 severity = "warning" if failed else "information"
-                app.notify(f"“{title}”: {what}", severity=severity, markup=False)
+                app.notify(f"{quoted_title(title)}: {what}", severity=severity, markup=False)
             case events.Done():
                 undo = f" {undo_key} undoes it." if event.undoable else ""
                 app.notify(f"{event.sentence}{undo}", markup=False)

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 
 from tui_chat.context.macros.expander import expanded_text
 from tui_chat.models.message import Message, Part
+from tui_chat.models.role import FIRST_ROLE_NAME, Role
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.session import Entry, Session
 from tui_chat.models.text import Origin, OriginKind
@@ -34,8 +35,8 @@ from tui_chat.workspace.state import ForeignReply
 if TYPE_CHECKING:
     from tui_chat.store import Store
 
-TITLE_LENGTH = 60
-"""Characters of a default title, which is the beginning of the first message."""
+TITLE_LENGTH = 200
+"""Maximum characters of a title; what shows it cuts it where there is less room."""
 
 _MARKDOWN = re.compile(r"\s*(#{1,6}|[-*+>]|\d+[.)])\s+(?=\S)")
 """What a block of Markdown begins with."""
@@ -190,7 +191,9 @@ class ActiveSession:
 
         The draft stays that of the new chat until its message is stored; see `confirm_created`.
         """
-        session = await self.create_in(self.core.store, first_title(draft, parts))
+        session = await self.create_in(
+            self.core.store, session_title(self.core.state.role, draft, parts)
+        )
         self.core.update(session=session)
         return session
 
@@ -243,19 +246,34 @@ def _with_known(old: tuple[Entry, ...], new: tuple[Entry, ...]) -> tuple[Entry, 
     return tuple(kept)
 
 
-def first_title(text: str, parts: Sequence[Part] = ()) -> str:
-    """Return the title of a session that begins with a message: its first words, of Markdown the
-    first line without its mark, else the names of its attachments.
+def session_title(role: Role | None, text: str, parts: Sequence[Part] = ()) -> str:
+    """Return the title of a session that begins with a role and a message: the role's name, unless
+    that is the first role, which nobody chose, and the message's first words.
+    """
+    words = _first_words(text, parts)
+    if role is None or role.name == FIRST_ROLE_NAME:
+        return words or "Files"
+    return default_title(": ".join(filter(None, (role.name, words))))
+
+
+def _first_words(text: str, parts: Sequence[Part]) -> str:
+    """Return the first words of a message, of Markdown the first line without its mark, else the
+    names of its attachments; empty without both.
     """
     first = next((line for line in text[: 4 * TITLE_LENGTH].splitlines() if line.strip()), "")
     mark = _MARKDOWN.match(first)
     if title := default_title(first[mark.end() :] if mark else text):
         return title
-    names = ", ".join(one_line(part.name, TITLE_LENGTH) for part in parts if part.name)
-    return default_title(names) or "Files"
+    return default_title(", ".join(one_line(part.name) for part in parts if part.name))
 
 
 def default_title(text: str) -> str:
     """Return a title that is the beginning of a text."""
     line = " ".join(text[: 4 * TITLE_LENGTH].split())
     return line if len(line) <= TITLE_LENGTH else line[: TITLE_LENGTH - 1].rstrip() + "…"
+
+
+def quoted_title(title: str) -> str:
+    """Return a title in quotation marks for a sentence, which has room for less than all of it."""
+    line = one_line(title)
+    return f"“{line if len(line) <= 60 else line[:59].rstrip() + '…'}”"

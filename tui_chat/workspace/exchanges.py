@@ -40,7 +40,7 @@ from tui_chat.workspace.events import (
     RequestOutdated,
 )
 from tui_chat.workspace.request_history import RequestHistory
-from tui_chat.workspace.requests import Requests
+from tui_chat.workspace.requests import Requests, require_usable_role
 from tui_chat.workspace.session_catalog import SessionCatalog
 from tui_chat.workspace.state import LastSent
 from tui_chat.workspace.target import Target
@@ -198,9 +198,11 @@ class Exchanges:
         are on disk; empty, with `Failed` published, if they could not be stored. Raises StoreError.
 
         `parent_id` is the message that `user` (if any) and the reply follow; `draft` names the
-        session if this creates it; the reply begins with `begin_with`.
+        session if this creates it; the reply begins with `begin_with`. Raises InputError for a role
+        that was disabled or deleted.
         """
         core = self.core
+        require_usable_role(composed.errors)
         sent_edits = composed.edited.applied if composed.edited is not None else ()
         if user is not None and sent_edits and not user.id:  # they belong to it, and need its id
             user = replace(user, id=core.new_id())

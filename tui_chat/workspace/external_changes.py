@@ -30,7 +30,7 @@ from tui_chat.models.stream_events import (
 )
 from tui_chat.models.usage import BYTES_PER_TOKEN, Timing
 from tui_chat.send import PartialReply
-from tui_chat.workspace.active_session import ActiveSession
+from tui_chat.workspace.active_session import ActiveSession, quoted_title
 from tui_chat.workspace.core import WorkspaceCore
 from tui_chat.workspace.events import BranchChanged, Done, ReplyGrew
 from tui_chat.workspace.session_catalog import SessionCatalog
@@ -174,7 +174,7 @@ class ExternalChanges:
             return
         self._missing = ""
         if await self._sessions.leave((session.session_id,)):
-            sentence = f"“{session.title}” was deleted by another program."
+            sentence = f"{quoted_title(session.title)} was deleted by another program."
             self.core.publish(Done(sentence))
 
     async def _check_branch(self, session: Session, stored: Session) -> None:

@@ -21,7 +21,7 @@ from tui_chat.models.session import QUEUE
 from tui_chat.workspace.core import WorkspaceCore, reported
 from tui_chat.workspace.events import Failed, QueueChanged, ReplySettled, WorkspaceEvent
 from tui_chat.workspace.replies import Replies
-from tui_chat.workspace.requests import Requests
+from tui_chat.workspace.requests import Requests, require_usable_role
 from tui_chat.workspace.state import QueuedMessage, WorkspaceState
 
 
@@ -91,6 +91,7 @@ class MessageQueue:
             message = queue[0]
             parts = await asyncio.to_thread(parts_of, message)
             faults = self._requests.compose(message.text, parts=parts).errors
+            require_usable_role(faults)
             if faults and not despite_errors:
                 raise InputError(
                     f"The queued message was not sent. {faults[0].sentence}",

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -24,7 +24,7 @@ from tui_chat.context.generation import may_continue, with_kind
 from tui_chat.context.inputs import sendable_messages
 from tui_chat.errors import InputError
 from tui_chat.models.endpoint import Endpoint, Protocol
-from tui_chat.models.envelope import ToolDefinition
+from tui_chat.models.envelope import Note, ToolDefinition
 from tui_chat.models.generation import GenerationKind
 from tui_chat.models.json_values import pack
 from tui_chat.models.lorebook import Lorebook
@@ -32,6 +32,7 @@ from tui_chat.models.memo import forget_recent, recent_memo
 from tui_chat.models.message import Message, Part
 from tui_chat.models.preset import Preset
 from tui_chat.models.request_edit import edits_for
+from tui_chat.models.role import ROLE_FAULTS
 from tui_chat.models.session import Entry
 from tui_chat.models.tool import Tool
 from tui_chat.workspace.calibration import TokenCalibration
@@ -378,6 +379,14 @@ def require_answered_calls(entries: tuple[Entry, ...]) -> None:
     if unanswered_calls(entries)[1]:
         advice = "In the conversation, a answers it and x runs it."
         raise InputError("A tool call is still waiting for an answer.", advice=advice)
+
+
+def require_usable_role(faults: Sequence[Note]) -> None:
+    """Raise InputError if a request lacks a role that was disabled or deleted."""
+    for note in faults:
+        if note.code in ROLE_FAULTS:
+            advice = "/roles enables a role. /role goes on without it, or begins a new session."
+            raise InputError(note.sentence, advice=advice)
 
 
 def last_reply_index(entries: tuple[Entry, ...]) -> int | None:

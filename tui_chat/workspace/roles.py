@@ -2,7 +2,7 @@
 
 1. A session is bound to its role when it is created, and keeps it. Until then it can be changed.
 2. A disabled role starts no session. A session whose role was disabled or deleted later opens, says
-   so, and works without it.
+   so, and sends nothing until it is enabled again or the user goes on without it.
 3. A role file in `roles/` is imported when it is new or was changed. What is changed in the app
    meanwhile stays until the file changes again; deleting a file deletes no role.
 """
@@ -143,9 +143,20 @@ class Roles:
 
     @reported(None)
     async def delete(self, role_id: str) -> None:
-        """Delete a role; its sessions stay, say so, and work without it."""
+        """Delete a role; its sessions stay, and say so."""
         await self.core.store.roles.delete(role_id)
         await self._show_changed(role_id, None)
+
+    @reported(None)
+    async def go_on_without(self) -> None:
+        """Take a role that was disabled or deleted from the active session."""
+        core, session = self.core, self.core.state.session
+        if session is None or not core.state.role_fault:
+            return
+        session = await core.active_store.sessions.update(
+            session.session_id, role_id=None, lost_role=""
+        )
+        core.update(BranchChanged(), session=session, role=None, role_missing=False)
 
     async def _show_changed(self, role_id: str, role: Role | None) -> None:
         """Update the state to a changed role; None if it was deleted."""
@@ -157,8 +168,7 @@ class Roles:
             core.update(role=role, role_missing=role is None)
             fault = core.state.role_fault
             if fault and not before:
-                sentence = f"The role was {fault}: this session no longer sends its prompt."
-                core.publish(Done(sentence))
+                core.publish(Done(f"The role was {fault}: this session sends nothing with it."))
         elif state.session is None and state.role is not None and state.role.role_id == role_id:
             enabled = role is not None and role.status == "enabled"
             role = await self.to_start_with(role_id if enabled else None)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.session import SessionSummary
 from tui_chat.models.text import clean
-from tui_chat.workspace.active_session import default_title
+from tui_chat.workspace.active_session import default_title, quoted_title
 from tui_chat.workspace.core import WorkspaceCore, reported
 from tui_chat.workspace.events import BranchChanged
 from tui_chat.workspace.exchanges import Exchanges
@@ -125,7 +125,7 @@ class SessionOrganization:
 
 
 def _description(sessions: list[SessionSummary]) -> str:
-    return f"“{sessions[0].title}”" if len(sessions) == 1 else f"{len(sessions):,} sessions"
+    return quoted_title(sessions[0].title) if len(sessions) == 1 else f"{len(sessions):,} sessions"
 
 
 def _normalized_tags(tags: Collection[str]) -> tuple[str, ...]:

@@ -21,7 +21,7 @@ from tui_chat.models.text import clean
 from tui_chat.models.usage import cost_of
 from tui_chat.send import receive
 from tui_chat.workspace.core import WorkspaceCore, reported
-from tui_chat.workspace.requests import Requests
+from tui_chat.workspace.requests import Requests, require_usable_role
 from tui_chat.workspace.usage import UsageReports
 
 REPLY_KEPT = 100_000
@@ -48,6 +48,7 @@ class SideRequests:
         Calls `on_text` with the text that has arrived so far. Raises TuiChatError if the request
         fails. If the record of the request cannot be stored, that is not an error.
         """
+        require_usable_role(composed.errors)
         reply = Reply()
         state = self.core.state
         is_new = state.session is None and state.session_id == session_id

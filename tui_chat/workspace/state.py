@@ -404,7 +404,7 @@ class WorkspaceState:
 
     @property
     def role_fault(self) -> Literal["", "deleted", "disabled"]:
-        """The reason why the session works without its role; empty if it works with it."""
+        """The reason why the session sends nothing with its role; empty if it does."""
         if self.role_missing:
             return "deleted"
         return "disabled" if self.role is not None and self.role.status == "disabled" else ""

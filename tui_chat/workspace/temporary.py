@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from tui_chat.errors import InputError
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.session import OF_SESSION
-from tui_chat.workspace.active_session import ActiveSession, first_title
+from tui_chat.workspace.active_session import ActiveSession, quoted_title, session_title
 from tui_chat.workspace.core import WorkspaceCore, reported
 from tui_chat.workspace.events import BranchChanged, Done
 from tui_chat.workspace.exchanges import Exchanges
@@ -65,7 +65,7 @@ class TemporarySession:
         session_id = core.state.session_id
         await self._catalog.refresh()
         await core.remember("session", session_id)
-        core.publish(Done(f"Kept as “{title}”."))
+        core.publish(Done(f"Kept as {quoted_title(title)}."))
         return True
 
     async def _keep(self) -> str:
@@ -81,8 +81,9 @@ class TemporarySession:
             raise InputError("There is no message in this session yet.")
         title = transcript.session.title
         if title == TITLE:
-            first = transcript.entries[0].message
-            title = first_title(first.content, first.parts)
+            messages = [entry.message for entry in transcript.entries]
+            first = next((each for each in messages if each.role == "user"), messages[0])
+            title = session_title(core.state.role, first.content, first.parts)
         session = replace(transcript.session, title=title)
         result = await core.store.transcripts.add(replace(transcript, session=session))
         if result.fault:

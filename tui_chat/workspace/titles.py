@@ -1,10 +1,10 @@
 """Titles that a model writes.
 
-1. A session is titled by its first words at once. After its first complete reply the model that
-   `title_model` in config.toml names is asked once, in the background, with the beginning of both
-   messages.
-2. A title that differs from the first words was given by the user, or came with an import, and is
-   never replaced.
+1. A session is titled by its role and its first words at once. After its first complete reply the
+   model that `title_model` in config.toml names is asked once, in the background, with the
+   beginning of both messages.
+2. A title that differs from that was given by the user, or came with an import, and is never
+   replaced.
 3. A failure is silent, and nothing is asked again; `suggest` asks on demand, without a
    `title_model` the session's own model.
 """
@@ -26,7 +26,7 @@ from tui_chat.models.sanitize import one_line
 from tui_chat.models.session import Entry
 from tui_chat.models.settings import NO_SETTINGS
 from tui_chat.models.text import clean
-from tui_chat.workspace.active_session import TITLE_LENGTH, default_title, first_title
+from tui_chat.workspace.active_session import TITLE_LENGTH, default_title, session_title
 from tui_chat.workspace.core import WorkspaceCore, reported
 from tui_chat.workspace.events import BranchChanged, ReplySettled, WorkspaceEvent
 from tui_chat.workspace.session_catalog import SessionCatalog
@@ -96,8 +96,9 @@ class Titles:
             question = _question(path)
             if session is None or session.fork_of or question is None:
                 return
-            first_words = first_title(question.content, question.parts)
-            if session.title != first_words or not question.content.strip():
+            role = await store.roles.get(session.role_id) if session.role_id else None
+            first_title = session_title(role, question.content, question.parts)
+            if session.title != first_title or not question.content.strip():
                 return
             if any(
                 request.kind == "title" for request in await store.side_requests.list(session_id)
@@ -107,7 +108,7 @@ class Titles:
             answer = await self._side_requests.ask("title", session_id, composed)
             if not (title := read_title(answer.text)):
                 return
-            titled = await store.sessions.replace_title(session_id, first_words, title)
+            titled = await store.sessions.replace_title(session_id, first_title, title)
             if titled is not None and core.state.is_active(session_id):
                 core.update(BranchChanged(), session=titled)
             await self._catalog.refresh()

@@ -37,10 +37,15 @@ MAX_NOTES = 4_000
 """Characters of a card's creator's notes that are shown."""
 
 
-async def ask_role(app: App[Any], workspace: Workspace, title: str) -> str | None:
-    """Ask for an enabled role, the one used last first; empty for none."""
+async def ask_role(app: App[Any], workspace: Workspace, title: str, fault: str = "") -> str | None:
+    """Ask for an enabled role, the one used last first; empty for none. `fault` is why the active
+    session cannot send with its own role; it can go on without.
+    """
     enabled = [role for role in workspace.state.roles if role.status == "enabled"]
     choices = [(role.role_id, role.name, _about_role(role)) for role in enabled]
+    if fault:
+        choices.insert(0, ("", "Go on without a role", f"The role of this session is {fault}"))
+        return await ask(app, title, choices, "")
     choices.append(("", "No role", "No system prompt but the preset's"))
     return await ask(app, title, choices, enabled[0].role_id if enabled else "")
 

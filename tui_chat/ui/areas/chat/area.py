@@ -169,10 +169,12 @@ class ChatArea(Area):
         workspace, state = self.workspace, self.workspace.state
         session, files = state.session, workspace.session_files
         fork_of = one_line(session.fork_of) if session is not None else ""
+        if session is not None and session.title == f"Fork of {session.fork_of}":
+            fork_of = ""
         is_subagent = files is not None and files.subagents.started_by(state.session_id) is not None
         recorded = one_line(session.model) if session is not None else ""
         facts = (
-            f"role {state.role_fault}, its prompt is not sent" if state.role_fault else "",
+            f"role {state.role_fault}: /role goes on without it" if state.role_fault else "",
             "nothing is stored" if state.is_temporary else "",
             "subagent, S goes back" if is_subagent else "",
             # In a read-only app nothing is sent, to no model.

@@ -441,7 +441,12 @@ class ComposerDrafts:
 
 
 async def confirm_send(app: App[None], faults: Sequence[Note]) -> bool:
-    """Ask whether to send a request that has faults; True at once without any."""
+    """Ask whether to send a request that has faults; True at once without any. Raises InputError
+    for one that is not sent so.
+    """
+    from tui_chat.workspace.requests import require_usable_role
+
+    require_usable_role(faults)
     sentences = "\n\n".join(note.sentence for note in faults)
     return not faults or await confirm(app, "Send anyway?", sentences, yes="Send")
 

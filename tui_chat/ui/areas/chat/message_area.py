@@ -150,7 +150,8 @@ class MessageArea(Area):
         session = self.workspace.state.session if entry is not None else None
         if entry is None or session is None:
             return
-        title = await ask_line(self.tui, "Title of the fork", session.title, enter="forks")
+        proposed = f"Fork of {session.title.removeprefix('Fork of ')}"
+        title = await ask_line(self.tui, "Title of the fork", proposed, enter="forks")
         if title is not None:
             self._fork(entry.message.id, title)
 

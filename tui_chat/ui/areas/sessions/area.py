@@ -174,11 +174,14 @@ class SessionsArea(Area):
     async def action_choose_role(self, name: str = "") -> None:
         """Choose the role of a session without messages, or create a session with a role."""
         workspace = await self.host.opened_workspace()
-        has_begun = workspace.state.session is not None
+        has_begun, fault = workspace.state.session is not None, workspace.state.role_fault
         role_id = await self._role_id(workspace, name, has_begun=has_begun)
         if role_id is None:
             return
-        if has_begun:
+        if has_begun and fault and not role_id:
+            await workspace.roles.go_on_without()
+            self.notify("This session goes on without its role.")
+        elif has_begun:
             await self._create(role_id)
             self.notify("A new session: one that has begun keeps its role.")
         else:
@@ -193,7 +196,8 @@ class SessionsArea(Area):
 
         if not name:
             title = "New session: choose role" if has_begun else "Choose role"
-            return await ask_role(self.tui, workspace, title)
+            fault = workspace.state.role_fault if has_begun else ""
+            return await ask_role(self.tui, workspace, title, fault)
         roles = workspace.state.roles
         folded = name.casefold()
         role = next((candidate for candidate in roles if candidate.name.casefold() == folded), None)

@@ -439,7 +439,7 @@ def second_line(
     names = state.names
     facts = (summary.client, summary.role_name, summary.model)
     facts = [one_line(fact, 80) for fact in facts if fact]
-    if summary.fork_of:
+    if summary.fork_of and summary.title != f"Fork of {summary.fork_of}":
         facts.insert(0, f"fork of {clipped(one_line(summary.fork_of), FORK_TITLE)}")
     words = clipped(" · ".join(facts) or "default model", max(width - 3, 1))
     left = width - 3 - cell_len(words)
