@@ -30,7 +30,6 @@ WRITERS = {
     "files.py": "the functions for writing",
     "store/process_lock.py": "locks, created with 0600",
     "store/maintenance/backup.py": "copies of the database, created with 0600",
-    "plugins/tap/command.py": "appends to the record of calls",
 }
 """The modules that write files by themselves."""
 
@@ -155,6 +154,6 @@ def _writes(node: ast.AST) -> bool:
     words = [each.value for each in node.args[:2] if isinstance(each, ast.Constant)]
     creates = any(
         isinstance(word, str) and word[:1] in ("w", "a", "x") and len(word) < 4 for word in words
-    )
+    ) or (name == "open" and any(getattr(each, "id", "") == "mode" for each in node.args[:1]))
     flags = {each.attr for each in ast.walk(node) if isinstance(each, ast.Attribute)}
     return creates or "O_CREAT" in flags

@@ -23,7 +23,7 @@ from io import TextIOWrapper
 from itertools import chain, count
 from pathlib import Path
 from secrets import token_hex
-from typing import IO, Any, BinaryIO, Literal, TypeAlias, cast
+from typing import IO, Any, BinaryIO, Literal, TextIO, TypeAlias, cast
 
 from tui_chat.errors import ConfigError, InputError
 from tui_chat.models.json_text import is_deeper
@@ -206,6 +206,21 @@ def write_text(text: str, path: Path, access: Access = "own") -> None:
         raise InputError(f"{path} cannot be written: it is not a regular file")
     with open_for_replacement(path, access) as file:
         file.write(text)
+
+
+def open_private(path: Path, mode: Literal["w", "a"]) -> TextIO:
+    """Open a text file that grows for a long time, which only the user can read. Raises InputError.
+
+    A pipe or a device is written to as it is.
+    """
+    try:
+        file = open(path, mode, encoding="utf-8", newline="", opener=_open_for_owner)  # noqa: SIM115  the caller closes it
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the path
+        fault = error.strerror if isinstance(error, OSError) else error
+        raise InputError(f"{path} cannot be written: {fault}") from error
+    if path.is_file():
+        restrict(path, 0o600)  # it may have been there
+    return file
 
 
 def write_private(text: str, path: Path) -> None:

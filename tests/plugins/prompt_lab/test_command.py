@@ -57,7 +57,15 @@ def test_files_of_the_results(lab: Run, tmp_path: Path):
     path = suite(tmp_path, asserted("Hello"), asserted(f"Bye {HOSTILE}"), asserted("=1+1"))
     names = {kind: tmp_path / f"out.{kind}" for kind in ("json", "jsonl", "junit", "csv")}
     flags = [word for kind, name in names.items() for word in (f"--{kind}", name)]
-    assert lab("eval", "run", path, *flags).code == 1
+    names["csv"].touch(0o644)  # it may be there
+    before = os.umask(0)
+    try:
+        assert lab("eval", "run", path, *flags).code == 1
+    finally:
+        os.umask(before)
+    if sys.platform != "win32":  # they hold prompts and replies
+        modes = {kind: oct(name.stat().st_mode & 0o777) for kind, name in names.items()}
+        assert set(modes.values()) == {"0o600"}, modes
     whole = json.loads(names["json"].read_text())
     lines = [json.loads(line) for line in names["jsonl"].read_text().splitlines()]
     assert sorted(map(json.dumps, whole["results"])) == sorted(map(json.dumps, lines))

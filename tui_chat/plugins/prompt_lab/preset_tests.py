@@ -120,7 +120,7 @@ def run_tests(folders: tuple[Path, ...], update: bool, as_json: bool, junit: Pat
     else:
         _summarize(results)
     if junit is not None:
-        write_text(junit_xml({"presets": map(_test_result, results)}), junit, "shared")
+        write_text(junit_xml({"presets": map(_test_result, results)}), junit)
     if any(result.result == "failed" for result in results):
         sys.exit(1)
 

@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import click
 
@@ -22,7 +22,7 @@ from tui_chat.cli.options import FILE
 from tui_chat.cli.output import write_line, write_progress
 from tui_chat.config import Config
 from tui_chat.errors import InputError, TuiChatError
-from tui_chat.files import write_text
+from tui_chat.files import open_private, write_text
 from tui_chat.library.prices import KnownPrices, load_prices
 from tui_chat.models.sanitize import one_line
 from tui_chat.plugins.prompt_lab.budget import RunBudget
@@ -319,13 +319,13 @@ async def _regrade(config: Config, lab: LabStore, paths: Sequence[str], options:
 
 
 @contextmanager
-def _opened(path: Path | None, mode: str) -> Generator[Callable[[str], None]]:
+def _opened(path: Path | None, mode: Literal["w", "a"]) -> Generator[Callable[[str], None]]:
     """Yield what writes text to a file at once, nowhere without a path. Raises InputError."""
     if path is None:
         yield lambda text: None
         return
     try:
-        with path.open(mode, encoding="utf-8", newline="") as file:
+        with open_private(path, mode) as file:
 
             def write(text: str) -> None:
                 file.write(text)

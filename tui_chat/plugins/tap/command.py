@@ -34,7 +34,7 @@ from tui_chat.cli.options import FILE, PROTOCOLS, json_option
 from tui_chat.cli.output import CLOSED, OutputClosed, write_line
 from tui_chat.config import LOOPBACK_URL, Config
 from tui_chat.errors import InputError
-from tui_chat.files import make_private_folder, restrict
+from tui_chat.files import make_private_folder, open_private
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.library.prices import load_prices
 from tui_chat.models.endpoint import Endpoint, Protocol
@@ -246,7 +246,7 @@ class _Tap:
             upstream = await self._upstream(stack)
             writer = await self._writer(stack)
             if options.output is not None:
-                self._output = stack.enter_context(_opened(options.output))
+                self._output = stack.enter_context(open_private(options.output, "a"))
             recorder = Recorder(
                 on_call=self._report,
                 on_other=self._count_other,
@@ -518,13 +518,3 @@ def _leave_to_command(number: int, frame: object) -> None:
 def _send(process: asyncio.subprocess.Process, number: int) -> None:
     with suppress(ProcessLookupError):
         process.send_signal(number)
-
-
-def _opened(path: Path) -> TextIO:
-    """Open a file that only the user can read. Raises InputError."""
-    try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-    except OSError as error:
-        raise InputError(f"{path} cannot be written: {error.strerror}.") from error
-    restrict(path, 0o600)  # it may have been there
-    return os.fdopen(descriptor, "a", encoding="utf-8")
