@@ -37,6 +37,7 @@ from tui_chat.protocols.common.error_body import response_error
 from tui_chat.protocols.common.tools import restore_names
 from tui_chat.protocols.registry import protocol_of
 from tui_chat.providers.client import HttpClient, IncomingResponse, OutgoingRequest
+from tui_chat.providers.failures import errors_without_key
 from tui_chat.providers.response_recorder import ResponseRecorder
 from tui_chat.providers.retry import RetryPause, open_with_retries
 
@@ -210,7 +211,10 @@ async def receive(
         if recorder is not None:
             recorder.record(response)
 
-    async with open_with_retries(client, outgoing_request(composed), refusal, on_pause) as response:
+    async with (
+        open_with_retries(client, outgoing_request(composed), refusal, on_pause) as response,
+        errors_without_key(response.key_mask),
+    ):
         start_recording(response)
         if not await response.holds_events():
             body = await response.read_body()
@@ -305,7 +309,7 @@ async def _refusal(composed: Composed, response: IncomingResponse) -> Refused:
     body, is_whole = b"", True
     with suppress(ReplyCut):
         body, is_whole = await response.read_start()
-    body = response.key_mask.mask_bytes(body)
+    body = response.key_mask.mask_error_bytes(body)
     refused = response_error(response.status, body)
     if not is_whole:
         refused.args = (f"{refused} (Only the first 64 KB of the error were read.)",)

@@ -4,7 +4,8 @@ The bytes that pass are not touched. Of a credential the name and the scheme (`B
 the whole value is replaced, also where a body or an error repeats it, whole or in part.
 
 1. A header or parameter is a credential by its name: `authorization`, `cookie`, and whatever ends
-   like `-key`, `-token` or `-secret`. Names such as `prompt_cache_key` or `idempotency-key`, which
+   like `-key`, `-token` or `-secret`; and whatever its name and its place, in the path too, by the
+   shape of a well-known service's key. Names such as `prompt_cache_key` or `idempotency-key`, which
    identify something and open nothing, are none.
 2. In a body the same names count wherever settings are (`api_key`, the authorization of an MCP
    server), but not within the conversation: it is shown as the model sees it.
@@ -18,8 +19,9 @@ import base64
 import re
 from collections.abc import Iterable, Iterator
 from typing import Any, TypeAlias, cast
-from urllib.parse import unquote_plus
+from urllib.parse import quote, unquote_plus
 
+from tui_chat.models.key_shapes import keys_in
 from tui_chat.models.stream_events import StreamEvent
 from tui_chat.providers.key_mask import MASK, KeyMasks
 
@@ -31,13 +33,14 @@ _NAMES = frozenset(
         *("authorization", "proxy-authorization", "cookie", "set-cookie", "set-cookie2"),
         *("api-key", "apikey", "x-api-key", "x-goog-api-key", "chatgpt-account-id"),
         *("x-amz-security-token", "x-auth", "authentication-info", "credential", "credentials"),
-        *("secret", "jwt", "passwd"),
+        *("secret", "jwt", "passwd", "dpop", "csrf", "bearer"),
     )
 )
 """Headers whose values are credentials, or belong to them."""
 _ENDS = (
     *("-key", "_key", "apikey", "-token", "_token", "-secret", "_secret", "password"),
-    *("-authorization", "_authorization", "-jwt", "_jwt"),
+    *("-authorization", "_authorization", "-authorization-data", "-jwt", "_jwt"),
+    *("-credential", "_credential", "-pass", "-pwd", "_pwd", "-bearer", "-csrf"),
 )
 """Ends of the names of other headers, parameters and body keys that hold credentials."""
 _IDENTIFIERS = re.compile(
@@ -54,8 +57,9 @@ _CONVERSATION = frozenset(
 )
 """Keys of a body that hold what the model reads."""
 _PARAMETERS = frozenset(("key", "auth", "token", "sig", "signature", "code"))
-"""Parameters of a query that are credentials, beside those with one of `_ENDS`."""
+"""Parameters of a query or path that are credentials, beside those with one of `_ENDS`."""
 _QUERY = re.compile(r"([?&])([^=&#\s]*)=([^&#\s]*)")
+_PATH_PARAMETER = re.compile(r"(;)([^=;/?&#\s]*)=([^;/?&#\s]*)")
 _URL_PASSWORD = re.compile(r"://[^/?#\s:@]*:([^/?#\s@]+)@")
 _SHORTEST = 6
 """Characters of the shortest credential that is looked for in bodies."""
@@ -79,6 +83,8 @@ _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
 def _is_secret(name: str) -> bool:
+    if name.strip().lower() in _NAMES:
+        return True
     name = _CAMEL.sub("_", name.strip()).lower()
     return name in _NAMES or (name.endswith(_ENDS) and _IDENTIFIERS.search(name) is None)
 
@@ -102,8 +108,13 @@ class Credentials:
                 self._add_parameters(value)
 
     def _add_parameters(self, url: str) -> None:
-        """Add what the query of a URL holds, and the password in it."""
-        for _, name, value in _QUERY.findall(url):
+        """Add what the query and path of a URL hold, the password in it, and what looks like a
+        key in it or in another text.
+        """
+        for found in keys_in(unquote_plus(url)):
+            self._add(found[0])
+            self._add(quote(found[0], safe=""))
+        for _, name, value in (*_QUERY.findall(url), *_PATH_PARAMETER.findall(url)):
             if _is_secret_parameter(name):
                 self._add(value)
                 self._add(unquote_plus(value))
@@ -160,7 +171,7 @@ class Credentials:
             start, name, value = match.groups()
             return f"{start}{name}={MASK if _is_secret_parameter(name) else value}"
 
-        return self.mask_text(_QUERY.sub(masked, target))
+        return self.mask_text(_QUERY.sub(masked, _PATH_PARAMETER.sub(masked, target)))
 
     def mask_text(self, text: str) -> str:
         """Return a text without the credentials."""
@@ -201,7 +212,7 @@ def _is_secret_header(name: str) -> bool:
 
 def _is_secret_parameter(name: str) -> bool:
     name = unquote_plus(name).lower()
-    return name in _PARAMETERS or _is_secret(name)
+    return name in _PARAMETERS or name.endswith(("-signature", "_signature")) or _is_secret(name)
 
 
 def _masked(value: str) -> str:

@@ -122,7 +122,7 @@ def model_names(body: object) -> tuple[str, ...]:
 async def _successful_body(endpoint: Endpoint, response: IncomingResponse) -> bytes:
     if not 200 <= response.status < 300:
         body, _ = await response.read_start()
-        masked = response.key_mask.mask_bytes(body)
+        masked = response.key_mask.mask_error_bytes(body)
         refused: Refused = response_error(response.status, masked)
         raise refused
     try:

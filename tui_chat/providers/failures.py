@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import ipaddress
 import ssl
-from collections.abc import Generator
-from contextlib import contextmanager
+from collections.abc import AsyncGenerator, Generator
+from contextlib import asynccontextmanager, contextmanager
 from urllib.parse import urlsplit
 
-from tui_chat.errors import ReplyCut, Unreachable
+from tui_chat.errors import ReplyCut, TuiChatError, Unreachable
 from tui_chat.models.endpoint import Timeouts
+from tui_chat.providers.key_mask import KeyMasks
 
 
 def is_loopback(url: str) -> bool:
@@ -25,6 +26,19 @@ def is_loopback(url: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
+
+
+@asynccontextmanager
+async def errors_without_key(mask: KeyMasks) -> AsyncGenerator[None]:
+    """Mask keys, and long parts of them, in the errors that a response ends with."""
+    try:
+        yield
+    except TuiChatError as error:
+        error.args = tuple(
+            mask.mask_error(each) if isinstance(each, str) else each for each in error.args
+        )
+        error.advice = mask.mask_error(error.advice)
+        raise
 
 
 class NoResponse(Exception):

@@ -7,7 +7,9 @@ r"""Masking of a request's key where the provider repeats it.
    beginning of the key. If another part of the reply follows, it is released but still counts as a
    beginning: then the rest of the key is masked.
 3. At the end of a stream, a held beginning of at least half the key is masked too.
-4. Tokens with their probabilities are held back in the same way; those that spell the key become
+4. An error is also searched for `PART` characters of the key and more in a row: a provider that
+   cuts its message at some length, or shows most of a key, has them.
+5. Tokens with their probabilities are held back in the same way; those that spell the key become
    one token without alternatives.
 """
 
@@ -41,6 +43,8 @@ MASK = CREDENTIAL_MASK
 
 _SHORTEST = 6
 """Characters of the shortest key that is masked; shorter strings occur by chance."""
+PART = 8
+"""Characters of the shortest part of a key that is masked in an error."""
 _MAX_BACKSLASHES = 8
 """Backslashes before an escape, in JSON nested in JSON strings."""
 
@@ -246,6 +250,8 @@ class KeyMasks:
 
     def __init__(self, keys: Iterable[str] = ()) -> None:
         self._masks: dict[str, KeyMask] = {}
+        self.found_part = False
+        """True if an error had a part of a key."""
         for key in keys:
             self.add(key)
 
@@ -266,6 +272,21 @@ class KeyMasks:
         """Return bytes without the keys."""
         for mask in self._masks.values():
             body = mask.mask_bytes(body)
+        return body
+
+    def mask_error(self, text: str) -> str:
+        """Return the text of an error without the keys and long parts of them."""
+        return self.mask_error_bytes(text.encode("utf-8", "surrogatepass")).decode(
+            "utf-8", "surrogatepass"
+        )
+
+    def mask_error_bytes(self, body: bytes) -> bytes:
+        """Return the body of an error without the keys and long parts of them."""
+        body = self.mask_bytes(body)
+        for key in self._masks:
+            masked = _without_parts(body, key.encode("utf-8", "surrogatepass"))
+            self.found_part |= masked != body
+            body = masked
         return body
 
     def mask_same_length(self, text: str) -> str:
@@ -349,6 +370,23 @@ def _matches(pattern: re.Pattern[AnyStr], text: AnyStr, longest: int) -> Iterato
         else:
             yield match.span()
             position = match.end()
+
+
+def _without_parts(body: bytes, key: bytes) -> bytes:
+    """Return a body in which everything is masked that is `PART` or more bytes of a key."""
+    spans: list[tuple[int, int]] = []
+    for part in {key[at : at + PART] for at in range(len(key) - PART + 1)}:
+        start = body.find(part)
+        while start >= 0:
+            spans.append((start, start + PART))
+            start = body.find(part, start + 1)
+    pieces: list[bytes] = []
+    done, masked_to = 0, -1
+    for start, end in sorted(spans):
+        if start > masked_to:
+            pieces += (body[done:start], MASK.encode())
+        done = masked_to = max(masked_to, end)
+    return b"".join((*pieces, body[done:]))
 
 
 _ESCAPED = '/"\\'

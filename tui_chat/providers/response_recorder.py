@@ -72,7 +72,9 @@ class ResponseRecorder:
         if response is None:
             return None
         held = b"".join(self._chunks)
-        body = response.key_mask.mask_bytes(held)
+        mask = response.key_mask
+        has_error = response.status >= 400 or mask.found_part
+        body = mask.mask_error_bytes(held) if has_error else mask.mask_bytes(held)
         margin = _MARGIN if len(held) < self._size else 0
         body = body[max(len(body) - MAX_RESPONSE_BYTES, margin) :]
         if response.key_mask.was_split:

@@ -293,7 +293,7 @@ async def test_no_key_is_in_the_environment(start: Start):
         "OPENAI_API_KEY": "sk-secret-1",
         "WORK_LLM_KEY": "sk-secret-2",
         "LC_KEY": "sk-secret-3",
-        "MY_TOKEN": "mine",
+        "MY_TOKEN": "mine-12345",
     }
     client = HttpClient(environ=environ)
     settings = {"env": (("TOKEN", "${MY_TOKEN}"), ("REGION", "${NOWHERE:-eu}"))}
@@ -301,7 +301,8 @@ async def test_no_key_is_in_the_environment(start: Start):
     text = (await server.call("env", {})).text
     variables = json.loads(text)
     assert "sk-secret" not in text
-    assert (variables["TOKEN"], variables["REGION"]) == ("mine", "eu")
+    assert "mine-12345" not in text, "the server repeats it to the model and the store"
+    assert (variables["TOKEN"], variables["REGION"]) == ("[key]", "eu")
     assert variables["PATH"] == os.environ["PATH"]
 
     stealing = start(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from typing import Any
+from urllib.parse import quote
 
 import httpx
 import pytest
@@ -117,3 +118,35 @@ async def test_the_record_says_which_text_it_is(tap: Recording):
     assert two["body_is"] == "masked"
     assert two["bytes"] == len(two["body"]) < two["sent_bytes"]
     assert ["authorization", "Bearer [key]"] in two["headers"]
+
+
+def test_a_key_is_masked_by_its_shape_or_its_place_whatever_its_name_is():
+    opaque = "b7Qzplanted91xK"
+    shaped = [
+        *("sk-proj-PLANTED0123456789abcdef", "ghp_" + "a1B2c3D4e5F6" * 3),
+        *("AKIA0123456789ABCDEF", "eyJhbGciOiJIUzI1.eyJzdWIiOiIxMjM0.c2lnbmF0dXJl"),
+    ]
+    names = ("X-Credential", "X-Authorization-Data", "X-Pass", "X-Pwd", "X-Bearer", "DPoP")
+    headers = [(name, opaque) for name in (*names, "X-CSRF", "CSRF")]
+    headers += [(f"X-Any-{n}", f"before {key} after") for n, key in enumerate(shaped)]
+    wrong: list[str] = []
+    for header in headers:
+        found, _, text = kept((header,), "/v1", {"messages": [{"content": header[1]}]})
+        if any(key in str(found) + text for key in (opaque, *shaped)):
+            wrong.append(f"{header}: {found} {text}")
+    targets = [f"/v1/x?{name}={opaque}" for name in ("X-Amz-Signature", "X-Amz-Credential", "sig")]
+    targets += [f"/v1;token={opaque}/models?a=b", f"/v1/a;v=1;key={opaque}"]
+    for key in shaped:
+        targets += [f"/v1/{key}/models", f"/v1/models?any={key}&b=c", f"/v1;any={key}?a"]
+        targets.append(f"/v1/models?any={quote(f'a {key}/b')}")
+    for target in targets:
+        _, found, _ = kept((), target, {})
+        if any(key in found for key in (opaque, *shaped)) or "[key]" not in found:
+            wrong.append(f"{target}: {found}")
+    harmless = (("X-Model", "gpt-5-2025"), ("X-Id", "5f2c8d0e-1111-4222-8333-123456789abc"))
+    if kept(harmless, "/v1/models/gpt-5;v=2?page=3", {})[:2] != (
+        harmless,
+        "/v1/models/gpt-5;v=2?page=3",
+    ):
+        wrong.append("what is no credential is masked")
+    assert not wrong, "\n".join(wrong)
