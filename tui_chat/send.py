@@ -26,7 +26,7 @@ from tui_chat.errors import RecordGone, Refused, ReplyCut, TooLarge, TuiChatErro
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.message import Message
 from tui_chat.models.prices import STANDARD_TIERS, Prices
-from tui_chat.models.reply import Reply, Rope
+from tui_chat.models.reply import Reply, Rope, with_call_ids
 from tui_chat.models.reply_growth import advance
 from tui_chat.models.request import RequestRecord
 from tui_chat.models.request_edit import RequestEdit
@@ -460,4 +460,7 @@ class _StreamingReply:
             id=self._entry.message.id,
             timestamp=self._entry.message.timestamp,
         )
-        return restore_names(message, self._composed.encoded.aliases)
+        turns = self._composed.envelope.turns
+        taken = {call.id for turn in turns for call in turn.tool_calls}
+        message = restore_names(message, self._composed.encoded.aliases)
+        return with_call_ids(message, taken) if message.tool_calls else message

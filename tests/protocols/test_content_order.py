@@ -92,7 +92,8 @@ def test_texts_that_only_a_gemini_signature_parted_are_one_elsewhere() -> None:
         Placement("history"),
         semantics=MessageSemantics(layout=layout),
     )
-    assert seen(given, Protocol.OPENAI_CHAT) == [("text", "", "abc")]
+    assert seen(given, Protocol.ANTHROPIC) == [("text", "", "abc")]
+    assert seen(given, Protocol.OPENAI_CHAT) == [("text", "S", "abc")]  # Google's endpoint has it
 
 
 def test_marks_for_another_number_of_calls_are_dropped() -> None:

@@ -207,7 +207,7 @@ def test_openrouter_details_win_over_the_text_they_repeat() -> None:
     )
     assert blocks(reply) == [
         ("ab", "sig", "", "reasoning.text anthropic-claude-v1"),
-        ("", "", "gAAA", "reasoning.encrypted"),
+        ("", "", "gAAA", "reasoning.encrypted #0"),
     ]
     assert reply.reasoning[1].id == "rs_1"
 
@@ -217,7 +217,7 @@ def test_litellm_signs_beside_the_reasoning() -> None:
         chunk({"reasoning_content": "hm", "thinking_blocks": [{"thinking": "hm"}]}),
         chunk({"reasoning_content": "", "thinking_blocks": [{"thinking": "", "signature": "S"}]}),
     )
-    assert blocks(reply) == [("hm", "S", "", "reasoning_content")]
+    assert blocks(reply) == [("hm", "S", "", "thinking_blocks")]
 
 
 def test_mistral_sends_parts() -> None:

@@ -93,7 +93,8 @@ class ModelFacts:
     """Most tokens of one reply that the model accepts as its limit."""
     strict_keys: bool | None = None
     """True if OpenAI Chat's server refuses unknown keys and an empty `tools`; a
-    captured request then loses them. Not set: they are passed on, with a warning."""
+    captured request then loses them, and so do replies of other servers that are sent to a model
+    of OpenAI. Not set: they are passed on, with a warning."""
     stream_usage: bool | None = None
     """True if OpenAI Chat's `stream_options.include_usage` is accepted."""
     max_tokens_key: Literal["max_completion_tokens", "max_tokens"] | None = None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Collection
 from dataclasses import replace
 
 from tui_chat.lazy_dataclass import dataclass
@@ -52,6 +54,8 @@ class ToolCallSoFar:
     arguments: Rope = Rope()
     signature: str = ""
     item_id: str = ""
+    form: str = ""
+    extras: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +165,31 @@ class Reply:
         )
 
 
+def with_call_ids(message: Message, taken: Collection[str]) -> Message:
+    """Return a reply whose calls all have ids, no two the same: results and consent name a call by
+    it. A call that came without one gets `call_1` and so on, the first that is not `taken`.
+    """
+    used: set[str] = set()
+    calls: list[ToolCall] = []
+    number = 1
+    for call in message.tool_calls:
+        id, again = call.id, 2
+        while not id or id in used:
+            if call.id:
+                id, again = f"{call.id}_{again}", again + 1
+            elif (made := f"call_{number}") not in taken and made not in used:
+                id = made
+            else:
+                number += 1
+        used.add(id)
+        calls.append(replace(call, id=id))
+    return replace(message, tool_calls=tuple(calls)) if calls else message
+
+
+MADE_ID = re.compile(r"call_[1-9]\d*")
+"""The ids that `with_call_ids` gives: a protocol that needs none does not get them."""
+
+
 _ORDER: dict[str, int] = {"reasoning": 0, "text": 1, "part": 2, "call": 3, "other": 4}
 
 
@@ -177,11 +206,17 @@ def _layout(reply: Reply, protocol: Protocol) -> Layout | None:
             piece = replace(piece, length=next(lengths))
         elif piece.kind == "call":
             call = next(calls)
-            piece = replace(piece, signature=call.signature, id=call.item_id)
+            piece = replace(
+                piece,
+                signature=call.signature,
+                id=call.item_id,
+                name=call.form,
+                extras=call.extras,
+            )
         pieces.append(piece)
     ranks = [_ORDER[piece.kind] for piece in pieces]
     plain = ranks == sorted(ranks) and ranks.count(1) <= 1 and 4 not in ranks
-    marks = (piece.signature or piece.id or piece.phase or piece.extras for piece in pieces)
+    marks = (p.signature or p.id or p.phase or p.name or p.extras for p in pieces)
     if plain and not any(marks):
         return None
     return Layout(protocol, tuple(pieces))

@@ -18,7 +18,7 @@ from tui_chat.models.citations import (
     References,
     Source,
 )
-from tui_chat.models.reply import PieceSoFar, ReasoningSoFar, Reply, ToolCallSoFar
+from tui_chat.models.reply import PieceSoFar, ReasoningSoFar, Reply, Rope, ToolCallSoFar
 from tui_chat.models.semantics import LayoutPiece
 from tui_chat.models.stream_events import (
     Cited,
@@ -211,9 +211,11 @@ def _advanced(
             calls[event.index] = ToolCallSoFar(
                 event.id or call.id,
                 event.name or call.name,
-                call.arguments.add(event.arguments),
+                (Rope() if event.resets else call.arguments).add(event.arguments),
                 event.signature or call.signature,
                 event.item_id or call.item_id,
+                event.form or call.form,
+                event.extras or call.extras,
             )
             new = (PieceSoFar(LayoutPiece("call")),) * (len(calls) - len(reply.calls))
             return replace(reply, **sizes, calls=tuple(calls), pieces=reply.pieces + new)
@@ -257,7 +259,7 @@ def size_of(event: Content) -> int:
             opaque = len(event.signature) + len(event.encrypted)
             return len(event.text) + opaque + len(event.id) + len(event.kind)
         case ToolCallDelta():
-            names = len(event.id) + len(event.name) + len(event.item_id)
+            names = len(event.id) + len(event.name) + len(event.item_id) + len(event.extras)
             return len(event.arguments) + len(event.signature) + names
         case OtherBlock():
             return len(event.data) + len(event.name)

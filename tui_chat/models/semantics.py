@@ -43,8 +43,17 @@ class ReasoningBlock:
     kind: str = ""
     """The provider's own word for what this is, where it has several. Responses: `summary` or
     `reasoning_text` (two blocks with one `id` are two sides of one item). Chat: the field it
-    came in (`reasoning_content`, `reasoning`), or an OpenRouter detail's type, a space, and its
-    format (`reasoning.encrypted google-gemini-v1`)."""
+    came in (`reasoning_content`, `reasoning`, `thinking_blocks`), `thinking` for a part of the
+    content, or an OpenRouter detail's type, format and index, with blanks between them
+    (`reasoning.encrypted google-gemini-v1 #0`)."""
+
+    @property
+    def is_anthropic(self) -> bool:
+        """True if it is Anthropic's: also if a gateway of Chat passed it on with its signature."""
+        if self.protocol is not Protocol.OPENAI_CHAT:
+            return self.protocol is Protocol.ANTHROPIC
+        is_passed_on = self.kind == "thinking_blocks" or " anthropic-" in self.kind
+        return is_passed_on and bool(self.signature or self.encrypted)
 
 
 PieceKind = Literal["reasoning", "text", "part", "call", "other"]

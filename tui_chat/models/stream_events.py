@@ -83,6 +83,12 @@ class ToolCallDelta:
     """Gemini's signature on the call; the last one counts."""
     item_id: str = ""
     """Responses' id of the item, beside the id of the call."""
+    form: str = ""
+    """See `LayoutPiece.name` of a call."""
+    extras: str = ""
+    """The keys that have no field here, as a compact JSON object; the last one counts."""
+    resets: bool = False
+    """True if the arguments so far do not count: a server began with a placeholder for them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -126,7 +126,7 @@ class IncomingResponse:
         self._ahead: deque[bytes] = deque()
         """Pieces of the body that were read to see what it is."""
         self._rest = self._decompressed()
-        self.status = response.status_code
+        self.status: int = response.status_code
         self.headers: Mapping[str, str] = response.headers
         """Keys are case-insensitive."""
 

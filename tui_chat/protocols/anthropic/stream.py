@@ -133,7 +133,10 @@ class ReplyParser(ReplyReader):
                 block = self._block(index, "tool")
                 block.start = fields
                 self._events.add_tool_call(
-                    block.number, id=as_string(fields.get("id")), name=as_string(fields.get("name"))
+                    block.number,
+                    id=as_string(fields.get("id")),
+                    name=as_string(fields.get("name")),
+                    extras={k: v for k, v in fields.items() if k not in _CALL_KEYS and v},
                 )
             case "":
                 pass
@@ -252,6 +255,7 @@ class ReplyParser(ReplyReader):
             self._events.finish(_REASONS.get(raw, "other"), raw, detail)
 
 
+_CALL_KEYS = frozenset({"type", "id", "name", "input", "cache_control"})
 _CACHES = ("cache_read_input_tokens", "cache_creation_input_tokens")
 
 

@@ -194,7 +194,7 @@ def _marked(items: Items, piece: LayoutPiece, origin: Origin) -> Obj:
 
 def _thinking(block: ReasoningBlock, origin: Origin, *, captured: bool) -> Items | None:
     """Return a thinking block; None if it is unsigned or another provider's: it is refused."""
-    if block.protocol is not _ANTHROPIC:
+    if not block.is_anthropic:
         return None
     if block.encrypted:
         data = field_string(block.encrypted, origin, "redacted thinking")

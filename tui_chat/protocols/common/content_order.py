@@ -6,6 +6,7 @@
 3. The marks of a layout (ids, signatures, what only the provider understands) count only in the
    protocol they came from. In other protocols the order and the borders of the texts are kept,
    but not the borders of Gemini's model, which only show where a piece of the stream ended.
+   Gemini's signatures are valid in Chat too, and back: Google's endpoint of it has them.
 4. A layout that no longer fits, because the text was edited, loses the order, the pieces that
    only the provider understands and the marks on texts. The marks on tool calls stay as long as
    the number of calls does: Gemini refuses a call without its signature.
@@ -42,10 +43,12 @@ def ordered_content(turn: Turn, protocol: Protocol) -> Sequence[PlacedContent]:
         return _default_order(turn, ())
     is_native = layout.protocol is protocol
     if not layout.fits(turn.text, turn.semantics.reasoning, turn.tool_calls, turn.parts):
-        marks = [piece for piece in layout.pieces if piece.kind == "call"] if is_native else ()
-        return _default_order(turn, marks)
+        calls = [piece for piece in layout.pieces if piece.kind == "call"]
+        if not is_native:
+            calls = [_bare(piece, layout.protocol, protocol) for piece in calls]
+        return _default_order(turn, calls)
     if not is_native:
-        return list(_without_marks(turn, layout))
+        return list(_without_marks(turn, layout, protocol))
     return list(_fill_layout(turn, layout.pieces))
 
 
@@ -178,19 +181,30 @@ def _fill_layout(turn: Turn, pieces: Sequence[LayoutPiece]) -> Iterator[PlacedCo
                 yield piece, None
 
 
-def _without_marks(turn: Turn, layout: Layout) -> Iterator[PlacedContent]:
+_SIGNING = {Protocol.GEMINI, Protocol.OPENAI_CHAT}
+
+
+def _bare(piece: LayoutPiece, source: Protocol, target: Protocol) -> LayoutPiece:
+    """Return a piece with the marks that count in another protocol than its own."""
+    signature = piece.signature if {source, target} == _SIGNING else ""
+    return LayoutPiece(piece.kind, piece.length, signature, cache=piece.cache)
+
+
+def _without_marks(turn: Turn, layout: Layout, protocol: Protocol) -> Iterator[PlacedContent]:
     """Yield the pieces of a layout that came from another protocol."""
     pieces: list[LayoutPiece] = []
     joins = layout.protocol is Protocol.GEMINI and turn.role == "assistant"
     for piece in layout.pieces:
-        bare = LayoutPiece(piece.kind, piece.length, cache=piece.cache)
+        bare = _bare(piece, layout.protocol, protocol)
         if piece.kind == "other":
             bare = piece
         elif piece.kind == "text":
-            if not piece.length:
+            if not (piece.length or bare.signature):
                 continue
             if joins and pieces and pieces[-1].kind == "text":
-                bare = LayoutPiece("text", pieces.pop().length + piece.length)
+                before = pieces.pop()
+                signature = bare.signature or before.signature
+                bare = LayoutPiece("text", before.length + piece.length, signature)
         pieces.append(bare)
     yield from _fill_layout(turn, pieces)
 

@@ -16,6 +16,7 @@ from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import ChatEnvelope, Level, Note, Sourced, Turn
 from tui_chat.models.json_tree import Obj, Str, Tree, tree_of
 from tui_chat.models.message import ToolCall
+from tui_chat.models.reply import MADE_ID
 from tui_chat.models.semantics import WireForm
 from tui_chat.models.text import GLUE, Origin, OriginKind, Text, clean
 
@@ -78,6 +79,11 @@ def native_form(turn: Turn, protocol: Protocol) -> WireForm | None:
     """Return how the turn was written, where it was written in this protocol."""
     form = turn.semantics.wire
     return form if form is not None and form.protocol is protocol else None
+
+
+def sent_id(turn: Turn, id: str) -> str:
+    """Return the id of a call for a protocol that needs none: empty if we made it up."""
+    return "" if turn.semantics.wire is None and MADE_ID.fullmatch(id) else id
 
 
 def parse_json(data: str, origin: Origin, what: str) -> Tree:

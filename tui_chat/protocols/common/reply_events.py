@@ -125,6 +125,11 @@ class ReplyEvents:
         self._out.append(Started(self._model, self._id, kept))
 
     @property
+    def has_text(self) -> bool:
+        """True if text or a refusal has come."""
+        return bool(self._last_text) or self._refused
+
+    @property
     def text_start(self) -> int:
         """Characters of text before the next text."""
         return self.text_length + len(self._separator)
@@ -201,14 +206,15 @@ class ReplyEvents:
         name: str = "",
         signature: str = "",
         item_id: str = "",
+        form: str = "",
+        extras: JsonObject | None = None,
+        resets: bool = False,
     ) -> None:
-        """Add to the tool call `index`.
-
-        A call that came without an id keeps none: an id made up here would pass for the
-        provider's. Where a protocol demands one, its encoder makes it from the place.
-        """
+        """Add to the tool call `index`; with `resets`, its arguments begin again."""
         arguments = self._join_surrogates(("call", index), arguments)
-        self._out.append(ToolCallDelta(index, id, name, arguments, signature, item_id))
+        more = to_json(extras) if extras else ""
+        delta = ToolCallDelta(index, id, name, arguments, signature, item_id, form, more, resets)
+        self._out.append(delta)
 
     def add_other(self, name: str, block: object) -> None:
         """Add a whole block that only the provider understands."""

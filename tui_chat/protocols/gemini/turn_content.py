@@ -38,6 +38,7 @@ from tui_chat.protocols.common.encoding import (
     merge_extras,
     native_form,
     parse_json,
+    sent_id,
 )
 from tui_chat.protocols.common.loss_notes import file_note, turn_notes
 from tui_chat.protocols.gemini.spelling import as_spelled
@@ -162,7 +163,8 @@ _HOLDERS = ("inlineData", "fileData", "functionCall", "functionResponse")
 
 def _call(building: _ContentBuilder, call: ToolCall, piece: LayoutPiece) -> Obj:
     origin = building.turn.origin
-    fields: Items = [("id", field_string(call.id, origin, "tool call id"))] if call.id else []
+    id = sent_id(building.turn, call.id)
+    fields: Items = [("id", field_string(id, origin, "tool call id"))] if id else []
     fields.append(("name", field_string(call.name, origin, "tool name")))
     if call.arguments or building.form is None:
         arguments, right = arguments_object(call, origin)
@@ -186,8 +188,8 @@ def encode_result(turn: Turn, name: str, notes: list[Note]) -> Obj:
             else:
                 media.append(_marked(part, piece, origin))
     fields: Items = []
-    if turn.tool_call_id:
-        fields.append(("id", field_string(turn.tool_call_id, origin, "tool call id")))
+    if id := sent_id(turn, turn.tool_call_id):
+        fields.append(("id", field_string(id, origin, "tool call id")))
     if name or native_form(turn, _GEMINI) is None:
         fields.append(("name", field_string(name or turn.tool_call_id or "_", origin, "tool name")))
     form = native_form(turn, _GEMINI)

@@ -58,6 +58,7 @@ from tui_chat.protocols.common.encoding import (
     field_string,
     merge_extras,
     native_form,
+    sent_id,
     setting_value,
 )
 from tui_chat.protocols.common.loss_notes import failure_note, file_note, turn_notes
@@ -157,8 +158,8 @@ def _answered_call(turn: Turn) -> Items:
     items: Items = []
     if turn.name:
         items.append(("tool_name", field_string(turn.name, turn.origin, "tool name")))
-    if turn.tool_call_id:
-        identity = field_string(turn.tool_call_id, turn.origin, "tool call id")
+    if id := sent_id(turn, turn.tool_call_id):
+        identity = field_string(id, turn.origin, "tool call id")
         items.append(("tool_call_id", identity))
     return items
 
@@ -222,7 +223,8 @@ def _content(building: _ContentBuilder, shape: str) -> Items:
 
 def _call(building: _ContentBuilder, call: ToolCall, piece: LayoutPiece) -> Obj:
     turn, origin = building.turn, building.turn.origin
-    items: Items = [("id", field_string(call.id, origin, "tool call id"))] if call.id else []
+    id = sent_id(building.turn, call.id)
+    items: Items = [("id", field_string(id, origin, "tool call id"))] if id else []
     function: Items = []
     is_native = native_form(turn, _OLLAMA) is not None
     if call.name or not is_native:

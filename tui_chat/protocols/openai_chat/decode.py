@@ -100,10 +100,27 @@ def _read_calls(message: Fields, builder: TurnBuilder) -> None:
         call.take_equal("id", "")  # pairing gives it one
         arguments = _arguments(holder, "input" if kind == "custom" else "arguments")
         call.put_back(kind, holder)
+        signature = _take_signature(call)
         form = "custom" if kind == "custom" else "untyped" if untyped else ""
         builder.add_call(
-            ToolCall(identity, name, arguments), name=form, extras=call.remaining_json()
+            ToolCall(identity, name, arguments),
+            name=form,
+            signature=signature,
+            extras=call.remaining_json(),
         )
+
+
+def _take_signature(holder: Fields) -> str:
+    """Take Google's signature if it is all that `extra_content` holds."""
+    match holder.remaining.get("extra_content"):
+        case {"google": {"thought_signature": str(signature), **other}, **more} if not (
+            other or more
+        ):
+            if signature:
+                del holder.remaining["extra_content"]
+            return signature
+        case _:
+            return ""
 
 
 def _arguments(holder: Fields, key: str) -> str:

@@ -76,7 +76,11 @@ def encode(envelope: ChatEnvelope, endpoint: Endpoint) -> Encoded:
     breakpoints = not request.captured and facts.cache_breakpoints is True
     turns = request.paired_turns(_rules(request), SHARED, limits_marks=breakpoints)
     speaks = facts.output_media is None or "audio" in facts.output_media
-    encode_segment = _segment_encoder(bool(facts.developer_role), breakpoints, speaks)
+    google = "gemini" in envelope.parameters.model.value.lower()
+    strict = facts.strict_keys is True and is_openai_model(envelope.parameters.model.value)
+    encode_segment = _segment_encoder(
+        bool(facts.developer_role), breakpoints, speaks, google, strict
+    )
     messages, message_notes = encode_segments(encode_segment, turns)
     request.notes += message_notes
     body = [*request.model_items(), ("messages", Arr(tuple(messages)))]
@@ -98,17 +102,18 @@ def _rules(request: RequestEncoder) -> PairingRules:
     return _STRICT_RULES if is_strict or request.is_converted else _RULES
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=16)
 def _segment_encoder(
-    developer: bool, breakpoints: bool, speaks: bool
+    developer: bool, breakpoints: bool, speaks: bool, google: bool, strict: bool
 ) -> Callable[[Sequence[Turn]], Encoding]:
     """Return a function that encodes a segment, each turn as one message, and remembers the result.
     What a tool result cannot hold follows in a user message, after all results of the same turn.
-    `breakpoints`: cache marks are sent. `speaks`: spoken replies are sent by their ids.
+    `breakpoints`: cache marks are sent. `speaks`: spoken replies are sent by their ids. `google`:
+    signatures of Gemini are sent. `strict`: the server refuses keys that OpenAI does not document.
     """
     encode_plain, encode_turn = (
         plain_turns(_CHAT, openai_roles(developer)),
-        turn_encoder(developer, speaks),
+        turn_encoder(developer, speaks, google, strict),
     )
 
     def encode_segment(turns: Sequence[Turn]) -> Encoding:

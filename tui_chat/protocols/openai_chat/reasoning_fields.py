@@ -15,7 +15,10 @@ from tui_chat.models.semantics import ReasoningBlock
 from tui_chat.protocols.common.decoding import TurnBuilder
 from tui_chat.protocols.common.request_fields import Fields
 
-PLAIN_FIELDS = ("reasoning_content", "reasoning")
+PLAIN_FIELDS = ("reasoning_content", "reasoning", "reasoning_text")
+THINKING_BLOCKS = "thinking_blocks"
+THINKING_PART = "thinking"
+"""Mistral's reasoning, which is a part of the content."""
 _CHAT = Protocol.OPENAI_CHAT
 _DETAIL_TEXT = {"reasoning.text": "text", "reasoning.summary": "summary"}
 
@@ -70,21 +73,22 @@ def _thinking(value: object) -> ReasoningBlock | None:
 
 def can_be_sent_back(block: ReasoningBlock) -> bool:
     """Return True if a block has a field in which it can be sent."""
-    return block.protocol is _CHAT and (
-        block.kind in PLAIN_FIELDS or block.kind.startswith("reasoning.")
-    )
+    own = (*PLAIN_FIELDS, THINKING_BLOCKS, THINKING_PART)
+    return block.protocol is _CHAT and (block.kind in own or block.kind.startswith("reasoning."))
 
 
 def write_reasoning(blocks: Sequence[ReasoningBlock]) -> dict[str, Any]:
     """Return the fields of a message that carry these blocks."""
     fields: dict[str, Any] = {}
     for block in blocks:
-        if block.protocol is Protocol.ANTHROPIC:
+        if block.protocol is Protocol.ANTHROPIC or block.kind == THINKING_BLOCKS:
             fields.setdefault("thinking_blocks", []).append(_as_thinking(block))
         elif block.protocol is not _CHAT:
             continue
         elif block.kind in PLAIN_FIELDS:
             fields[block.kind] = fields.get(block.kind, "") + block.text
+            if block.encrypted:
+                fields["reasoning_opaque"] = block.encrypted
         elif block.kind.startswith("reasoning."):
             details = fields.setdefault("reasoning_details", [])
             details.append(_as_detail(block, len(details)))
@@ -92,7 +96,9 @@ def write_reasoning(blocks: Sequence[ReasoningBlock]) -> dict[str, Any]:
 
 
 def _as_detail(block: ReasoningBlock, index: int) -> dict[str, Any]:
-    kind, _, form = block.kind.partition(" ")
+    kind, *words = block.kind.split(" ")
+    numbers = [int(word[1:]) for word in words if word[1:].isdecimal() and word[0] == "#"]
+    form = next((word for word in words if word[0] != "#"), "")
     values = {
         "type": kind,
         _DETAIL_TEXT.get(kind, "text"): block.text,
@@ -101,6 +107,7 @@ def _as_detail(block: ReasoningBlock, index: int) -> dict[str, Any]:
         "id": block.id,
         "format": form,
     }
+    index = numbers[0] if numbers else index
     return {key: value for key, value in values.items() if value} | {"index": index}
 
 

@@ -5,9 +5,10 @@
    in a stream the `message` repeats the deltas so far.
 2. Only choice 0 is read. Text may come as a string or as typed parts.
 3. Tool calls are distinguished by `index`. If it is missing, or one index comes with a second id
-   and name, the id begins a new call.
-4. Reasoning has a vendor's name: `reasoning_content`, `reasoning`, or OpenRouter's
-   `reasoning_details`, which repeat `reasoning` and win over it.
+   and name after whole arguments, another call begins. Arguments that are whole already, or a
+   placeholder, are replaced by what follows. Keys that we do not know stay with their call.
+4. Reasoning has a vendor's name: `reasoning_content`, `reasoning`, `reasoning_text`. OpenRouter's
+   `reasoning_details` and litellm's `thinking_blocks` repeat a plain one and win over it.
 5. Sources come as `annotations` of the text (OpenAI, OpenRouter), or beside the choices, again
    with every chunk (Perplexity, xAI): the text refers to those by their number.
 6. A chunk with another id and a role begins a second reply in the same stream; see `reply_events`.
@@ -24,9 +25,10 @@
 from __future__ import annotations
 
 from base64 import b64decode, b64encode
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Hashable, Sequence
+from dataclasses import field, replace
 
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.citations import MOST_SOURCES
 from tui_chat.models.json_text import (
     JsonObject,
@@ -36,6 +38,7 @@ from tui_chat.models.json_text import (
     as_objects,
     as_raw_string,
     as_string,
+    decode_lenient,
     to_json,
 )
 from tui_chat.models.media import detect_mime
@@ -47,6 +50,7 @@ from tui_chat.protocols.common.error_body import find_error, stream_error
 from tui_chat.protocols.common.openai import add_annotation
 from tui_chat.protocols.common.reply_events import ReplyReader, load_body, not_a_reply, too_large
 from tui_chat.protocols.common.token_lists import read_token_arrays, read_tokens
+from tui_chat.protocols.openai_chat.reasoning_fields import PLAIN_FIELDS, THINKING_BLOCKS
 
 _REASONS: dict[str, FinishReason] = {
     "stop": "stop",
@@ -70,16 +74,21 @@ _LEGACY = -1
 _SOURCES = frozenset({"search_results", "citations"})
 """Fields beside the choices that list sources."""
 
-_PLAIN_REASONING = ("reasoning_content", "reasoning")
-
 
 class ReplyParser(ReplyReader):
     """Reads one streamed reply."""
 
     def __init__(self) -> None:
         super().__init__()
-        self._ids: list[str] = []
-        """The ids of the calls so far, by our numbers."""
+        self._calls: list[_CallSoFar] = []
+        """By our numbers."""
+        self._by_id: dict[str, int] = {}
+        self._thinking: int | None = None
+        """The block of plain reasoning that may grow."""
+        self._details: dict[Hashable, int] = {}
+        """Numbers of OpenRouter's details, by what tells them apart."""
+        self._signed = 0
+        """Blocks of it that are signed, and so at their end."""
         self._numbers: dict[int, int] = {}
         """Our number by the provider's index."""
         self._done = False
@@ -131,7 +140,7 @@ class ReplyParser(ReplyReader):
             if self._is_next and fields:
                 self._begin_again()
                 self._events.start(as_string(chunk.get("model")), self._id)
-            self._delta(fields)
+            self._delta(fields, is_whole=is_whole)
             if (logprobs := as_object(choice.get("logprobs"))) and _has_text(fields):
                 self._events.add_tokens(read_tokens(logprobs.get("content")))
                 self._events.add_tokens(read_tokens(logprobs.get("refusal")))
@@ -160,7 +169,8 @@ class ReplyParser(ReplyReader):
     def _begin_again(self) -> None:
         self._is_next, self._numbers = False, {}
         if self._events.begin_again():
-            self._ids, self._listed = [], {}
+            self._calls, self._by_id, self._listed = [], {}, {}
+            self._thinking, self._details = None, {}
             self._pictures.clear()
         self._sound, self._sound_size, self._sound_id, self._sound_facts = [], 0, "", {}
 
@@ -188,8 +198,8 @@ class ReplyParser(ReplyReader):
         last = choice.get("delta") is None or bool(as_string(choice.get("finish_reason")))
         return message if last and not self._has_deltas else {}
 
-    def _delta(self, delta: JsonObject) -> None:
-        self._reason(delta)
+    def _delta(self, delta: JsonObject, *, is_whole: bool) -> None:
+        self._reason(delta, is_whole=is_whole)
         google = as_object(as_object(delta.get("extra_content")).get("google"))
         content = delta.get("content")
         signature = as_string(google.get("thought_signature"))
@@ -204,10 +214,15 @@ class ReplyParser(ReplyReader):
             self._picture(image)
         if sound := as_object(delta.get("audio")):
             self._hear(sound)
+        litellm = as_object(delta.get("provider_specific_fields"))
+        if signatures := as_array(litellm.get("thought_signatures")):
+            block = {"thought_signatures": signatures}
+            self._events.add_other("provider_specific_fields", block)
         for annotation in as_objects(delta.get("annotations")):
             add_annotation(self._events, annotation, self._events.part_start)
-        for call in as_objects(delta.get("tool_calls")):
-            self._call(call)
+        entries = as_objects(delta.get("tool_calls"))
+        for call in entries:
+            self._call(call, is_apart=is_whole or (len(entries) > 1 and "index" not in call))
         if function := as_object(delta.get("function_call")):
             self._function(_LEGACY, "", function)
 
@@ -266,73 +281,206 @@ class ReplyParser(ReplyReader):
             extras=self._sound_facts,
         )
 
-    def _reason(self, delta: JsonObject) -> None:
+    def _reason(self, delta: JsonObject, *, is_whole: bool) -> None:
         spoke = False
-        for detail in as_objects(delta.get("reasoning_details")):
-            spoke = self._detail(detail) or spoke
-        for field in () if spoke else _PLAIN_REASONING:
-            if text := as_raw_string(delta.get(field)):
-                self._events.add_reasoning(self._events.block_index(field), text, kind=field)
+        for position, detail in enumerate(as_objects(delta.get("reasoning_details"))):
+            spoke = self._detail(detail, position if is_whole else None) or spoke
+        for block in as_objects(delta.get("thinking_blocks")):  # litellm: Anthropic's
+            spoke = self._thinking_block(block) or spoke
+        for name in () if spoke else PLAIN_FIELDS:
+            if text := as_raw_string(delta.get(name)):
+                self._thinking = self._events.block_index((name, self._signed))
+                self._events.add_reasoning(self._thinking, text, kind=name)
                 break
-        for block in as_objects(delta.get("thinking_blocks")):  # litellm, beside reasoning_content
-            if signature := as_string(block.get("signature")):
-                index = self._events.block_index(_PLAIN_REASONING[0])
-                self._events.add_reasoning(index, signature=signature)
+        if opaque := as_string(delta.get("reasoning_opaque")):  # GitHub Copilot
+            self._events.add_reasoning(self._thought(), encrypted=opaque, kind="reasoning_text")
 
-    def _detail(self, detail: JsonObject) -> bool:
+    def _thought(self) -> int:
+        """Return the block of plain reasoning, which begins where there is none."""
+        if self._thinking is None:
+            self._thinking = self._events.block_index(("thinking", self._signed))
+        return self._thinking
+
+    def _thinking_block(self, block: JsonObject) -> bool:
+        """Read one of litellm's blocks or a piece of one. Return True if it had text."""
+        text, signature = as_raw_string(block.get("thinking")), as_string(block.get("signature"))
+        data = as_string(block.get("data"))
+        if data:
+            self._thinking, self._signed = None, self._signed + 1
+        if text or signature or data:
+            self._events.add_reasoning(
+                self._thought(), text, signature=signature, encrypted=data, kind=THINKING_BLOCKS
+            )
+        if signature or data:
+            self._thinking, self._signed = None, self._signed + 1
+        return bool(text)
+
+    def _detail(self, detail: JsonObject, position: int | None) -> bool:
         """Read one of OpenRouter's details. Return True if it had readable text."""
         kind = as_string(detail.get("type"))
         text = as_raw_string(detail.get("text")) or as_raw_string(detail.get("summary"))
         signature = as_string(detail.get("signature"))
         encrypted = as_string(detail.get("data"))
+        index = as_count(detail.get("index"))
         if text or signature or encrypted:
+            place = (kind, index if position is None else position, hash(encrypted))
+            form, is_new = as_string(detail.get("format")), place not in self._details
+            number = self._details.setdefault(place, len(self._details))
+            mark = "" if index in (None, number) else f"#{index}"
+            words = [kind, form, mark] if form or is_new else []
             self._events.add_reasoning(
-                self._events.block_index((kind, as_count(detail.get("index")))),
+                self._events.block_index(place),
                 text,
                 signature=signature,
                 encrypted=encrypted,
                 id=as_string(detail.get("id")),
-                kind=f"{kind} {as_string(detail.get('format'))}".strip(),
+                kind=" ".join(filter(None, words)),
             )
         return bool(text)
 
-    def _call(self, call: JsonObject) -> None:
+    def _call(self, call: JsonObject, *, is_apart: bool) -> None:
+        """Read a piece of a call; one of a list that has no indices is a call by itself."""
         google = as_object(as_object(call.get("extra_content")).get("google"))
-        self._function(
-            as_count(call.get("index")),
-            as_string(call.get("id")),
-            as_object(call.get("function")),
-            as_string(google.get("thought_signature")),
-        )
+        litellm = as_object(call.get("provider_specific_fields"))
+        signature = as_string(google.get("thought_signature"))
+        signature = signature or as_string(litellm.get("thought_signature"))
+        index, id = as_count(call.get("index")), as_string(call.get("id"))
+        extras = {k: v for k, v in call.items() if k not in _CALL_KEYS and v not in _NOTHING}
+        if is_apart and as_string(as_object(call.get("function")).get("name")):
+            self._numbers, index = {}, -2 - len(self._calls)
+        if custom := as_object(call.get("custom")):
+            name, more = as_string(custom.get("name")), as_raw_string(custom.get("input"))
+            number = self._number(index, id, name, more)
+            self._events.add_tool_call(
+                number, more, id=id, name=name, signature=signature, form="custom", extras=extras
+            )
+            self._calls[number].add(more)
+            return
+        function = as_object(call.get("function"))
+        if inner := {k: v for k, v in function.items() if k not in _FUNCTION_KEYS and v}:
+            extras["function"] = inner
+        self._function(index, id, function, signature, extras)
 
     def _function(
-        self, index: int | None, id: str, function: JsonObject, signature: str = ""
+        self,
+        index: int | None,
+        id: str,
+        function: JsonObject,
+        signature: str = "",
+        extras: JsonObject | None = None,
     ) -> None:
         fields = function.get("arguments")
         arguments = "" if fields is None else fields if isinstance(fields, str) else to_json(fields)
         name = as_string(function.get("name"))
-        if arguments or name or id or signature:
-            number = self._number(index, id, name)
-            self._events.add_tool_call(number, arguments, id=id, name=name, signature=signature)
+        if not (arguments or name or id or signature or extras):
+            return
+        number = self._number(index, id, name, arguments)
+        call, resets = self._calls[number], False
+        if call.is_whole or call.is_placeholder:
+            # After whole arguments more can only say them again, and better than a placeholder.
+            blank = not arguments.strip() or arguments.strip() in _PLACEHOLDERS
+            arguments = "" if blank else arguments
+            resets = bool(arguments)
+        elif arguments.strip() in _PLACEHOLDERS and not call.size:
+            arguments = "{}"
+        call.add(arguments, resets=resets)
+        self._events.add_tool_call(
+            number,
+            arguments,
+            id=call.id,
+            name=name,
+            signature=signature,
+            extras=extras,
+            resets=resets,
+        )
 
-    def _number(self, index: int | None, id: str, name: str) -> int:
+    def _number(self, index: int | None, id: str, name: str, arguments: str) -> int:
         """Return the number of the call that a delta belongs to."""
-        again = False
-        number = len(self._ids) - 1 if index is None else self._numbers.get(index, -1)
-        if number >= 0:
-            known_id = self._ids[number]
-            other = bool(id and id != known_id)
-            if index is None:
-                again = other or bool(name and not id)
-            else:
-                again = other and bool(name and known_id)
-        if number < 0 or again:
-            number = self._events.call_index(len(self._ids))
-            self._ids.append(id)
-        self._ids[number] = self._ids[number] or id
+        by_id = self._by_id.get(id, -1)
+        if index is None:
+            number = by_id if by_id >= 0 else len(self._calls) - 1
+        else:
+            number = self._numbers.get(index, -1)
+            if number < 0 <= by_id and not name and self._calls[by_id].is_partial:
+                number = by_id  # the index counts the pieces
+        if number < 0 or self._calls[number].ends_before(index, id, name, arguments):
+            number = self._events.call_index(len(self._calls))
+            self._calls.append(_CallSoFar())
+        call = self._calls[number]
+        call.id, call.name = call.id or id, call.name or name
+        if call.id:
+            self._by_id.setdefault(call.id, number)
         if index is not None:
             self._numbers[index] = number
         return number
+
+
+_CALL_KEYS = frozenset({"index", "id", "type", "function", "custom"})
+_FUNCTION_KEYS = frozenset({"name", "arguments"})
+_NOTHING: tuple[object, ...] = (None, "", [], {})
+_PLACEHOLDERS = frozenset({"{}", "[]", "null", '""'})
+"""What some servers send for arguments that are still to come, or for none."""
+_READ_AGAIN = 32_768
+"""Characters of arguments that are parsed to see if they are whole."""
+
+
+@dataclass(slots=True)
+class _CallSoFar:
+    """What is known of a call that arrives in pieces."""
+
+    id: str = ""
+    name: str = ""
+    pieces: list[str] = field(default_factory=list[str])
+    """Its arguments, up to `_READ_AGAIN`."""
+    size: int = 0
+
+    def add(self, arguments: str, *, resets: bool = False) -> None:
+        """Add a piece of the arguments."""
+        if resets:
+            self.pieces, self.size = [], 0
+        self.size += len(arguments)
+        if arguments and self.size <= _READ_AGAIN:
+            self.pieces.append(arguments)
+
+    @property
+    def is_placeholder(self) -> bool:
+        """True if the arguments are empty as yet."""
+        return self.size == 2 and self.pieces == ["{}"]
+
+    @property
+    def is_whole(self) -> bool:
+        """True if the arguments are an object to its end."""
+        ends = self.size <= _READ_AGAIN and bool(self.pieces) and self.pieces[-1].endswith("}")
+        return ends and not self.is_placeholder and _is_object("".join(self.pieces))
+
+    @property
+    def is_partial(self) -> bool:
+        """True if the arguments are an object that has not ended."""
+        begins = bool(self.pieces) and self.pieces[0].lstrip()[:1] == "{"
+        return begins and not (self.is_placeholder or self.is_whole)
+
+    def ends_before(self, index: int | None, id: str, name: str, arguments: str) -> bool:
+        """Return True if a delta at this call's place is the beginning of another one."""
+        if not name and (index is not None or not id or id == self.id):
+            return False
+        other_id = bool(id and self.id and id != self.id)
+        other_name = bool(name and self.name and name != self.name)
+        if index is None and (other_id or other_name):
+            return True
+        if other_id:
+            return not self.is_partial
+        is_other = _is_object(arguments) and arguments != "".join(self.pieces)
+        if id and id == self.id:
+            return index is None and self.is_whole and is_other
+        is_over = bool(self.size) and not (self.is_placeholder or self.is_partial)
+        return is_over and (is_other or other_name or not _is_object(arguments))
+
+
+def _is_object(text: str) -> bool:
+    try:
+        return isinstance(decode_lenient(text), dict)
+    except ValueError:
+        return False
 
 
 def _set_fields(value: object) -> dict[str, object]:
@@ -344,7 +492,7 @@ def _set_fields(value: object) -> dict[str, object]:
 
 def _has_text(fields: JsonObject) -> bool:
     """True if what was added is not reasoning alone."""
-    return "content" in fields or not any(name in fields for name in _PLAIN_REASONING)
+    return "content" in fields or not any(name in fields for name in PLAIN_FIELDS)
 
 
 def _usage(fields: JsonObject) -> Usage:

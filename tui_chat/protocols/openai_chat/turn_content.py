@@ -3,7 +3,8 @@
 1. Content is one string, or parts if the turn has several or was written so.
 2. Beside tool calls or a refusal, empty content is null.
 3. Reasoning that came through Chat is sent back in the same field; if that is plain text, only
-   beside tool calls: there DeepSeek requires it, and elsewhere its older models refuse it.
+   beside tool calls: there DeepSeek requires it, and elsewhere its older models refuse it. Google's
+   signatures are sent back as `extra_content`, those of Gemini's own protocol to models of Gemini.
 4. OpenAI's tool results hold no pictures: they follow in a user message, unless the request was
    captured so (OpenRouter and Ollama take them).
 5. A spoken reply is sent as the id under which OpenAI keeps it for a while, instead of its
@@ -14,7 +15,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import field
+from dataclasses import field, replace
 from functools import lru_cache
 
 from tui_chat.lazy_dataclass import dataclass
@@ -24,10 +25,10 @@ from tui_chat.models.json_tree import Arr, Lit, Obj, Str, Tree, tree_of
 from tui_chat.models.media import data_url
 from tui_chat.models.memo import Memo
 from tui_chat.models.message import Part, ToolCall
-from tui_chat.models.semantics import LayoutPiece, WireForm
+from tui_chat.models.semantics import LayoutPiece, ReasoningBlock, WireForm
 from tui_chat.models.text import GLUE, Origin, Text
 from tui_chat.protocols.common.cache_marks import mark_key
-from tui_chat.protocols.common.content_order import ordered_content
+from tui_chat.protocols.common.content_order import has_own_layout, ordered_content
 from tui_chat.protocols.common.encoding import (
     Items,
     constant,
@@ -40,8 +41,14 @@ from tui_chat.protocols.common.encoding import (
 from tui_chat.protocols.common.loss_notes import failure_note, file_note, turn_notes
 from tui_chat.protocols.openai_chat.reasoning_fields import (
     PLAIN_FIELDS,
+    THINKING_BLOCKS,
+    THINKING_PART,
     can_be_sent_back,
     write_reasoning,
+)
+from tui_chat.protocols.openai_chat.undocumented_keys import (
+    documented_turn,
+    undocumented_reply_keys,
 )
 from tui_chat.protocols.roles import adapted_role
 
@@ -73,23 +80,40 @@ class _ContentBuilder:
     notes: list[Note] = field(default_factory=list[Note])
     marked: bool = False
     """True if a text has more to it than its words."""
+    signs: bool = False
+    """True if signatures are sent."""
+    signature: str = ""
+    """The last one of a text."""
+    others: Items = field(default_factory=list[tuple[str, Tree]])
+    """Keys of the message that only its server understands."""
     has_refusal: bool = False
     audio: Tree | None = None
     """A spoken reply by its id."""
 
 
-@lru_cache(maxsize=4)
-def turn_encoder(developer: bool, speaks: bool = False) -> Callable[[Turn], TurnContent]:
-    """Return the encoder of turns, which keeps results. `speaks`: spoken replies go as ids."""
+@lru_cache(maxsize=8)
+def turn_encoder(
+    developer: bool, speaks: bool = False, google: bool = False, strict: bool = False
+) -> Callable[[Turn], TurnContent]:
+    """Return the encoder of turns, which keeps results. `speaks`: spoken replies go as ids.
+    `google`: signatures of Gemini are sent. `strict`: the server refuses undocumented keys.
+    """
 
     def compute(turn: Turn) -> TurnContent:
-        return _encode_turn(turn, developer, speaks)
+        if not strict or not (keys := undocumented_reply_keys(turn)):
+            return _encode_turn(turn, developer, speaks, google)
+        encoded = _encode_turn(documented_turn(turn), developer, speaks, google)
+        sentence = f"Left out, since this server refuses unknown keys: {', '.join(keys)}."
+        note = Note(Level.WARNING, "unknown-keys", sentence, turn.origin)
+        return replace(encoded, notes=(*encoded.notes, note))
 
     return Memo(compute)
 
 
-def _encode_turn(turn: Turn, developer: bool, speaks: bool) -> TurnContent:
+def _encode_turn(turn: Turn, developer: bool, speaks: bool, google: bool) -> TurnContent:
+    layout = turn.semantics.layout
     building = _ContentBuilder(turn)
+    building.signs = google or (layout is not None and layout.protocol is _CHAT)
     for piece, what in ordered_content(turn, _CHAT):
         if speaks and isinstance(what, Part) and what.kind == "audio" and piece.id:
             identity = field_string(piece.id, turn.origin, "id of the sound")
@@ -105,6 +129,9 @@ def _encode_turn(turn: Turn, developer: bool, speaks: bool) -> TurnContent:
         items += _content(building, form.shape if form else "")
     else:
         items.append(("audio", building.audio))
+    if building.signature:
+        items.append(("extra_content", _signature(building.signature, origin)))
+    items += building.others
     if turn.semantics.refusal and not building.has_refusal:
         items.append(("refusal", field_string(turn.semantics.refusal, origin, "refusal")))
     items += _reasoning_fields(building, form)
@@ -136,10 +163,16 @@ def _reasoning_fields(building: _ContentBuilder, form: WireForm | None) -> Items
     turn = building.turn
     if not turn.semantics.reasoning:
         return []
-    thoughts = write_reasoning(turn.semantics.reasoning)
+    blocks = turn.semantics.reasoning
     if form is None:
-        thoughts.pop("thinking_blocks", None)
-        if not turn.tool_calls and any(thoughts.pop(key, None) for key in PLAIN_FIELDS):
+        blocks = tuple(block for block in blocks if block.protocol is _CHAT)
+    thoughts = write_reasoning(blocks)
+    if form is None:
+        if turn.tool_calls and THINKING_BLOCKS in thoughts:
+            thoughts.setdefault("reasoning_content", "".join(block.text for block in blocks))
+        is_bare = not turn.tool_calls and "reasoning_opaque" not in thoughts
+        plain = [key for key in PLAIN_FIELDS if is_bare and thoughts.pop(key, None)]
+        if plain:
             sentence = "Plain-text reasoning is sent back only with tool calls."
             note = Note(Level.INFO, "reasoning-left-out", sentence, turn.origin)
             building.notes.append(note)
@@ -151,6 +184,9 @@ def _add_piece(building: _ContentBuilder, piece: LayoutPiece, what: object) -> N
     turn, origin = building.turn, building.turn.origin
     match what:
         case Text():
+            building.signature = piece.signature if building.signs else ""
+            if not len(what) and native_form(turn, _CHAT) is None:
+                return
             if building.calls:
                 sentence = "The text after the tool calls is sent before them."
                 building.notes.append(Note(Level.WARNING, "order-changed", sentence, origin))
@@ -163,7 +199,10 @@ def _add_piece(building: _ContentBuilder, piece: LayoutPiece, what: object) -> N
             if piece.name == "function_call":
                 building.old_call = Obj(tuple(_function(what, origin)), origin)
             else:
-                building.calls.append(_call(what, piece, origin))
+                building.calls.append(_call(what, piece, origin, signs=building.signs))
+        case ReasoningBlock() if what.kind == THINKING_PART and what.protocol is _CHAT:
+            if what.text:
+                building.content.append(_thinking_part(what, origin))
         case Part():
             part = _encode_part(what, origin)
             if part is not None and native_form(turn, _CHAT) is not None:
@@ -178,6 +217,8 @@ def _add_piece(building: _ContentBuilder, piece: LayoutPiece, what: object) -> N
                 building.content.append(_marked(part, piece, turn))
         case None if piece.kind == "other" and native_form(turn, _CHAT) is not None:
             building.content.append(parse_json(piece.data, origin, piece.name))
+        case None if piece.kind == "other" and has_own_layout(turn, _CHAT):
+            building.others.append((piece.name, parse_json(piece.data, origin, piece.name)))
         case None if piece.kind == "refusal" and turn.semantics.refusal:
             refusal = field_string(turn.semantics.refusal, origin, "refusal")
             block = [("type", constant("refusal")), ("refusal", refusal)]
@@ -213,10 +254,29 @@ def _content(building: _ContentBuilder, shape: str) -> Items:
     only_text = len(content) == 1 == len(building.texts)
     if only_text and shape != "parts" and not building.marked:
         return [("content", Str(building.texts[0]))]
+    is_reply = native_form(turn, _CHAT) is None and has_own_layout(turn, _CHAT)
+    if is_reply and len(content) == len(building.texts) and not building.marked:
+        return [("content", Str(turn.text))]  # the pieces only show where a signature came
     return [("content", Arr(tuple(content), turn.origin))]
 
 
-def _call(call: ToolCall, piece: LayoutPiece, origin: Origin) -> Obj:
+def _thinking_part(block: ReasoningBlock, origin: Origin) -> Tree:
+    """Return Mistral's part of the content with reasoning."""
+    text = ("text", field_string(block.text, origin, "reasoning"))
+    inner = Obj((("type", constant("text")), text), origin)
+    return Obj((("type", constant("thinking")), ("thinking", Arr((inner,), origin))), origin)
+
+
+def _signature(signature: str, origin: Origin) -> Tree:
+    """Return Google's signature in its place.
+
+    https://ai.google.dev/gemini-api/docs/thought-signatures
+    """
+    value = {"google": {"thought_signature": signature}}
+    return tree_of(value, field_origin(origin, "thought signature"))
+
+
+def _call(call: ToolCall, piece: LayoutPiece, origin: Origin, *, signs: bool) -> Obj:
     items: Items = [("id", field_string(call.id, origin, "tool call id"))] if call.id else []
     if piece.name == "custom":
         custom: Items = [
@@ -228,6 +288,8 @@ def _call(call: ToolCall, piece: LayoutPiece, origin: Origin) -> Obj:
         if piece.name != "untyped":
             items.append(("type", constant("function")))
         items.append(("function", Obj(tuple(_function(call, origin)), origin)))
+    if piece.signature and signs and "thought_signature" not in piece.extras:
+        items.append(("extra_content", _signature(piece.signature, origin)))
     return Obj(tuple(merge_extras(items, piece.extras, origin)), origin)
 
 

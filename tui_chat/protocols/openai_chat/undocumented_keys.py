@@ -17,7 +17,12 @@ from tui_chat.models.json_text import to_json
 from tui_chat.models.model_facts import ModelFacts
 from tui_chat.protocols.common.encoding import captured_origin
 from tui_chat.protocols.common.tool_pairing import variant
-from tui_chat.protocols.openai_chat.reasoning_fields import write_reasoning
+from tui_chat.protocols.openai_chat.reasoning_fields import (
+    PLAIN_FIELDS,
+    THINKING_PART,
+    can_be_sent_back,
+    write_reasoning,
+)
 
 _CHAT = Protocol.OPENAI_CHAT
 _DOCUMENTED = frozenset(
@@ -67,14 +72,34 @@ def _undocumented_in_turn(turn: Turn) -> Iterator[str]:
     pieces = layout.pieces if layout is not None else ()
     for extras in (form.extras if form else "", *(piece.extras for piece in pieces)):
         yield from _split(extras)[1]
+    if any(piece.signature for piece in pieces):
+        yield "extra_content"
     yield from write_reasoning(turn.semantics.reasoning)
     if any(piece.cache for piece in pieces):
         yield "cache_control"
 
 
+def undocumented_reply_keys(turn: Turn) -> dict[str, None]:
+    """Return the undocumented keys that a reply brought and would have in a request."""
+    keys: dict[str, None] = {}
+    layout = turn.semantics.layout
+    if turn.semantics.wire is not None:
+        return keys
+    if layout is not None and layout.protocol is _CHAT:
+        for piece in layout.pieces:
+            keys |= dict.fromkeys(_split(piece.extras)[1])
+            keys |= {"extra_content": None} if piece.signature else {}
+            keys |= {piece.name: None} if piece.kind == "other" else {}
+    blocks = [block for block in turn.semantics.reasoning if can_be_sent_back(block)]
+    if any(block.kind == THINKING_PART for block in blocks):
+        keys["thinking"] = None
+    fields = write_reasoning(blocks)
+    return keys | {k: None for k in fields if turn.tool_calls or k not in PLAIN_FIELDS}
+
+
 def _without_undocumented(envelope: ChatEnvelope) -> ChatEnvelope:
     turns = tuple(
-        variant(turn, "documented", _documented_turn) if any(_undocumented_in_turn(turn)) else turn
+        variant(turn, "documented", documented_turn) if any(_undocumented_in_turn(turn)) else turn
         for turn in envelope.turns
     )
     tools = envelope.tools
@@ -84,15 +109,16 @@ def _without_undocumented(envelope: ChatEnvelope) -> ChatEnvelope:
     return replace(envelope, turns=turns, tools=tools, semantics=semantics)
 
 
-def _documented_turn(turn: Turn) -> Turn:
+def documented_turn(turn: Turn) -> Turn:
+    """Return a turn without its undocumented keys and its reasoning."""
     form, layout = turn.semantics.wire, turn.semantics.layout
     if form is not None:
         form = replace(form, extras=_split(form.extras)[0])
     if layout is not None:
         pieces = (
-            replace(piece, extras=_split(piece.extras)[0], cache="")
+            replace(piece, extras=_split(piece.extras)[0], cache="", signature="")
             for piece in layout.pieces
-            if piece.kind != "reasoning"
+            if piece.kind != "reasoning" and (form is not None or piece.kind != "other")
         )
         layout = replace(layout, pieces=tuple(pieces))
     semantics = replace(turn.semantics, wire=form, layout=layout, reasoning=())

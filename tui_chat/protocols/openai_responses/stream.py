@@ -1,7 +1,9 @@
 """Replies of the Responses API.
 
-1. A reply is a list of items; in a stream each one is added, grows and is done. What came in
-   deltas is not read again from `done`, except `encrypted_content`, which is whole only there.
+1. A reply is a list of items; in a stream each one is added, grows and is done. An item is known
+   by its index, since some gateways change its id with each event, and by the id that it began
+   with, since others give all items one index. What came in deltas is not read again from `done`,
+   except `encrypted_content`, which is whole only there.
 2. An item that came without deltas (a gateway that sends `done` only, or nothing but
    `response.completed`) is read from the first event that has it whole.
 3. A message item begins a piece of text with its own id and phase. A reasoning item is a block,
@@ -54,7 +56,12 @@ class _Item:
     """The state of an item that is still arriving."""
 
     key: tuple[int, int]
-    """The index of its response in the stream, and its own index in that."""
+    """The index of its response in the stream, and its own number in that."""
+    kind: str = ""
+    """Its type; empty until an event names it."""
+    ids: frozenset[str] = frozenset()
+    """Its id and that of its call, as its beginning had them."""
+    is_done: bool = False
     blocks: dict[str, int] = field(default_factory=dict[str, int])
     """Reasoning: our block for each kind; "" until the first kind is known."""
     grew: set[str] = field(default_factory=set[str])
@@ -71,15 +78,20 @@ class ReplyParser(ReplyReader):
     def __init__(self) -> None:
         super().__init__()
         self._items: dict[int, _Item] = {}
+        """The newest one at each index."""
+        self._named: dict[str, _Item] = {}
+        """By the ids that they began with."""
+        self._count = 0
         self._turn = 0
 
     def take_in(self, chunk: JsonObject, event: str = "") -> None:
         """Read one event of a stream."""
         kind = as_string(chunk.get("type")) or event
         index = as_count(chunk.get("output_index")) or 0
+        named = self._named.get(as_string(chunk.get("item_id")))
         match kind:
             case "response.output_text.delta":
-                item = self._item(index)
+                item = named or self._item(index, "message")
                 item.grew.add("text")
                 part = as_count(chunk.get("content_index")) or 0
                 if part not in item.starts and len(item.starts) < MOST_PIECES:
@@ -88,23 +100,28 @@ class ReplyParser(ReplyReader):
                 self._tokens(item, chunk.get("logprobs"))
             case "response.output_text.annotation.added":
                 part = as_count(chunk.get("content_index")) or 0
-                start = self._item(index).starts.get(part)
+                start = (named or self._item(index, "message")).starts.get(part)
                 add_annotation(self._events, as_object(chunk.get("annotation")), start)
             case "response.refusal.delta":
-                self._item(index).grew.add("refusal")
+                (named or self._item(index, "message")).grew.add("refusal")
                 self._events.add_refusal(as_raw_string(chunk.get("delta")))
             case "response.function_call_arguments.delta":
-                item = self._item(index)
+                item = named or self._item(index, "function_call")
                 item.grew.add("arguments")
                 self._events.add_tool_call(
                     self._events.call_index(item.key), as_raw_string(chunk.get("delta"))
                 )
+            case "response.function_call_arguments.done":
+                item = named or self._item(index, "function_call")
+                self._arguments(item, chunk)
             case "response.reasoning_summary_text.delta":
                 part = as_count(chunk.get("summary_index")) or 0
-                self._think(self._item(index), _SUMMARY, part, as_raw_string(chunk.get("delta")))
+                item = named or self._item(index, "reasoning")
+                self._think(item, _SUMMARY, part, as_raw_string(chunk.get("delta")))
             case "response.reasoning_text.delta":
                 part = as_count(chunk.get("content_index")) or 0
-                self._think(self._item(index), _RAW, part, as_raw_string(chunk.get("delta")))
+                item = named or self._item(index, "reasoning")
+                self._think(item, _RAW, part, as_raw_string(chunk.get("delta")))
             case "response.output_item.added":
                 self._begin(index, as_object(chunk.get("item")))
             case "response.output_item.done":
@@ -124,8 +141,11 @@ class ReplyParser(ReplyReader):
         status = as_string(response.get("status")) or status
         if status == "failed" or response.get("error"):
             raise stream_error(find_error(response.get("error")) or ErrorBody(code=status))
-        if not self._items:
-            for index, item in enumerate(as_objects(response.get("output"))):
+        is_first = not self._items
+        for index, item in enumerate(as_objects(response.get("output"))):
+            is_new_call = bool(item.get("call_id")) and item.get("call_id") not in self._named
+            is_new_text = item.get("type") == "message" and not self._events.has_text
+            if is_first or is_new_call or is_new_text:
                 self._complete(index, item)
         tier = as_string(response.get("service_tier"))
         self._events.set_usage(replace(_usage(as_object(response.get("usage"))), tier=tier))
@@ -141,7 +161,7 @@ class ReplyParser(ReplyReader):
     def _created(self, response: JsonObject) -> None:
         if self._events.began:
             self._turn += 1
-            self._items = {}
+            self._items, self._named, self._count = {}, {}, 0
             if not self._events.begin_again():
                 self._events.rename(as_string(response.get("id")))
         self._start(response)
@@ -150,17 +170,36 @@ class ReplyParser(ReplyReader):
         model, id = as_string(response.get("model")), as_string(response.get("id"))
         self._events.start(model, id, kept=response.get("store") is True)
 
-    def _item(self, index: int) -> _Item:
+    def _item(self, index: int, kind: str) -> _Item:
+        """Return the item at an index, a new one if what is there is of another type."""
         item = self._items.get(index)
-        if item is None:
-            if len(self._items) >= MOST_PIECES:
-                raise too_large("items of the reply", MOST_PIECES, "entries")
-            item = self._items[index] = _Item((self._turn, index))
+        if item is None or item.kind not in ("", kind):
+            item = self._new_item(index)
+        item.kind = kind
+        return item
+
+    def _new_item(self, index: int) -> _Item:
+        if self._count >= MOST_PIECES:
+            raise too_large("items of the reply", MOST_PIECES, "entries")
+        item = self._items[index] = _Item((self._turn, self._count))
+        self._count += 1
         return item
 
     def _begin(self, index: int, fields: JsonObject) -> _Item:
-        """Read the ids and name of an item, not its texts: they may be unfinished."""
-        item = self._item(index)
+        """Read the ids and name of an item, not its texts: they may be unfinished.
+
+        Some gateways give all items one index: what is added there is another item, unless it is
+        that which has grown without a beginning, or has the same ids.
+        """
+        kind = as_string(fields.get("type"))
+        names = (as_string(fields.get("call_id")), as_string(fields.get("id")))
+        ids = frozenset(name for name in names if name)
+        item = self._items.get(index)
+        is_same = item is not None and (not item.ids or bool(item.ids & ids))
+        if item is None or item.is_done or not is_same or item.kind not in ("", kind):
+            item = self._new_item(index)
+        item.kind, item.ids = kind, ids
+        self._named |= dict.fromkeys(ids, item)
         match fields.get("type"):
             case "message":
                 self._events.add_text(
@@ -182,21 +221,40 @@ class ReplyParser(ReplyReader):
 
     def _complete(self, index: int, fields: JsonObject) -> None:
         """Read the parts of a whole item that did not come in deltas."""
-        item = self._items.get(index) or self._begin(index, fields)
+        item = self._whole_item(index, fields)
+        if item.is_done:
+            return
+        item.is_done = True
         match fields.get("type"):
             case "message":
                 self._message(item, fields)
             case "reasoning":
                 self._reasoning(item, fields)
             case "function_call":
-                if "arguments" not in item.grew:
-                    arguments = as_raw_string(fields.get("arguments"))
-                    self._events.add_tool_call(self._events.call_index(item.key), arguments)
+                self._arguments(item, fields)
             case "image_generation_call" if isinstance(fields.get("result"), str):
                 self._image(fields)
             case kind:
                 self._events.add_other(as_string(kind), fields)
                 self._read_search(fields)
+
+    def _whole_item(self, index: int, fields: JsonObject) -> _Item:
+        """Return the item that is whole now; its id may differ from that of its beginning."""
+        for name in ("call_id", "id"):
+            if (item := self._named.get(as_string(fields.get(name)))) is not None:
+                return item
+        item = self._items.get(index)
+        is_here = item is not None and not item.is_done and item.kind in ("", fields.get("type"))
+        if item is None or not is_here or (fields.get("call_id") and item.ids):
+            return self._begin(index, fields)
+        return item
+
+    def _arguments(self, item: _Item, fields: JsonObject) -> None:
+        """Read whole arguments, unless they came in deltas."""
+        arguments = as_raw_string(fields.get("arguments"))
+        if arguments and "arguments" not in item.grew:
+            item.grew.add("arguments")
+            self._events.add_tool_call(self._events.call_index(item.key), arguments)
 
     def _image(self, fields: JsonObject) -> None:
         form = as_string(fields.get("output_format"))
