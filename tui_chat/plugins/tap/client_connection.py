@@ -219,12 +219,20 @@ class ClientConnection:
 
     def _refusal(self, head: RequestHead) -> tuple[int, str] | None:
         """Return status and sentence if a request is refused here."""
-        if head.header("origin") is not None:
+        from_page = head.header("sec-fetch-site") in ("cross-site", "same-site")
+        if from_page or head.header("origin") is not None:  # pages load pictures without an origin
             return 403, "Requests from web pages are refused."
         if not self._accepts_host(head.header("host") or ""):
             return 403, "The request is for another host: use this proxy as a base URL."
-        if (head.header("upgrade") or "").lower() == "websocket":
+        upgrades = ",".join(value for name, value in head.headers if name.lower() == "upgrade")
+        protocols = (word.partition("/")[0].strip().lower() for word in upgrades.split(","))
+        if "websocket" in protocols:
             return 426, "WebSockets are not supported: the client must use plain requests."
+        if head.method in ("CONNECT", "TRACE"):
+            return 405, f"{head.method} requests are refused."
+        names = {name.lower() for name, _ in head.headers}
+        if names >= _LENGTHS or ("transfer-encoding" in names and head.is_http_1_0):
+            return 400, "The length of the request's body is ambiguous."
         return None
 
     # --- held requests ----------------------------------------------------------------------
@@ -520,6 +528,7 @@ _LENGTHS = {"content-length", "transfer-encoding"}
 _REASONS = {
     400: "Bad Request",
     403: "Forbidden",
+    405: "Method Not Allowed",
     426: "Upgrade Required",
     431: "Request Header Fields Too Large",
     502: "Bad Gateway",

@@ -50,6 +50,11 @@ class RequestHead:
         """Return the first value of a header; None if it is absent."""
         return next((value for key, value in self.headers if key.lower() == name), None)
 
+    @property
+    def is_http_1_0(self) -> bool:
+        """True if the client speaks HTTP/1.0, which has no chunks."""
+        return self.data.partition(b"\r\n")[0].endswith(b"HTTP/1.0")
+
     def addressed_to(self, host: str, target: str) -> RequestHead:
         """Return the same head with another host and target."""
         line, *fields = self.data[: -len(_END)].split(b"\r\n")
