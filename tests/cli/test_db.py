@@ -177,7 +177,7 @@ def test_a_backup_while_another_program_writes(
 def test_a_backup_removes_partial_files_of_killed_backups(db: Database) -> None:
     left, written, other = (
         db.path.with_name(db.path.name + end)
-        for end in (".123.partial-journal", ".124.partial", ".125.part")
+        for end in (".123.partial-journal", f".{os.getppid()}.partial", ".125.part")
     )
     for file in (left, written, other):
         file.write_bytes(b"x")
@@ -229,6 +229,35 @@ def test_restore_over_a_damaged_database(db: Database, tmp_path: Path, content: 
     assert done.code == 0, done.err
     assert Path(done.out.split()[-1]).read_bytes() == content
     assert db.titles() == ["one"]
+
+
+def test_the_advice_names_a_backup_only_if_there_is_one(db: Database, tmp_path: Path) -> None:
+    whole = db.path.read_bytes()
+    damaged = whole[:100] + b"\xa5" * (len(whole) - 100)
+    db.path.write_bytes(damaged)
+    done = db("status")
+    assert done.code == 7
+    assert "There is no backup" in done.err
+    assert "db salvage" in done.err
+    db.path.write_bytes(whole)
+    db("backup")
+    [name] = (path.name for path in db.path.parent.glob("*.bak"))
+    db.path.write_bytes(damaged)
+    assert f"db restore {db.path.with_name(name)}" in db("status").err
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there a process cannot be looked for")
+def test_what_a_killed_backup_left_is_removed(db: Database) -> None:
+    ended = subprocess.Popen((sys.executable, "-c", ""))
+    ended.wait()
+    left = [
+        db.path.with_name(f"{db.path.name}.{ended.pid}.partial{end}") for end in ("", "-journal")
+    ]
+    running = db.path.with_name(f"{db.path.name}.{os.getppid()}.partial")
+    for path in (*left, running):
+        path.touch()
+    assert db("backup").code == 0
+    assert [path.exists() for path in (*left, running)] == [False, False, True]
 
 
 def test_restore_over_a_newer_database_keeps_it(db: Database, tmp_path: Path) -> None:

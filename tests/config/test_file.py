@@ -261,6 +261,11 @@ FAULTS = {
         "work.headers",
         "one line",
     ),
+    "reference in header": (
+        of_work("headers = { X-Secret-Token = 'env:NAME' }"),
+        "work.headers",
+        "header:X-Secret-Token",
+    ),
     "password in URL": (
         f"[endpoints.w]\nprotocol='gemini'\nbase_url='https://u:{SECRET}@e.org'",
         "endpoints.w.base_url",

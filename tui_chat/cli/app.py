@@ -96,7 +96,8 @@ def show(app: TuiChat) -> None:
     with end_on_signals(app.lifecycle.end_by_signal, app.lifecycle.restore_terminal):
         app.run()
     if app.lifecycle.unsaved:
-        write_error("the end of a reply or a draft was not saved.", app.lifecycle.unsaved)
+        sentence = "the end of a reply, a draft or a queued message was not saved."
+        write_error(sentence, app.lifecycle.unsaved)
     if app.return_code or app.lifecycle.unsaved:
         sys.exit(app.return_code or 1)
 

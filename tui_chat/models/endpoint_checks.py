@@ -126,6 +126,11 @@ def sendable(headers: Pairs) -> Pairs:
             raise ValueError("a header name has invalid characters")
         if not (value.isascii() and value.isprintable()):
             raise ValueError(f"{name} must be plain ASCII in one line")
+        if value.startswith(("env:", "keyring:", "file:", "command:")):
+            raise ValueError(
+                f"{name} has a reference, which would be sent as it is; set it as `key`, and "
+                f"`auth` to “header:{name}”"
+            )
     return headers
 
 

@@ -7,6 +7,7 @@ name in its sentence and with advice.
 from __future__ import annotations
 
 import errno
+import shlex
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
@@ -30,10 +31,17 @@ def salvage_means(source: str = "") -> str:
     return f"`{' '.join(filter(None, ('tui-chat db salvage', source, '--to NEW')))}`"
 
 
-def _rescue_advice() -> str:
+def _rescue_advice(path: Path | None = None) -> str:
+    """Return what helps; with the path of the database, a backup only if there is one."""
+    from tui_chat.store.maintenance.backup import list_backups
+
+    means = f"ave what can be read with {salvage_means()}."
+    if path is None:
+        return f"Restore a backup with `tui-chat db restore FILE`, or s{means}"
+    if not (backups := list_backups(path)):
+        return f"There is no backup in its folder. S{means}"
     return (
-        "Restore a backup (*.bak in the same folder) with `tui-chat db restore FILE`, or save what "
-        f"can be read with {salvage_means()}."
+        f"Restore a backup with `tui-chat db restore {shlex.quote(str(backups[-1]))}`, or s{means}"
     )
 
 
@@ -74,7 +82,7 @@ def undecodable(what: str, error: Exception) -> StoreDamaged:
 
 def damage_error(path: Path) -> StoreDamaged:
     """Return the error for a damaged file."""
-    return StoreDamaged(f"The database {path} is damaged.", advice=_rescue_advice())
+    return StoreDamaged(f"The database {path} is damaged.", advice=_rescue_advice(path))
 
 
 def describe_damage(error: Exception) -> str:

@@ -192,6 +192,7 @@ async def test_no_log_has_the_token(
     access = Access("http", visitor.host)
     told = capfd.readouterr()
     assert visitor.token not in caplog.text + told.out + told.err
+    assert not told.err, "what is not HTTP is no fault to be told"
     assert not any(each in repr(access) for each in (access.token, access.cookie, access.folder))
 
 

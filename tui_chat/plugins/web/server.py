@@ -31,7 +31,7 @@ import socket
 import subprocess
 import sys
 from asyncio.subprocess import Process
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import field
 from ipaddress import ip_address
@@ -42,6 +42,7 @@ from urllib.parse import urlsplit
 
 import textual_serve
 from aiohttp import WSMsgType, web
+from aiohttp.http_exceptions import HttpProcessingError
 from textual_serve.app_service import AppService
 from textual_serve.download_manager import DownloadManager
 
@@ -123,7 +124,7 @@ class Access:
             return _refuse(405, "Only GET is answered.")
         if (token := request.query.get("token")) is not None:
             return self._sign_in() if _equal(token, self.token) else _refuse(401, PRINTED)
-        if not _equal(request.cookies.get(COOKIE, ""), self.cookie):
+        if not any(_equal(value, self.cookie) for value in _cookies(request)):
             return _refuse(401, PRINTED)
         return None
 
@@ -211,6 +212,17 @@ def _public_access(url: str, *, remote: bool) -> Access:
 def _equal(token: str, secret: str) -> bool:
     """Compare in a time that does not depend on where the two differ."""
     return hmac.compare_digest(token.encode("utf-8", "surrogateescape"), secret.encode())
+
+
+def _cookies(request: web.Request) -> Iterator[str]:
+    """Yield the values of our cookie. A page of another local server can set one of the same name,
+    which the browser sends too.
+    """
+    for header in request.headers.getall("Cookie", []):
+        for pair in header.split(";"):
+            name, _, value = pair.strip().partition("=")
+            if name == COOKIE:
+                yield value.strip('"')
 
 
 def _refuse(status: int, sentence: str) -> web.Response:
@@ -389,11 +401,14 @@ async def _receive_all(app: ServedApp, page: web.WebSocketResponse) -> None:
 
 
 def _error_log() -> logging.Logger:
-    """Return a log without tracebacks and addresses, as both could contain the token."""
+    """Return a log of our faults, without tracebacks and addresses, as both could contain the
+    token. A request that is not HTTP is no fault of ours.
+    """
 
     def shorten(record: logging.LogRecord) -> bool:
+        error = record.exc_info[1] if record.exc_info else None
         record.exc_info = None
-        return True
+        return not isinstance(error, HttpProcessingError)
 
     log = logging.Logger("tui-chat serve", logging.ERROR)
     log.addHandler(logging.StreamHandler())
