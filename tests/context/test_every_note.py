@@ -23,12 +23,15 @@ from tui_chat.models.envelope import ChatEnvelope, Level, Note
 from tui_chat.models.lorebook import Lorebook, LorebookEntry
 from tui_chat.models.message import Message, Muted, ToolCall
 from tui_chat.models.preset import Preset, PresetMessage
+from tui_chat.models.role import Character, Profile, Role
 from tui_chat.models.semantics import MessageSemantics, ReasoningBlock
 from tui_chat.models.settings import TextScript
 from tui_chat.tokens import Counter
 
 CODE = re.compile(r"[a-z]+(?:-[a-z]+)+")
 SPOT = PresetMessage("spot", type="placeholder")
+CARD = Role("c", "Mira", character=Character(description="Keeps the light."))
+LINKED = Role("c", "Mira", character=Character(world="Town"))
 AT_SPOT = said("X", anchor_target="spot")
 
 
@@ -251,6 +254,34 @@ WALK: dict[str, list[tuple[Callable[[], Shown], Callable[[], Shown]]]] = {
         (
             lambda: built(HISTORY, role=ROLE, history=(Message("system", "S", "1"), U1)),
             lambda: built(HISTORY, role=ROLE, history=(U1,)),
+        ),
+    ],
+    "character-not-sent": [
+        (
+            lambda: built(HISTORY, role=CARD),
+            lambda: built(HISTORY, said("{{description}}"), role=CARD),
+        ),
+    ],
+    "lore-not-sent": [
+        (
+            lambda: told(entry("X", constant=True, position="outlet", outlet="o")),
+            lambda: told(entry("X", constant=True)),
+        ),
+        (
+            lambda: built(HISTORY, role=LINKED),
+            lambda: built(HISTORY, role=LINKED, lorebooks=(Lorebook("Town"),)),
+        ),
+    ],
+    "profile-not-sent": [
+        (
+            lambda: built(HISTORY, profile=Profile("Ada", "Calm.")),
+            lambda: built(HISTORY, said("{{persona}}"), profile=Profile("Ada", "Calm.")),
+        ),
+        (
+            lambda: built(HISTORY, profile=Profile("Ada", "Calm.")),
+            lambda: built(
+                HISTORY, PresetMessage("p", type="user_profile"), profile=Profile("Ada", "Calm.")
+            ),
         ),
     ],
     "scripts-not-run": [

@@ -168,8 +168,10 @@ def _print_report(report: Report, dry_run: bool) -> None:
         names = [one_line(role.name) for role in report.cards]
         would = "would become" if dry_run else "is now" if len(names) == 1 else "are now"
         if len(names) == 1:
+            preset = one_line(report.cards[0].preset)
             write_line(
-                f"{name}: the character “{names[0]}” {would} a role; begin a session with it."
+                f"{name}: the character “{names[0]}” {would} a role with the preset “{preset}”; "
+                "begin a session with it."
             )
         else:
             write_line(f"{name}: {len(names):,} characters {would} roles: {_first(names)}.")

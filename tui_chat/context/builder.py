@@ -65,6 +65,7 @@ from tui_chat.context.resolved_message import (
 from tui_chat.context.scan import MessageGroups, scan
 from tui_chat.context.session_texts import expand_places, session_lines
 from tui_chat.context.skeleton import Placed, populate
+from tui_chat.context.unsent_fields import unsent_fields
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.chat_settings import ChatSettings
 from tui_chat.models.envelope import (
@@ -340,6 +341,17 @@ def finish(request: Request, parts: Parts, content: Content) -> ChatEnvelope:
         *summary_notes(request.summarized),
         *muted_notes(request.muted, muted.tokens),
     ]
+    if not any(note.level is Level.ERROR for note in content.notes):  # it says that little fits
+        skipped = any(note.code == "role-prompt-skipped" for note in request.notes)
+        notes += unsent_fields(
+            inputs,
+            parts.groups,
+            parts.expander,
+            parts.examples,
+            content.turns,
+            request.contributed.places,
+            has_role_prompt=parts.role_prompt is not None or skipped,
+        )
     if not asked.model.value:
         sentence = "No model is chosen: neither session, role nor endpoint names one."
         notes.append(Note(Level.ERROR, "no-model", sentence, asked.model.origin))

@@ -17,7 +17,7 @@ from typing import Literal, TypeAlias
 
 from tui_chat.context.inputs import Inputs
 from tui_chat.context.macros.preset_expansion import EXAMPLES, Expander
-from tui_chat.context.resolved_message import ResolvedMessage, card_origin
+from tui_chat.context.resolved_message import ResolvedMessage, card_origin, text_of
 from tui_chat.context.scan import MessageGroups
 from tui_chat.context.session_texts import Places
 from tui_chat.models.envelope import Placement, Turn
@@ -48,6 +48,16 @@ def example_turns(
         for text in texts
         for block in example_blocks(text, inputs.user_name, inputs.char_name)
     ]
+
+
+def has_examples(inputs: Inputs, expander: Expander) -> bool:
+    """True if the example dialogues of the role's card have a message. They were expanded."""
+    role = inputs.active_role
+    line = None if role is None else _line_of(role)
+    if line is None:
+        return False
+    text = text_of(line, expander.texts)
+    return any(example_blocks(text, inputs.user_name, inputs.char_name))
 
 
 @Memo

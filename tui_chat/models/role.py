@@ -21,6 +21,8 @@ FIRST_ROLE_NAME = "Assistant"
 """The name of the role that an empty database starts with."""
 ROLE_FAULTS = ("role-disabled", "role-missing")
 """Codes of the notes about a role with which nothing is sent."""
+CARD_PRESET = "character"
+"""The name of the preset that sends all of a character card; roles of imported cards have it."""
 PROFILE_DEPTH = 2
 """Depth of a profile that names none."""
 _NOTHING: Mapping[str, Any] = MappingProxyType({})

@@ -26,6 +26,14 @@ class RoleStore:
         rows = await self.database.rows(f"SELECT {ROLE} FROM roles ORDER BY seq")
         return tuple(sorted(map(role_of, rows), key=lambda role: role.name.casefold()))
 
+    async def descriptions(self) -> dict[str, str]:
+        """Return the beginning of the description in each character card, by the role's id."""
+        rows = await self.database.rows(
+            "SELECT role_id, substr(ltrim(json_extract(character, '$.description'), "
+            "' ' || char(9, 10, 13)), 1, 500) FROM characters"
+        )
+        return {row[0]: row[1] or "" for row in rows}
+
     @writes
     async def save(self, tx: Transaction, role: Role, picture: bytes = b"") -> None:
         """Add or replace a role; a stored card stays without a new one. Raises `InputError`."""

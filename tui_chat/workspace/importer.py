@@ -5,9 +5,9 @@
    conversations of many small files.
 2. A broken conversation is reported with its place, and the rest is imported. What is stored
    remains when the import is stopped.
-3. A character card (a picture, JSON or a CharX archive) becomes a role. A newer version of a card
-   replaces the older one, with the model, the settings and the preset that were chosen for the role
-   meanwhile.
+3. A character card (a picture, JSON or a CharX archive) becomes a role, with a preset that sends
+   it. A newer version of a card replaces the older one, with the model, the settings and the preset
+   that were chosen for the role meanwhile. The report says what that preset does not send.
 4. Lorebooks and the presets of other programs become files of the library. The folder of another
    program's user is imported as a whole, see `library_import`.
 """
@@ -20,12 +20,16 @@ from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
+from tui_chat.context import Inputs, build
 from tui_chat.errors import InputError
 from tui_chat.files import open_file
 from tui_chat.interop.formats import ImportSource
 from tui_chat.interop.transcript_builder import FoundConversation
 from tui_chat.lazy_dataclass import dataclass
+from tui_chat.models.endpoint import Endpoint, Protocol
+from tui_chat.models.role import CARD_PRESET
 from tui_chat.models.sanitize import one_line
+from tui_chat.tokens import Counter
 from tui_chat.workspace.import_reader import FoundCard, Importable, ImportReader, fault_reason
 from tui_chat.workspace.import_report import Report
 from tui_chat.workspace.library_import import FolderImport, LibraryImport, folder_import
@@ -67,6 +71,8 @@ async def import_files(
             for report, card in batch.cards:
                 role = await _as_chosen(store, card.role)
                 report.cards.append(role)
+                if library is not None:
+                    report.notes.update(_unsent_notes(role, library))
                 if not dry_run:
                     await store.roles.save(role, card.picture)
             cards = [role for report in reports for role in report.cards]
@@ -106,12 +112,34 @@ async def _choose_profile(store: Store, reports: Iterable[Report]) -> None:
 
 
 async def _as_chosen(store: Store, role: Role) -> Role:
-    """Return the role of a card with what was chosen for it if it is there already."""
+    """Return the role of a card with what was chosen for it if it is there already, and with a
+    preset that sends the card if none was.
+    """
     stored = await store.roles.get(role.role_id)
     if stored is None:
-        return role
+        return replace(role, preset=role.preset or CARD_PRESET)
     chosen = {"model": stored.model, "settings": stored.settings, "status": stored.status}
-    return replace(role, preset=stored.preset or role.preset, **chosen)
+    return replace(role, preset=stored.preset or role.preset or CARD_PRESET, **chosen)
+
+
+def _unsent_notes(role: Role, library: Library) -> Iterator[str]:
+    """Yield what requests with a card's role and its preset do not carry, as sentences."""
+    try:
+        preset = library.preset(role.preset)
+    except InputError as error:
+        yield f"“{one_line(role.name, 60)}” has a preset that cannot be read: {error}"
+        return
+    inputs = Inputs(Endpoint("", Protocol.OPENAI_CHAT, ""), preset, role=role)
+    nothing_counted = Counter("", exact=False, count=lambda _: 0)
+    for note in build(inputs, lambda _: nothing_counted).notes:
+        if note.code in ("character-not-sent", "role-prompt-skipped"):
+            yield note.sentence
+    world = role.character.world if role.character is not None else ""
+    if world and world not in library.names("lorebooks"):
+        yield (
+            f"The lorebook “{one_line(world, 60)}”, to which “{one_line(role.name, 60)}” is "
+            "linked, is not in your library. Import it before you begin a session."
+        )
 
 
 async def _with_participants(

@@ -23,7 +23,7 @@ from tui_chat.models.role import Profile, Role
 from tui_chat.models.text import Origin, OriginKind
 
 NOW = datetime(2024, 5, 1, 13, 5, 59, tzinfo=UTC)
-ADA = Profile("Ada", "{{user}} is calm")
+ADA = Profile("Ada", "{{user}} is calm", "none")
 BOT = Role("r", "Bot")
 TALK = (Message("user", "hi {{char}}", "1"), Message("assistant", "hello", "2"))
 VARIABLES = {"Tone": "dry", "both": "session"}
@@ -143,6 +143,7 @@ def test_role_profile_and_preset_are_expanded():
     envelope = request(
         PresetMessage("who", type="user_profile", role="user"),
         role=replace(BOT, system_prompt="I am {{char}}."),
+        profile=replace(ADA, placement="anchor"),
     )
     assert [turn.text.plain for turn in envelope.turns[:2]] == ["I am Bot.", "Ada is calm"]
 
@@ -354,7 +355,7 @@ def test_an_expanded_value_has_the_origin_of_its_macro():
 def test_a_cycle_of_values_ends_with_a_note(
     source: str, given: dict[str, str], plain: str, macro: str, place: str
 ):
-    ada = Profile("Ada", "Ada {{persona}}")
+    ada = Profile("Ada", "Ada {{persona}}", "none")
     envelope = request(said(source, id="it", name="Main"), profile=ada, **values(**given))
     assert envelope.turns[0].text.plain == plain
     (note,) = envelope.notes
@@ -465,7 +466,8 @@ def test_a_required_variable_may_be_set_above_or_be_a_literal():
     lines = (said("{{setvar::mood::grim}}"), said("Mood", requires="mood"))
     assert [turn.text.plain for turn in request(*lines).turns[:-2]] == ["Mood"]
     lines = (said("Who", requires="persona"), said("Never", requires="nobody"))
-    assert [turn.text.plain for turn in request(*lines).turns[:-2]] == ["Who"]
+    placed = request(*lines, profile=Profile("Ada", "Calm."))
+    assert [turn.text.plain for turn in placed.turns[:-2]] == ["Who"]
     assert [turn.text.plain for turn in request(*lines, profile=None).turns[:-2]] == []
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import tui_chat.plugins.sillytavern.context
-from tests.context.requests import A1, ENDPOINT, HISTORY, LETTERS, ROLE, U1, built, codes, said
+from tests.context.requests import A1, ENDPOINT, HISTORY, LETTERS, U1, built, codes, said
 from tests.context.test_every_note import codes_in
 from tests.context.test_every_rule import rules, rules_in
 from tests.plugins.sillytavern.test_policies import EXAMPLE, FIXED, TALKED, with_room
@@ -25,7 +25,6 @@ from tui_chat.plugins.sillytavern.context.post_processing import PLACEHOLDER
 from tui_chat.plugins.sillytavern.policies import Policies, policy_values
 
 FOLDER = Path(str(tui_chat.plugins.sillytavern.context.__file__)).parent
-DESCRIBED = policy_values(Policies(role_prompt="description"))
 JOINED = policy_values(Policies(depths="joined"))
 EMPTY = policy_values(Policies(send_if_empty="EMPTY"))
 STRICT = policy_values(Policies(depths="joined", post_processing="strict"))
@@ -87,10 +86,6 @@ NOTES: dict[str, Requests] = {
     "script-too-slow": (
         lambda: scripted(r"/(a+)+$/g", "a" * 9_000 + "!"),
         lambda: scripted("/a/g", "aaa"),
-    ),
-    "role-prompt-skipped": (
-        lambda: built(HISTORY, role=ROLE, policies=DESCRIBED),
-        lambda: built(HISTORY, said("{{description}}"), role=ROLE, policies=DESCRIBED),
     ),
 }
 RULES: list[tuple[str, str, Callable[[], ChatEnvelope], Callable[[], ChatEnvelope]]] = [

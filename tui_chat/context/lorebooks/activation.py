@@ -63,6 +63,12 @@ def activate_lorebooks(inputs: Inputs, count: Counter) -> Contribution:
             places.setdefault(place, []).append(line)
         elif entry.position != "outlet":
             messages.append(line)
+        else:
+            sentence = (
+                f"The lore entry {line.called} is active and not sent: the preset "
+                f"“{inputs.preset.name}” has no outlets."
+            )
+            notes.append(Note(Level.WARNING, "lore-not-sent", sentence, line.origin))
     return Contribution(
         tuple(messages),
         (*notes, *search.left_out_notes()),

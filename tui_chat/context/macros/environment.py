@@ -101,6 +101,14 @@ class MacroEnvironment:
         profile = self._inputs.profile
         return profile is not None and profile.placement == "anchor"
 
+    @property
+    def read_fields(self) -> frozenset[str]:
+        """The names that were read, those of card fields as the core has them."""
+        names = (word.removeprefix(VARIABLE) for word in self._read)
+        return frozenset(
+            _CARD_ALIASES.get(name) or self.dialect.card_words.get(name, name) for name in names
+        )
+
     def set_text(self, word: str, text: Text) -> None:
         """Give a word a value whose characters have origins of their own."""
         self.texts[word] = text

@@ -90,6 +90,16 @@ class Expander:
             self._environment = MacroEnvironment(self._inputs, self.values)
         return self._environment
 
+    @property
+    def syntax(self) -> MacroSyntax:
+        """The syntax of the macros."""
+        return self._dialect.syntax
+
+    @property
+    def read_fields(self) -> frozenset[str]:
+        """The names that macros have read; see `MacroEnvironment.read_fields`."""
+        return frozenset() if self._environment is None else self._environment.read_fields
+
     def expand_macros(self, source: str) -> str:
         """Return a text that is no message with its macros expanded."""
         return expand_stored(source, self.environment)

@@ -27,6 +27,8 @@ from tui_chat.models.setting_json import settings_json
 class _StoredRole:
     role: Role
     picture: bytes = b""
+    description: str = ""
+    """The beginning of the description in its character card."""
 
     @property
     def name(self) -> str:
@@ -41,7 +43,11 @@ class _Roles(LibraryKind[_StoredRole]):
     @synchronous
     async def items(self, common: CommonOptions) -> list[Item[_StoredRole]]:
         async with command_workspace(common.config(), create=False) as (workspace, _):
-            return [_item(_StoredRole(role)) for role in workspace.state.roles]
+            described = await workspace.store.roles.descriptions()
+            return [
+                _item(_StoredRole(role, description=described.get(role.role_id, "")))
+                for role in workspace.state.roles
+            ]
 
     @synchronous
     async def find(self, common: CommonOptions, name: str) -> Item[_StoredRole]:
@@ -53,12 +59,13 @@ class _Roles(LibraryKind[_StoredRole]):
 
     def row(self, listed: Listed[_StoredRole]) -> tuple[str, ...]:
         role = _role_of(listed)
+        description = listed.value.description if listed.value is not None else ""
         return (
             role.name,
             role.model or "—",
             role.preset or "—",
             role.status,
-            excerpt(role.system_prompt),
+            excerpt(role.system_prompt or description.partition("\n")[0]),
         )
 
     def json(self, listed: Listed[_StoredRole]) -> dict[str, Any]:
@@ -72,7 +79,8 @@ class _Roles(LibraryKind[_StoredRole]):
                 write_line("  ", one_line(f"{key} = {fact}"))
         if card is not None:
             facts = {"creator": card.creator, "version": card.version, "tags": ", ".join(card.tags)}
-            for key, fact in facts.items():
+            first = card.description.strip().partition("\n")[0]
+            for key, fact in ({"description": first} | facts).items():
                 if fact:
                     write_line("  ", one_line(f"{key} = {fact}", 200))
         if value.picture:

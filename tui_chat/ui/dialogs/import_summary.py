@@ -28,7 +28,11 @@ def import_summary(report: Report) -> tuple[str, Literal["information", "warning
         lines.append(f"{name}: {', '.join(parts)}; {report.added:,} messages added.")
     roles = [one_line(role.name, 60) for role in report.cards]
     if len(roles) == 1:
-        lines.append(f"{name}: the character “{roles[0]}” is now a role. Start a session with it.")
+        preset = one_line(report.cards[0].preset, 60)
+        lines.append(
+            f"{name}: the character “{roles[0]}” is now a role with the preset “{preset}”. Start a "
+            "session with it."
+        )
     elif roles:
         listed = ", ".join(roles[:5]) + (", …" if len(roles) > 5 else "")
         lines.append(f"{name}: {len(roles):,} characters are now roles: {listed}.")

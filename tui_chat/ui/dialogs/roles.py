@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from base64 import b64encode
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -42,7 +43,8 @@ async def ask_role(app: App[Any], workspace: Workspace, title: str, fault: str =
     session cannot send with its own role; it can go on without.
     """
     enabled = [role for role in workspace.state.roles if role.status == "enabled"]
-    choices = [(role.role_id, role.name, _about_role(role)) for role in enabled]
+    described = await workspace.store.roles.descriptions()
+    choices = [(role.role_id, role.name, _about_role(role, described)) for role in enabled]
     if fault:
         choices.insert(0, ("", "Go on without a role", f"The role of this session is {fault}"))
         return await ask(app, title, choices, "")
@@ -53,8 +55,9 @@ async def ask_role(app: App[Any], workspace: Workspace, title: str, fault: str =
 async def ask_role_to_edit(app: App[Any], workspace: Workspace) -> Role | None:
     """Ask which role to edit; a new one has neither id nor name."""
     roles = workspace.state.roles
+    described = await workspace.store.roles.descriptions()
     choices = [(_NEW_ROLE, "+ New role", "")]
-    choices += [(role.role_id, role.name, _about_role(role)) for role in roles]
+    choices += [(role.role_id, role.name, _about_role(role, described)) for role in roles]
     current = workspace.state.role.role_id if workspace.state.role else _NEW_ROLE
     chosen = await ask(app, "Write or edit a role", choices, current, hint=EDITS)
     if chosen is None:
@@ -62,9 +65,12 @@ async def ask_role_to_edit(app: App[Any], workspace: Workspace) -> Role | None:
     return next((role for role in roles if role.role_id == chosen), Role("", ""))
 
 
-def _about_role(role: Role) -> str:
-    """Return a role's model, preset and prompt in one line."""
-    prompt = one_line(role.system_prompt, 81)
+def _about_role(role: Role, described: Mapping[str, str]) -> str:
+    """Return a role's model, preset and prompt in one line; without a prompt the first line of the
+    character's description, in `described` by the role's id.
+    """
+    text = role.system_prompt or described.get(role.role_id, "").partition("\n")[0]
+    prompt = one_line(text, 81)
     prompt = prompt if len(prompt) <= 80 else f"{prompt[:79].rstrip()}…"
     disabled = "disabled" if role.status == "disabled" else ""
     return " · ".join(filter(None, (disabled, role.model, role.preset, prompt)))

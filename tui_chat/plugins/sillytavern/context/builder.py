@@ -18,7 +18,6 @@ the other policies of the preset.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
@@ -44,7 +43,6 @@ from tui_chat.context.macros.preset_expansion import Expander, expand_all
 from tui_chat.context.resolved_message import (
     ResolvedMessage,
     resolve_preset_message,
-    resolve_role_prompt,
     turn_of,
     turns_of,
 )
@@ -52,7 +50,7 @@ from tui_chat.context.scan import MAIN, MessageGroups, scan, with_card_prompt
 from tui_chat.context.session_texts import Places, expand_places, session_lines
 from tui_chat.context.skeleton import Placed, populate
 from tui_chat.models.endpoint import Protocol
-from tui_chat.models.envelope import ChatEnvelope, Level, Note, Placement, Turn
+from tui_chat.models.envelope import ChatEnvelope, Note, Placement, Turn
 from tui_chat.models.generation import GenerationKind
 from tui_chat.models.memo import Memo
 from tui_chat.models.preset import CHAT_HISTORY, OTHERWISE, Preset, PresetMessage
@@ -143,27 +141,7 @@ def _role_prompt(inputs: Inputs, notes: list[Note]) -> ResolvedMessage | None:
     if policies_of(inputs.preset).role_prompt != "description":
         return leading_prompt(inputs, notes)
     notes += role_notes(inputs)
-    role = inputs.active_role
-    has_prompt = role is not None and role.system_prompt and role.character is None
-    if role is not None and has_prompt and not _has_description(inputs.preset):
-        sentence = (
-            f"The preset has no place for the prompt of the role “{role.name}”, which is its "
-            "{{description}}; it is not sent."
-        )
-        origin = resolve_role_prompt(role).origin
-        notes.append(Note(Level.WARNING, "role-prompt-skipped", sentence, origin))
     return None
-
-
-_DESCRIPTION = re.compile(r"\{\{\W*(?:char)?description\s*\}\}", re.IGNORECASE)
-
-
-@Memo
-def _has_description(preset: Preset) -> bool:
-    """True if a preset sends the character's description."""
-    return any(
-        message.enabled and _DESCRIPTION.search(message.content) for message in preset.messages
-    )
 
 
 def _scan(request: Request) -> MessageGroups:

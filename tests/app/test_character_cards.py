@@ -1,0 +1,47 @@
+"""A character card from its file to the request, on the screen."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from tests.support.screen import open_screen
+from tests.support.server import Provider, chat_text
+
+CARD = {
+    "spec": "chara_card_v3",
+    "spec_version": "3.0",
+    "data": {
+        "name": "Mira",
+        "description": "MARK-D keeps the light.",
+        "personality": "MARK-P calm",
+        "scenario": "MARK-S storm",
+        "first_mes": "MARK-G ahoy",
+        "mes_example": "<START>\n{{user}}: Hi\n{{char}}: MARK-E aye",
+    },
+}
+MARKS = ("MARK-D", "MARK-P", "MARK-S", "MARK-E", "MARK-G")
+
+
+async def test_a_card_is_imported_chosen_and_sent(tmp_path: Path):
+    card = tmp_path / "mira.json"
+    card.write_text(json.dumps(CARD), encoding="utf-8")
+    with Provider(chat_text("Aye.")) as provider:
+        async with open_screen(tmp_path / "home", config=provider.config()) as screen:
+            await screen.type(f"/import {card}")
+            await screen.press("enter")
+            await screen.sees("“Mira” is now a role", "“character”")
+            await screen.type("/role Mira")
+            await screen.press("enter")
+            await screen.sees("MARK-G ahoy")
+            await screen.type("hello")
+            await screen.press("enter")
+            await screen.sees("Aye.")
+
+            await screen.type("/preset plain")
+            await screen.press("enter")
+            await screen.click_on("1 warning")
+            await screen.sees("The description, personality, scenario and", "“plain”")
+            await screen.sees("/preset character")
+    sent = json.dumps(provider.bodies[0])
+    assert not [mark for mark in MARKS if mark not in sent], sent
