@@ -103,6 +103,7 @@ def outgoing_request(composed: Composed) -> OutgoingRequest:
         secrets=composed.endpoint.secret_values,
         body=composed.payload.body,
         key=composed.endpoint.key,
+        key_owner=composed.endpoint.name,
         key_header=composed.key_header,
         proxy=composed.endpoint.proxy,
         timeouts=composed.endpoint.timeouts,

@@ -380,9 +380,9 @@ def test_what_is_over_the_context_limit_is_not_sent(ask: Ask, tmp_path: Path):
     (tmp_path / "config.toml").write_text("[models.echo]\ncontext_limit = 20\n")
     done = ask("word " * 100)
     assert (done.code, done.out) == (2, "")
-    assert "--anyway" in done.err
+    assert "--force" in done.err
     assert rows(tmp_path, "SELECT 1 FROM messages") == []
-    assert ask("word " * 100, "--anyway").code == 0
+    assert ask("word " * 100, "--force").code == 0
 
 
 def test_the_defaults_and_the_draft_of_the_app_stay(ask: Ask, tmp_path: Path):

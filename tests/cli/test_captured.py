@@ -207,7 +207,7 @@ def test_convert_prints_the_body_and_notes_on_standard_error(run: Run, tmp_path:
     assert body["model"] == "claude"
     assert body["messages"][2]["content"][0]["tool_use_id"] == "c1"
     assert "warning: logit_bias" in done.err
-    assert "info: Anthropic requires a reply limit" in done.err
+    assert "info: Anthropic requires max_tokens" in done.err
 
 
 def test_the_protocol_is_detected_even_inside_a_curl_command(run: Run, tmp_path: Path):

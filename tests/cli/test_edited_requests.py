@@ -92,4 +92,4 @@ def test_an_invalid_body_is_not_sent_unless_wanted(run: Run, tmp_path: Path):
     done = run(*homes(tmp_path), "ask", "-c", "two")
     assert done.code == 2
     assert "With the edits by hand the body is not a request to OpenAI" in done.err
-    assert "--anyway" in done.err
+    assert "--force" in done.err

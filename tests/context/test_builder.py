@@ -508,7 +508,7 @@ def test_an_empty_placeholder_gets_a_note(sides: tuple[str, ...]):
     envelope = built(HISTORY, PresetMessage("p", type="placeholder", name="Lore"), *beside)
     notes = [note for note in envelope.notes if note.code == "idle-anchor"]
     assert [note.sentence for note in notes] == (
-        [] if sides else ["Nothing stands at the placeholder “Lore”."]
+        [] if sides else ["No message is anchored to “Lore”."]
     )
     assert all(note.origin is not None and note.origin.id == "p" for note in notes)
 

@@ -127,7 +127,7 @@ WALK: list[tuple[Protocol, str, State, State]] = [
      "taken out of those that it may.",
      searched(allowed_domains=("a.invalid", "b.invalid"), blocked_domains=("b.invalid",)),
      searched(allowed_domains=("a.invalid",))),
-    (ANTHROPIC, "Anthropic requires a reply limit and none is set: 9,000 tokens, the maximum of m.",
+    (ANTHROPIC, "Anthropic requires max_tokens; using 9,000, the limit of “m”.",
      limited(max_output=9_000), limited(max_output=8_000)),
     (ANTHROPIC, "temperature is not sent: 1.8 is not within 0 and 1.",
      asked(temperature=1.8), asked(temperature=1)),

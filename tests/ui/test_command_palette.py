@@ -19,9 +19,9 @@ WORDS = {
     "switch model": "Switch model",
     "fork": "Fork session from here",
     "rename": "Rename session",
-    "temperature": "Settings of the session",
-    "settings": "Settings of the session",
-    "effort": "Settings of the session",
+    "temperature": "Session settings",
+    "settings": "Session settings",
+    "effort": "Session settings",
     "title": "Rename session",
     "copy": "Copy the message or the selection",
     "export": "Export conversation…",
@@ -96,7 +96,7 @@ async def test_the_words_that_people_search_for_put_the_action_first(tmp_path: P
         scattered = max(entries, key=lambda entry: match_score(entry, "rgnrt"))
         assert scattered.title.startswith("Regenerate")
         for misspelled, meant in (
-            ("tempreture", "Settings of the session"),
+            ("tempreture", "Session settings"),
             ("exprot", "Export conversation…"),
         ):
             best = max(entries, key=lambda entry, words=misspelled: match_score(entry, words))
@@ -106,7 +106,7 @@ async def test_the_words_that_people_search_for_put_the_action_first(tmp_path: P
         tools = sorted(entries, key=lambda entry: -match_score(entry, "tools"))
         assert "tool" in tools[0].title
         assert {entry.title for entry in entries if match_score(entry, "config") >= 60} == {
-            *("Open the configuration file in $EDITOR", "Settings of the session", "Switch model")
+            *("Open the configuration file in $EDITOR", "Session settings", "Switch model")
         }
         assert not [entry.title for entry in entries if entry.title.startswith(("Page ", "Up"))]
         assert not any(entry.title.startswith("Delete character") for entry in entries), "of fields"

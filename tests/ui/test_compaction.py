@@ -159,4 +159,4 @@ async def test_the_chat_says_what_no_longer_fits(tmp_path: Path) -> None:
         )
         workspace.update(BranchChanged(), endpoint=endpoint)
         line = app.chat.pane.activity
-        await until(pilot, lambda: "/compact sums them up" in line.render().plain)
+        await until(pilot, lambda: "/compact summarizes them" in line.render().plain)

@@ -49,7 +49,7 @@ async def test_a_list_says_what_enter_does(height: int, hint: str) -> None:
         await app.push_screen(ChoiceDialog("Choose", choices, "c0", hint=hint))
         await pilot.pause()
         shown = app.export_screenshot().replace("&#160;", " ")
-        assert (hint or "Enter chooses · Esc cancels") in shown
+        assert (hint or "Enter select · Esc cancel") in shown
 
 
 async def test_a_list_without_a_filter_has_no_frame_of_its_own() -> None:

@@ -65,7 +65,7 @@ async def test_a_role_is_written_and_its_faults_are_reported(tmp_path: Path):
         await until(pilot, lambda: any(role.name == "Critic" for role in workspace.state.roles))
         critic = next(role for role in workspace.state.roles if role.name == "Critic")
         assert (critic.system_prompt, critic.settings.temperature) == ("Judge.", 0.5)
-        said = "The role “Critic” is kept: /role Critic chooses it."
+        said = "Role “Critic” saved. Use it with /role Critic."
         await until(pilot, lambda: app.notifications.log[-1].message == said)
 
 

@@ -56,7 +56,7 @@ def _reason(message: PresetMessage, composed: Composed, anchors: Mapping[str, in
         return "disabled"
     if message.is_anchor:
         is_empty = message.type != "chat_history" and not anchors.get(message.anchor_id)
-        return "nothing stands at it" if is_empty else ""
+        return "no message is anchored to it" if is_empty else ""
     if message.triggers and inputs.chat.kind not in message.triggers:
         return only_on(message.triggers)
     if names := envelope.set_variables.get(message.id):

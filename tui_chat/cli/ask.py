@@ -88,8 +88,8 @@ if TYPE_CHECKING:
     from tui_chat.models.session import Entry
     from tui_chat.workspace.workspace import Workspace
 
-_SENT_ANYWAY = ("over-budget", "nothing-to-send", "edited-body-invalid")
-"""Codes of the errors in a request that keep it from being sent without `--anyway`."""
+_FORCED = ("over-budget", "nothing-to-send", "edited-body-invalid")
+"""Codes of the errors in a request that keep it from being sent without `--force`."""
 
 
 @click.command(cls=RequestCommand)
@@ -114,7 +114,7 @@ _SENT_ANYWAY = ("over-budget", "nothing-to-send", "edited-body-invalid")
 @kind_option("What to generate. TEXT is the instruction of a kind that takes one.")
 @schema_option
 @click.option("-n", "--temporary", is_flag=True, help="Write nothing of it to disk.")
-@click.option("--no-stream", "stream", flag_value=False, default=True, help="Request it whole.")
+@click.option("--no-stream", "stream", flag_value=False, default=True, help="Don't stream.")
 @click.option("--raw", is_flag=True, help="Text as it is: no Markdown, no line break at the end.")
 @click.option("-x", "--extract", is_flag=True, help="Print only the first code block.")
 @json_option("Print the reply and its facts as JSON.")
@@ -132,7 +132,11 @@ _SENT_ANYWAY = ("over-budget", "nothing-to-send", "edited-body-invalid")
     type=TEXT,
     help="Run this tool without asking; repeatable.",
 )
-@click.option("--anyway", is_flag=True, help="Send it although it has errors, such as its size.")
+@click.option(
+    "--force",
+    is_flag=True,
+    help="Send despite errors, such as a request that is too large.",
+)
 @click.pass_obj
 def ask(common: CommonOptions, parameters: tuple[str, ...], **options: Any) -> None:
     """Send a message and print the reply.
@@ -399,8 +403,8 @@ def _check(composed: Composed, question: Question) -> None:
                 'Nothing was sent. `--role ""` goes on without it, /roles in the app enables it.'
             )
             raise InputError(note.sentence, advice=advice)
-        if note.level is Level.ERROR and note.code in _SENT_ANYWAY and not question.anyway:
-            raise InputError(note.sentence, advice="Nothing was sent; --anyway sends it.")
+        if note.level is Level.ERROR and note.code in _FORCED and not question.force:
+            raise InputError(note.sentence, advice="Nothing was sent; --force sends it.")
     write_notes(note for note in composed.notes if note.level is not Level.INFO)
 
 

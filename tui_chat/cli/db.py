@@ -165,7 +165,7 @@ def backup(path: Path, file: Path | None, force: bool) -> None:
 @click.argument("file", type=FILE)
 @click.pass_obj
 def restore(path: Path, file: Path) -> None:
-    """Replace the database by the copy FILE. The previous database is kept beside it.
+    """Replace the database with the backup FILE. The previous one is kept beside it.
 
     \b
     Example:

@@ -155,7 +155,7 @@ async def key_state(endpoint: Endpoint) -> str:
     if endpoint.key.startswith("command:"):
         return "not tried"
     try:
-        await resolve_key(endpoint.key, os.environ)
+        await resolve_key(endpoint.key, os.environ, owner=endpoint.name)
     except KeyMissing as error:
         return str(error)
     return "found"

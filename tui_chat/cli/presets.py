@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -27,7 +27,7 @@ from tui_chat.library.foreign_files import first_preset_files, import_preset_fil
 from tui_chat.library.preset_check import check_preset
 from tui_chat.library.presets import dump_preset, load_preset
 from tui_chat.models.envelope import Level
-from tui_chat.models.preset import Preset, PresetMessage, depth_words
+from tui_chat.models.preset import CHAT_HISTORY, Preset, PresetMessage, depth_words
 from tui_chat.models.sanitize import one_line, sanitize
 from tui_chat.models.setting_json import settings_json
 
@@ -56,7 +56,7 @@ class _Presets(LibraryKind[Preset]):
 
     def row(self, listed: Listed[Preset]) -> tuple[str, ...]:
         preset, item = listed.value, listed.item
-        count = str(len(preset.messages)) if preset else f"error: {listed.error}"
+        count = str(_messages_of(preset)) if preset else f"error: {listed.error}"
         return item.name, count, "bundled" if item.is_bundled else item.place
 
     def json(self, listed: Listed[Preset]) -> dict[str, Any]:
@@ -65,7 +65,7 @@ class _Presets(LibraryKind[Preset]):
             "name": item.name,
             "path": item.place,
             "bundled": item.is_bundled,
-            "messages": len(preset.messages) if preset else None,
+            "messages": _messages_of(preset) if preset else None,
             "error": listed.error or None,
         }
 
@@ -74,9 +74,13 @@ class _Presets(LibraryKind[Preset]):
             write_line("  ", one_line(f"{key} = {setting}"))
         for key, variable in value.variables.items():
             write_line("  ", one_line(f"{{{{{key}}}}} = {variable}"))
+        names = {each.anchor_id: each.name for each in value.messages if each.is_anchor}
+        names[CHAT_HISTORY] = "the history"
         for number, message in enumerate(value.messages, 1):
             off = "" if message.enabled else " (disabled)"
-            write_line(f"{number:>3}  {message.role:<9}  ", one_line(_place(message), 200), off)
+            write_line(
+                f"{number:>3}  {message.role:<9}  ", one_line(_place(message, names), 200), off
+            )
             for line in sanitize(message.content).splitlines():
                 write_line(f"       {line}")
 
@@ -87,16 +91,24 @@ def _item(name: str, path: Path, *, is_bundled: bool = False) -> Item[Preset]:
     )
 
 
-def _place(message: PresetMessage) -> str:
-    """Return what a preset message is and where it goes, in a few words."""
+def _messages_of(preset: Preset) -> int:
+    """Return the number of messages, without the anchors."""
+    return sum(not message.is_anchor for message in preset.messages)
+
+
+def _place(message: PresetMessage, names: Mapping[str, str]) -> str:
+    """Return what a preset message is and where it goes, in a few words; `names` are those of the
+    anchors, by id.
+    """
     name = message.name or message.id
     if message.is_anchor:
         return f"{name}: the place of {message.type.replace('_', ' ')}"
     if message.insertion_point is not None:
         return f"{name}: {depth_words(message.insertion_point)}"
     if message.anchor_target or message.anchor_point:
-        target = message.anchor_target or "the history"
-        return f"{name}: {message.anchor_point or 'after'} {target}"
+        target = message.anchor_target or CHAT_HISTORY
+        called = names.get(target) or target
+        return f"{name}: {message.anchor_point or 'after'} {called}"
     return name
 
 

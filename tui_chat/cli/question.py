@@ -51,7 +51,7 @@ class Question:
     """The folder for pictures and files of the reply; None for the current one."""
     allowed_tools: tuple[str, ...] = ()
     """Tools whose calls run without asking."""
-    anyway: bool = False
+    force: bool = False
     """True to send a request that has errors."""
     kind: GenerationKind = "normal"
     """The kind of generation; the message is the instruction of a kind that takes one."""

@@ -131,10 +131,11 @@ def budget_notes(budget: Budget, dropped: int) -> Iterator[Note]:
     """Yield notes about a budget; `dropped` is how many messages did not fit."""
     about = "" if budget.exact else ", as estimated"
     if budget.free is not None and budget.free < 0:
+        over = "1 token" if budget.free == -1 else f"{-budget.free:,} tokens"
         sentence = (
-            f"What must be sent is {-budget.free:,} tokens over the budget of "
-            f"{(budget.limit or 0) - budget.reserve:,} ({budget.limit:,} less {budget.reserve:,} "
-            f"for the reply{about}), without any history that could be dropped."
+            f"Over budget by {over} even without history ({'' if budget.exact else 'estimated '}"
+            f"budget: {(budget.limit or 0) - budget.reserve:,} = limit {budget.limit:,} − "
+            f"{budget.reserve:,} for the reply)."
         )
         yield Note(Level.ERROR, "over-budget", sentence)
     if dropped:

@@ -72,7 +72,8 @@ def _line_of(role: Role) -> ResolvedMessage | None:
 def example_placement(anchor: ResolvedMessage) -> Placement:
     """Return the place of example dialogues at their anchor."""
     rule = "It is an example dialogue of the character, at its anchor."
-    return Placement("skeleton", anchor.message.id, rule=rule)
+    name = anchor.message.name or anchor.message.id
+    return Placement("skeleton", anchor.message.id, rule=rule, anchor_name=name)
 
 
 _known_turns: dict[tuple[str, Text], Turn] = {}

@@ -14,6 +14,7 @@ from tui_chat.extensions import BuilderPath, Plugin, load_part, parts
 from tui_chat.hooks import failed
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.memo import Memo
+from tui_chat.models.message import MessageRole
 from tui_chat.models.preset import CardField, Preset
 
 
@@ -30,6 +31,8 @@ class BuilderRules:
     role_prompt: Literal["first", "description"] = "first"
     """Where the prompt of a role without a character card goes; `description`: it is the value of
     that macro."""
+    depth_roles: tuple[MessageRole, ...] = ()
+    """The order of roles at one depth and order; empty if only the list's order counts."""
     lore: LoreDialect = CORE_LORE
     """Where lore goes, what is searched for its keys, and how entries activate others."""
     macros: MacroDialect = CORE_DIALECT

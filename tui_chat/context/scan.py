@@ -336,5 +336,5 @@ def _unused_anchors(groups: MessageGroups) -> Iterator[Note]:
         if line.message.type == "placeholder":
             beside = groups.beside[line.message.id]
             if not beside.before and not beside.after:
-                sentence = f"Nothing stands at the placeholder {line.called}."
+                sentence = f"No message is anchored to {line.called}."
                 yield Note(Level.INFO, "idle-anchor", sentence, line.origin)

@@ -59,7 +59,10 @@ def populate(
         if line.message.type == "chat_history":
             side = after
         elif line is groups.examples_anchor:
-            side.append((line, Placement("skeleton", line.message.id, rule=_EXAMPLES)))
+            place = Placement(
+                "skeleton", line.message.id, rule=_EXAMPLES, anchor_name=_name_of(line)
+            )
+            side.append((line, place))
         else:
             side += _filling(groups, line, profile)
         side += _beside(groups, line, "after")
@@ -85,8 +88,14 @@ def _filling(
         and profile.content
         and profile.placement == "anchor"
     ):
-        rule = f"The anchor “{message.id}” stands for the profile."
-        yield resolve_profile(message, profile), Placement("skeleton", message.id, rule=rule)
+        rule = f"The anchor {anchor.called} stands for the profile."
+        place = Placement("skeleton", message.id, rule=rule, anchor_name=_name_of(anchor))
+        yield resolve_profile(message, profile), place
+
+
+def _name_of(anchor: ResolvedMessage) -> str:
+    message = anchor.message
+    return "history" if message.type == "chat_history" else message.name or message.id
 
 
 def _beside(groups: MessageGroups, anchor: ResolvedMessage, side: str) -> Iterator[Placed]:
@@ -97,6 +106,7 @@ def _beside(groups: MessageGroups, anchor: ResolvedMessage, side: str) -> Iterat
         "before" if side == "before" else "after",
         message.anchor_id,
         rule=f"It is anchored {side} {called}.",
+        anchor_name=_name_of(anchor),
     )
     for line in beside.before if side == "before" else beside.after:
         yield line, placement

@@ -72,6 +72,8 @@ class Placement:
     asked: int | None = None
     """The insertion point in the preset: below 0 it counts from the newest message.
     None for the end of the conversation, which no insertion point names."""
+    anchor_name: str = ""
+    """The anchor's name; its id if it has none."""
 
 
 IN_HISTORY = Placement("history", rule="It is part of the conversation.")

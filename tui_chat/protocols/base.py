@@ -107,8 +107,6 @@ class ProtocolDefinition:
     """One protocol. Each package defines one, and `registry` lists them."""
 
     protocol: Protocol
-    tab_labels: tuple[str, str, str]
-    """Its name on a tab in wide, medium and narrow panes."""
 
     encode: Callable[[ChatEnvelope, Endpoint], Encoded]
     """Encode an envelope as a request."""

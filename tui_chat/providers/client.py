@@ -97,6 +97,8 @@ class OutgoingRequest:
     """Values in the URL and headers that are masked where the server repeats them."""
     key: str = ""
     """A key reference; empty if no key is needed."""
+    key_owner: str = ""
+    """The name of the endpoint whose key it is, for errors."""
     key_header: tuple[str, str] | None = ("Authorization", "Bearer ")
     """Name of the header that carries the key, and the prefix of its value; None to send no key."""
     proxy: str = ""
@@ -391,7 +393,9 @@ class HttpClient:
             )
             if outgoing.key and outgoing.key_header is not None:
                 name, prefix = outgoing.key_header
-                key = await resolve_key(outgoing.key, self.environ, self.run_keys)
+                key = await resolve_key(
+                    outgoing.key, self.environ, self.run_keys, owner=outgoing.key_owner
+                )
                 request.headers[name] = prefix + key.reveal()
             response = await client.send(request, stream=True)
             response_began(response)

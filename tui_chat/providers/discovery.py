@@ -62,6 +62,7 @@ def get_request(endpoint: Endpoint, path: str, timeouts: Timeouts | None = None)
         body=b"",
         secrets=endpoint.secret_values,
         key=endpoint.key,
+        key_owner=endpoint.name,
         key_header=endpoint.key_header(definition.key_header),
         proxy=endpoint.proxy,
         timeouts=timeouts or endpoint.timeouts,

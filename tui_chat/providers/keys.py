@@ -66,13 +66,19 @@ RunKeys = MutableMapping[str, Secret]
 
 
 async def resolve_key(
-    reference: str, environ: Mapping[str, str], run_keys: Mapping[str, Secret] = NO_KEYS
+    reference: str,
+    environ: Mapping[str, str],
+    run_keys: Mapping[str, Secret] = NO_KEYS,
+    *,
+    owner: str = "",
 ) -> Secret:
-    """Return the key that a reference names. Raises KeyMissing, with advice."""
+    """Return the key that a reference names; `owner` is whose key it is. Raises KeyMissing, with
+    advice.
+    """
     kind, _, rest = reference.partition(":")
     match kind:
         case "env" if rest:
-            return _from_environment(rest, environ)
+            return _from_environment(rest, environ, owner)
         case "keyring" if all(rest.partition("/")):
             service, _, name = rest.partition("/")
             return await asyncio.to_thread(_from_keyring, service, name)
@@ -100,10 +106,10 @@ def describe_key_reference(reference: str) -> str:
     return f"command:{_program(rest)} …" if kind == "command" else "an invalid key reference"
 
 
-def _from_environment(name: str, environ: Mapping[str, str]) -> Secret:
+def _from_environment(name: str, environ: Mapping[str, str], owner: str) -> Secret:
     if not environ.get(name, "").strip():
         raise KeyMissing(
-            f"The environment variable {name} is not set, so there is no key to send.",
+            f"No API key{f' for {owner}' if owner else ''} ({name} is not set).",
             advice=f"Set {name} and start again, enter a key (`/key` in the app, `tui-chat keys "
             "set` in a shell), or choose another endpoint.",
         )

@@ -297,7 +297,7 @@ ACTIONS = (
         "No default model",
         "New sessions use the model used last",
     ),
-    Action("settings", "f5", "sessions.edit_settings", "Settings", "Settings of the session"),
+    Action("settings", "f5", "sessions.edit_settings", "Settings", "Session settings"),
     Action(
         "configuration",
         "",

@@ -64,7 +64,7 @@ COMMANDS = (
     _of("lorebooks", "NAME", name="lorebook"),
     Command(
         "set",
-        "Settings of the session",
+        "Session settings",
         "NAME VALUE",
         run="sessions.set_parameter",
         aliases=("settings",),
@@ -206,7 +206,7 @@ def parse_command(text: str) -> ParsedDraft:
         return CommandCall(BY_NAME["snippet"], prompt[1].strip())
     match = _COMMAND.match(text)
     if match is None:
-        return text
+        return UnknownCommand("") if text.strip() == "/" else text
     name, argument = match[1].lower(), (match[2] or "").strip()
     if (command := BY_NAME.get(name)) is not None:
         return CommandCall(command, argument)

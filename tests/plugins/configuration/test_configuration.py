@@ -43,7 +43,7 @@ async def test_an_endpoint_is_added_and_in_use(tmp_path: Path) -> None:
             }
         }
         said = app.notifications.log[-1].message
-        assert said == "The endpoint work is kept: /model work uses it."
+        assert said == "Endpoint “work” saved. Use it with /model work."
 
 
 async def test_the_name_of_nothing_opens_no_form(tmp_path: Path) -> None:
@@ -71,7 +71,7 @@ async def test_a_tool_is_added(album: Album, tmp_path: Path) -> None:
         await until(pilot, lambda: not isinstance(app.screen, FieldsForm))
         tools = written(tmp_path)["tools"]
         assert tools["now"]["command"] == ["date", "+%H:%M"]  # pyright: ignore
-        assert app.notifications.log[-1].message == "The tool now is kept."
+        assert app.notifications.log[-1].message == "Tool “now” saved."
 
 
 async def test_choosing_a_title_model_says_that_it_is_asked(tmp_path: Path) -> None:

@@ -121,15 +121,30 @@ def add_message(preset: Preset, message: PresetMessage, index: int | None = None
     return replace(preset, messages=(*preset.messages[:place], message, *preset.messages[place:]))
 
 
-def free_id(preset: Preset, name: str) -> str:
-    """Return the wanted id, with a number appended if it is taken."""
-    taken = {message.id for message in preset.messages}
+def free_id(preset: Preset, name: str, but: PresetMessage | None = None) -> str:
+    """Return the wanted id, with a number appended if it is that of a message other than `but`."""
+    taken = {message.id for message in preset.messages if message is not but}
     name = name or "message"
     number, free = 2, name
     while free in taken:
         free = f"{name}-{number}"
         number += 1
     return free
+
+
+def follows_name(message: PresetMessage, saved: Preset) -> bool:
+    """True if a message's id is the one that it was given, not one that somebody chose or that is
+    in a file: it then follows the name.
+    """
+    if message.name and any(each.id == message.id for each in saved.messages):
+        return False
+    base = re.sub(r"-\d+$", "", message.id)
+    return not {message.id, base}.isdisjoint((id_from_name(message.name), message.type))
+
+
+def id_from_name(name: str) -> str:
+    """Return the id that a message with a name is given."""
+    return "-".join(name.casefold().split())
 
 
 def remove_message(preset: Preset, index: int) -> Preset:

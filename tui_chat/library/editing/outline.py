@@ -8,9 +8,10 @@
    anchors) stays at its index in the list.
 3. Ghost rows stand for what is not part of the preset: the role's prompt, the history messages
    between which depths lie, the draft.
-4. The schematic history is long enough for every depth, unless the real one is known to be
+4. At one depth the rows have the order in which they are sent: some builders sort them by role.
+5. The schematic history is long enough for every depth, unless the real one is known to be
    shorter: then a depth that passes an end is clamped to it.
-5. A note is on the row of the message, role prompt or history that it is about. A note about the
+6. A note is on the row of the message, role prompt or history that it is about. A note about the
    whole context (over budget) is on the first row.
 """
 
@@ -215,7 +216,15 @@ class _OutlineBuilder:
             yield OutlineRow("ghost", ghost="history", anchor=CHAT_HISTORY, notes=notes)
         if message.type == "chat_history":
             yield from self._history_rows()
-        yield from self._message_rows(beside.after, "after", message.anchor_id)
+        after = beside.after
+        if message.type == "chat_history":
+            after = sorted(after, key=self._by_role)
+        yield from self._message_rows(after, "after", message.anchor_id)
+
+    def _by_role(self, line: ResolvedMessage) -> tuple[int, int]:
+        """Return what the messages at one depth are sorted by, before their order in the list."""
+        roles = rules_of(self.preset).depth_roles
+        return line.order, roles.index(line.message.role) if roles else 0
 
     def _history_rows(self) -> Iterator[OutlineRow]:
         """Yield the deep messages between ghosts of the history messages around them."""
@@ -228,7 +237,10 @@ class _OutlineBuilder:
         places: dict[int, list[ResolvedMessage]] = {}
         beside = {1, length}
         deep = [(requested_position(depth, length), depth) for depth in depths]
-        lines = sorted(zip(deep, self.groups.deep, strict=True), key=lambda item: item[0][0])
+        pairs = sorted(
+            zip(deep, self.groups.deep, strict=True), key=lambda pair: self._by_role(pair[1])
+        )
+        lines = sorted(pairs, key=lambda pair: pair[0][0])
         for (wanted, depth), line in lines:
             place = min(max(wanted, 0), length)
             places.setdefault(place, []).append(line)

@@ -29,10 +29,10 @@ RECIPES = (
     RowRecipe("prefill", "Prefill", "the beginning of the reply, at the end"),
     RowRecipe("lore", "Lore entry …", "sent when its keys occur in the chat; in a lorebook"),
     RowRecipe("message", "Message", "below the cursor"),
-    RowRecipe("placeholder", "Placeholder", "anchor: a place for others to stand at"),
-    RowRecipe("user_profile", "User profile", "anchor: where the profile goes"),
-    RowRecipe("example_dialogues", "Example dialogues", "anchor: where a card's examples go"),
-    RowRecipe("chat_history", "Chat history", "anchor: where the conversation goes"),
+    RowRecipe("placeholder", "Placeholder", "a named anchor for other messages"),
+    RowRecipe("user_profile", "User profile", "the anchor where the profile goes"),
+    RowRecipe("example_dialogues", "Example dialogues", "the anchor where a card's examples go"),
+    RowRecipe("chat_history", "Chat history", "the anchor where the conversation goes"),
 )
 _TYPES: tuple[PresetMessageType, ...] = (
     "message",

@@ -10,9 +10,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, Literal
 
+from tui_chat.context.rules import rules_of
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.library.editing.edits import move_message
-from tui_chat.library.editing.outline import Outline, OutlineRow
+from tui_chat.library.editing.outline import Outline, OutlineRow, outline_preset
 from tui_chat.models.preset import CHAT_HISTORY, Preset, PresetMessage, depth_words
 
 
@@ -25,15 +26,20 @@ class Slot:
     kind: Literal["system", "list", "before", "after", "depth"]
     anchor: str = ""
     depth: int | None = None
+    """For `depth`, as an insertion point."""
     neighbor: int | None = None
     """The list index of an adjacent message at the same place, if there is one."""
     side: Literal["before", "after"] = "after"
     """The side of the neighbor on which the slot lies."""
+    anchor_name: str = ""
+    """The anchor's name; empty for its id."""
 
     @property
     def description(self) -> str:
         """The slot in a few words: `at depth 2`, `before the history`."""
-        called = "the history" if self.anchor == CHAT_HISTORY else f"“{self.anchor}”"
+        called = (
+            "the history" if self.anchor == CHAT_HISTORY else f"“{self.anchor_name or self.anchor}”"
+        )
         match self.kind:
             case "after" if self.anchor == CHAT_HISTORY:
                 return "at depth 0"
@@ -70,8 +76,11 @@ def slots_for(outline: Outline, message: PresetMessage) -> tuple[Slot, ...]:
     if message.is_anchor:
         return tuple(slot for slot in slots_by_place.values() if slot.kind == "list")
     among_system = hoists and message.role == "system"
+    names = {m.anchor_id: m.name for m in outline.preset.messages if m.is_anchor}
     return tuple(
-        slot for slot in slots_by_place.values() if (slot.kind == "system") == among_system
+        replace(slot, anchor_name=names.get(slot.anchor, ""))
+        for slot in slots_by_place.values()
+        if (slot.kind == "system") == among_system
     )
 
 
@@ -209,9 +218,19 @@ def next_slot(outline: Outline, index: int, step: int) -> Slot | None:
             gaps.setdefault(slot.row, []).append(slot)
     for gap in sorted(gaps, reverse=step < 0):
         slot = min(gaps[gap], key=lambda slot: (not _is_like(slot, row), _rank(slot)))
-        if put_in_slot(preset, index, slot) != preset:
+        after = put_in_slot(preset, index, slot)
+        if after != preset and _is_moved(outline, after):
             return slot
     return None
+
+
+def _is_moved(before: Outline, after: Preset) -> bool:
+    """True if the rows have another order: a builder may sort the messages at one depth."""
+    if not rules_of(after).depth_roles:
+        return True
+    outlines = map(outline_preset, (before.preset, after))
+    orders = [[row.message.id for row in each.rows if row.message is not None] for each in outlines]
+    return orders[0] != orders[1]
 
 
 def nearest_slot(outline: Outline, message: PresetMessage, number: int) -> Slot | None:

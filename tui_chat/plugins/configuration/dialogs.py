@@ -40,12 +40,12 @@ ENDPOINT_FIELDS: FieldRows = (
     (Field("key", "Key reference: env:NAME, file:PATH …; empty: none, or enter the key next"),),
 )
 TOOL_FIELDS: FieldRows = (
-    (Field("name", "Name"), Field("timeout", "Seconds it may take", "number")),
-    (Field("description", "What it does, for the model", "lines"),),
-    (Field("command", "Command and its arguments; empty: you answer by hand"),),
-    (Field("parameters", "JSON Schema of the model's arguments; empty: none", "text"),),
+    (Field("name", "Name"), Field("timeout", "Timeout (seconds)", "number")),
+    (Field("description", "Description (the model reads it)", "lines"),),
+    (Field("command", "Command (leave empty to answer calls yourself)"),),
+    (Field("parameters", "Parameters (JSON Schema, optional)", "text"),),
     (
-        Field("consent", "Runs", "choice", (("ask", "after you agree"), ("always", "at once"))),
+        Field("consent", "Permission", "choice", (("ask", "ask first"), ("always", "always run"))),
         Field("offered", "Offer it in new sessions", "switch"),
     ),
 )
@@ -177,8 +177,9 @@ async def _fill_in(
     is_kept = await app.push_screen_wait(FieldsForm(title, rows, shown, keep))
     if not is_kept:
         return ""
-    use = f": /model {name} uses it" if noun == "endpoint" else ""
-    app.notify(f"The {noun} {one_line(name, 40)} is kept{use}.", markup=False)
+    use = f" Use it with /model {name}." if noun == "endpoint" else ""
+    called = f"{noun.capitalize()} “{one_line(name, 40)}”"
+    app.notify(f"{called} saved.{use}", markup=False)
     return name
 
 

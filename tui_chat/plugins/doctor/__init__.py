@@ -14,7 +14,7 @@ PLUGIN = Plugin(
         CommandPath(
             "doctor",
             "tui_chat.plugins.doctor.command:doctor",
-            "Check this machine, and say what to do.",
+            "Diagnose this installation.",
             group="Setup",
         ),
         CommandPath(

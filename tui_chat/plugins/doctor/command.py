@@ -48,7 +48,7 @@ LEAST_ROOM = 100_000_000
 @json_option()
 @click.pass_obj
 def doctor(common: CommonOptions, online: bool, as_json: bool) -> None:
-    """Check this machine, and say what to do.
+    """Diagnose this installation.
 
     It looks at versions, terminal, configuration, files, database, keys and endpoints. Nothing is
     sent without --online. Exits with 1 if something does not work.

@@ -104,7 +104,7 @@ async def _check_key(endpoint: Endpoint) -> Check:
     if endpoint.key_header(("", "")) is None:
         return Check("key", "ok", "No key is needed.")
     try:
-        await resolve_key(endpoint.key, os.environ)
+        await resolve_key(endpoint.key, os.environ, owner=endpoint.name)
     except InputError as error:
         return Check("key", "failed", str(error), error.advice)
     return Check("key", "ok", f"Found: {describe_key_reference(endpoint.key)}.")

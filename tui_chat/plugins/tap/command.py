@@ -146,7 +146,7 @@ class _Size(click.ParamType[int]):
     default=120,
     show_default=True,
     metavar="SECONDS",
-    help="Send a held call as it came after so long.",
+    help="Forward a held call unchanged after N seconds.",
 )
 @click.option(
     "--max-body", type=_Size(), help="Record no larger bodies, with 0 none at all; default: 64M."

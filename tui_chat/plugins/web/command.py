@@ -20,8 +20,8 @@ from tui_chat.errors import InputError, install_advice
 def serve(common: CommonOptions, port: int, host: str, allow_remote: bool, url: str) -> None:
     """Serve the app to a browser.
 
-    Prints the address to open; only who has it can use the app. Without --allow-remote, only this
-    machine can connect. Needs the extra “serve”. See docs/serve.md.
+    Prints a secret address; only people who have it can use the app. Without --allow-remote, only
+    this machine can connect. Needs the extra “serve”. See docs/serve.md.
 
     \b
     Example:

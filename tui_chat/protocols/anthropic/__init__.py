@@ -15,7 +15,6 @@ from tui_chat.protocols.base import ProtocolDefinition, RequestSigns, UrlRules
 
 ANTHROPIC = ProtocolDefinition(
     protocol=Protocol.ANTHROPIC,
-    tab_labels=("Anthropic", "Anthropic", "Anthr"),
     encode=encode,
     decode=decode,
     parser=ReplyParser,

@@ -113,12 +113,12 @@ def _default_limit(request: RequestEncoder) -> Sourced[int]:
         return Sourced(request.endpoint.max_tokens, _ENDPOINT_LIMIT)
     model, facts = request.model, request.facts
     if facts.max_output is not None:
-        limit, why = facts.max_output, f"the maximum of {model}"
+        limit, why = facts.max_output, f", the limit of “{model}”"
     elif is_newer_claude(model):
         limit = NEWEST_CLAUDE_OUTPUT
-        why = "the maximum of the newest known Claude models"
+        why = ", the limit of the newest known Claude models"
     else:
-        limit, why = _UNKNOWN_LIMIT, f"since the maximum of {model} is unknown"
+        limit, why = _UNKNOWN_LIMIT, f" because the limit of “{model}” is unknown"
     budget = request.envelope.budget
     if budget is not None and facts.context_limit is not None:
         # Tokens are counted by estimate: one in a hundred is kept free.
@@ -126,8 +126,8 @@ def _default_limit(request: RequestEncoder) -> Sourced[int]:
         # In steps, so that a word more or less does not change the request elsewhere.
         room = room // _STEP * _STEP if room >= _STEP else max(room, 1)
         if room < limit:
-            limit, why = room, "all that the context leaves free"
-    sentence = f"Anthropic requires a reply limit and none is set: {limit:,} tokens, {why}."
+            limit, why = room, ", all that the context leaves free"
+    sentence = f"Anthropic requires max_tokens; using {limit:,}{why}."
     request.notes.append(default_note(_DEFAULT_LIMIT, sentence))
     return Sourced(limit, _DEFAULT_LIMIT)
 

@@ -32,7 +32,6 @@ def _request_path(root: str, path: str, version: str) -> str:
 
 GEMINI = ProtocolDefinition(
     protocol=Protocol.GEMINI,
-    tab_labels=("Gemini", "Gemini", "Gem"),
     encode=encode,
     decode=decode,
     parser=ReplyParser,

@@ -16,7 +16,6 @@ from tui_chat.protocols.ollama.stream import ReplyParser, read_reply
 
 OLLAMA = ProtocolDefinition(
     protocol=Protocol.OLLAMA,
-    tab_labels=("Ollama", "Ollama", "Oll"),
     encode=encode,
     decode=decode,
     parser=ReplyParser,

@@ -16,7 +16,6 @@ from tui_chat.protocols.openai_chat.stream import ReplyParser, read_reply
 
 OPENAI_CHAT = ProtocolDefinition(
     protocol=Protocol.OPENAI_CHAT,
-    tab_labels=("OpenAI Chat", "Chat", "Chat"),
     encode=encode,
     decode=decode,
     parser=ReplyParser,

@@ -16,7 +16,6 @@ from tui_chat.protocols.openai_responses.stream import ReplyParser, read_reply
 
 OPENAI_RESPONSES = ProtocolDefinition(
     protocol=Protocol.OPENAI_RESPONSES,
-    tab_labels=("Responses", "Responses", "Resp"),
     encode=encode,
     decode=decode,
     parser=ReplyParser,

@@ -123,7 +123,7 @@ async def enter_key(app: App[Any], workspace: Workspace, name: str = "") -> None
     if workspace.state.is_offline and endpoint.models:
         await workspace.settings.set_model(endpoint.name, endpoint.models[0])
         answers = f" {endpoint.models[0]} answers from now on."
-    app.notify(f"The key of {endpoint.name} is kept.{answers}", markup=False)
+    app.notify(f"Key of “{endpoint.name}” saved.{answers}", markup=False)
 
 
 async def _ask_key(app: App[Any], workspace: Workspace, name: str) -> Endpoint | None:

@@ -48,7 +48,7 @@ class ChoiceDialog(Dialog[str | None]):
         Binding("down", "move(1)", show=False, priority=True),
         Binding("up", "move(-1)", show=False, priority=True),
     ]
-    hint: str = "Enter chooses · Esc cancels"
+    hint: str = "Enter select · Esc cancel"
     """The keys, in the last line."""
     min_width: ClassVar[int] = 72
     """Columns that it takes at least, if the terminal has them."""

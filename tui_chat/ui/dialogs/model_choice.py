@@ -13,7 +13,7 @@ from textual.binding import Binding, BindingType
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
-from tui_chat.config import lacks_key, repeats_offline_models
+from tui_chat.config import LOOPBACK_URL, lacks_key, repeats_offline_models
 from tui_chat.ui.dialogs.choices import Choice, ChoiceDialog
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ class ModelChoiceDialog(ChoiceDialog):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+d", "make_default", show=False, priority=True)
     ]
-    hint = "Enter chooses · Ctrl+D default of new sessions · Esc cancels"
+    hint = "Enter select · Ctrl+D make default · Esc cancel"
 
     def __init__(
         self,
@@ -107,11 +107,16 @@ async def ask_model(
 
 def offered_models(workspace: Workspace, environ: Mapping[str, str]) -> list[Choice]:
     """Return the models of all endpoints, each with endpoint and model as its id."""
+    from tui_chat.offline.models import MODELS
+
+    about = {model.name: model.about for model in MODELS}
     return [
         Choice(
             f"{offering.name}\n{model}",
             model,
-            f"{'no key yet · ' * lacks_key(offering, environ)}"
+            f"{offering.name}: {about[model]}"
+            if offering.base_url.startswith(LOOPBACK_URL) and model in about
+            else f"{'no key yet · ' * lacks_key(offering, environ)}"
             f"{offering.name}, {offering.protocol.label}",
             offering.name,
             is_repeated=repeats_offline_models(offering),

@@ -152,7 +152,7 @@ class RoleForm(FieldsForm):
         )
         if await self._workspace.roles.save(changed) is not None:
             name = one_line(typed.name, 40)
-            self.notify(f"The role “{name}” is kept: /role {name} chooses it.", markup=False)
+            self.notify(f"Role “{name}” saved. Use it with /role {name}.", markup=False)
 
     def fields_below(self) -> ComposeResult:
         role = self._role

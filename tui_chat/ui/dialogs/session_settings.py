@@ -345,7 +345,7 @@ class SessionSettingsForm(Form[bool | None]):
 
     def compose(self) -> ComposeResult:
         with Vertical() as box:
-            box.border_title = "Settings of the session"
+            box.border_title = "Session settings"
             with VerticalScroll(id="fields", can_focus=False):
                 for field in FIELDS:
                     row = SettingRow(field, field.text(self), field.words(self))

@@ -188,4 +188,4 @@ async def test_the_bars_of_rows_are_not_copied() -> None:
         await pilot.pause()
         copied = (app.screen.get_selected_text() or "").split("\n")
         assert copied[0] == rows[first][1:].rstrip()
-        assert copied[1].startswith("system Style")
+        assert copied[1].startswith("system    Style")

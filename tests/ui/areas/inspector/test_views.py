@@ -186,7 +186,7 @@ async def test_the_context_view_shows_placement_and_unfolds_a_turn() -> None:
     async with app.run_test(size=(80, 40)) as pilot:
         await press(pilot, "c")
         text = rows_of(app)
-        assert "First of all" in text
+        assert "System  " in text
         assert "Chat history" in text
         assert "1 left out to fit" in text
         assert "System messages go first" not in text

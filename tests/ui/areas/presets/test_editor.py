@@ -50,7 +50,7 @@ from tui_chat.ui.widgets.choice_field import ChoiceField
 async def test_the_list_mirrors_the_context(tmp_path: Path) -> None:
     async with editing(tmp_path) as (_pilot, pane):
         shown = [" ".join(line.split()) for line in lines(pane) if line]
-        assert shown.pop(0).startswith("▾ System messages, first ──")
+        assert shown.pop(0).startswith("▾ System ──")
         assert shown[0].startswith("role “Assistant”")
         assert shown[1].startswith("[x] system rule Be brief.")
         assert shown.pop(2).startswith("▾ Before the chat ──")
@@ -650,7 +650,7 @@ async def test_the_parts_of_the_request_fold(tmp_path: Path) -> None:
     async with editing(tmp_path) as (pilot, pane):
         await press(pilot, "down", "down", "z")
         assert "▸ Before the chat ─" in lines(pane)[line_of(pane, "Before")]
-        assert lines(pane)[line_of(pane, "Before")].split()[-3:-1] == ["2", "messages"]
+        assert lines(pane)[line_of(pane, "Before")].split()[-3:-1] == ["1", "message"]
         assert not any("lore" in line for line in lines(pane))
         await press(pilot, "x", "space", "r")
         assert preset_of(pane) is pane.edits.saved, "no key changes what is not seen"  # type: ignore[union-attr]

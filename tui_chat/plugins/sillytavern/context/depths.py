@@ -18,9 +18,11 @@ from functools import lru_cache
 from tui_chat.context.resolved_message import ExpandedTexts, ResolvedMessage, text_of, turn_of
 from tui_chat.models.envelope import Placement, Turn
 from tui_chat.models.memo import Memo
+from tui_chat.models.message import MessageRole
 from tui_chat.models.text import Text
 
-_ROLES = ("assistant", "user", "system", "tool")
+DEPTH_ROLES: tuple[MessageRole, ...] = ("assistant", "user", "system", "tool")
+"""The order of roles at one depth and order."""
 
 
 def depth_from_end(line: ResolvedMessage, length: int) -> int:
@@ -42,7 +44,7 @@ def join_depths(
     for line in lines:
         if text_of(line, expanded).plain:
             order = 0 if line.slot else line.order
-            role = _ROLES.index(line.message.role)
+            role = DEPTH_ROLES.index(line.message.role)
             groups.setdefault((depth_from_end(line, length), order, role), []).append(line)
     depths: dict[int, list[Turn]] = {}
     for depth, order, role in sorted(groups):

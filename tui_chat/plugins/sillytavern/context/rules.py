@@ -7,6 +7,7 @@ from tui_chat.context.rules import BuilderRules
 from tui_chat.models.memo import Memo
 from tui_chat.models.preset import Preset
 from tui_chat.models.settings import LoreRules
+from tui_chat.plugins.sillytavern.context.depths import DEPTH_ROLES
 from tui_chat.plugins.sillytavern.context.macro_dialects import macro_dialect
 from tui_chat.plugins.sillytavern.context.scripts import message_changes
 from tui_chat.plugins.sillytavern.policies import policies_of
@@ -39,6 +40,7 @@ def rules_of(preset: Preset) -> BuilderRules:
         card_prompts=policies.card_prompts,
         collapse_newlines=policies.collapse_newlines,
         role_prompt=policies.role_prompt,
+        depth_roles=DEPTH_ROLES if is_joined else (),
         lore=_LORE if is_joined else CORE_LORE,
         macros=macro_dialect(is_whole=policies.expand_history, is_legacy=policies.legacy_macros),
         continues_user=is_joined,

@@ -280,8 +280,13 @@ class ChatArea(Area):
             edited = shown.edited if shown is not None else edited
         about = "" if sent.exact else "~"
         limit = "" if sent.limit is None else f" of {short_number(sent.limit)}"
+        tokens = f"{about}{sent.total:,}{limit} tokens"
+        if sent.limit is not None and sent.free is not None and sent.free < 0:
+            tokens = (
+                f"{about}{-sent.free:,} over the budget of {max(sent.limit - sent.reserve, 0):,}"
+            )
         self._show_facts(
-            tokens=f"{about}{sent.total:,}{limit} tokens",
+            tokens=tokens,
             edits=len(edited.applied) if edited is not None else 0,
         )
         others = (self.compaction.is_writing, self.side_replies.is_writing, self.drafts.is_sending)

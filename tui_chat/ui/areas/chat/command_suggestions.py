@@ -42,6 +42,8 @@ MAX_SUGGESTIONS = 50
 
 def command_error(line: CommandCall | UnknownCommand) -> InputError | None:
     """Return what is wrong with a command; None if it can be run."""
+    if isinstance(line, UnknownCommand) and not line.name:
+        return InputError("A command has a name.", advice="// sends / as a message.")
     if isinstance(line, UnknownCommand):
         if plugin := extensions.missing_plugin("actions", line.name):
             sentence = f"/{line.name} comes with the plugin “{plugin}”, which is not installed."

@@ -143,8 +143,8 @@ def offer(envelope: ChatEnvelope) -> str:
     """Return what no longer fits into the context, and what to do; empty if all does."""
     count = len(envelope.dropped)
     if count == 1:
-        return "1 message no longer fits · /compact sums it up"
-    words = f"{count:,} messages no longer fit · /compact sums them up"
+        return "1 message no longer fits · /compact summarizes it"
+    words = f"{count:,} messages no longer fit · /compact summarizes them"
     return words if count else ""
 
 

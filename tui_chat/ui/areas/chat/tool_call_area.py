@@ -187,7 +187,7 @@ class ToolCallArea(Area):
         await workspace.tool_sources.opened()
         workspace.tool_sources.load()
         if not workspace.state.known_tools and not workspace.state.tool_sources:
-            raise InputError("There is no tool.", advice="“Add or edit tool…” adds one.")
+            raise InputError("No tools yet.", advice="Add one with /tools.")
         await self.tui.push_screen_wait(SessionToolsDialog(workspace))
 
     @work(group="tool")

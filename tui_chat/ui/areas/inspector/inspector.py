@@ -294,6 +294,8 @@ class Inspector(OnePassWidget):
             self._summary.show(None, None, None)
             return
         self.views.current.show_state(self._state)
+        if self.view_shown == PAYLOAD:  # another request may have the same text at the same place
+            self._show_rule(self.views.payload.under)
         recorded = composed.recorded
         is_exact = recorded is None or not (recorded.is_masked or recorded.missing)
         self._notes.show(composed.notes, is_exact=is_exact)
@@ -522,6 +524,13 @@ class Inspector(OnePassWidget):
     def on_payload_view_target_changed(self, event: PayloadView.TargetChanged) -> None:
         event.stop()
         under = event.under
+        self._show_rule(under)
+        self._status.places = ""
+        self._legend.current = under.origin.kind if under is not None else None
+        self.post_message(self.OriginPointed(under.origin if under is not None else None))
+
+    def _show_rule(self, under: CursorTarget | None) -> None:
+        """Say what is under the cursor of the body, and why it is there in the present request."""
         self._status.under = under
         note, composed = self.views.payload.note_here, self.composed
         sentences = [f"{SYMBOLS[note.level]} {note.sentence}"] if note is not None else []
@@ -529,9 +538,6 @@ class Inspector(OnePassWidget):
             turns, tree = composed.envelope.turns, composed.payload.tree
             sentences.append(placement_rule(under, turns, tree, composed.protocol))
         self._status.rule = " ".join(sentences)
-        self._status.places = ""
-        self._legend.current = under.origin.kind if under is not None else None
-        self.post_message(self.OriginPointed(under.origin if under is not None else None))
 
     async def action_find(self) -> None:
         """Open the line to find words: in the body, unless the view has a search of its own."""

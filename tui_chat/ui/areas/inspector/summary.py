@@ -237,8 +237,8 @@ class RequestSummary(OnePassWidget):
 
     def _figures(self, composed: Composed, width: int) -> Content:
         budget = composed.envelope.budget
-        turns = counted(len(composed.envelope.turns), "turn")
-        rest = [turns, "… bytes" if self._bytes is None else size_in_words(self._bytes)]
+        messages = counted(len(composed.envelope.turns), "message")
+        rest = [messages, "… bytes" if self._bytes is None else size_in_words(self._bytes)]
         if budget is None:
             return Content(fitting(rest, width))
         if budget.counter:
@@ -258,6 +258,10 @@ def _tokens(budget: Budget, width: int) -> tuple[str, str]:
     style = "bold $text-error" if over else "bold"
     if not budget.limit:
         return f"{about}{counted(budget.total, 'token')}", style
+    if over:
+        allowed = budget.limit - budget.reserve
+        excess = f"{about}{budget.total - allowed:,} over"
+        return (f"{excess} the budget of {max(allowed, 0):,}" if width >= 28 else excess), style
     if width < 56:
         return f"{about}{short_number(budget.total)} of {short_number(budget.limit)} tokens", style
     return f"{about}{budget.total:,} of {budget.limit:,} tokens", style

@@ -18,8 +18,9 @@ from tui_chat.ui.widgets.pane_key import pane_key
 
 OWN = "•"
 _DIGIT = "$text-accent"
-_FORMS = ((0, True, 3), (0, True, 1), (1, True, 1), (2, True, 1), (2, False, 1))
-"""Index of a protocol's label, whether its key is shown, and the gap, the widest form first."""
+_FORMS = ((True, 3), (True, 1), (False, 1))
+"""Whether the protocols that are not shown have their names, and the gap, the widest form first."""
+_OTHERS = "other protocols"
 _VIEW_FORMS = ((False, 3), (False, 2), (False, 1), (True, 1))
 """Whether the labels of the views are short, and the gap, the widest form first."""
 
@@ -60,6 +61,9 @@ class ProtocolTabs(OnePassWidget, can_focus=True):
                 parts.append((digit + name, f"bold {colors}"))
             else:
                 parts += [(digit, f"{_DIGIT} on $panel"), (name, "bold $foreground on $panel")]
+        room = self.size.width - sum(len(text) for text, _ in parts)
+        if not _is_whole(labels) and room > len(_OTHERS):
+            parts.append((f" {_OTHERS}", "$foreground 72%"))
         return Content.assemble(*(part for part in parts if part[0]))
 
     def _labels(self) -> tuple[list[tuple[Protocol, str, str]], int]:
@@ -68,15 +72,13 @@ class ProtocolTabs(OnePassWidget, can_focus=True):
         """
         labels: list[tuple[Protocol, str, str]] = []
         gap = 1
-        for form, has_digits, gap in _FORMS:
-            labels = [
-                (
-                    each.protocol,
-                    f"{number} " if has_digits else "",
-                    OWN * (each.protocol is self.own) + each.tab_labels[form],
-                )
-                for number, each in enumerate(PROTOCOLS.values(), 1)
-            ]
+        for has_names, gap in _FORMS:
+            labels = []
+            for number, protocol in enumerate(PROTOCOLS, 1):
+                mark = OWN * (protocol is self.own)
+                is_named = has_names or protocol is self.active
+                name = f" {mark}{protocol.label}" if is_named else mark
+                labels.append((protocol, str(number), name))
             if sum(len(digit + name) + gap for _, digit, name in labels) - gap <= self.size.width:
                 break
         return labels, gap
@@ -101,6 +103,11 @@ class ProtocolTabs(OnePassWidget, can_focus=True):
         """Choose the neighbor, round the end."""
         order = list(Protocol)
         self.choose(order[(order.index(self.active) + step) % len(order)])
+
+
+def _is_whole(labels: list[tuple[Protocol, str, str]]) -> bool:
+    """True if every protocol has its name."""
+    return all(protocol.label in name for protocol, _, name in labels)
 
 
 class ViewTabs(OnePassWidget):

@@ -74,7 +74,7 @@ class ContentEditor(SafeTextArea):
     def __init__(self) -> None:
         super().__init__(
             soft_wrap=True, tab_behavior="focus", highlight_cursor_line=False,
-            placeholder="What the model reads; {{ offers macros",
+            placeholder="Message text. Type {{ for macros",
         )  # fmt: skip
         self.macros = MacroList()
         """Mounted by the form, below the text."""

@@ -16,7 +16,7 @@ from tui_chat.models.preset import CHAT_HISTORY
 
 HISTORY = "\0history"
 PARTS = {
-    "\0system": "System messages, first",
+    "\0system": "System",
     "\0before": "Before the chat",
     "\0after": "After the chat",
 }
@@ -140,7 +140,7 @@ class Folding:
     def part_heading(self, part: str, tokens: Mapping[int, int], role: int) -> Heading:
         """Return a part's heading with the tokens of its messages (by index) and of the role."""
         rows = list(self._messages(part))
-        count = len(rows)
+        count = sum(row.message is not None and not row.message.is_anchor for row in rows)
         cost = sum(tokens.get(row.index, 0) for row in rows if not row.disabled)
         if part == "\0system" or ("\0system" not in self._parts and part == "\0before"):
             cost += role

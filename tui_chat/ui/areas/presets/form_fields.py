@@ -27,7 +27,7 @@ class FormField(Input):
         padding: 0 1;
         background: $surface;
         &:focus { border: none; background: $primary 20%; }
-        &.-invalid, &.-invalid:focus { background: $error 30%; }
+        &.-invalid, &.-invalid:focus { border: none; background: $error 30%; }
         &.-number { width: 6; }
     }
     """
@@ -50,7 +50,7 @@ class FormRow(Horizontal):
     DEFAULT_CSS = """
     FormRow {
         height: 1;
-        .label { width: 8; color: $foreground 72%; }
+        .label { width: 11; color: $foreground 72%; }
         .hint { width: 1fr; padding-left: 1; color: $foreground 72%; }
         ChoiceField { width: 1fr; }
     }
@@ -66,7 +66,7 @@ class FormRow(Horizontal):
         hint: str = "",
     ) -> None:
         """`choices` are values with their labels, None for a text; a `hint` follows the field."""
-        super().__init__()
+        super().__init__(id=f"row-{key}")
         self.key = key
         self._words = label
         self._hint = hint

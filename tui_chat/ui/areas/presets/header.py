@@ -45,7 +45,7 @@ class PresetTitle(Static):
         """
         words: list[str] = []
         if edits is not None:
-            count = len(edits.preset.messages)
+            count = sum(not message.is_anchor for message in edits.preset.messages)
             size = "" if tokens is None else f", {tokens:,} tokens"
             words.append(f"{count:,} message{'s' * (count != 1)}{size}")
             if ours:

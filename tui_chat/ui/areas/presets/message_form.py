@@ -12,6 +12,7 @@ from textual.containers import Grid, Horizontal
 from textual.content import Content
 from textual.widgets import Input, Static, TextArea
 
+from tui_chat.library.editing.edits import follows_name, free_id, id_from_name
 from tui_chat.library.editing.slots import depth_fields, depth_of
 from tui_chat.models.preset import CHAT_HISTORY, Preset, PresetMessage
 from tui_chat.models.sanitize import one_line
@@ -35,7 +36,7 @@ _TYPES = (
 _PLACES = (
     ("list", "in the list"),
     ("depth", "at a depth"),
-    ("start", "from oldest"),
+    ("start", "from the start"),
     ("before", "before …"),
     ("after", "after …"),
 )
@@ -50,7 +51,12 @@ class MessageForm(EditForm):
     DEFAULT_CSS = """
     MessageForm {
         #form-fields { grid-size: 2; grid-rows: 1; height: auto; }
-        #form-detail { height: 1; }
+        #form-position {
+            column-span: 2;
+            height: 1;
+            #row-place, #row-place ChoiceField { width: auto; }
+            #row-target .label { width: 6; }
+        }
         &.-anchor .-of-message { display: none; }
         &.-anchor ContentEditor { display: none; }
     }
@@ -65,19 +71,24 @@ class MessageForm(EditForm):
         super().__init__(
             FormRow("name", "Name"),
             FormRow("role", "Role", _ROLES),
-            FormRow("place", "Place", _PLACES),
+            FormRow("place", "Position", _PLACES),
             FormRow("target", "At", ()),
             FormRow("depth", "Depth", is_number=True, hint="from the end"),
-            FormRow("start", "After", is_number=True, hint="messages"),
+            FormRow("start", "after", is_number=True, hint="messages"),
             FormRow("enabled", "Sent", (("on", "yes"), ("off", "no"))),
             FormRow("order", "Order", is_number=True),
             FormRow("cache_control", "Cache", _CACHES),
             FormRow("type", "Type", _TYPES),
             FormRow("id", "Id"),
         )
-        self._preset = Preset("")
+        self._preset = self._saved = Preset("")
+        self._left: dict[str, dict[str, Any]] = {}
+        """By message id, the target, depth and start that it had, for when its place has them
+        again."""
+        self._stand_in: tuple[str, str] | None = None
+        """A message and the target that it was given because its own one was not possible."""
         self.content = ContentEditor()
-        self._detail = Horizontal(id="form-detail", classes="-of-message")
+        self._position = Horizontal(id="form-position", classes="-of-message")
         self._fault_line = Static(classes="fault", id="form-note")
 
     @property
@@ -90,20 +101,21 @@ class MessageForm(EditForm):
         yield self.content.macros
         yield self._fault_line
         details = set(_DETAILS.values())
-        for key in ("place", "order"):
-            self.rows[key].add_class("-of-message")
+        self.rows["order"].add_class("-of-message")
         with Grid(id="form-fields"):
             for key, row in self.rows.items():
-                if key == "target":
-                    with self._detail:
+                if key == "place":
+                    with self._position:
+                        yield row
                         yield from (self.rows[detail] for detail in details)
                 elif key not in details:
                     yield row
 
     def show(self, preset: Preset, index: int, saved: Preset) -> None:
         """Show a message; text being typed is left alone, fields that are not saved are marked."""
-        self._preset, message = preset, preset.messages[index]
+        self._preset, self._saved, message = preset, saved, preset.messages[index]
         self.shown = message
+        self._remember_place(message)
         self.border_title = Content(f" {one_line(display_name(message), 60)} ")
         in_file = next((each for each in saved.messages if each.id == message.id), message)
         self.set_class(message.is_anchor, "-anchor")
@@ -138,6 +150,19 @@ class MessageForm(EditForm):
                 field.offer(choices, _shown(message, key))
         for key in set(_DETAILS.values()):
             self.rows[key].display = key == _DETAILS.get(kind)
+
+    def _remember_place(self, message: PresetMessage) -> None:
+        """Remember the target, depth or start of a message, which other places do not have."""
+        left = self._left.setdefault(message.id, {})
+        match placement_kind(message):
+            case "depth":
+                left["depth"] = depth_of(message)
+            case "start":
+                left["start"] = message.insertion_point
+            case "before" | "after" if (message.id, message.anchor_target) != self._stand_in:
+                left["target"] = message.anchor_target
+            case _:
+                pass
 
     def _show_faults(self) -> None:
         """Show what is wrong with a field whose value is not taken."""
@@ -195,20 +220,25 @@ class MessageForm(EditForm):
                 raise ValueError(f"An id cannot be empty; it stays “{one_line(message.id, 40)}”.")
             case "id":
                 return {"id": value.strip()}
+            case "name" if follows_name(message, self._saved):
+                wanted = id_from_name(value) or message.type
+                return {"name": value, "id": free_id(self._preset, wanted, message)}
             case key:
                 return {key: value}
 
     def _place_fields(self, message: PresetMessage, kind: str) -> dict[str, Any]:
         """Return the fields that give a message another kind of place."""
         others = [m.id for m in self._preset.messages if m.is_anchor and m.type != "chat_history"]
-        target, point = message.anchor_target or CHAT_HISTORY, message.insertion_point or 0
-        if kind == "after" and target == CHAT_HISTORY:
-            target = next(iter(others), CHAT_HISTORY)
+        left = self._left.get(message.id, {})
+        target = left.get("target") or CHAT_HISTORY
+        if kind == "after" and target == CHAT_HISTORY and others:
+            target = others[0]
+            self._stand_in = message.id, target
         if kind == "depth":
-            return depth_fields(1)
+            return depth_fields(left.get("depth", 1))
         beside = kind in ("before", "after")
         return {
-            "insertion_point": max(point, 0) if kind == "start" else None,
+            "insertion_point": left.get("start", 0) if kind == "start" else None,
             "anchor_point": kind if beside else None,
             "anchor_target": target if beside else None,
         }

@@ -70,7 +70,7 @@ def placement_sentence(row: OutlineRow, names: Mapping[str, str]) -> str:
         case "depth":
             words = _depth_sentence(message)
         case "anchor":
-            words = f"Messages can be anchored before or after “{message.anchor_id}”."
+            words = f"Messages can be anchored before or after {at}."
         case "unplaced" if message.triggers:
             words = f"It is sent {only_on(message.triggers)}."
         case "unplaced":

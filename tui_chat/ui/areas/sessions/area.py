@@ -183,7 +183,7 @@ class SessionsArea(Area):
             self.notify("This session goes on without its role.")
         elif has_begun:
             await self._create(role_id)
-            self.notify("A new session: one that has begun keeps its role.")
+            self.notify("Started a new session: the role can't change once a session has messages.")
         else:
             await workspace.sessions.choose_role(role_id)
             self.host.panes.focus_composer()

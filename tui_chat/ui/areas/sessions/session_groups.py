@@ -180,7 +180,7 @@ _COUNTED = 100
 
 
 def usual_facts(summaries: Summaries, before: Usual | None = None) -> Usual | None:
-    """Return the role and model that half of the newest sessions have; None if there are none.
+    """Return the role and model that most of the newest sessions have; None without sessions.
     Sessions without a model count if no session has one. Those from `before` stay while a third of
     them have them, so that rows keep their height.
     """
@@ -190,8 +190,7 @@ def usual_facts(summaries: Summaries, before: Usual | None = None) -> Usual | No
     total = counts.total()
     if before is not None and 3 * counts[before] >= total:
         return before
-    facts, count = counts.most_common(1)[0] if counts else (("", ""), 0)
-    return facts if counts and 2 * count >= total else None
+    return counts.most_common(1)[0][0] if counts else None
 
 
 def _line_ends(sessions: Summaries, usual: Usual | None) -> Sequence[int]:

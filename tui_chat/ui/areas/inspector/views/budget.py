@@ -165,7 +165,7 @@ def _growth(exchanges: tuple[ExchangeTokens, ...], width: int) -> Iterator[Part]
     if len(exchanges) < _LEAST_EXCHANGES:
         return
     average = sum(each.tokens for each in exchanges) // len(exchanges)
-    right = f"{average:,} a turn on average, the last {exchanges[-1].tokens:,}"
+    right = f"{counted(average, 'token')} per turn on average; last turn: {exchanges[-1].tokens:,}"
     yield BLANK
     yield line(*spread(width, (("Growth", "heading"),), right))
     newest = [each.tokens for each in exchanges[-width:]]

@@ -1,7 +1,7 @@
 """The context view: the turns before encoding, with origin, placement rule and tokens.
 
-1. Turns are in zones: system messages first, the preset's list, the chat history, the list
-   again. The heading of a zone has its turns and tokens.
+1. Turns are in zones: system messages, before the chat, the chat history, after the chat. The
+   heading of a zone has the number of its messages and its tokens.
 2. A turn is one row; unfolded it has its rule and its whole text. It stays unfolded from
    keystroke to keystroke, by its source.
 3. What is not sent has a zone too, each message with the reason.
@@ -20,9 +20,8 @@ from tui_chat.analysis.unsent_messages import unsent_messages
 from tui_chat.context.turn_sources import preset_ids
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.common_prefix import common_prefix
-from tui_chat.models.envelope import ChatEnvelope, Dropped, Turn
-from tui_chat.models.message import MessageRole
-from tui_chat.models.preset import PresetMessage, depth_words
+from tui_chat.models.envelope import ChatEnvelope, Dropped, Placement, Turn
+from tui_chat.models.preset import CHAT_HISTORY, PresetMessage, depth_words
 from tui_chat.models.request_edit import EDITED
 from tui_chat.models.text import Origin, OriginKind
 from tui_chat.models.tool import definition_text, origin_text
@@ -46,11 +45,12 @@ if TYPE_CHECKING:
     from tui_chat.compose import Composed
 
 
+_BEFORE = "Before the chat"
 _ZONES = {
-    "system": "First of all",
-    "skeleton": "Preset list",
-    "before": "Preset list",
-    "after": "Preset list",
+    "system": "System",
+    "skeleton": _BEFORE,
+    "before": _BEFORE,
+    "after": _BEFORE,
     "depth": "Chat history",
     "history": "Chat history",
     "draft": "Chat history",
@@ -77,7 +77,13 @@ class ContextCounts:
         self._turns = turns
         zones = [(name, at, min(end, same)) for name, at, end in self.zones if at < same]
         for index in range(same, len(turns)):
-            name = _ZONES[turns[index].placement.kind]
+            place = turns[index].placement
+            name = _ZONES[place.kind]
+            if name == _BEFORE and (
+                (place.kind, place.anchor) == ("after", CHAT_HISTORY)
+                or any(zone[0] != "System" and zone[0] != _BEFORE for zone in zones)
+            ):
+                name = "After the chat"
             if zones and zones[-1][0] == name:
                 zones[-1] = name, zones[-1][1], index + 1
             else:
@@ -93,12 +99,7 @@ class ContextCounts:
                 self.anchors[piece.placement.anchor] += times
 
 
-_ROLES: dict[MessageRole, str] = {
-    "system": "system",
-    "user": "user",
-    "assistant": "assistant",
-    "tool": "tool",
-}
+_ROLE_WIDTH = len("assistant ")
 _FAR = 100
 """ViewRows in each direction in which the cursor's source is looked for."""
 _UNFOLD = "unfold"
@@ -280,7 +281,7 @@ class ContextView(RowsView):
             if number:
                 yield BLANK
             cost = counted(sum(tokens[start:stop]), "token")
-            summary = f"{counted(stop - start, 'turn')} · {cost}"
+            summary = f"{counted(stop - start, 'message')} · {cost}"
             yield line(*spread(width, ((name, "heading"),), summary))
             if name == "Chat history":
                 for group in _LEFT_OUT:
@@ -426,28 +427,30 @@ def _placement(turn: Turn) -> str:
     place = turn.placement
     match place.kind:
         case "before" | "after" if place.anchor:
-            return f"{place.kind} {_anchor_name(place.anchor)}"
+            return f"{place.kind} {_anchor_name(place)}"
         case "depth":
             return "depth 0" if place.asked is None else depth_words(place.asked)
         case "draft" if turn.origin.kind is OriginKind.DRAFT:
             return "draft"
         case "skeleton" if place.anchor:
-            return f"at {_anchor_name(place.anchor)}"
+            return f"at {_anchor_name(place)}"
         case _:
             return ""
 
 
-def _anchor_name(anchor: str) -> str:
-    return "history" if anchor == "__CHAT_HISTORY__" else anchor
+def _anchor_name(place: Placement) -> str:
+    return "history" if place.anchor == CHAT_HISTORY else place.anchor_name or place.anchor
 
 
 def _turn_row(turn: Turn, tokens: int, is_open: bool, width: int, edits: str = "") -> ViewRow:
     kind = turn.origin.kind
-    pieces = [("▎", kind), (f"{_ROLES[turn.role]} ".ljust(7), "strong")]
+    pieces = [("▎", kind), (f"{turn.role:<{_ROLE_WIDTH}}", "strong")]
     if edits:
         pieces.append(("edited by hand ", OriginKind.EDIT))
     if where := _placement(turn):
-        pieces.append((f"{cut(where, max(width // 4, 8))} ", "link" if kind != "draft" else kind))
+        pieces.append(
+            (f"{cut(where, max(width * 2 // 5, 8))} ", "link" if kind != "draft" else kind)
+        )
     if kind not in (OriginKind.HISTORY, OriginKind.DRAFT) and turn.origin.name:
         pieces.append((f"{cut(turn.origin.name, max(width // 4, 8))}  ", kind))
     words = first_words(turn.text.plain, width)
@@ -497,7 +500,7 @@ def _left_out_link(group: _LeftOut, count: int, width: int) -> Part:
 def _dropped_row(dropped: Dropped, hint: str, width: int) -> ViewRow:
     pieces = (
         ("┆", "bar"),
-        (f"{_ROLES[dropped.role]} ".ljust(7), "muted"),
+        (f"{dropped.role:<{_ROLE_WIDTH}}", "muted"),
         (first_words(dropped.preview, width), "muted"),
     )
     return ViewRow(

@@ -1,0 +1,201 @@
+"""The preset editor beside the inspector, on the real screen."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from tests.support.screen import Screen, open_screen
+
+OFFLINE = 'model = "mirror"\n'
+
+
+@asynccontextmanager
+async def open_editor(
+    folder: Path, *messages: dict[str, Any], size: tuple[int, int] = (160, 45)
+) -> AsyncGenerator[Screen]:
+    """The app with a preset of these messages and the history, in its editor."""
+    path = folder / "presets" / "probe.json"
+    path.parent.mkdir(parents=True)
+    whole = {"name": "probe", "presetMessages": [*messages, {"id": "h", "type": "chat_history"}]}
+    path.write_text(json.dumps(whole), encoding="utf-8")
+    async with open_screen(folder, config=OFFLINE, size=size) as screen:
+        await screen.type("/preset probe")
+        await screen.press("enter")
+        await screen.press("f4")
+        await screen.sees("Payload")
+        yield screen
+
+
+PLACEHOLDER = {"id": "spot", "name": "world_info", "type": "placeholder"}
+OTHER = {"id": "other", "name": "elsewhere", "type": "placeholder"}
+MOVED = {"id": "moved", "role": "user", "content": "MOVED text"}
+
+
+async def open_form(screen: Screen) -> None:
+    """Open the form of the message and go to its place."""
+    await screen.click_on(" moved ")
+    await screen.press("enter")
+    await screen.sees("Position")
+    await screen.press("tab", "tab", "tab")
+
+
+async def test_the_inspector_states_the_rule_of_the_present_request(tmp_path: Path):
+    after = MOVED | {"anchorPoint": "after", "anchorTarget": "spot"}
+    rules = ("anchored after “world_info”.", "anchored before “world_info”.")
+    async with open_editor(tmp_path, PLACEHOLDER, after) as screen:
+        await screen.press("i")
+        await screen.click_on("MOVED text")
+        await screen.sees(rules[0])
+        await screen.press("f3")
+        await open_form(screen)
+        for rule in (rules[1], rules[0], rules[1]):  # in the editor and in the inspector
+            await screen.press("left" if rule is rules[1] else "right")
+            await screen.until(lambda each=rule: screen.text.count(each) == 2, rule)
+        await screen.press("left", "left", "left")  # over the beginning to the list, or stop there
+        await screen.until(lambda: "It is anchored" not in screen.text, "The old rule stayed")
+        await screen.press("escape", "escape")
+        assert "It is anchored" not in screen.text
+
+
+async def test_the_context_states_the_rule_of_the_present_request(tmp_path: Path):
+    after = MOVED | {"anchorPoint": "after", "anchorTarget": "spot"}
+    async with open_editor(tmp_path, PLACEHOLDER, after) as screen:
+        await screen.press("c")
+        await screen.sees("after world_info")
+        await screen.press("f3")
+        await open_form(screen)
+        await screen.press("left")
+        await screen.until(lambda: screen.text.count("before world_info") == 2, "not in both")
+        await screen.loses("after world_info")
+
+
+async def test_moving_through_places_keeps_what_each_had(tmp_path: Path):
+    here = MOVED | {"anchorPoint": "before", "anchorTarget": "spot"}
+    async with open_editor(tmp_path, OTHER, PLACEHOLDER, here) as screen:
+        await screen.press("f3")
+        await open_form(screen)
+        places = ("from the start", "at a depth", "in the list")
+        for place in places:
+            await screen.press("left")
+            await screen.sees(f"‹ {place} ›")
+        await screen.press("right", "tab", "ctrl+u", *"7")
+        await screen.sees("Depth 7")
+        await screen.press("shift+tab", "right", "right")
+        await screen.sees("‹ before … ›", "‹ world_info ›")
+        await screen.press("right")
+        await screen.sees("‹ after … ›", "‹ world_info ›")
+        await screen.press("left", "left", "left")
+        await screen.sees("‹ at a depth ›", "Depth 7")
+
+
+async def test_before_the_history_stays_there_over_a_place_that_it_cannot_have(tmp_path: Path):
+    here = MOVED | {"anchorPoint": "before", "anchorTarget": "__CHAT_HISTORY__"}
+    async with open_editor(tmp_path, PLACEHOLDER, here) as screen:
+        await screen.press("f3")
+        await open_form(screen)
+        await screen.press("right")
+        await screen.sees("‹ after … ›", "‹ world_info ›")
+        await screen.press("left")
+        await screen.sees("‹ before … ›", "‹ Chat history ›")
+
+
+async def test_an_invalid_number_can_be_read(tmp_path: Path):
+    """In every form that has one: a field keeps its height, and its text."""
+    deep = MOVED | {"insertionPoint": -1}
+    async with open_editor(tmp_path, deep) as screen:
+        await screen.press("f3")
+        await open_form(screen)
+        await screen.press("tab", "ctrl+u", "minus", "2")
+        await screen.sees("whole number")
+        [row] = screen.lines_with("at a depth")
+        assert "-2" in row, screen.text
+
+
+async def test_the_id_follows_the_name_until_it_is_chosen(tmp_path: Path):
+    named = {"id": "kept", "name": "Old", "type": "placeholder"}
+    async with open_editor(tmp_path, named) as screen:
+        await screen.press("f3")
+        await screen.press("a")
+        await screen.type("Placeh")
+        await screen.press("enter")
+        await screen.sees("Id        placeholder")
+        await screen.type("World info")
+        await screen.sees("Id        world-info")
+        await screen.press("escape")
+        await screen.click_on("Old")
+        await screen.press("enter")
+        await screen.sees("─ Old ─")
+        await screen.type("er")
+        await screen.sees("─ Older ─", "Id        kept")
+
+
+async def test_an_anchor_is_called_by_its_name_everywhere(tmp_path: Path):
+    after = MOVED | {"anchorPoint": "after", "anchorTarget": "spot"}
+    before = {"id": "b", "role": "user", "content": "BEFORE", "anchorPoint": "before"}
+    async with open_editor(tmp_path, PLACEHOLDER, after, before) as screen:
+        await screen.press("c")
+        await screen.sees("after world_info", "before history")
+        await screen.press("f3")
+        await screen.click_on("◆ world_info")
+        await screen.sees("before or after “world_info”")
+        await screen.click_on("Chat history")
+        await screen.sees("before or after the history")
+        assert "__CHAT_HISTORY__" not in screen.text
+        assert "spot" not in screen.text
+
+
+async def test_anchors_are_no_messages(tmp_path: Path):
+    async with open_editor(tmp_path, PLACEHOLDER, MOVED) as screen:
+        await screen.press("f3")
+        await screen.sees("probe · 1 message,")
+        [heading] = screen.lines_with("Before the chat")
+        assert "1 message " in heading, heading
+        await screen.press("f4", "c")
+        await screen.sees("1 message · 7 tokens")
+
+
+async def test_roles_of_all_lengths_leave_the_texts_aligned(tmp_path: Path):
+    said = [
+        {"id": role, "role": role, "content": f"said by {role}"}
+        for role in ("system", "user", "assistant")
+    ]
+    async with open_editor(tmp_path, *said) as screen:
+        await screen.press("c")
+        await screen.sees("▎assistant")
+        rows = [line.partition("▎")[2] for line in screen.lines_with("said by")]
+        assert len({row.index(row.split()[1], 9) for row in rows}) == 1, rows
+
+
+async def test_a_command_that_is_being_typed_is_no_message(tmp_path: Path):
+    async with open_editor(tmp_path) as screen:
+        await screen.press("escape")
+        await screen.type("draft")
+        await screen.sees('"content": "draft"')
+        await screen.press("ctrl+u", "slash")
+        await screen.loses('"content": "draft"')
+        await screen.rests()
+        assert '"role": "user"' not in screen.text, screen.text
+        await screen.press("backspace", "slash", "slash")
+        await screen.sees('"content": "/"')
+
+
+async def test_the_list_has_the_order_of_the_request_at_one_depth(tmp_path: Path):
+    said = [
+        {"id": role, "name": role.upper(), "role": role, "content": "x", "insertionPoint": -2}
+        for role in ("system", "assistant", "user")
+    ]
+    path = tmp_path / "presets" / "joined.json"
+    path.parent.mkdir(parents=True)
+    whole = {"presetMessages": [{"id": "h", "type": "chat_history"}, *said]}
+    rules = {"name": "joined", "systemPlacement": "in_place", "policies": {"depths": "joined"}}
+    path.write_text(json.dumps(whole | rules), encoding="utf-8")
+    async with open_screen(tmp_path, config=OFFLINE) as screen:
+        await screen.type("/preset joined")
+        await screen.press("enter", "f3")
+        await screen.sees("SYSTEM", "depth 2")
+        rows = [line.partition("[x]")[2].split()[0] for line in screen.lines_with("depth 2")]
+        assert rows == ["assistant", "user", "system"], screen.text
