@@ -30,7 +30,7 @@ from tui_chat.models.reply import Reply, Rope, with_call_ids
 from tui_chat.models.reply_growth import advance
 from tui_chat.models.request import RequestRecord
 from tui_chat.models.request_edit import RequestEdit
-from tui_chat.models.session import UNPRICED, Entry
+from tui_chat.models.session import UNPRICED, Entry, NewSession, Session
 from tui_chat.models.stream_events import StreamEvent, TextDelta, text_bytes
 from tui_chat.models.usage import BYTES_PER_TOKEN, NO_TIMING, Timing, cost_of
 from tui_chat.protocols.common.error_body import response_error
@@ -64,6 +64,8 @@ class ExchangeStored:
     user: Entry | None
     """The user's message; None for another reply to an existing message."""
     reply: Entry
+    session: Session | None = None
+    """The session, if it was stored with the exchange."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +127,7 @@ async def send(
     begin_with: str = "",
     prices_of: Callable[[str], Prices | None] = lambda tier: None,
     edits: tuple[RequestEdit, ...] | None = None,
+    new: NewSession | None = None,
 ) -> Entry:
     """Send a request and return the reply's entry as it ended.
 
@@ -135,7 +138,8 @@ async def send(
     stop the reply; its entry is then written as `stopped` before the cancellation continues.
     `clock` returns monotonic seconds. `begin_with` is the text at the end of the request that the
     reply continues; the stored reply begins with it, too. `edits` are the session's edits by hand
-    once the exchange is on disk; None leaves them as they are. Raises StoreError if the exchange
+    once the exchange is on disk; None leaves them as they are. A `new` session is stored with the
+    exchange. Raises StoreError if the exchange
     could not be written; then nothing was sent.
     """
     storing = asyncio.ensure_future(
@@ -155,6 +159,7 @@ async def send(
                 body=composed.payload.body,
             ),
             edits=edits,
+            new=new,
         )
     )
     was_stopped = False
@@ -163,7 +168,7 @@ async def send(
     except asyncio.CancelledError:
         # The store commits it anyway, and a stored reply has to be ended.
         exchange, was_stopped = await storing, True
-    emit(ExchangeStored(exchange.user, exchange.reply))
+    emit(ExchangeStored(exchange.user, exchange.reply, exchange.session))
     recorder = ResponseRecorder(clock)
     streaming = _StreamingReply(composed, exchange.reply, store, emit, clock, begin_with, recorder)
     streaming.prices_of = prices_of

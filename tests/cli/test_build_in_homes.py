@@ -138,7 +138,8 @@ async def choose_settings(workspace: Workspace, chance: random.Random) -> None:
 
 
 async def store_messages(workspace: Workspace, chance: random.Random) -> None:
-    session = await workspace.active.create("A title")
+    new = workspace.active.new_session("", title="A title")
+    session = await workspace.store.messages.begin_session(new)
     await workspace.active.confirm_created(session)
     parent = None
     for number in range(chance.randint(1, 6)):

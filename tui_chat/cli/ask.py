@@ -313,10 +313,7 @@ class _AskedExchange:
         workspace, question = self._workspace, self._question
         system = read_system_message(question)
         if system:
-            if workspace.state.session is None:
-                async with workspace.active.lock:
-                    await workspace.active.create(text)
-            await workspace.branches.add_system_message(system)
+            await workspace.branches.add_system_message(system, title=text)
             self._failures.raise_first()
             # The session was read again, and with it what it has stored.
             role = "" if workspace.state.role_fault else None

@@ -13,7 +13,7 @@ from typing import Any, Literal, cast
 
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.endpoint import Protocol
-from tui_chat.models.session import Entry, EntryStatus
+from tui_chat.models.session import Entry, EntryStatus, Session
 from tui_chat.models.usage import NO_USAGE, CacheLoss, Usage
 
 
@@ -154,6 +154,8 @@ class StoredExchange:
     """None when a reply is regenerated."""
     reply: Entry
     """Empty and `streaming`."""
+    session: Session | None = None
+    """The session, if it was stored with the exchange."""
 
 
 @dataclass(frozen=True, slots=True)

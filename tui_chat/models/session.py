@@ -130,6 +130,18 @@ class Session:
         return tuple(edit for edit in self.edits if edit.kept or edit.answered)
 
 
+@dataclass(frozen=True, slots=True)
+class NewSession:
+    """A session that is stored together with its first message."""
+
+    session: Session
+    """Without times; without a title it is called like its role."""
+    greetings: tuple[Message, ...] = ()
+    """The versions of the message that it opens with, with ids."""
+    shown: str = ""
+    """The id of the greeting that is shown."""
+
+
 class Node(NamedTuple):
     """A message as its session's tree has it, without its text; a tuple, because there are many."""
 

@@ -10,7 +10,7 @@ from tui_chat.errors import InputError
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.message import Message, Muted
 from tui_chat.models.semantics import NO_MESSAGE_SEMANTICS
-from tui_chat.models.session import Entry
+from tui_chat.models.session import Entry, NewSession, Session
 from tui_chat.models.usage import NO_USAGE
 from tui_chat.store.branches import (
     DESCENDANTS,
@@ -39,7 +39,7 @@ from tui_chat.store.search.index import (
     add_secondary_texts,
     allow_more_segments,
 )
-from tui_chat.store.sessions import append_to_branch, set_head
+from tui_chat.store.sessions import append_to_branch, create_session, require_session, set_head
 from tui_chat.store.unsaved import StoreContext
 
 _COLUMNS = 32
@@ -107,19 +107,27 @@ class MessageStore:
         message: Message,
         parent_id: str | None,
         model: str = "",
+        new: NewSession | None = None,
     ) -> Entry:
         """Add a complete message after `parent_id` (None: as a first one) and activate its branch.
 
-        An id that it has is kept; `model` wrote it, if one did. Raises `StoreError` if the session
-        is gone or the parent is not in it.
+        An id that it has is kept; `model` wrote it, if one did. A `new` session is stored with it.
+        Raises `StoreError` if the session is gone or the parent is not in it.
         """
         now = self._now()
+        if new is not None:
+            await begin_session(tx, new, now)
         message = replace(message, id=message.id or self._new_id())
         entry = Entry(message, parent_id, model=model)
         await check_parent(tx, session_id, parent_id)
         added = await insert_message(tx, entry, InsertPosition(session_id, now))
         await append_to_branch(tx, session_id, entry, now)
         return added
+
+    @writes
+    async def begin_session(self, tx: Transaction, new: NewSession) -> Session:
+        """Store a session with its greetings. Raises `InputError` if its role cannot be used."""
+        return await begin_session(tx, new, self._now())
 
     @writes
     async def edit(self, tx: Transaction, message_id: str, message: Message) -> Entry:
@@ -229,6 +237,18 @@ async def _unhide(tx: Transaction, message_id: str) -> None:
     await tx.run("DELETE FROM deletions WHERE message_id = ?", message_id)
     if row[0] is not None:
         await set_head(tx, session_id, row[0])
+
+
+async def begin_session(tx: Transaction, new: NewSession, now: float) -> Session:
+    """Store a session with its greetings."""
+    session = await create_session(tx, new.session, now)
+    entries = [Entry(message) for message in new.greetings]
+    for entry in entries:
+        await insert_message(tx, entry, InsertPosition(session.session_id, now))
+    for entry in entries:
+        if entry.message.id == new.shown:
+            await append_to_branch(tx, session.session_id, entry, now)
+    return await require_session(tx, session.session_id)
 
 
 async def insert_message(tx: Transaction, entry: Entry, placement: InsertPosition) -> Entry:

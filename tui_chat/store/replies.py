@@ -17,13 +17,18 @@ from tui_chat.errors import RecordGone, StoreError
 from tui_chat.models.message import Message
 from tui_chat.models.request import RawResponse, RequestRecord, StoredExchange
 from tui_chat.models.request_edit import RequestEdit
-from tui_chat.models.session import Entry
+from tui_chat.models.session import Entry, NewSession
 from tui_chat.models.usage import NO_USAGE, CacheLoss, Usage
 from tui_chat.store.branches import check_parent
 from tui_chat.store.database import Transaction, writes
 from tui_chat.store.drafts import drop_sent_draft
 from tui_chat.store.errors import store_errors
-from tui_chat.store.messages import InsertPosition, insert_message, with_siblings_counted
+from tui_chat.store.messages import (
+    InsertPosition,
+    begin_session,
+    insert_message,
+    with_siblings_counted,
+)
 from tui_chat.store.process_lock import ProcessLock, is_running, lock_tokens
 from tui_chat.store.requests import insert_request, insert_response
 from tui_chat.store.rows import (
@@ -35,7 +40,13 @@ from tui_chat.store.rows import (
     usage_values,
 )
 from tui_chat.store.search.index import add_new_message, add_stored, remove_messages
-from tui_chat.store.sessions import append_to_branch, refresh_status, set_edits, touch_session
+from tui_chat.store.sessions import (
+    append_to_branch,
+    refresh_status,
+    require_session,
+    set_edits,
+    touch_session,
+)
 from tui_chat.store.stream_journal import (
     PersistedFields,
     append_changes,
@@ -89,15 +100,16 @@ class ReplyStore:
         endpoint: str,
         request: RequestRecord,
         edits: tuple[RequestEdit, ...] | None = None,
+        new: NewSession | None = None,
     ) -> StoredExchange:
         """Store a user message and the empty, `streaming` reply to it; to be awaited before the
         request leaves.
 
         `parent_id` is what the user message follows or, if `user` is None because a reply is
         regenerated, what the reply follows. `edits` are the session's edits by hand from now on;
-        None leaves them as they are. The reply becomes the session's head. A draft that is
-        the very text of the message is removed. Raises `StoreError` if the session is gone or
-        the parent is not in it.
+        None leaves them as they are. A `new` session is stored with them. The reply becomes the
+        session's head. A draft that is the very text of the message is removed. Raises `StoreError`
+        if the session is gone or the parent is not in it.
         """
         now = self._now()
         question_entry = None
@@ -115,6 +127,7 @@ class ReplyStore:
         )
 
         async def work(tx: Transaction) -> StoredExchange:
+            session = None if new is None else await begin_session(tx, new, now)
             await check_parent(tx, session_id, parent_id)
             self._owner.claim()
             question = None
@@ -127,7 +140,9 @@ class ReplyStore:
             await append_to_branch(tx, session_id, answer, now)
             if edits is not None:
                 await set_edits(tx, session_id, edits)
-            return StoredExchange(question, answer)
+            if session is not None:
+                session = await require_session(tx, session_id)
+            return StoredExchange(question, answer, session)
 
         def committed(exchange: StoredExchange) -> None:
             self._persisted[reply.message.id] = PersistedFields(exchange.reply.message)

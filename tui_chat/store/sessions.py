@@ -9,6 +9,7 @@ always on top, and an imported one takes the place that its time gives it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import TypedDict, Unpack
 
 from tui_chat.errors import RecordGone
@@ -149,13 +150,9 @@ class SessionStore:
         chat”; without a preset it has its role's. Raises `InputError` if the role is disabled or
         unknown.
         """
-        if role_id is not None:
-            role = await require_enabled_role(tx, role_id)
-            title, preset = title or role.name, preset or role.preset
-        now = self._now()
         session = Session(
             session_id=session_id or self._new_id(),
-            title=title or UNTITLED,
+            title=title,
             role_id=role_id,
             model=model,
             endpoint=endpoint,
@@ -166,10 +163,8 @@ class SessionStore:
             lorebooks=lorebooks,
             settings=settings,
             edits=edits,
-            created=now,
-            updated=now,
         )
-        return await insert_session(tx, session)
+        return await create_session(tx, session, self._now())
 
     async def list(self, limit: int | None = None) -> tuple[SessionSummary, ...]:
         """Return the sessions outside the trash, most recently active first, up to a `limit`."""
@@ -280,6 +275,16 @@ async def require_session(tx: Transaction, session_id: str) -> Session:
     if session is None:
         raise RecordGone("This session no longer exists.")
     return session
+
+
+async def create_session(tx: Transaction, session: Session, now: float) -> Session:
+    """Add a session that begins now; see `SessionStore.create`."""
+    title, preset = session.title, session.preset
+    if session.role_id is not None:
+        role = await require_enabled_role(tx, session.role_id)
+        title, preset = title or role.name, preset or role.preset
+    session = replace(session, title=title or UNTITLED, preset=preset, created=now, updated=now)
+    return await insert_session(tx, session)
 
 
 async def insert_session(tx: Transaction, session: Session) -> Session:

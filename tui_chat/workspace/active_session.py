@@ -16,13 +16,12 @@ import asyncio
 import re
 from collections.abc import AsyncGenerator, Generator, Sequence
 from contextlib import asynccontextmanager, contextmanager
-from typing import TYPE_CHECKING
 
 from tui_chat.context.macros.expander import expanded_text
 from tui_chat.models.message import Message, Part
 from tui_chat.models.role import FIRST_ROLE_NAME, Role
 from tui_chat.models.sanitize import one_line
-from tui_chat.models.session import Entry, Session
+from tui_chat.models.session import Entry, NewSession, Session
 from tui_chat.models.text import Origin, OriginKind
 from tui_chat.workspace.core import WorkspaceCore
 from tui_chat.workspace.events import BranchChanged
@@ -31,9 +30,6 @@ from tui_chat.workspace.requests import Requests
 from tui_chat.workspace.roles import Roles
 from tui_chat.workspace.settings import NEW_CHAT_EDITS
 from tui_chat.workspace.state import ForeignReply
-
-if TYPE_CHECKING:
-    from tui_chat.store import Store
 
 TITLE_LENGTH = 200
 """Maximum characters of a title; what shows it cuts it where there is less room."""
@@ -185,24 +181,16 @@ class ActiveSession:
         message = Message("assistant", text, id=core.new_id(), timestamp=core.now().timestamp())
         return (Entry(message, sibling=number, siblings=len(greetings)),)
 
-    async def create(self, draft: str, parts: Sequence[Part] = ()) -> Session:
-        """Store the session of the active new chat, which begins with `draft` and its attachments.
-        The caller holds `lock`.
+    def new_session(self, draft: str, parts: Sequence[Part] = (), *, title: str = "") -> NewSession:
+        """Return the active new chat as the session that is stored with its first message: it is
+        titled by `draft` and its attachments, unless it has a `title`.
 
-        The draft stays that of the new chat until its message is stored; see `confirm_created`.
+        The draft stays that of the new chat until then; see `confirm_created`.
         """
-        session = await self.create_in(
-            self.core.store, session_title(self.core.state.role, draft, parts)
-        )
-        self.core.update(session=session)
-        return session
-
-    async def create_in(self, store: Store, title: str) -> Session:
-        """Add the session of the active new chat to a store."""
         state = self.core.state
-        session = await store.sessions.create(
+        session = Session(
             session_id=state.session_id,
-            title=title,
+            title=title or session_title(state.role, draft, parts),
             role_id=state.role.role_id if state.role else None,
             model=state.model,
             endpoint=state.endpoint.name,
@@ -212,13 +200,14 @@ class ActiveSession:
             settings=state.settings,
             edits=state.edits,
         )
-        if state.entries:
-            shown = state.entries[0]
-            for number in range(shown.siblings):
-                greeting = shown if number == shown.sibling else self._greeting(number)[0]
-                await store.messages.add(session.session_id, greeting.message, None)
-            await store.branches.activate(session.session_id, shown.message.id)
-        return session
+        if not state.entries:
+            return NewSession(session)
+        shown = state.entries[0]
+        greetings = tuple(
+            (shown if number == shown.sibling else self._greeting(number)[0]).message
+            for number in range(shown.siblings)
+        )
+        return NewSession(session, greetings, shown.message.id)
 
     async def confirm_created(self, session: Session) -> None:
         """Note that a session's first message is stored: it was open last, the draft is empty."""

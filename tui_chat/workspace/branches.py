@@ -85,16 +85,24 @@ class Branches:
             await self._active.reload_branch()
 
     @reported(False)
-    async def add_system_message(self, text: str) -> bool:
-        """Add a system message at the end of the branch. Return False, reported, if it fails."""
+    async def add_system_message(self, text: str, title: str = "") -> bool:
+        """Add a system message at the end of the branch; a session that begins with it is called
+        by the beginning of `title`. Return False, reported, if it fails.
+        """
         core = self.core
         await self._active.branch_loaded()
         message = Message("system", clean(text), timestamp=core.now().timestamp())
-        return await self.append(message, core.state.session_id)
+        return await self.append(message, core.state.session_id, title=title)
 
     @reported(False)
     async def append(
-        self, message: Message, session_id: str, *, model: str = "", done: str = ""
+        self,
+        message: Message,
+        session_id: str,
+        *,
+        model: str = "",
+        done: str = "",
+        title: str = "",
     ) -> bool:
         """Add a message, which a `model` wrote if one did, at the end of the active branch, if that
         is still a branch of this session. Return False if that is not possible now, which is
@@ -108,12 +116,15 @@ class Branches:
             is_there = state.is_branch_loaded and state.session_id == session_id
             if not is_there or not self._replies.may_send():
                 return False
-            session = state.session or await self._active.create(message.content)
+            new = None
+            if state.session is None:
+                new = self._active.new_session(title or message.content)
             parent = state.entries[-1].message.id if state.entries else None
             messages = core.active_store.messages
-            entry = await messages.add(session.session_id, message, parent, model)
-            if state.session is None:
-                await self._active.confirm_created(session)
+            entry = await messages.add(session_id, message, parent, model, new)
+            if new is not None:
+                core.update(session=await core.store.sessions.get(session_id))
+                await self._active.confirm_created(new.session)
         await self._sessions.refresh(session_id)
         if done:
             self._push_removal(entry, done)

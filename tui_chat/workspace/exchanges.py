@@ -216,13 +216,16 @@ class Exchanges:
         edits = change_edits(core.state.edits)
         begun: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         parts = user.parts if user is not None else ()
-        session = core.state.session or await self._active.create(draft, parts)
-        session_id = session.session_id
+        session_id, new = core.state.session_id, None
+        if core.state.session is None:
+            new = self._active.new_session(draft, parts)
         exchange = Exchange(session_id, target)
 
         def emit(progress: SendProgress) -> None:
             if isinstance(progress, ExchangeStored) and not begun.done():
                 exchange.reply_id = reply_id = progress.reply.message.id
+                if core.state.session is None and core.state.session_id == session_id:
+                    core.update(session=progress.session)
                 self._own_ids.add(reply_id)
                 if target is not None:
                     self._targets[reply_id] = target
@@ -261,6 +264,7 @@ class Exchanges:
                 clock=core.clock,
                 prices_of=prices.prices_of_request(composed, core.now()),
                 edits=None if edits == core.state.edits else edits,
+                new=new,
             )
         )
         self._tasks[task] = exchange

@@ -52,7 +52,7 @@ class TemporarySession:
         core.update(edits=())  # those of the new chat wait there for it, as its draft does
         if core.state.role is not None:
             await store.roles.save(core.state.role)
-        session = await self._active.create_in(store, TITLE)
+        session = await store.messages.begin_session(self._active.new_session("", title=TITLE))
         core.temporary_store = store
         core.update(BranchChanged(), session=session, temporary_id=session.session_id)
 
