@@ -62,6 +62,7 @@ from tui_chat.cli.question import (
 )
 from tui_chat.cli.tool_consent import answer_call
 from tui_chat.cli.workspace import (
+    STORING_SECONDS,
     Choices,
     choose,
     command_workspace,
@@ -273,6 +274,8 @@ class _AskedExchange:
                 await self._generate()
             await self._until_ended()
             while calls := workspace.state.pending_calls:
+                if workspace.state.entries[-1].unsaved:
+                    break  # nobody could answer them later
                 await answer_call(workspace, calls[0], self._question.allowed_tools)
                 self._failures.raise_first()
                 await self._until_ended()
@@ -348,6 +351,7 @@ class _AskedExchange:
                 printer.failed.result()
         finally:
             ended.cancel()
+        await self._workspace.unsaved_writes.written(STORING_SECONDS)
         self._failures.warn()
         printer.raise_error()
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from tui_chat.cli.ask_output import reply_json, reply_target, save_files, source_lines
 from tui_chat.cli.output import write_error, write_json, write_line
 from tui_chat.cli.tool_consent import answer_call
-from tui_chat.cli.workspace import Choices, choose
+from tui_chat.cli.workspace import STORING_SECONDS, Choices, choose
 from tui_chat.errors import InputError, NeedsUser, TuiChatError
 from tui_chat.models.sanitize import one_line
 from tui_chat.workspace.events import Failed, ReplyEnded
@@ -48,11 +48,16 @@ async def ask_each(
         check(workspace.requests.compose_for(slot, text, parts), question)
     errors: dict[str, TuiChatError] = {}
     faults: list[TuiChatError] = []
+    unsaved: dict[str, Entry] = {}
+    """Replies that could not be stored."""
 
     def follow(event: WorkspaceEvent) -> None:
         match event:
-            case ReplyEnded(_, entry, TuiChatError() as error):
-                errors[entry.message.id] = error
+            case ReplyEnded(_, entry, error):
+                if error is not None:
+                    errors[entry.message.id] = error
+                if entry.unsaved:
+                    unsaved[entry.message.id] = entry
             case Failed(error):
                 faults.append(error)
             case _:
@@ -64,8 +69,10 @@ async def ask_each(
         await workspace.exchanges.stop()
         raise faults[0] if faults else InputError("The message could not be sent.")
     await workspace.tools.all_ended()
+    if await workspace.unsaved_writes.written(STORING_SECONDS):
+        unsaved.clear()
     entries = [
-        await _ended(workspace, question, target, reply_id, errors)
+        unsaved.get(reply_id) or await _ended(workspace, question, target, reply_id, errors)
         for target, reply_id in zip(targets, replies, strict=True)
     ]
     unsubscribe()

@@ -12,7 +12,7 @@ from tui_chat.cli.app import open_workspace
 from tui_chat.cli.names import find, find_role, named_session
 from tui_chat.cli.output import write_line
 from tui_chat.config import Config
-from tui_chat.errors import InputError, TuiChatError
+from tui_chat.errors import InputError, StoredLater, StoreError, TuiChatError
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.setting_types import SettingError, parse_setting, typed_setting_name
@@ -34,7 +34,8 @@ class Failures:
         workspace.subscribe(self._collect)
 
     def _collect(self, event: WorkspaceEvent) -> None:
-        if isinstance(event, Failed):
+        # What is stored later, or not, is known at the end of the command.
+        if isinstance(event, Failed) and not isinstance(event.error, StoredLater):
             self._errors.append(event.error)
 
     def raise_first(self) -> None:
@@ -71,6 +72,10 @@ class Choices:
 NO_CHOICES = Choices()
 
 
+STORING_SECONDS = 2.0
+"""Seconds to wait at the end of a command for what could not be stored at once."""
+
+
 @asynccontextmanager
 async def command_workspace(
     config: Config, *, create: bool
@@ -87,8 +92,23 @@ async def command_workspace(
         await workspace.start_new_chat()
         failures.warn()
         yield workspace, failures
-    finally:
-        await workspace.close()
+    except BaseException:
+        if lost := await _close(workspace):
+            write_line(f"warning: {lost} {lost.advice}".rstrip(), err=True)
+        raise
+    if lost := await _close(workspace):
+        raise lost
+
+
+async def _close(workspace: Workspace) -> StoreError | None:
+    """Close a workspace; return the error of what could not be stored until then."""
+    await workspace.unsaved_writes.written(STORING_SECONDS)
+    await workspace.close()
+    reason = workspace.unsaved_writes.reason
+    if not reason:
+        return None
+    sentence = f"What arrived was not stored, or not all of it. {reason}"
+    return StoreError(sentence, advice="What was printed is all there is of it.")
 
 
 async def open_session(workspace: Workspace, failures: Failures, name: str) -> None:

@@ -18,7 +18,7 @@ from functools import partial
 
 from tui_chat.compose import Composed
 from tui_chat.context.generation import uses_prefill
-from tui_chat.errors import ProviderError, StoreError, TuiChatError
+from tui_chat.errors import ProviderError, StoredLater, StoreError, TuiChatError
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.message import Message
 from tui_chat.models.request_edit import edits_after
@@ -325,7 +325,7 @@ class Exchanges:
                 self._active.replace_entry(end)  # reading it may not be possible either
             sentence = f"The reply is not saved yet. {end.unsaved}"
             advice = "It is kept in memory and written as soon as that works."
-            core.publish(Failed(StoreError(sentence, advice=advice)))
+            core.publish(Failed(StoredLater(sentence, advice=advice)))
         error = None if task.cancelled() else task.exception()
         if isinstance(error, TuiChatError):
             core.publish(Failed(error))

@@ -32,6 +32,12 @@ class UnsavedWrites:
         partial = self.core.state.partial
         return str(fault) if fault else partial.unsaved if partial else ""
 
+    async def written(self, seconds: float) -> bool:
+        """Wait until everything is stored, for some seconds at most; return True if it is."""
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self.core.store.database.all_written.wait(), seconds)
+        return not self.reason
+
     async def stop(self) -> None:
         """Stop retrying."""
         if self._retrying is not None:
