@@ -47,14 +47,14 @@ async def queued(folder: Path, provider: Provider, *first: str) -> AsyncGenerato
 
 
 def stored(folder: Path, sql: str) -> list[tuple[object, ...]]:
-    with closing(sqlite3.connect(folder / "chat.db")) as connection:
+    with closing(sqlite3.connect(folder / "chat.db", timeout=30)) as connection:
         found = connection.execute(sql).fetchall()
         connection.commit()
         return found
 
 
 def dump(folder: Path) -> str:
-    with closing(sqlite3.connect(folder / "chat.db")) as connection:
+    with closing(sqlite3.connect(folder / "chat.db", timeout=30)) as connection:
         return "\n".join(connection.iterdump())
 
 

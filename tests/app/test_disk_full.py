@@ -17,7 +17,7 @@ __all__ = ["run"]
 
 def refuse(folder: Path, table: str) -> None:
     """Let writing into a table fail, as on a disk that became full just then."""
-    with closing(sqlite3.connect(folder / "chat.db")) as connection:
+    with closing(sqlite3.connect(folder / "chat.db", timeout=30)) as connection:
         connection.execute(
             f"CREATE TRIGGER full BEFORE INSERT ON {table} "
             "BEGIN SELECT RAISE(ABORT, 'database or disk is full'); END"
@@ -26,15 +26,17 @@ def refuse(folder: Path, table: str) -> None:
 
 
 def stored(folder: Path) -> int:
-    with closing(sqlite3.connect(folder / "chat.db")) as connection:
+    with closing(sqlite3.connect(folder / "chat.db", timeout=30)) as connection:
         return connection.execute("SELECT count(*) FROM sessions").fetchone()[0]
 
 
 @pytest.mark.parametrize("table", ["requests", "messages"])
 async def test_the_app_keeps_the_text_and_begins_no_session(tmp_path: Path, table: str):
     with Provider(chat_text("A reply.")) as provider:
-        async with open_screen(tmp_path, config=provider.config(), waits=("local",)) as screen:
-            refuse(tmp_path, table)
+        async with open_screen(tmp_path, config=provider.config(), waits=("local",)):
+            pass
+        refuse(tmp_path, table)
+        async with open_screen(tmp_path, waits=("local",)) as screen:
             await screen.type("hello there")
             await screen.press("enter")
             await screen.sees("full")

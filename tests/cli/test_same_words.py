@@ -144,9 +144,9 @@ def test_the_same_words_give_the_same_request(bodies, home: Path, provider: Prov
         (("Hi", "--set", "effort=low", "--set", "max_tokens=7"), b"", "7"),
         (("-c", "More"), b"", "A reply."),
         (("-c", "More", "--bare"), b"", "A reply."),
-        (("-s", "first", "More"), b"and piped", "Arr."),
-        (("-s", "first", "More", "--preset", "mine"), b"", "MINE for Kim"),
-        (("-s", "first", "More", "-m", "other", "--set", "temperature=0.5"), b"", "0.5"),
+        (("-s", "Pirate: first", "More"), b"and piped", "Arr."),
+        (("-s", "Pirate: first", "More", "--preset", "mine"), b"", "MINE for Kim"),
+        (("-s", "Pirate: first", "More", "-m", "other", "--set", "temperature=0.5"), b"", "0.5"),
         (("-c", "More", "--system", "Be brief."), b"", "Be brief."),
         (("-c", "--kind", "regenerate"), b"", "More"),
         (("-c", "--kind", "continue"), b"", "More"),
@@ -201,7 +201,7 @@ def test_what_is_clicked_in_the_app_changes_neither(bodies, home: Path, provider
     use_app(home)
     assert bodies("Hello") == before
     # A session that is named keeps what was chosen for it.
-    built, sent = bodies("-s", "from the app", "More")
+    built, sent = bodies("-s", "Pirate: from the app", "More")
     assert built == sent
     body = json.loads(sent)
     assert (body["model"], body["temperature"]) == ("other", 0.25)

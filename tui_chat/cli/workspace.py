@@ -120,7 +120,7 @@ async def open_session(workspace: Workspace, failures: Failures, name: str) -> N
     try:
         session = await named_session(workspace.store, name or None)
     except InputError as error:
-        if " " in name and str(error).startswith("There is no session"):
+        if " " in name and not error.advice.startswith(("Did you mean", "Restore", "Give")):
             error.advice = f"{error.advice} `--system TEXT` sends a system message."
         raise
     await workspace.sessions.activate(session.session_id)
