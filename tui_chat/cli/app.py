@@ -107,10 +107,12 @@ async def open_workspace(
     *,
     remembers: bool = True,
     in_memory: bool = False,
+    only_reads: bool = False,
     read_config: Callable[[], Config] | None = None,
 ) -> Workspace:
     """Open the store, with `in_memory` an empty one that nothing is written of, and return a
-    workspace on it; `remembers` and `read_config`: see there. Raises InputError and StoreError.
+    workspace on it; `only_reads`: see `Store.open`; `remembers` and `read_config`: see there.
+    Raises InputError and StoreError.
     """
     from tui_chat.providers.client import HttpClient
     from tui_chat.store import Store
@@ -128,7 +130,7 @@ async def open_workspace(
                 advice="Choose another folder with --data-dir.",
             ) from error
         path = paths.database_file(config.data_dir)
-        store = await Store.open(path, now=time.time, new_id=new_id)
+        store = await Store.open(path, now=time.time, new_id=new_id, only_reads=only_reads)
     collect_seldom()
     keep_heap_small()
     return Workspace(
@@ -192,13 +194,16 @@ async def download(url: str, limit: int) -> bytes:
 
 
 @asynccontextmanager
-async def open_store(common: CommonOptions) -> AsyncGenerator[Store]:
-    """Open the database in the folder that the flags name. Raises StoreError."""
+async def open_store(common: CommonOptions, *, only_reads: bool = False) -> AsyncGenerator[Store]:
+    """Open the database in the folder that the flags name; `only_reads`: see `Store.open`. Raises
+    StoreError.
+    """
     from tui_chat.store import Store
 
     collect_seldom()
     path = common.database
-    async with await Store.open(path, now=time.time, new_id=new_id) as store:
+    opening = Store.open(path, now=time.time, new_id=new_id, only_reads=only_reads)
+    async with await opening as store:
         yield store
 
 

@@ -139,7 +139,7 @@ def _from_store(
 
     @synchronous
     async def run() -> Sequence[_T]:
-        async with open_store(CommonOptions(folder)) as store:
+        async with open_store(CommonOptions(folder), only_reads=True) as store:
             return await read(store)
 
     return run()

@@ -88,7 +88,7 @@ async def export_command(
     into_folder = everything and kind not in MULTI_SESSION_FORMATS
     require_target(output, kind, into_folder=into_folder, force=force)
     library = library_in(common.config_folder)
-    async with open_store(common) as store:
+    async with open_store(common, only_reads=True) as store:
         if everything:
             sessions = list(await store.sessions.list())
         else:

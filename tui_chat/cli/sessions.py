@@ -159,7 +159,7 @@ async def list_sessions(common: CommonOptions, as_json: bool, sides: bool, **fil
       tui-chat sessions list --deleted --json
     """
     conditions = Filters(**filters)
-    async with open_store(common) as store:
+    async with open_store(common, only_reads=True) as store:
         listed = store.sessions.list_trash() if conditions.deleted else store.sessions.list()
         summaries, ids = await listed, await short_ids(store)
     if as_json:

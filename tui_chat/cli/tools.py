@@ -99,12 +99,12 @@ def revoke(common: CommonOptions, names: tuple[str, ...], is_all: bool) -> None:
 async def _granted(common: CommonOptions) -> dict[str, ToolGrant]:
     if not common.database.exists():
         return {}
-    async with open_store(common) as store:
+    async with open_store(common, only_reads=True) as store:
         return await read_grants(store)
 
 
 @synchronous
 async def _revoke(common: CommonOptions, names: tuple[str, ...]) -> None:
     if names:
-        async with open_store(common) as store:
+        async with open_store(common, only_reads=True) as store:
             await revoke_grants(store, names)

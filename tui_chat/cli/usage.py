@@ -61,7 +61,7 @@ async def sums_of(common: CommonOptions, group: UsageGroup) -> tuple[dict[str, U
     config, tables = common.config(), load_prices(common.data_folder)
     sums: dict[str, UsageSum] = {}
     total = UsageSum()
-    async with open_store(common) as store:
+    async with open_store(common, only_reads=True) as store:
         async for reply in store.usage.requests():
             cost = known_cost(reply, config, tables)
             sums.setdefault(group_name(reply, group), UsageSum()).add(reply, cost)

@@ -86,7 +86,9 @@ async def command_workspace(
     Raises InputError and StoreError.
     """
     in_memory = not create and not paths.database_file(config.data_dir).exists()
-    workspace = await open_workspace(config, remembers=False, in_memory=in_memory)
+    workspace = await open_workspace(
+        config, remembers=False, in_memory=in_memory, only_reads=not create
+    )
     try:
         failures = Failures(workspace)
         await workspace.start_new_chat()

@@ -173,6 +173,24 @@ class Database:
         return cls(connection, path)
 
     @classmethod
+    async def connect_read_only(cls, path: Path, uri: str, *, busy_timeout: float) -> Database:
+        """Open a file of the current schema on a disk that cannot be written to, by its URI."""
+        import aiosqlite
+
+        with store_errors(path):
+            connection = await aiosqlite.connect(
+                uri, uri=True, timeout=busy_timeout, isolation_level=None
+            )
+            try:
+                for setting in ("temp_store = MEMORY", "cache_size = -32000"):
+                    await connection.execute_fetchall(f"PRAGMA {setting}")
+                await connection.execute_fetchall("SELECT count(*) FROM sqlite_schema")
+            except BaseException:
+                await connection.close()
+                raise
+        return cls(connection, path)
+
+    @classmethod
     async def create_in_memory(cls, scripts: Iterable[str]) -> Database:
         """Return an empty database in memory; the SQL of `scripts` makes its tables."""
         import aiosqlite

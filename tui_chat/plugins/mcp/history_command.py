@@ -49,7 +49,7 @@ async def serve(
             "Nothing is named that may be read.",
             advice="Name it with --session, --folder or --tag, or all with --all.",
         )
-    async with open_store(common) as store:
+    async with open_store(common, only_reads=True) as store:
         ids = [(await named_session(store, name)).session_id for name in sessions]
         scope = Scope(frozenset(ids), frozenset(folders), frozenset(tags), everything)
         server = HistoryServer(store, scope)

@@ -106,7 +106,7 @@ async def redact_command(
     require_target(output, kind, into_folder=into_folder, force=force or as_json)
     library = library_in(common.config_folder)
     reviews: dict[SessionSummary, Review] = {}
-    async with open_store(common) as store:
+    async with open_store(common, only_reads=True) as store:
         for name in names or (None,):
             session = await named_session(store, name)
             reviews[session] = await review_session(

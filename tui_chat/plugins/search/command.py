@@ -69,7 +69,7 @@ async def search(
         order="newest" if newest else "rank",
         **conditions,
     )
-    async with open_store(common) as store:
+    async with open_store(common, only_reads=True) as store:
         hits, ids = await store.search.find(query), await short_ids(store)
     if as_json:
         write_json([asdict(hit) for hit in hits])
