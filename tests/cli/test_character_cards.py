@@ -199,7 +199,8 @@ def test_a_card_that_was_imported_earlier_is_warned_about(home: Home) -> None:
         text = json.dumps({**role, "preset": chosen})
         (roles / "mira.json").write_text(text, encoding="utf-8")
         _, warnings = home.build("--role", "Mira")
-        assert any("description" in each and "“plain”" in each for each in warnings), warnings
+        told = [each for each in warnings if "description" in each and "/preset character" in each]
+        assert len(told) == 1, warnings
         report = home.take(card("2", **FIELDS))
         if chosen:
             assert "description" in report, report
