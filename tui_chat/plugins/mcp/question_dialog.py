@@ -26,6 +26,7 @@ from tui_chat.ui.dialogs.base import set_title
 from tui_chat.ui.dialogs.forms import Form
 from tui_chat.ui.widgets.check_field import CheckField
 from tui_chat.ui.widgets.choice_field import ChoiceField
+from tui_chat.ui.widgets.safe_text import TextField
 from tui_chat.ui.widgets.typed_app import app_of
 
 _Asked = TypeVar("_Asked", FormQuestion, UrlQuestion)
@@ -156,7 +157,7 @@ def _widget(field: QuestionField, id: str) -> Widget:
             return SelectionList[int](*rows, id=id)
         case _:
             text = "" if field.default is None else str(field.default)
-            return Input(sanitize(text), placeholder=field.format, id=id)
+            return TextField(sanitize(text), placeholder=field.format, id=id)
 
 
 def _value(field: QuestionField, widget: Widget) -> Any:

@@ -26,6 +26,7 @@ from tui_chat.models.search import Hit, Query
 from tui_chat.models.session import Entry
 from tui_chat.plugins.search.hit_list import HitList, HitPreview
 from tui_chat.plugins.search.query_text import KnownNames, SortOrder, complete_filter, parse_query
+from tui_chat.ui.widgets.safe_text import TextField
 
 LIMIT = 100
 """The most hits shown."""
@@ -119,7 +120,7 @@ class SearchScreen(ModalScreen[Hit | None]):
         self._request_answer, self._request_preview = request_answer, request_preview
         self._known = names
         self._now = now
-        self._input = Input(typed, placeholder="words, or filters such as from:user after:7d")
+        self._input = TextField(typed, placeholder="words, or filters such as from:user after:7d")
         self._state = Static("", classes="search--state", markup=False)
         self._list = HitList(now)
         self._preview = HitPreview()

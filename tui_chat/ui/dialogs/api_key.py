@@ -22,6 +22,7 @@ from tui_chat.ui.dialogs.base import set_title
 from tui_chat.ui.dialogs.forms import Form
 from tui_chat.ui.questions import ask
 from tui_chat.ui.widgets.choice_field import ChoiceField
+from tui_chat.ui.widgets.safe_text import TextField
 
 if TYPE_CHECKING:
     from tui_chat.models.endpoint import Endpoint
@@ -59,7 +60,7 @@ class KeyForm(Form[bool | None]):
         with Vertical() as box:
             set_title(box, f"API key of {self._endpoint.name}")
             yield Static(f"Key for {self._endpoint.base_url}", classes="label -first", markup=False)
-            yield Input(password=True, placeholder="paste or type it", id="key")
+            yield TextField(password=True, placeholder="paste or type it", id="key")
             yield Static("Kept in", classes="label")
             yield ChoiceField(tuple((each, _PLACES[each]) for each in self._places), id="place")
             yield from self.buttons()

@@ -22,7 +22,7 @@ from textual.widgets import Button, Input, Static, TextArea
 
 from tui_chat.models.sanitize import one_line, sanitize
 from tui_chat.paths import path_completions
-from tui_chat.ui.widgets.safe_text import SafeTextArea
+from tui_chat.ui.widgets.safe_text import SafeTextArea, TextField
 from tui_chat.ui.widgets.typed_app import app_of
 
 T = TypeVar("T")
@@ -142,7 +142,7 @@ class TextPrompt(Dialog[str | None]):
     def compose(self) -> ComposeResult:
         with Vertical() as box:
             set_title(box, self._title)
-            yield Input(sanitize(self._value))
+            yield TextField(sanitize(self._value))
             yield Static(
                 f"{self.key_hints}Enter {self._enter} · Esc cancels",
                 classes="hint",
@@ -350,7 +350,7 @@ class HelpDialog(ScrollDialog[None]):
     def compose(self) -> ComposeResult:
         with DialogBox() as box:
             box.border_title = "Keys"
-            yield Input(placeholder="Type to search keys and commands")
+            yield TextField(placeholder="Type to search keys and commands")
             with VerticalScroll(can_focus=False):
                 for title, keys in self._sections:
                     yield Static(Text(title, style="bold"), classes="title")

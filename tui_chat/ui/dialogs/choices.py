@@ -16,6 +16,7 @@ from textual.widgets.option_list import Option
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.sanitize import one_line
 from tui_chat.ui.dialogs.base import Dialog, DialogBox, set_title
+from tui_chat.ui.widgets.safe_text import TextField
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +86,7 @@ class ChoiceDialog(Dialog[str | None]):
             longest = max((len(choice.detail) for choice in self.choices), default=0)
             box.styles.width = min(max(self.min_width, self._label_width + longest + 12), MAX_WIDTH)
             if self._has_filter:
-                yield Input(placeholder="Type to filter")
+                yield TextField(placeholder="Type to filter")
             options = OptionList()
             options.can_focus = not self._has_filter
             yield options

@@ -17,7 +17,7 @@ from tui_chat.models.sanitize import sanitize
 from tui_chat.ui.dialogs.base import Dialog, DialogBox, T, set_title
 from tui_chat.ui.widgets.check_field import CheckField
 from tui_chat.ui.widgets.choice_field import ChoiceField
-from tui_chat.ui.widgets.safe_text import SafeTextArea
+from tui_chat.ui.widgets.safe_text import SafeTextArea, TextField
 
 if TYPE_CHECKING:
     from tui_chat.library.typed_fields import Field, FieldRows, Values
@@ -158,7 +158,7 @@ class FieldsForm(Form[bool | None]):
                 choice.choose(value)
                 yield choice
             case _:
-                yield Input(sanitize(value), id=field.name)
+                yield TextField(sanitize(value), id=field.name)
 
     @property
     def values(self) -> Values:

@@ -44,6 +44,7 @@ from tui_chat.models.sanitize import one_line
 from tui_chat.ui.dialogs.base import Dialog, set_title
 from tui_chat.ui.dialogs.forms import FieldsForm
 from tui_chat.ui.notifications import show_error
+from tui_chat.ui.widgets.safe_text import TextField
 from tui_chat.ui.widgets.typed_app import app_of
 from tui_chat.workspace.lorebooks import BookPlace
 
@@ -99,7 +100,7 @@ class EntriesDialog(Dialog[None]):
 
     def compose(self) -> ComposeResult:
         with Vertical():
-            yield Input(placeholder="Entries whose name, keys or content have these words")
+            yield TextField(placeholder="Entries whose name, keys or content have these words")
             yield OptionList()
             yield Static(id="status")
             hint = "Enter edit · a add · d copy · Space on/off · x delete · u undo · U redo"

@@ -22,7 +22,7 @@ from tui_chat.ui.areas.inspector.edit_place import EditPlace
 from tui_chat.ui.dialogs.base import Dialog, set_title
 from tui_chat.ui.dialogs.forms import Form
 from tui_chat.ui.widgets.check_field import CheckField
-from tui_chat.ui.widgets.safe_text import SafeTextArea
+from tui_chat.ui.widgets.safe_text import SafeTextArea, TextField
 
 LONGEST_SIDE = 20_000
 """Characters of a value that are shown in the list."""
@@ -76,7 +76,7 @@ class RequestEditForm(Form[EditAnswer | None]):
             with Vertical(id="fields"):
                 if self._has_key:
                     yield Static("Key", classes="label -first")
-                    yield Input(id="key")
+                    yield TextField(id="key")
                 kind = "Text" if self._is_text else "Value, as JSON: a text in double quotes"
                 yield Static(kind, classes="label" if self._has_key else "label -first")
                 hint = "" if self._is_text else _JSON_HINT

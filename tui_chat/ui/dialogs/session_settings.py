@@ -31,7 +31,7 @@ from tui_chat.models.setting_types import (
 )
 from tui_chat.models.settings import NOTE_DEPTH, NOTE_PLACEMENTS, NOTE_ROLES, AuthorNote
 from tui_chat.ui.dialogs.forms import Form
-from tui_chat.ui.widgets.safe_text import SafeTextArea
+from tui_chat.ui.widgets.safe_text import SafeTextArea, TextField
 
 if TYPE_CHECKING:
     from tui_chat.workspace.settings import SessionValues
@@ -204,7 +204,7 @@ _NO_PLACES = ("default", "known for this model")
 """Sources that are no place where a setting can be set."""
 
 
-class SettingInput(Input):
+class SettingInput(TextField):
     """The value of a setting. Where words are offered, Left and Right choose one of them."""
 
     BINDINGS: ClassVar[list[BindingType]] = [

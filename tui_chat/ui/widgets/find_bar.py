@@ -12,6 +12,7 @@ from textual.message import Message
 from textual.widgets import Input, Static
 
 from tui_chat.lazy_dataclass import dataclass
+from tui_chat.ui.widgets.safe_text import TextField
 
 
 class FindBar(Horizontal):
@@ -54,7 +55,7 @@ class FindBar(Horizontal):
 
     def __init__(self, placeholder: str) -> None:
         super().__init__()
-        self._input = Input(placeholder=placeholder, compact=True)
+        self._input = TextField(placeholder=placeholder, compact=True)
         self._count = Static("", classes="find--count", markup=False)
 
     def compose(self) -> ComposeResult:

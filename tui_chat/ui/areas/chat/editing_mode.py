@@ -16,6 +16,7 @@ from tui_chat.hooks import PluginFailed, guard, report
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.common_prefix import common_prefix
 from tui_chat.ui.areas.chat.snippet_blanks import SnippetBlanks
+from tui_chat.ui.widgets.graphemes import boundary_after, is_boundary, whole_graphemes
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +120,7 @@ class ModalEditing:
         with self._guarded():
             edited = mode.press(event.key, event.character, editor.document.text, cursor)
             if edited is not None and not edited.recall:
-                self._show(edited)
+                self._show(edited, cursor)
         if edited is None:
             return False
         if edited.recall:
@@ -145,15 +146,23 @@ class ModalEditing:
             label = "" if self._mode is None else str(self._mode.label)
         self._editor.border_title = label
 
-    def _show(self, edited: EditedText) -> None:
+    def _show(self, edited: EditedText, before: int) -> None:
+        """Show what the mode made of the text, with the cursor at `before`. The mode counts in code
+        points; here a character is what people see as one.
+        """
         editor, place = self._editor, self._places.location
         old, new = editor.document.text, edited.text
         if new != old:
             start = common_prefix(old, new)
             tail = min(common_prefix(old[::-1], new[::-1]), len(old) - start, len(new) - start)
             end = len(old) - tail
-            editor.replace(new[start : len(new) - tail], place(start), place(end))
+            written = new[start : len(new) - tail]
+            if not written:
+                start, end = whole_graphemes(old, start, end)
+            editor.replace(written, place(start), place(end))
         first, cursor = edited.selected_from, edited.cursor
+        if new == old and cursor > before and not is_boundary(new, cursor):
+            cursor = boundary_after(new, cursor)
         if first is None:
             editor.move_cursor(place(cursor))
         elif first <= cursor:  # the character under the cursor is selected, too

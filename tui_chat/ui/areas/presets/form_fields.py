@@ -14,9 +14,10 @@ from textual.widgets import Input, Static
 
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.ui.widgets.choice_field import ChoiceField
+from tui_chat.ui.widgets.safe_text import TextField
 
 
-class FormField(Input):
+class FormField(TextField):
     """A line of text in a form; with the class `-number`, a whole number."""
 
     DEFAULT_CSS = """
