@@ -258,10 +258,29 @@ class Branches:
 
     @reported(None)
     async def pin(self, entry_id: str, pinned: bool) -> None:
-        """Pin or unpin a message. A pinned message is never truncated."""
-        core = self.core
-        await core.active_store.messages.pin(entry_id, pinned)
+        """Pin or unpin a message. A pinned message is never truncated, and not muted.
+        `Workspace.undo` takes it back.
+        """
+        core, store = self.core, self.core.active_store
+        session_id, entry = core.state.session_id, self._entry(entry_id)
+        muted = entry.message.muted
+        await store.messages.pin(entry_id, pinned)
         await self._active.reload_branch()
+
+        async def restore() -> None:
+            await store.messages.pin(entry_id, entry.message.pinned)
+            await store.messages.mute({entry_id: muted})
+            await self._sessions.refresh(session_id)
+
+        unmutes = pinned and muted.whole
+        core.push_undo(
+            describe_message(entry),
+            restore,
+            done="Pinned" if pinned else "Unpinned",
+            undone="Unpinned and muted" if unmutes else "Unpinned" if pinned else "Pinned",
+            effect=", which is no longer muted" if unmutes else "",
+            store=store,
+        )
 
     def _entry(self, entry_id: str) -> Entry:
         for entry in self.core.state.entries:

@@ -253,9 +253,20 @@ class Compaction:
 
     @reported(None)
     async def switch(self, entry_id: str, enabled: bool) -> None:
-        """Switch a summary on, or off: then the messages that it stands for are sent again."""
+        """Switch a summary on, or off: then the messages that it stands for are sent again.
+        `Workspace.undo` takes it back.
+        """
+        core = self.core
         await self._switch(entry_id, enabled=enabled)
         await self._active.reload_branch()
+
+        async def restore() -> None:
+            await self._switch(entry_id, enabled=not enabled)
+            await self._active.reload_branch()
+
+        on, off = "Switched on", "Switched off"
+        done, undone = (on, off) if enabled else (off, on)
+        core.push_undo("the summary", restore, done=done, undone=undone, store=core.active_store)
 
     async def _switch(self, entry_id: str, *, enabled: bool) -> None:
         store = self.core.active_store

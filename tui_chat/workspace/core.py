@@ -152,9 +152,8 @@ class WorkspaceCore:
         message_id: str = "",
         store: Store | None = None,
     ) -> None:
-        """Publish that `what` was deleted or archived (`done`) and, behind it, with which `effect`;
-        remember how to restore it, for as long as the `store` of its session is open. Then it is
-        `undone`.
+        """Publish what was `done` to `what` and, behind it, with which `effect`. Remember how to
+        take it back, for as long as the `store` of its session is open: then it is `undone`.
         """
         step = f"{undone} {what}.", restore, message_id, store
         self._undo_steps = [*self._undo_steps[1 - MAX_UNDO_STEPS :], step]
@@ -165,17 +164,12 @@ class WorkspaceCore:
         """Forget how to restore messages of a store that is closed."""
         self._undo_steps = [step for step in self._undo_steps if step[3] is not store]
 
-    @property
-    def can_undo(self) -> bool:
-        """True if something was deleted or archived since the start that is not restored yet."""
-        return bool(self._undo_steps)
-
     async def undo(self) -> None:
-        """Restore what was deleted or archived last; `Done` says what."""
+        """Take the last change back; `Done` says which."""
         with self.reporting():
             if not self._undo_steps:
                 raise InputError(
-                    "There is nothing to undo.",
+                    "Nothing to undo.",
                     advice="`tui-chat sessions delete --undo TITLE` brings back what was deleted "
                     "before this start.",
                 )

@@ -192,6 +192,8 @@ class Mutes:
 
         effect = await self._effect(before) if core.state.is_active(session_id) else ""
         undone = "Unmuted" if done == "Muted" else "Muted"
+        if any(message.pinned and changes[key].whole for key, message in old.items()):
+            undone += " and pinned"
         core.push_undo(what, restore, done=done, undone=undone, effect=effect, store=store)
 
     async def _effect(self, before: Composed) -> str:

@@ -139,18 +139,15 @@ class RequestEdits:
         """Take the last change back; without one, as after a restart, the last edit."""
         if (index := self._last_change) is not None:
             _, before, _ = self._undo.pop(index)
+            pointers = sorted({edit.pointer for edit in {*before} ^ {*self.core.state.edits}})
             await self._store(before, undoable=False)
+            self.core.publish(Done(f"Undone: the change by hand of {', '.join(pointers)}."))
             return
         if (last := self._last_edit) is None:
-            raise InputError("There is no edit by hand to undo.")
+            raise InputError("Nothing to undo.")
         left = tuple(edit for edit in self.core.state.edits if edit != last)
         await self._store(left, undoable=False)
         self.core.publish(Done(f"Removed the edit by hand of {last.pointer}."))
-
-    @property
-    def can_undo(self) -> bool:
-        """True if a change of the active session, or an edit made before, can be undone."""
-        return self._last_change is not None or self._last_edit is not None
 
     @property
     def _last_edit(self) -> RequestEdit | None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Mapping
+from typing import TYPE_CHECKING, cast
 
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.session import SessionSummary
@@ -16,6 +16,7 @@ from tui_chat.workspace.session_catalog import SessionCatalog
 from tui_chat.workspace.sessions import Sessions
 
 if TYPE_CHECKING:
+    from tui_chat.store import Store
     from tui_chat.store.sessions import SessionChanges
 
 
@@ -30,13 +31,24 @@ class SessionOrganization:
 
     @reported(None)
     async def rename(self, session_id: str, title: str) -> None:
-        """Change the title of a session."""
-        core = self.core
+        """Change the title of a session. `Workspace.undo` takes it back."""
+        core, store = self.core, self.core.store_of(session_id)
+        before = await store.sessions.get(session_id)
         title = default_title(title)
-        store = core.store_of(session_id)
+        await self._store_title(store, session_id, title)
+        if before is None or before.title == title:
+            return
+
+        async def restore() -> None:
+            await self._store_title(store, session_id, before.title)
+
+        what = f"“{before.title}” to “{title}”"
+        core.push_undo(what, restore, done="Renamed", undone="Undone: renamed", store=store)
+
+    async def _store_title(self, store: Store, session_id: str, title: str) -> None:
         session = await store.sessions.update(session_id, title=title)
-        if core.state.is_active(session_id):
-            core.update(BranchChanged(), session=session)
+        if self.core.state.is_active(session_id):
+            self.core.update(BranchChanged(), session=session)
         await self._catalog.refresh()
 
     @reported(None)
@@ -50,9 +62,9 @@ class SessionOrganization:
         tags: Collection[str] | None = None,
         folder: str | None = None,
     ) -> None:
-        """Pin, archive, tag, file or mark sessions; None changes nothing. `undo` unarchives."""
-        core, store = self.core, self.core.store
-        not_archived = [session for session in self._summaries(session_ids) if not session.archived]
+        """Pin, archive, tag, file or mark sessions; None changes nothing. `Workspace.undo` takes it
+        back.
+        """
         changes: SessionChanges = {}
         if pinned is not None:
             changes["pinned"] = pinned
@@ -64,29 +76,55 @@ class SessionOrganization:
             changes["folder"] = " ".join(clean(folder).split())
         if unread is not None:
             changes["unread"] = unread
-        await store.sessions.update_many(dict.fromkeys(session_ids, changes))
-        await self._refresh(session_ids)
-        if archived and not_archived:
-            ids = tuple(session.session_id for session in not_archived)
-
-            async def restore() -> None:
-                await store.sessions.update_many({key: {"archived": False} for key in ids})
-                await self._refresh(ids)
-
-            core.push_undo(_description(not_archived), restore, done="Archived")
+        words = [
+            *(["Pinned" if pinned else "Unpinned"] if pinned is not None else []),
+            *(["Archived" if archived else "Unarchived"] if archived is not None else []),
+            *(["Marked as unread:" if unread else "Marked as read:"] if unread is not None else []),
+            *(["Tagged"] if tags is not None else []),
+            *(["Moved"] if folder is not None else []),
+        ]
+        where = changes.get("folder")
+        effect = "" if where is None else f" to “{where}”" if where else " out of its folder"
+        done = ", ".join(words[:1] + [word[:1].lower() + word[1:] for word in words[1:]])
+        await self._change(dict.fromkeys(session_ids, changes), done, effect)
 
     @reported(None)
     async def retag(
         self, session_ids: Collection[str], *, add: Collection[str], drop: Collection[str]
     ) -> None:
-        """Add tags to sessions and remove others; tags that are not named stay."""
-        core = self.core
+        """Add tags to sessions and remove others; tags that are not named stay. `Workspace.undo`
+        takes it back.
+        """
         changes: dict[str, SessionChanges] = {}
         for session in self._summaries(session_ids):
             kept = [tag for tag in session.tags if tag not in drop]
             changes[session.session_id] = {"tags": _normalized_tags((*kept, *add))}
-        await core.store.sessions.update_many(changes)
-        await self._refresh(session_ids)
+        await self._change(changes, "Tagged")
+
+    async def _change(
+        self, changes: Mapping[str, SessionChanges], done: str, effect: str = ""
+    ) -> None:
+        """Store changes by the ids of their sessions, and let them be the next step to undo."""
+        store = self.core.store
+        before: dict[str, SessionChanges] = {}
+        changed: list[SessionSummary] = []
+        for session in self._summaries(changes):
+            old = {name: getattr(session, name) for name in changes[session.session_id]}
+            if old != changes[session.session_id]:
+                before[session.session_id] = cast("SessionChanges", old)
+                changed.append(session)
+        await store.sessions.update_many(changes)
+        await self._refresh(changes.keys())
+
+        async def restore() -> None:
+            await store.sessions.update_many(before)
+            await self._refresh(before.keys())
+
+        if changed:
+            undone = f"Undone: {done[:1].lower()}{done[1:]}"
+            self.core.push_undo(
+                _description(changed), restore, done=done, undone=undone, effect=effect
+            )
 
     @reported(None)
     async def delete(self, session_ids: Collection[str]) -> None:
