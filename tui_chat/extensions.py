@@ -280,10 +280,6 @@ class ActionPath:
     """True if it changes or sends something: a read-only app does not have it."""
     place: Literal["", "message", "preset"] = ""
     """Where its keys work: anywhere, on a message of the conversation, or in the preset editor."""
-    needs: Literal["", "tokens", "version"] = ""
-    """What a session must have for its keys on a message to be bound: replies with the
-    probabilities of their tokens, or messages with versions.
-    """
 
 
 @dataclass(frozen=True, slots=True)

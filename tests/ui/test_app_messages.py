@@ -26,7 +26,6 @@ from tui_chat.models.tool import CommandTool
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.chat.composer import Composer
 from tui_chat.ui.areas.chat.transcript import Transcript
-from tui_chat.ui.areas.chat.transcript_keys import KEYS_WITH_USE
 from tui_chat.ui.areas.inspector.inspector import Inspector
 from tui_chat.ui.dialogs.base import Confirm, TextAreaPrompt
 
@@ -110,8 +109,6 @@ async def test_only_what_can_be_done_is_done(tmp_path: Path, monkeypatch: pytest
         user, reply = app.chat.pane.transcript.entries
         app.chat.pane.transcript.show((user, replace(reply, status="streaming")), session_id="s")
         said.clear()
-        for use in KEYS_WITH_USE:  # as if another message had what they act on
-            app.chat.pane.transcript.offer_keys_of(use, is_used=True)
         keys = ("r", "C", "e", "f", "d", "i", "w", "E", "a", "x", "left", "right", "o", "v")
         for count, key in enumerate(keys, 1):
             await pilot.press(key)

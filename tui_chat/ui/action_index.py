@@ -12,7 +12,7 @@ from textual.dom import DOMNode
 from textual.widget import Widget
 
 from tui_chat.ui.actions import ACTIONS, place_aliases, searched_words
-from tui_chat.ui.key_names import PaneKey, key_names, keys_of
+from tui_chat.ui.key_names import PaneKey, key_name, key_names, keys_of
 from tui_chat.ui.slash_commands import COMMANDS
 
 if TYPE_CHECKING:
@@ -73,15 +73,14 @@ class ActionIndex:
         ]
         inspector = self._panes.inspector.pane
         view = inspector.view_beside_request if inspector is not None else ""
+        in_use = self._pane_in_use
         focused, *others = [
             (
                 view if view and pane is inspector else title,
                 [
                     HelpLine(key.keys, key.title, " ".join(pane_aliases.get(key.title, ())))
                     for key in sorted(
-                        self._acting_keys(pane)
-                        if view and pane is inspector
-                        else self._pane_keys(pane),
+                        self._acting_keys(pane) if pane is in_use else self._pane_keys(pane),
                         key=lambda key: key.action.partition("(")[0] in _MOVES,
                     )
                 ],
@@ -164,26 +163,35 @@ class ActionIndex:
         existing = [(title, pane) for title, pane in panes if pane is not None]
         return sorted(existing, key=lambda titled: not titled[1].has_focus_within)
 
+    @property
+    def _pane_in_use(self) -> Widget | None:
+        """The pane with the focus; None if a field has it, where letters are text."""
+        focused = self._app.focused
+        if focused is None or focused.check_consume_key("a", "a"):
+            return None
+        panes = (pane for _, pane in self._titled_panes() if pane.has_focus_within)
+        return next(panes, None)
+
     def _pane_keys(self, pane: Widget) -> Iterator[PaneKey]:
         return (key for key in keys_of(pane) if self._is_possible(key.action, key.node))
 
     def _acting_keys(self, pane: Widget) -> Iterator[PaneKey]:
-        """Yield the keys of a pane that act where the focus is."""
-        keys: dict[tuple[str, str], list[str]] = {}
-        nodes: dict[str, Widget] = {}
+        """Yield all keys of a pane that act where the focus is."""
+        keys: dict[str, list[str]] = {}
+        runs: dict[str, tuple[str, Widget]] = {}
         for key, active in self._app.screen.active_bindings.items():
             binding, node = active.binding, active.node
             if active.enabled and isinstance(node, Widget) and pane in node.ancestors_with_self:
                 title = binding.tooltip or binding.description
-                keys.setdefault((title, binding.action), []).append(key)
-                nodes[binding.action] = node
-        for (title, action), names in keys.items():
-            yield PaneKey(key_names(",".join(names)), title, action, nodes[action])
+                keys.setdefault(title, []).append(key_name(key))
+                runs.setdefault(title, (binding.action, node))
+        for title, names in keys.items():
+            yield PaneKey(", ".join(names), title, *runs[title])
 
     def _is_possible(self, action: str, owner: DOMNode | None = None) -> bool:
         area, name, parameters = parse(action)
         node: DOMNode = getattr(self._app, area) if area else owner or self._app
-        return node.check_action(name, parameters) is not False
+        return bool(node.check_action(name, parameters))
 
     async def _run_in_pane(self, pane: Widget, key: PaneKey) -> None:
         """Run the action of a pane's key there, with the pane visible."""

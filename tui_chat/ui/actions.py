@@ -80,12 +80,6 @@ def place_bindings(place: str) -> Iterator[Binding]:
             yield pane_key(added.keys, run, added.label, added.title)
 
 
-def keys_needing(use: str) -> tuple[str, ...]:
-    """Return the keys on a message that plugins add for sessions with something."""
-    needing = (added.keys for added in _ADDED.values() if added.needs == use)
-    return tuple(key for keys in needing for key in keys.split(","))
-
-
 def place_aliases() -> dict[str, tuple[str, ...]]:
     """Return other words for the actions that plugins add in places, by their titles."""
     return {added.title: added.aliases for added in _ADDED.values() if added.place}
@@ -352,7 +346,7 @@ ACTIONS = (
     Action("contents", "", "conversation.contents", "Contents", "Table of contents"),
     Action("import", "", "sessions.import_file", "Import", "Import conversations…"),
     Action("export", "", "sessions.export", "Export", "Export conversation…"),
-    Action("undo", "", "sessions.undo", "Undo", "Undo delete or archive"),
+    Action("undo", "", "sessions.undo", "Undo", "Undo the last change"),
     Action("usage", "", "main.usage", "Usage", "Usage and cost"),
     Action("cache", "", "main.cache_causes", "Cache", "Why the prompt cache was lost, by cause"),
     Action(

@@ -84,6 +84,7 @@ class TuiChat(App[None]):
         `key_clock` returns seconds of a clock that never goes back, by which keys are timed.
         """
         super().__init__()
+        self._read_only = read_only
         self.key_bindings = KeyBindings(config.keys)
         self.theme_files = ThemeFiles(self, config)
         self.crash_log = CrashLog(self, config.data_dir)
@@ -176,11 +177,24 @@ class TuiChat(App[None]):
         self.notify(f"{start}; the draft is kept.", markup=False)
 
     def on_key(self, event: events.Key) -> None:
-        """Say why a key does nothing in a dialog: the palette's actions are those of the panes."""
-        if self.screen.is_modal and event.key not in self.screen.active_bindings:
+        """Say why a key does nothing: in a dialog, since the palette's actions are those of the
+        panes.
+        """
+        active = self.screen.active_bindings.get(event.key)
+        if active is not None and active.enabled:
+            return
+        if self.screen.is_modal:
             keys = self.key_bindings.by_action
             if any(event.key in keys[action.id].split(",") for action in ACTIONS):
                 self.notify("Close this dialog first (Esc).")
+        elif active is not None:
+            title = active.binding.tooltip or active.binding.description
+            self.notify(self._read_only or f"“{title}” is not possible here.")
+        elif event.is_printable and event.character is not None:
+            name = "Space" if event.character == " " else event.character
+            self.notify(
+                f"{name} does nothing here. {self.key_bindings.labels['help']} lists the keys."
+            )
 
     async def on_event(self, event: events.Event) -> None:
         if isinstance(event, events.Key):

@@ -1,4 +1,4 @@
-"""The line at the bottom: the keys that matter here, as many as fit whole."""
+"""The line at the bottom: the keys that act everywhere, as many as fit whole."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from textual.signal import Signal
 from tui_chat.ui.actions import ACTIONS
 from tui_chat.ui.key_names import key_name
 from tui_chat.ui.notifications import NotificationLine
-from tui_chat.ui.pane_keys import is_letter
 
 NARROW = 100
 """Below these columns the entries stand closer."""
@@ -25,11 +24,7 @@ KEPT = ("help", "palette", "zoom")
 """Ids of actions that are never left out: with them one finds the others, or gets them back."""
 
 _RANKS = {action.id: number for number, action in enumerate(ACTIONS, 1)}
-_STYLES = (
-    ("bold $text-accent", "$foreground 80%"),
-    ("$text-accent 85%", "$foreground 67%"),
-)
-"""The styles of key and word of the focused pane's entries, and of the others."""
+_KEY_STYLE, _WORD_STYLE = "$text-accent 85%", "$foreground 67%"
 
 
 class KeyEntry(NamedTuple):
@@ -39,7 +34,7 @@ class KeyEntry(NamedTuple):
     word: str
     binding: Binding
     rank: int
-    """Its place among the keys that act everywhere; 0 for one of the focused pane."""
+    """Its place among them."""
 
     @property
     def width(self) -> int:
@@ -48,9 +43,8 @@ class KeyEntry(NamedTuple):
 
 
 class KeyBar(NotificationLine):
-    """Shows the keys of the focused pane, then, dimmer, those that act everywhere; a click does
-    what the key does. While there is a notification it stands in front, and the keys that fit
-    behind it.
+    """Shows the keys that act everywhere; a click does what the key does. While there is a
+    notification it stands in front, and the keys that fit behind it.
     """
 
     def __init__(self, is_zoomed: Callable[[], bool]) -> None:
@@ -68,15 +62,13 @@ class KeyBar(NotificationLine):
     def _entries(self) -> list[KeyEntry]:
         """Return what fits, from left to right."""
         shown: dict[str, KeyEntry] = {}
-        for key, (node, binding, *_) in self.screen.active_bindings.items():
+        for node, binding, is_enabled, _ in self.screen.active_bindings.values():
             restores = binding.id == "zoom" and self._is_zoomed()
-            if (binding.show or restores) and not is_letter(key):  # letters are in `PaneKeys`
-                is_global = node in (self._app, self.screen)
-                rank = _RANKS.get(binding.id or "", 0) if is_global else 0
+            if (binding.show or restores) and node is self._app and is_enabled:
                 word = "Unzoom" if restores else binding.description
+                rank = _RANKS.get(binding.id or "", 0)
                 entry = KeyEntry(key_name(binding.key), word, binding, rank)
-                # An area's action and the one of its pane with the same name are one.
-                shown.setdefault(binding.action.rpartition(".")[2], entry)
+                shown.setdefault(binding.action, entry)
         entries = sorted(shown.values(), key=lambda entry: entry.rank)
         room = self.size.width - self._indent + self._gap - 1  # a margin behind the last one
         fitting: set[str] = set()
@@ -107,8 +99,7 @@ class KeyBar(NotificationLine):
                 return Content.assemble(*pieces[:1])
         gap = ""
         for entry in self._entries():
-            key_style, word_style = _STYLES[entry.rank > 0]
-            pieces += [gap, (f" {entry.key} ", key_style), (entry.word, word_style)]
+            pieces += [gap, (f" {entry.key} ", _KEY_STYLE), (entry.word, _WORD_STYLE)]
             gap = " " * self._gap
         return Content.assemble(*pieces)
 

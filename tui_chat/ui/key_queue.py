@@ -15,9 +15,10 @@
 5. While a session is being opened, by a key or by the mouse, every key waits until the composer
    holds its draft, however long that takes. A time limit here would send words to a session that
    they were not typed for.
-6. A worker that ends before the key has been handled may be that of an earlier key, whose end is
+6. A letter that is bound in its other case only is handed over in that case.
+7. A worker that ends before the key has been handled may be that of an earlier key, whose end is
    told late: it ends no waiting until the key's marker is back.
-7. The other time limits start when the key itself has been handled: a busy program handles a timer
+8. The other time limits start when the key itself has been handled: a busy program handles a timer
    before the key.
 """
 
@@ -169,6 +170,8 @@ class KeyQueue:
             self._wait_for_focus()
         while self._pending and not self._waiting_for and not self._is_between_sessions:
             event, *rest = self._pending
+            if isinstance(event, events.Key):
+                event = self._in_bound_case(event)
             if isinstance(event, events.Paste) or self._is_letter(event):
                 self._pending, self._has_letters = tuple(rest), True
                 self._clock.key_moved()
@@ -180,6 +183,16 @@ class KeyQueue:
                 self._pending = tuple(rest)
                 self._clock.key_moved()
                 await self._deliver_and_wait(event)
+
+    def _in_bound_case(self, key: events.Key) -> events.Key:
+        """Return a letter in the case that is bound where only one is: Shift and Caps Lock make no
+        difference there. In a field it is text.
+        """
+        other, bound = key.key.swapcase(), self._app.screen.active_bindings
+        is_letter = len(key.key) == 1 and not self._is_letter(key)
+        if is_letter and key.key not in bound and other in bound:
+            return events.Key(other, key.character)
+        return key
 
     async def _deliver_and_wait(self, key: events.Key) -> None:
         if self._moves_focus(key):

@@ -67,15 +67,6 @@ class MainScreen(Screen[None], OnePassWidget):  # pyright: ignore[reportIncompat
             widget = self.panes.next_focus(self.focused)
         super().set_focus(widget, scroll_visible, from_app_focus)
 
-    def _forward_event(self, event: events.Event) -> None:
-        """Note a click that is under way: until it has been handled, nothing may move below it."""
-        if isinstance(event, events.MouseDown):
-            self.panes.is_clicking = True
-        super()._forward_event(event)
-        if self.panes.is_clicking and isinstance(event, events.Click | events.Key):
-            self.panes.is_clicking = False
-            self.refresh_bindings()  # then `PaneKeys` are shown
-
     def on_resize(self, event: events.Resize) -> None:
         """Handle each size of the terminal once.
 

@@ -1,169 +1,132 @@
-"""The letters that act in the pane with the focus, in rows above the footer.
+"""The row above the footer: at most six keys of the pane with the focus, and the one that lists all
+of its keys. It is always one line, whatever has the focus, so that nothing moves with it.
 
-They take the width of the screen, so that one row is enough for most panes, narrow or not. The rows
-are there whatever has the focus, so that nothing moves with it, on a low screen by a row at most;
-for the composer, they show what its draft may begin with, and the way to the conversation.
-
-A letter that does something stands here, unless the pane marks it where it acts; any other is text,
-and goes to the composer. The rows are made of the bindings that are active, so that none can be
-missing.
+It is made of the bindings that are active, so that a key that is shown works.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
-from typing import cast
+from collections.abc import Iterator
+from typing import NamedTuple, cast
 
+from textual import events
 from textual.content import Content
 from textual.geometry import Size
 from textual.screen import Screen
 from textual.signal import Signal
 
-from tui_chat.ui.areas.area import Area
 from tui_chat.ui.areas.chat.composer import Composer
-from tui_chat.ui.areas.chat.tool_question import ToolQuestion
 from tui_chat.ui.key_names import key_name
 from tui_chat.ui.widgets.one_pass import OnePassWidget
+from tui_chat.ui.widgets.typed_app import app_of
 
+MOST = 6
+"""Entries of a pane; with more, none is seen."""
 _GAP = 2
 """Cells between two entries."""
-_HELP = "keys"
-"""The word of the key that lists all; it is left out where that saves a row."""
-_LINES_PER_ROW = 6
-"""Lines of the screen for each row of keys."""
-_ENOUGH_FOR_ONE = 150
-"""Columns in which the letters of every pane have room in one row."""
-_ENOUGH_FOR_TWO = 30
-"""Lines of a screen that has a second row to spare for those panes whose letters need it."""
-_LOW = 20
-"""Lines of a screen that has no row to spare while letters are text."""
-_COMPOSER_KEYS = (
-    *(("Ctrl+J", "new line"), ("/", "commands"), ("@", "file"), ("↑", "earlier message")),
-    ("Shift+Tab", "conversation"),
+_LOW = 10
+"""Lines of a screen that has no row to spare."""
+
+
+class RowEntry(NamedTuple):
+    """Keys, and what they do."""
+
+    keys: str
+    """As they must be pressed, separated by spaces."""
+    word: str
+    key: str = ""
+    """The one that a click presses, in Textual's notation; empty for none."""
+    is_possible: bool = True
+    """False if nothing can be done with them now."""
+
+    @property
+    def content(self) -> Content:
+        """The entry as it is drawn."""
+        key, word = ("bold $text-accent", "") if self.is_possible else ("$foreground 50%",) * 2
+        return Content.assemble((self.keys, key), (f" {self.word}", word))
+
+
+_TYPED = (
+    RowEntry("/", "commands"),
+    RowEntry("@", "file"),
+    RowEntry("↑", "earlier message", "up"),
+    RowEntry("Shift+Tab", "conversation", "shift+tab"),
 )
-"""What the footer does not say of the composer; none of these can be bound to something else."""
+"""What a draft may begin with, and ways to leave it; none can be bound to something else."""
 
 
 class PaneKeys(OnePassWidget):
-    """Shows the letters that act, each with a word or in it."""
+    """Shows the keys of the pane with the focus; a click does what the key does."""
 
     ALLOW_SELECT = False
     DEFAULT_CSS = """
     PaneKeys {
         height: auto;
-        max-height: 50%;
         padding: 0 1;
         background: $background;
         color: $foreground 75%;
     }
     """
 
-    def __init__(self, areas: Collection[Area], is_clicking: Callable[[], bool]) -> None:
-        """`areas` are the parts of the screen whose keys are shown. While `is_clicking`, nothing
-        changes: the rows would move what is below the mouse.
-        """
-        super().__init__()
-        self._areas = areas
-        self._is_clicking = is_clicking
-        self.entries: tuple[tuple[str, str], ...] = ()
-        """The keys, separated by spaces, and the word of each action."""
-
     def on_mount(self) -> None:
         signal = cast("Signal[object]", self.screen.bindings_updated_signal)  # pyright: ignore[reportUnknownMemberType]  Textual types it Screen[Unknown]
-        signal.subscribe(self, self._follow)
-        self._follow(None)
-
-    def _follow(self, _: object) -> None:
-        if self._is_clicking():
-            return
-        area = next((area for area in self._areas if area.has_focus_within), None)
-        entries = () if area is None else tuple(letter_entries(self.screen, area.letters_in_sight))
-        if isinstance(self.screen.focused, Composer) and self.screen.size.height >= _LOW:
-            entries = _COMPOSER_KEYS
-        if entries != self.entries:
-            self.entries = entries
-            self.refresh(layout=self._height(self.content_size.width) != self.size.height)
-
-    def on_resize(self) -> None:
-        self._follow(None)  # what the pane marks depends on its width
+        signal.subscribe(self, lambda _: self.refresh())
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        return self._height(width)
+        return int(self.screen.size.height >= _LOW)
 
-    def _height(self, width: int) -> int:
-        columns, lines = self.screen.size
-        reserved = 2 if columns < _ENOUGH_FOR_ONE and lines >= _ENOUGH_FOR_TWO else 1
-        return max(len(self._rows(width)), reserved * (lines >= _LOW))
-
-    def _rows(self, width: int) -> list[list[Content]]:
-        """Return the entries of each row; on a low screen the first ones and the last, help."""
-        entries = [entry_content(keys, word) for keys, word in self.entries]
-        if self.entries and self.entries[-1][1] == _HELP:
-            bare = [*entries[:-1], entry_content(self.entries[-1][0], "")]
-            if len(_packed(bare, width)) < len(_packed(entries, width)):
-                entries = bare
-        most = max(self.screen.size.height // _LINES_PER_ROW, 1)
-        while len(rows := _packed(entries, width)) > most and len(entries) > 1:
-            del entries[-2]
-        lengths = [entry.cell_length + _GAP for entry in entries]
-        even = sum(lengths) // max(len(rows), 1) + max(lengths, default=0)
-        return min(_packed(entries, min(even, width)), rows, key=len)
+    @property
+    def entries(self) -> list[RowEntry]:
+        """What fits, from left to right; the last one, which lists all keys, always does."""
+        entries = list(row_entries(self.screen))
+        has_all = bool(entries) and entries[-1].word == ALL
+        while len(entries) > has_all and _width(entries) > self.content_size.width:
+            del entries[-1 - has_all]
+        return entries
 
     def render(self) -> Content:
-        """Return the rows, above them what is empty."""
-        gap = Content(" " * _GAP)
-        rows = [gap.join(row) for row in self._rows(self.content_size.width)]
-        return Content("\n").join([Content()] * (self.size.height - len(rows)) + rows)
+        return Content(" " * _GAP).join(entry.content for entry in self.entries)
+
+    def on_click(self, event: events.Click) -> None:
+        column = self.gutter.left
+        for entry in self.entries:
+            column += entry.content.cell_length + _GAP
+            if event.x < column:
+                if entry.key:
+                    app_of(self).simulate_key(entry.key)
+                break
 
 
-def _packed(entries: Iterable[Content], width: int) -> list[list[Content]]:
-    """Return the entries of each row: an entry is in the first row that has room for it."""
-    rows: list[list[Content]] = []
-    rooms: list[int] = []
-    for entry in entries:
-        used = entry.cell_length
-        row = next((row for row, room in enumerate(rooms) if used <= room), len(rows))
-        if row == len(rows):
-            rows.append([])
-            rooms.append(width)
-        rows[row].append(entry)
-        rooms[row] -= used + _GAP
-    return rows
+ALL = "all keys"
+"""The word of the key that lists all."""
 
 
-def entry_content(keys: str, word: str) -> Content:
-    """Return an entry: keys in front of their word, or the word with its letter underlined, which
-    is a capital if the key is.
-    """
-    if len(keys) == 1 and word.startswith(keys.lower()):
-        word = keys + word[1:]
-    before, letter, after = word.partition(keys)
-    if len(keys) == 1 and letter:
-        return Content.assemble(before, (letter, "bold underline $text-accent"), after)
-    return Content.assemble((keys, "bold $text-accent"), f" {word}" if word else "")
-
-
-def letter_entries(
-    screen: Screen[object], in_sight: Collection[str] = ()
-) -> Iterator[tuple[str, str]]:
-    """Yield the letters that act where the focus is, with a word for each action, except those
-    `in_sight`; none if the focus is in a field, which takes letters as text, or in a question,
-    which shows its own.
+def row_entries(screen: Screen[object]) -> Iterator[RowEntry]:
+    """Yield at most `MOST` entries of the pane with the focus, and the key that lists all, unless a
+    field has the focus, which takes letters as text.
     """
     focused = screen.focused
-    if focused is None or focused.check_consume_key("a", "a") or isinstance(focused, ToolQuestion):
+    if focused is None:
         return
-    keys: dict[str, list[str]] = {}
-    for key, active in screen.active_bindings.items():
-        if active.enabled and is_letter(key) and key not in in_sight:
-            binding = active.binding
-            word = binding.description or binding.tooltip
-            keys.setdefault(word[:1].lower() + word[1:], []).append(key_name(key))
-    help_keys = keys.pop("help", [])
-    for word, labels in keys.items():
-        yield _joined(labels), word
-    if help_keys:
-        yield _joined(help_keys), _HELP
+    is_field = focused.check_consume_key("a", "a")
+    by_action: dict[str, None] = {}
+    shown: dict[str, RowEntry] = {}
+    help_key = ""
+    for key, (node, binding, is_enabled, _) in screen.active_bindings.items():
+        if is_field and is_letter(key):
+            continue
+        if binding.id == "help":
+            help_key = key if is_letter(key) or not help_key else help_key
+        elif binding.show and node is not app_of(focused) and binding.action not in by_action:
+            by_action[binding.action] = None
+            word = binding.description[:1].lower() + binding.description[1:]
+            before = shown.get(word)
+            names = key_name(key) if before is None else _joined(before.keys, key_name(key))
+            shown[word] = RowEntry(names, word, before.key if before else key, is_enabled)
+    entries = [*shown.values(), *(_TYPED if isinstance(focused, Composer) else ())]
+    yield from entries[:MOST]
+    if help_key and not is_field:
+        yield RowEntry(key_name(help_key), ALL, help_key)
 
 
 def is_letter(key: str) -> bool:
@@ -172,9 +135,12 @@ def is_letter(key: str) -> bool:
     return key == "space" or (len(label) == 1 and label.isascii())
 
 
-def _joined(labels: list[str]) -> str:
-    """Join the labels of keys; digits in a row are a range."""
-    digits = [label for label in labels if label.isdigit()]
-    if len(digits) > 2:
-        labels = [f"{min(digits)}-{max(digits)}", *(each for each in labels if each not in digits)]
-    return " ".join(labels)
+def _joined(labels: str, label: str) -> str:
+    """Add the label of a key; digits are a range."""
+    if label.isdigit() and labels[-1:].isdigit():
+        return f"{labels.partition('-')[0]}-{label}"
+    return f"{labels} {label}"
+
+
+def _width(entries: list[RowEntry]) -> int:
+    return sum(entry.content.cell_length + _GAP for entry in entries) - _GAP

@@ -110,10 +110,8 @@ class Panes(Horizontal, OnePassWidget):
         """The user's choice."""
         self._is_behind = False
         """True if that pane is hidden because the focus moved elsewhere."""
-        self.keys = PaneKeys(self.areas, lambda: self.is_clicking)
-        """The letters of the area with the focus, below the areas."""
-        self.is_clicking = False
-        """True from when a button of the mouse is pressed until the click, or the next key."""
+        self.keys = PaneKeys()
+        """The keys of the area with the focus, below the areas."""
         self._is_opening = False
         """True until that pane is shown and may take the focus."""
         self._is_editing = False
@@ -336,31 +334,13 @@ class Panes(Horizontal, OnePassWidget):
         self._left_divider.set_class(is_at_left, "-lit")
         self._right_divider.set_class(is_in_chat or not is_at_left, "-lit")
 
-    # --- what is typed outside of a field ---------------------------------------------------
-
-    def on_key(self, event: events.Key) -> None:
-        """Type a character in the composer that is neither text nor a key where the focus is."""
-        is_text = event.is_printable and event.character is not None
-        if is_text and not self._keeps_letters and event.key not in self.screen.active_bindings:
-            composer = self._reach_composer()
-            if composer is not None:
-                event.stop()
-                composer.insert_text(cast("str", event.character))
+    # --- what is pasted outside of a field --------------------------------------------------
 
     def on_paste(self, event: events.Paste) -> None:
         """Paste into the composer what no field took."""
         if (composer := self._reach_composer()) is not None:
             event.stop()
             composer.paste(event.text)
-
-    @property
-    def _keeps_letters(self) -> bool:
-        """True if the focus is in a form of the preset editor, where keys change what is chosen, or
-        in the question about a tool call, where a key that was not meant must answer nothing.
-        """
-        pane = self.presets.pane
-        is_in_form = pane is not None and pane.has_focus_within and not pane.rows.has_focus
-        return is_in_form or self.chat.pane.tool_question.has_focus
 
     def _reach_composer(self) -> Composer | None:
         """Focus the composer at once, for the next key; None if nothing can be sent from here."""

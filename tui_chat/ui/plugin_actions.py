@@ -29,8 +29,8 @@ class PluginActions(DOMNode):
                 self._removed.add(name)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Remove actions that change something from a read-only app."""
-        return False if action in self._removed else super().check_action(action, parameters)
+        """Disable actions that change something in a read-only app."""
+        return None if action in self._removed else super().check_action(action, parameters)
 
     def _run(self, plugin: Plugin, added: ActionPath, argument: str = "") -> None:
         try:

@@ -29,7 +29,6 @@ PLUGIN = Plugin(
             keys="l",
             aliases=_ALIASES,
             place="message",
-            needs="tokens",
         ),
     ),
 )

@@ -13,8 +13,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, cast
 
-from textual import events
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.timer import Timer
 
 from tui_chat.models.common_prefix import common_prefix
@@ -74,17 +73,21 @@ class CasesView(RowsView):
         pane_key("left", "column(-1)", "variant", "Previous variant"),
         pane_key("right", "column(1)", "variant", "Next variant"),
         pane_key("d", "diff", "Diff", "Difference to the request of the other variant"),
-        pane_key("n", "next_difference", "next difference", "Next case whose replies differ"),
-        pane_key("1", "judge(0)", "better", "The first reply is better"),
-        pane_key("2", "judge(1)", "better", "The second reply is better"),
-        pane_key("equals_sign", "judge(2)", "better", "No difference between the replies"),
-        pane_key("M", "add_model", "Model", "Add a column for a model, or remove it"),
+        pane_key(
+            "n", "next_difference", "next difference", "Next case whose replies differ", shown=True
+        ),
+        pane_key("1", "judge(0)", "better", "The first reply is better", shown=True),
+        pane_key("2", "judge(1)", "better", "The second reply is better", shown=True),
+        pane_key(
+            "equals_sign", "judge(2)", "better", "No difference between the replies", shown=True
+        ),
+        pane_key("M", "add_model", "Model", "Add a column for a model, or remove it", shown=True),
         pane_key("T", "ablate", "Try without", "Try without each message of the preset"),
         pane_key("A", "promote", "Accept", "Accept the variant: save it, and set the baseline"),
         pane_key("E", "edit_cases", "$EDITOR", "Edit the file of the cases in $EDITOR"),
         pane_key("u", "undo", "undo", "Undo the last edit of the preset"),
         pane_key("x", "stop", "stop", "Stop sending"),
-        Binding("escape", "edit_preset", "Edit the preset", tooltip="Back to the preset editor"),
+        pane_key("escape", "edit_preset", "preset", "Back to the preset editor", shown=True),
     ]
 
     def __init__(self, *, id: str | None = None) -> None:
@@ -343,13 +346,6 @@ class CasesView(RowsView):
                 yield from _verdicts(cell, width)
 
     # --- keys ----------------------------------------------------------------------------
-
-    def on_key(self, event: events.Key) -> None:
-        """Keep a letter that is no key here from the composer: it was meant for the cases."""
-        is_letter = event.character is not None and event.character.isalnum()
-        if is_letter and event.key not in self.screen.active_bindings:
-            event.stop()
-            self.notify(f"“{event.character}” does nothing in Cases: ? lists its keys.")
 
     def cursor_moved(self) -> None:
         """Show the replies of the case under the cursor."""

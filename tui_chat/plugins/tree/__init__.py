@@ -37,7 +37,6 @@ PLUGIN = Plugin(
             aliases=("tree", "map", "versions", "forks", "history tree"),
             argument="WORDS",
             place="message",
-            needs="version",
         ),
     ),
 )

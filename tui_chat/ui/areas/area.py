@@ -5,7 +5,7 @@ area are widgets that show values and post what the user wants.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, ClassVar, Protocol, Self, cast
 
@@ -172,11 +172,6 @@ class Area(Vertical, OnePassWidget):
         rows = (row for pane in self.children for row in pane.children)
         return next(rows, None)
 
-    @property
-    def letters_in_sight(self) -> Collection[str]:
-        """Keys that the pane marks where they act, as in its tabs; rows of keys omit them."""
-        return ()
-
     def focus(self, scroll_visible: bool = True) -> Self:
         """Focus the area's pane."""
         for pane in self.children[:1]:
@@ -209,7 +204,7 @@ class Area(Vertical, OnePassWidget):
         return not self.context.read_only
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Remove actions that change something from a read-only app."""
+        """Disable actions that change something in a read-only app."""
         if self.context.read_only and action in self.WRITING_ACTIONS:
-            return False
+            return None
         return super().check_action(action, parameters)

@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, cast
 from rich.segment import Segment
 from rich.style import Style
 from textual import events
-from textual.binding import Binding
 from textual.color import Color
 from textual.filter import LineFilter
 from textual.geometry import Region, Size
@@ -75,22 +74,10 @@ class LineView(ScrollView, LazyComponents, can_focus=True, inherit_bindings=Fals
         super().__init__(id=id, classes=classes)
         self.palette = ComponentStyles(self, prefix)
         self.strips = StripCache()
-        self._unused_keys: dict[str, list[Binding]] = {}
-        """The bindings of keys that have no use now."""
         self._drawn: dict[int, Strip] = {}
         """The strip on each row of the screen."""
         self._room = Size(0, 0)
         """The last size, without the scroll bar."""
-
-    def offer_keys(self, *keys: str, is_used: bool) -> None:
-        """Bind letters that have a use now, or leave them to be typed as text."""
-        bound = self._bindings.key_to_bindings
-        source, target = (self._unused_keys, bound) if is_used else (bound, self._unused_keys)
-        moved = [key for key in keys if key in source]
-        for key in moved:
-            target[key] = source.pop(key)
-        if moved:
-            self.refresh_bindings()
 
     def draw_row(self, y: int) -> Strip:
         """Return the strip of a row of the screen."""

@@ -24,7 +24,6 @@ from tui_chat.models.usage import Timing, Usage
 from tui_chat.ui.areas.chat.header_footer import token_rate
 from tui_chat.ui.areas.chat.text_lines import indented, safe_run, wrap
 from tui_chat.ui.areas.chat.transcript import Transcript
-from tui_chat.ui.areas.chat.transcript_keys import KEYS_WITH_USE
 from tui_chat.ui.areas.chat.transcript_search import find_spans, word_pattern
 from tui_chat.ui.widgets.find_bar import FindBar
 
@@ -61,8 +60,6 @@ first = 1
 async def test_keys_act_on_the_message_under_the_cursor(key: str, action: str) -> None:
     async with Stage().run_test(size=(60, 24)) as pilot:
         app = await shown(pilot, branch(6))
-        for use in KEYS_WITH_USE:
-            app.transcript.offer_keys_of(use, is_used=True)
         await pilot.press("k", "k", key)
         assert app.actions.run == [(action, "m3")]
 

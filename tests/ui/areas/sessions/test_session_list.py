@@ -156,7 +156,6 @@ async def test_keys_run_actions_on_the_session_under_the_cursor(
 ) -> None:
     async with Stage().run_test(size=SIZE) as pilot:
         app = await shown(pilot, (summary(0), summary(1, unread=True), summary(2)))
-        app.list.rows.offer_keys("u", is_used=True)
         await press(pilot, "down", key)
         assert app.actions.run == [run]
 

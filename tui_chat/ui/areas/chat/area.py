@@ -144,7 +144,6 @@ class ChatArea(Area):
                 self.pane.activity.is_saved = not event.reason
             case events.Done():
                 transcript = self.pane.transcript
-                transcript.offer_keys_of("deletion", is_used=self.workspace.core.can_undo)
                 if event.message_id:
                     transcript.show_message(event.message_id)
             case _:
@@ -206,7 +205,6 @@ class ChatArea(Area):
         calls = files.subagents.calls_of(state.session_id) if files is not None else {}
         transcript.set_subagents(frozenset(calls))
         self._show_muted(entries)
-        transcript.offer_keys_of("subagent", is_used=bool(calls) or is_subagent)
         self.pane.activity.tool_state = self.tool_calls.show()
         self._show_queue()
         self._show_facts(

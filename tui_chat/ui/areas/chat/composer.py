@@ -92,7 +92,7 @@ class Composer(SafeTextArea, inherit_bindings=False):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "submit", "Send", tooltip="Send"),
-        pane_key("ctrl+j,shift+enter,alt+enter", "new_line", "New line", "New line"),
+        pane_key("ctrl+j,shift+enter,alt+enter", "new_line", "New line", "New line", shown=True),
         pane_key("escape", "chat.back", "Stop", "Stop the reply"),
         pane_key("up", "up", "Up", "From the first line: an earlier message"),
         Binding(

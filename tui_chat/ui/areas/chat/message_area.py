@@ -194,7 +194,7 @@ class MessageArea(Area):
 
     @work(group="branch")
     async def action_undo(self) -> None:
-        """Restore what was deleted last."""
+        """Take the last change back."""
         await self.host.switch_session(lambda workspace: workspace.undo(), leaves=False)
 
     @work(group="branch")

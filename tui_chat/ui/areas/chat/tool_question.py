@@ -117,11 +117,12 @@ class ToolQuestion(Vertical, can_focus=True):
                 option.key,
                 f"tool_calls.{action}",
                 option.label,
+                show=False,
                 tooltip=f"{option.label} (tool call)",
             )
             for action, option in OPTIONS.items()
         ),
-        Binding("escape", "leave", "Back to the draft", tooltip="Back to the draft"),
+        Binding("escape", "leave", show=False, tooltip="Back to the draft"),
         Binding("up", "scroll(-1)", show=False),
         Binding("down", "scroll(1)", show=False),
         Binding("pageup", "scroll_page(-1)", show=False),

@@ -28,14 +28,13 @@ from tui_chat.ui.actions import place_bindings
 from tui_chat.ui.areas.chat import line_painter as painting
 from tui_chat.ui.areas.chat import selection as selecting
 from tui_chat.ui.areas.chat.branch_change import branch_change
-from tui_chat.ui.areas.chat.branch_contents import contents_of, has_open_call
 from tui_chat.ui.areas.chat.branch_layout import BranchLayout
 from tui_chat.ui.areas.chat.code_blocks import CodeView
 from tui_chat.ui.areas.chat.message_items import MessageItems
 from tui_chat.ui.areas.chat.reply_redraw import ReplyRedraw
 from tui_chat.ui.areas.chat.text_lines import ClickAction, TextLine
 from tui_chat.ui.areas.chat.transcript_copies import TranscriptCopies
-from tui_chat.ui.areas.chat.transcript_keys import KEYS_WITH_USE, TRANSCRIPT_KEYS, KeyUse
+from tui_chat.ui.areas.chat.transcript_keys import TRANSCRIPT_KEYS
 from tui_chat.ui.areas.chat.transcript_search import TranscriptSearch
 from tui_chat.ui.areas.chat.welcome import Welcome, welcome_lines
 from tui_chat.ui.widgets.block_view import BlockView, LinePosition
@@ -111,12 +110,6 @@ class Transcript(BlockView[TextLine]):
         self._reported_cursor = ""
         """Id of the message in the last `CursorMoved`."""
         self._has_unseen_text = False
-        self._contents: frozenset[KeyUse] = frozenset()
-        """The kinds of content that the session has had since it is shown, as far as known."""
-        self._examined = 0
-        """Number of entries that were looked through for their kinds: none until a key can ask."""
-        for use in KEYS_WITH_USE:
-            self.offer_keys_of(use, is_used=False)
         self._welcome: Welcome | None = None
         self._empty_lines: list[TextLine] = []
         self._items = MessageItems(self._all_lines)
@@ -175,11 +168,6 @@ class Transcript(BlockView[TextLine]):
                 self.cursor = None
         self._has_unseen_text = self._has_unseen_text or (keep is not None and bool(change.added))
         self._layouts.set_entries(entries)
-        if change.is_other_session:
-            self._contents = frozenset()
-        self._examined = min(self._examined, change.same)
-        if self.has_focus:
-            self._offer_content_keys()
         self._search.entries_changed()
         self._viewport.load(self._layouts.heights(), keep=keep)
         if change.is_other_session and entries and entries[-1].message.role == "assistant":
@@ -306,18 +294,6 @@ class Transcript(BlockView[TextLine]):
     def _refuse(self, why: str) -> None:
         self.notify(why, markup=False)
 
-    def _offer_content_keys(self) -> None:
-        """Bind the letters that act on something in the branch."""
-        self._contents |= contents_of(self.entries[self._examined :])
-        self._examined = len(self.entries)
-        for use in ("code", "link", "file", "mutable", "tokens", "version"):
-            self.offer_keys_of(use, is_used=use in self._contents)
-        self.offer_keys_of("call", is_used=has_open_call(self.entries))
-
-    def offer_keys_of(self, use: KeyUse, *, is_used: bool) -> None:
-        """Bind the letters of a use, or leave them to be typed as text."""
-        self.offer_keys(*KEYS_WITH_USE[use], is_used=is_used)
-
     # Moving
 
     def resized(self) -> None:
@@ -379,11 +355,13 @@ class Transcript(BlockView[TextLine]):
 
     def action_wrap_code(self) -> None:
         self._show_code(replace(self._code, wraps=not self._code.wraps, offset=0))
+        self._refuse(f"Long lines of code are {'wrapped' if self._code.wraps else 'cut'} now.")
 
     def action_scroll_code(self, direction: int) -> None:
         """Scroll lines of code that are cut; cut them if they are not."""
         offset = max(self._code.offset + direction * CODE_STEP, 0)
         self._show_code(replace(self._code, wraps=False, offset=offset))
+        self._refuse(f"Lines of code are cut, and shown from column {offset + 1} on.")
 
     @property
     def _code(self) -> CodeView:
@@ -558,7 +536,6 @@ class Transcript(BlockView[TextLine]):
     def post_find_status(self) -> None:
         """Post how many hits there are, and which is shown."""
         search = self._search
-        self.offer_keys_of("hit", is_used=search.is_on)
         self.post_message(self.FindStatus(search.number, search.count, search.is_on))
 
     # Copying and links
@@ -590,6 +567,7 @@ class Transcript(BlockView[TextLine]):
         """Unfold what the message has folded, or fold it again."""
         current = self.current_index
         if current is None:
+            self._refuse("There is no message yet.")
             return
         folds = self._layouts(current).folds
         if not folds:
@@ -679,7 +657,6 @@ class Transcript(BlockView[TextLine]):
 
     def on_focus(self) -> None:
         self._layouts.set_focused(True)
-        self._offer_content_keys()
         self.post_message(self.FocusChanged(True))
         self.lay_out()
 

@@ -1,5 +1,5 @@
 """The keys of the transcript, with their words in its row of keys and their titles in help and
-palette. Keys with the same word stand together; some are bound only where they have a use.
+palette. Keys with the same word stand together. A key that can do nothing says so.
 
 Actions with an area in front, such as `conversation.pin`, are those of `MessageArea`, which asks
 for the entry under the cursor; the others concern only the screen.
@@ -7,24 +7,20 @@ for the entry under the cursor; the others concern only the screen.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Literal
-
-from tui_chat.ui.actions import keys_needing
 from tui_chat.ui.widgets.pane_key import pane_key
 
 TRANSCRIPT_KEYS = (
-    pane_key("y", "copy", "copy", "Copy the message or the selection"),
+    pane_key("left", "conversation.sibling(-1)", "version", "Previous version", shown=True),
+    pane_key("right", "conversation.sibling(1)", "version", "Next version", shown=True),
+    pane_key("e", "conversation.edit", "edit", "Edit this message, as another version", shown=True),
     pane_key("c", "copy_code", "code", "Copy a code block of this message; again, the next"),
-    pane_key("r", "conversation.retry", "regenerate", "Regenerate this reply"),
-    pane_key("e", "conversation.edit", "edit", "Edit this message, as another version"),
-    pane_key("f", "conversation.fork", "fork", "Fork session from here"),
+    pane_key("r", "conversation.retry", "regenerate", "Regenerate this reply", shown=True),
+    pane_key("f", "conversation.fork", "fork", "Fork session from here", shown=True),
+    pane_key("y", "copy", "copy", "Copy the message or the selection", shown=True),
     pane_key(
         "d,delete", "conversation.delete", "delete", "Delete from here (this message and all below)"
     ),
     pane_key("C", "conversation.continue", "continue", "Continue this reply"),
-    pane_key("left", "conversation.sibling(-1)", "version", "Previous version"),
-    pane_key("right", "conversation.sibling(1)", "version", "Next version"),
     pane_key("enter", "unfold", "unfold", "Unfold reasoning, calls, long text"),
     pane_key("slash", "conversation.find", "find", "Find in this conversation"),
     pane_key("up", "move(-1)", "↑↓", "Up"),
@@ -57,32 +53,14 @@ TRANSCRIPT_KEYS = (
     pane_key(
         "S", "conversation.subagent", "subagent", "Open the subagent of this call, or go back"
     ),
-    pane_key("u", "conversation.undo", "undo", "Undo the deletion or mute"),
+    pane_key("u", "conversation.undo", "undo", "Undo the last change"),
     pane_key("p", "conversation.pin", "pin", "Pin message (always included)"),
     pane_key("m", "conversation.mute", "mute", "Mute message (not sent), or unmute it"),
     pane_key("M", "conversation.mute_part", "mute", "Mute reasoning, a file, or several messages"),
-    pane_key("i", "conversation.inspect", "sent", "Show the request that made the reply"),
-    pane_key("w", "conversation.reveal", "sent", "Show where this message is in the request"),
+    pane_key(
+        "i", "conversation.inspect", "request", "Show the request that made the reply", shown=True
+    ),
+    pane_key("w", "conversation.reveal", "request", "Show where this message is in the request"),
     pane_key("a", "conversation.answer", "call", "Enter a tool call's result by hand"),
     pane_key("x", "conversation.run", "call", "Answer the waiting tool call"),
 )
-
-KeyUse = Literal[
-    "code", "link", "file", "mutable", "tokens", "version", "call", "subagent", "hit", "deletion"
-]
-
-KEYS_WITH_USE: Mapping[KeyUse, tuple[str, ...]] = {
-    "code": ("c", "W", "less_than_sign", "greater_than_sign"),
-    "link": ("o",),
-    "file": ("v", "s"),
-    "mutable": ("M",),
-    "tokens": keys_needing("tokens"),
-    "version": keys_needing("version"),
-    "call": ("a", "x"),
-    "subagent": ("S",),
-    "hit": ("n", "N"),
-    "deletion": ("u",),
-}
-"""Letters that are bound only while the session has what they act on. The session and not the
-message under the cursor decides, so that the row of keys stays as it is while the cursor moves.
-"""

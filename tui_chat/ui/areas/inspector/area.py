@@ -30,8 +30,6 @@ from tui_chat.ui.areas.inspector.view import (
 from tui_chat.ui.questions import ask_line
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
-
     from tui_chat.extensions import ViewPath
     from tui_chat.models.request import RawResponse
     from tui_chat.ui.areas.inspector.inspector import Inspector
@@ -144,7 +142,6 @@ class InspectorArea(Area):
         pane.show_banner(self._banner(request), is_past=viewed is not None)
         pane.change(in_protocol=workspace.requests.in_protocol)
         pane.show(composed)
-        self.request_edits.follow()
         if is_other_session:
             self.host.panes.repost_cursor()  # there was nothing to highlight before
         if not pane.is_on_screen:
@@ -350,12 +347,8 @@ class InspectorArea(Area):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Have the key of cache marks act only where the request can have some."""
         if action == "toggle_cache_mark" and not (self.pane and self.pane.can_have_marks):
-            return False
+            return None
         return super().check_action(action, parameters)
-
-    @property
-    def letters_in_sight(self) -> Collection[str]:
-        return self.pane.marked_keys if self.pane is not None else ()
 
     async def action_toggle_cache_mark(self) -> None:
         """Give what the cursor is on the next cache mark: another lifetime, or none."""

@@ -52,8 +52,6 @@ from tui_chat.ui.widgets.one_pass import OnePassWidget
 from tui_chat.ui.widgets.pane_key import pane_key
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
-
     from tui_chat.analysis.cache_forecast import Forecast
     from tui_chat.compose import Composed
 
@@ -95,17 +93,17 @@ class Inspector(OnePassWidget):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         *(
-            pane_key(str(number), f"protocol('{protocol}')", "tabs", protocol.label)
+            pane_key(str(number), f"protocol('{protocol}')", "protocol", protocol.label, shown=True)
             for number, protocol in enumerate(Protocol, 1)
         ),
         *(
-            pane_key(view.key, f"view('{view.name}')", "tabs", view.label)
+            pane_key(view.key, f"view('{view.name}')", "view", view.label)
             for view in views().values()
         ),
-        pane_key("left_square_bracket", "step_view(-1)", "tabs", "Previous view"),
-        pane_key("right_square_bracket", "step_view(1)", "tabs", "Next view"),
-        pane_key("slash", "find", "find", "Find in the request"),
-        pane_key("o", "notes", "notes", "Notes"),
+        pane_key("left_square_bracket", "step_view(-1)", "view", "Previous view", shown=True),
+        pane_key("right_square_bracket", "step_view(1)", "view", "Next view", shown=True),
+        pane_key("slash", "find", "find", "Find in the request", shown=True),
+        pane_key("o", "notes", "notes", "Notes", shown=True),
         pane_key("i", "details", "details", "Details: figures, forecast, legend"),
         pane_key("w", "source", "where", "To where it came from"),
         pane_key("a", "of_request('inspector.compare')", "compare", "Compare with"),
@@ -394,15 +392,6 @@ class Inspector(OnePassWidget):
     # Keys and clicks
 
     @property
-    def marked_keys(self) -> Collection[str]:
-        """The keys of tabs, digits and letters in the names of views, and the one of details."""
-        named = [view.key for view in self._view_tabs.marked]
-        if not self.views.current.shows_request:
-            return named
-        digits = (str(number) for number, _ in enumerate(Protocol, 1))
-        return [*digits, *named, *("i" * self._notes.header.shows_details_key)]
-
-    @property
     def can_have_marks(self) -> bool:
         """True if cache marks are sent in the protocol shown, or the request has some."""
         if not self.views.current.shows_request:
@@ -411,13 +400,13 @@ class Inspector(OnePassWidget):
         return has_some or self.active is Protocol.ANTHROPIC
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Leave the key of a view without a tab to be typed as text, and beside a view that does
-        not show the request also those of what is about it.
+        """Disable the key of a view without a tab, and beside a view that does not show the request
+        also those of what is about it.
         """
         if action == "view" and parameters[0] not in self._view_tabs.views:
-            return False
+            return None
         if action in _OF_REQUEST and not self.views.current.shows_request:
-            return False
+            return None
         return super().check_action(action, parameters)
 
     def on_descendant_focus(self) -> None:
@@ -441,6 +430,8 @@ class Inspector(OnePassWidget):
 
     def action_view(self, name: str) -> None:
         """Show a view. The cursor stays on the same origin, if both views have places."""
+        if name == self.view_shown:
+            self.notify(f"{views()[name].label} is shown already.")
         before = self.views.current
         self.view_shown = name
         view = self.views.current
@@ -509,7 +500,10 @@ class Inspector(OnePassWidget):
             self.reveal(forecast.at.origin)
 
     def action_protocol(self, name: str) -> None:
-        self._tabs.choose(Protocol(name), is_first=self.composed is None)
+        protocol, is_first = Protocol(name), self.composed is None
+        if protocol is self.active and not is_first:
+            self.notify(f"{protocol.label} is shown already.")
+        self._tabs.choose(protocol, is_first=is_first)
 
     def action_notes(self) -> None:
         """Open or close the notes, if there are any."""

@@ -243,11 +243,6 @@ class NotesHeader(OnePassWidget):
                     return [gap, (figures, forecast_style(self.forecast))], key
         return [], keys[0] if keys else []
 
-    @property
-    def shows_details_key(self) -> bool:
-        """True if there is room for the key of the details."""
-        return self.display and bool(self._right(self.size.width - _width(self._counts()))[1])
-
     def on_click(self, event: events.Click) -> None:
         offset = event.get_content_offset(self)
         width = self.size.width

@@ -15,7 +15,7 @@ from threading import Event
 from typing import ClassVar
 
 from textual import events, work
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.geometry import Offset
 from textual.message import Message
 from textual.selection import Selection
@@ -70,9 +70,9 @@ class PayloadView(LineView):
         pane_key("Z", "fold_all", "fold", "Fold all messages"),
         pane_key("n", "hit(1)", "find", "Next hit or place"),
         pane_key("N", "hit(-1)", "find", "Previous hit or place"),
-        Binding("f", "follow", "Follow", tooltip="To the draft"),
-        Binding("enter", "enter", "Open origin", tooltip="Open origin"),
-        Binding("y,ctrl+c", "copy", "Copy", tooltip="Copy body"),
+        pane_key("f", "follow", "follow", "To the draft"),
+        pane_key("enter", "enter", "origin", "Open origin", shown=True),
+        pane_key("y,ctrl+c", "copy", "copy", "Copy body", shown=True),
         pane_key("E", "request_edits.edit", "edit", "Edit by hand"),
         pane_key("A", "request_edits.add", "edit", "Add by hand"),
         pane_key("D,delete", "request_edits.remove", "edit", "Leave out"),
@@ -126,7 +126,6 @@ class PayloadView(LineView):
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__("payload", id=id, classes=classes)
-        self.offer_keys("n", "N", is_used=False)
         self.payload: Payload | None = None
         self.layout_now: PayloadLayout | None = None
         """The layout of the payload; None until there is a width."""
@@ -443,8 +442,6 @@ class PayloadView(LineView):
 
     def _mark(self, highlights: Highlights) -> None:
         self.highlights = highlights
-        has_places = highlights.origin is not None or bool(highlights.words)
-        self.offer_keys("n", "N", is_used=has_places)
         self.refresh_changed()
 
     def _highlighted_rows(self) -> list[int]:
@@ -470,7 +467,10 @@ class PayloadView(LineView):
         self.post_message(self.Marked(index + 1, len(rows)))
 
     def action_hit(self, step: int) -> None:
-        self._step_to(self._highlighted_rows(), step)
+        rows = self._highlighted_rows()
+        if not rows:
+            self.notify("Nothing is highlighted. / finds words in the request.")
+        self._step_to(rows, step)
 
     # Folding
 
@@ -489,6 +489,8 @@ class PayloadView(LineView):
         if row is not None:
             self._refold()
             self._set_cursor(row)
+        else:
+            self.notify("Nothing folds here.")
 
     def action_fold_all(self) -> None:
         """Fold every message, or unfold them all."""

@@ -33,31 +33,12 @@ class RequestEditActions(DOMNode):
         self._area = area
         self._place_at_cursor = place_at_cursor
         self._show_payload = show_payload
-        self._can: tuple[bool, bool] = False, False
-        """Whether the request shown can be edited, and whether an edit can be undone."""
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Have keys act only while they apply."""
-        may_edit, may_undo = self._can
-        if action in ("edit", "add", "remove") and not may_edit:
-            return False
-        if action == "undo" and not may_undo:
-            return False
-        is_writing = action in ("begin", "remove_all")
-        if is_writing and self._area.context.read_only:
-            return False
+        """Disable what changes something in a read-only app."""
+        if self._area.context.read_only and action != "list":
+            return None
         return super().check_action(action, parameters)
-
-    def follow(self) -> None:
-        """Show the keys that apply to the request that is shown."""
-        workspace = self._area.host.workspace
-        if workspace is None or self._area.context.read_only:
-            return
-        edits = workspace.request_edits
-        can = edits.is_editable, edits.can_undo
-        if can != self._can:
-            self._can = can
-            self._area.refresh_bindings()
 
     # --- the value under the cursor --------------------------------------------------------
 
@@ -117,11 +98,7 @@ class RequestEditActions(DOMNode):
 
     def action_undo(self) -> None:
         """Take the last edit back."""
-        self._run(self._undo, "undo edit")
-
-    async def _undo(self, workspace: Workspace) -> None:
-        await workspace.request_edits.undo()
-        self._area.notify("Took back the last change by hand.")
+        self._run(lambda workspace: workspace.request_edits.undo(), "undo edit")
 
     def _place(self, workspace: Workspace, *, adds: bool = False) -> EditPlace:
         """Return the place of the cursor. Raises InputError if it cannot be edited."""

@@ -137,16 +137,7 @@ class ViewTabs(OnePassWidget):
         labels, gap = self._labels()
         for view, text in labels:
             style = "bold $foreground" if view.name == self.active else "$foreground 72%"
-            key_index = text.lower().find(view.key.lower())
-            pieces = [(text, style)]
-            if key_index >= 0:
-                pieces = [
-                    (text[:key_index], style),
-                    (text[key_index], f"{style} underline"),
-                    (text[key_index + 1 :], style),
-                ]
-            parts += [piece for piece in pieces if piece[0]]
-            parts.append((" " * gap, ""))
+            parts += [(text, style), (" " * gap, "")]
         return Content.assemble(*parts)
 
     @property
@@ -166,12 +157,6 @@ class ViewTabs(OnePassWidget):
     def views(self) -> tuple[str, ...]:
         """The names of the views that have a tab."""
         return tuple(view.name for view in self._with_tabs())
-
-    @property
-    def marked(self) -> list[ViewPath]:
-        """The views whose keys are underlined; none while the tabs are hidden."""
-        labels = self._labels()[0] if self.display else []
-        return [view for view, text in labels if view.key.lower() in text.lower()]
 
     def _with_tabs(self) -> list[ViewPath]:
         facts = {"", *self.facts}

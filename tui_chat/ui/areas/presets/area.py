@@ -16,7 +16,7 @@ from tui_chat.ui.areas.area import Area, AreaContext
 from tui_chat.ui.questions import ask, ask_line, ask_path, confirm
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Sequence
 
     from tui_chat.models.envelope import Level
     from tui_chat.models.preset import Preset
@@ -140,10 +140,6 @@ class PresetsArea(Area):
         if self.pane is not None and (message := self.pane.message) is not None:
             origin = Origin(OriginKind.PRESET, message.id, message.name)
             self.host.panes.show_in_live_request(origin)
-
-    @property
-    def letters_in_sight(self) -> Collection[str]:
-        return self.pane.toolbar.marked_keys if self.pane is not None else ()
 
     async def toggle_cache_mark(self, origin: Origin | None) -> None:
         """Give what a piece of the request came from the next cache mark, as an edit of the preset.

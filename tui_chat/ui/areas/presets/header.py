@@ -6,22 +6,23 @@ from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 from textual.content import Content
-from textual.widgets import Input, Static
+from textual.widgets import Static
 
 from tui_chat.library.editing.edits import EditHistory
 from tui_chat.models.sanitize import one_line
+from tui_chat.ui.widgets.safe_text import TextField
 
 _TOOLBAR = (
-    ("+ Add", "preset_editor.add", "a"),
-    ("Edit", "preset_editor.open", ""),
-    ("Delete", "preset_editor.edit('delete')", ""),
-    ("Undo", "preset_editor.undo", ""),
-    ("Redo", "preset_editor.redo", ""),
-    ("Save", "presets.save", ""),
-    ("Preset", "preset_editor.settings", "p"),
-    ("More …", "presets.files", "m"),
+    ("+ Add", "preset_editor.add"),
+    ("Edit", "preset_editor.open"),
+    ("Delete", "preset_editor.edit('delete')"),
+    ("Undo", "preset_editor.undo"),
+    ("Redo", "preset_editor.redo"),
+    ("Save", "presets.save"),
+    ("Preset", "preset_editor.settings"),
+    ("More …", "presets.files"),
 )
-"""Words, action and the key that is underlined in the words; empty for none."""
+"""Words and action."""
 _GAP = "  "
 
 
@@ -77,27 +78,10 @@ class PresetToolbar(Static):
     """
 
     def on_mount(self) -> None:
-        words: list[str] = []
-        for label, action, key in _TOOLBAR:
-            if key:
-                label = label.replace(key.upper(), f"[$text-accent u]{key.upper()}[/]")
-            words.append(f"[@click={action}]{label}[/]")
-        self.update(_GAP.join(words))
-
-    @property
-    def marked_keys(self) -> list[str]:
-        """The keys that are underlined where there is room for their words."""
-        keys: list[str] = []
-        end = 0
-        for label, _, key in _TOOLBAR:
-            end += len(label)
-            if key and end <= self.content_size.width:
-                keys.append(key)
-            end += len(_GAP)
-        return keys
+        self.update(_GAP.join(f"[@click={action}]{label}[/]" for label, action in _TOOLBAR))
 
 
-class PresetFilterInput(Input):
+class PresetFilterInput(TextField):
     """Filters the messages; Esc clears it and returns to the rows."""
 
     DEFAULT_CSS = """

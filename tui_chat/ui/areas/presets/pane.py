@@ -39,6 +39,7 @@ from tui_chat.ui.areas.presets.rows import PresetRows
 from tui_chat.ui.areas.presets.settings_form import SettingsForm
 from tui_chat.ui.widgets.typed_app import app_of
 
+UNREADABLE = "This preset cannot be read. E opens its file."
 _EMPTY = "Nothing in this preset yet.\na adds a message."
 
 
@@ -144,7 +145,6 @@ class PresetPane(Vertical):
             return
         before = self.edits.preset if self.edits and not other else None
         self.shown_name, self._ours, self.edits = name, ours, edits
-        self._offer_undo()
         if edits is None:
             self.action_close_form()
             empty = fault or "This preset cannot be read.\nE opens its file."
@@ -191,14 +191,8 @@ class PresetPane(Vertical):
     def show_step(self, edits: EditHistory, at: int) -> None:
         """Show the preset after an edit, the cursor on the message with list index `at`."""
         self.edits = edits
-        self._offer_undo()
         self._draw(edits, at)
         self._update_title()
-
-    def _offer_undo(self) -> None:
-        edits = self.edits
-        can_undo = edits is not None and bool(edits.past or edits.future)
-        self.rows.offer_keys("u", "U", is_used=can_undo)
 
     def _draw(self, edits: EditHistory, at: int) -> None:
         outline = outline_preset(edits.preset, self._facts.notes, len(self._facts.history))
@@ -271,7 +265,7 @@ class PresetPane(Vertical):
 
     def action_settings(self) -> None:
         if self.edits is None:
-            app_of(self).bell()
+            self.notify(UNREADABLE)
         else:
             self.set_class(False, "-of-message").add_class("-form", "-of-preset")
             self._fill_form()
@@ -316,9 +310,9 @@ class PresetPane(Vertical):
 
     @property
     def message(self) -> PresetMessage | None:
-        """The message under the cursor; a bell without one."""
+        """The message under the cursor; None, after saying so, without one."""
         if self.edits is None or self.index < 0:
-            app_of(self).bell()
+            self.notify("There is no message under the cursor.")
             return None
         return self.edits.preset.messages[self.index]
 
@@ -353,20 +347,22 @@ class PresetPane(Vertical):
             self.show_status(words)
 
     def action_undo(self) -> None:
-        if (edits := self.edits) is not None:
-            words = f"Undone: {edits.past[-1].label}." if edits.past else "Nothing to undo."
-            self._take(edits.undo(), words=words)
+        if (edits := self.edits) is None or not edits.past:
+            self.notify("Nothing to undo.")
+        else:
+            self._take(edits.undo(), words=f"Undone: {edits.past[-1].label}.")
 
     def action_redo(self) -> None:
-        if (edits := self.edits) is not None:
-            words = f"Redone: {edits.future[0].label}." if edits.future else "Nothing to redo."
-            self._take(edits.redo(), words=words)
+        if (edits := self.edits) is None or not edits.future:
+            self.notify("Nothing to redo.")
+        else:
+            self._take(edits.redo(), words=f"Redone: {edits.future[0].label}.")
 
     def action_add(self) -> None:
         from tui_chat.ui.dialogs.choices import Choice, ChoiceDialog
 
         if self.edits is None:
-            app_of(self).bell()
+            self.notify(UNREADABLE)
             return
         choices = [Choice(recipe.id, recipe.label, recipe.detail) for recipe in RECIPES]
         app_of(self).push_screen(ChoiceDialog("Add", choices, RECIPES[0].id), self._add)

@@ -84,26 +84,32 @@ class PresetRows(RowList):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "preset_editor.open", "Edit", tooltip="Edit the message"),
         Binding("space", "preset_editor.edit('enable')", "On/off", tooltip="Send it or not"),
-        Binding("a", "preset_editor.add", "Add", tooltip="Add messages or an anchor"),
-        Binding("m", "presets.files", "More", tooltip="Switch, copy, compare, rename presets"),
+        pane_key("a", "preset_editor.add", "add", "Add messages or an anchor", shown=True),
+        pane_key("K,alt+up", "preset_editor.edit('up')", "move", "Move the message up", shown=True),
+        pane_key(
+            "J,alt+down", "preset_editor.edit('down')", "move", "Move the message down", shown=True
+        ),
+        pane_key(
+            "x,delete", "preset_editor.edit('delete')", "delete", "Delete the message", shown=True
+        ),
+        pane_key("m", "presets.files", "more", "Switch, copy, compare, rename presets"),
         *(
             pane_key(keys, action, word, title)
             for keys, action, word, title in (
-                ("g", "first", "↑↓", ""),
-                ("G", "last", "↑↓", ""),
+                ("g", "first", "↑↓", "Top"),
+                ("G", "last", "↑↓", "End"),
                 ("d", "preset_editor.edit('duplicate')", "duplicate", "Duplicate the message"),
-                ("delete,x", "preset_editor.edit('delete')", "delete", "Delete the message"),
-                ("alt+up,K", "preset_editor.edit('up')", "move", "Move the message up"),
-                ("alt+down,J", "preset_editor.edit('down')", "move", "Move the message down"),
                 ("less_than_sign", "preset_editor.edit('earlier')", "depth", "Earlier in the chat"),
                 ("greater_than_sign", "preset_editor.edit('later')", "depth", "Later in the chat"),
-                (
-                    "0",
-                    "preset_editor.edit('depth', 0)",
-                    "depth",
-                    "Depth 0 to 9: how many messages follow",
+                *(
+                    (
+                        f"{depth}",
+                        f"preset_editor.edit('depth', {depth})",
+                        "depth",
+                        "Depth 0 to 9: how many messages follow",
+                    )
+                    for depth in range(10)
                 ),
-                *((f"{n}", f"preset_editor.edit('depth', {n})", "depth", "") for n in range(1, 10)),
                 ("z", "fold", "fold", "Fold or unfold the group"),
                 ("Z", "fold_all", "fold", "Fold or unfold all groups"),
                 ("left", "fold(True)", "fold", "Fold the group"),
@@ -123,7 +129,7 @@ class PresetRows(RowList):
                 ("slash", "preset_editor.filter", "filter", "Show what contains …"),
                 ("p", "preset_editor.settings", "preset", "Name, variables, system messages"),
                 ("n", "presets.new", "new", "New preset"),
-                ("escape", "back", "back", ""),
+                ("escape", "back", "back", "Clear the filter, or go back to the draft"),
             )
         ),
         *place_bindings("preset"),
@@ -245,6 +251,8 @@ class PresetRows(RowList):
         if row is not None:
             self.cursor = row
             self._lay_out()
+        else:
+            self.notify("Nothing folds here.")
         return row is not None
 
     def action_fold_all(self) -> None:

@@ -20,10 +20,11 @@ from tui_chat.paths import typed_path
 from tui_chat.ui.ago import ago
 from tui_chat.ui.areas.area import Area, AreaContext
 from tui_chat.ui.areas.sessions.session_list import SessionList
+from tui_chat.ui.areas.sessions.session_rows import NO_SESSION_HERE
 from tui_chat.ui.questions import ask, ask_line, ask_path
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Iterable, Sequence
 
     from tui_chat.models.session import Session, SessionSummary
     from tui_chat.workspace.chat_participants import ParticipantKind
@@ -63,16 +64,10 @@ class SessionsArea(Area):
     def compose(self) -> ComposeResult:
         yield self.pane
 
-    @property
-    def letters_in_sight(self) -> Collection[str]:
-        return ("n", "slash") if self.pane.new_session.shows_filter else ()
-
     def handle(self, event: WorkspaceEvent) -> None:
         """Show the sessions when they, or the active one, changed."""
-        from tui_chat.workspace.events import BranchChanged, Done, FilesProgress, SessionsChanged
+        from tui_chat.workspace.events import BranchChanged, FilesProgress, SessionsChanged
 
-        if isinstance(event, Done):
-            self.pane.rows.offer_keys("u", is_used=self.workspace.core.can_undo)
         if isinstance(event, FilesProgress):
             self.host.panes.show_status(event.sentence)
         if not isinstance(event, SessionsChanged | BranchChanged):
@@ -331,22 +326,30 @@ class SessionsArea(Area):
 
     # --- organizing the sessions that are chosen in the list -------------------------------
 
+    def _targets(self) -> Sequence[SessionSummary]:
+        """Return the sessions that a key acts on, and clear the selection. Raises InputError if
+        there is none.
+        """
+        if targets := self.pane.take_targets():
+            return targets
+        raise InputError(NO_SESSION_HERE)
+
     @work(group="dialog", exclusive=True)
     async def action_rename_listed(self) -> None:
         """Give the session under the cursor another title."""
         session = self.pane.rows.under_cursor
-        if session is not None and (
-            title := await ask_line(self.tui, "Rename session", session.title)
-        ):
+        if session is None:
+            raise InputError(NO_SESSION_HERE)
+        if title := await ask_line(self.tui, "Rename session", session.title):
             self._store_title(self.workspace, session.session_id, title)
 
     @work(group="organize")
     async def action_delete(self) -> None:
         """Delete sessions; this can be undone."""
-        if session_ids := _ids(self.pane.take_targets()):
-            await self.host.switch_session(
-                lambda workspace: workspace.organization.delete(session_ids), leaves=False
-            )
+        session_ids = _ids(self._targets())
+        await self.host.switch_session(
+            lambda workspace: workspace.organization.delete(session_ids), leaves=False
+        )
 
     async def _active_session(self) -> Session:
         """Return the active session. Raises InputError if it is not stored."""
@@ -375,36 +378,32 @@ class SessionsArea(Area):
         is_marked = listed is None or not getattr(listed, mark)
         if mark == "pinned":
             await self.workspace.organization.organize(ids, pinned=is_marked)
-            self.notify("Pinned." if is_marked else "No longer pinned.")
         else:
             await self.workspace.organization.organize(ids, archived=is_marked)
 
     @work(group="organize")
     async def action_undo(self) -> None:
-        """Restore what was deleted or archived last."""
+        """Take the last change back."""
         await self.host.switch_session(lambda workspace: workspace.undo(), leaves=False)
 
     @work(group="organize", description="mark sessions")
     async def action_mark(self, mark: Literal["pinned", "archived", "unread"]) -> None:
         """Mark sessions; remove the mark if all (of unread ones: any) have it."""
-        targets = self.pane.take_targets()
+        targets = self._targets()
         marks = [getattr(session, mark) for session in targets]
         is_marked = any(marks) if mark == "unread" else all(marks)
-        if targets:
-            changed = {mark: not is_marked}
-            await self.workspace.organization.organize(
-                _ids(targets),
-                pinned=changed.get("pinned"),
-                archived=changed.get("archived"),
-                unread=changed.get("unread"),
-            )
+        changed = {mark: not is_marked}
+        await self.workspace.organization.organize(
+            _ids(targets),
+            pinned=changed.get("pinned"),
+            archived=changed.get("archived"),
+            unread=changed.get("unread"),
+        )
 
     @work(group="dialog", exclusive=True)
     async def action_tag(self) -> None:
         """Ask for the tags that all of the sessions have; what only some have stays."""
-        sessions = self.pane.take_targets()
-        if not sessions:
-            return
+        sessions = self._targets()
         shared = [tag for tag in sessions[0].tags if all(tag in s.tags for s in sessions)]
         title = "Tags (comma-separated)"
         typed = await ask_line(self.tui, title, ", ".join(shared), may_be_empty=True)
@@ -417,9 +416,7 @@ class SessionsArea(Area):
 
     @work(group="dialog", exclusive=True)
     async def action_move_to_folder(self) -> None:
-        sessions = self.pane.take_targets()
-        if not sessions:
-            return
+        sessions = self._targets()
         folders = sorted(
             {session.folder for session in self.workspace.state.sessions if session.folder}
         )
@@ -438,8 +435,6 @@ class SessionsArea(Area):
             folder = folder.removeprefix(_NEW_FOLDER)  # a name that was typed
         if folder is not None:
             await self.workspace.organization.organize(_ids(sessions), folder=folder)
-            moved = f"Moved to “{one_line(folder, 40)}”." if folder else "In no folder now."
-            self.notify(moved, markup=False)
 
     # --- finding -------------------------------------------------------------------------
 

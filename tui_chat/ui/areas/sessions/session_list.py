@@ -29,6 +29,7 @@ from tui_chat.ui.areas.sessions.session_rows import SessionRows
 from tui_chat.ui.key_names import DEFAULT_KEYS, insert_keys
 from tui_chat.ui.widgets.one_pass import OnePassWidget
 from tui_chat.ui.widgets.pane_key import pane_key
+from tui_chat.ui.widgets.safe_text import TextField
 from tui_chat.ui.widgets.typed_app import app_of
 
 if TYPE_CHECKING:
@@ -36,8 +37,6 @@ if TYPE_CHECKING:
 
 
 _NEW, _FILTER = "+ New session", "  / filter"
-_MARKED = _NEW.index("N")
-"""Where the key stands in the words."""
 
 
 class NewSessionRow(OnePassWidget):
@@ -74,9 +73,7 @@ class NewSessionRow(OnePassWidget):
             return Content.styled(_NEW[: max(width, 1)], "bold")
         filter_words = _FILTER if self.shows_filter else ""
         return Content.assemble(
-            (_NEW[:_MARKED], "bold"),
-            (_NEW[_MARKED], "bold underline"),
-            (_NEW[_MARKED + 1 :], "bold"),
+            (_NEW, "bold"),
             (filter_words[:3], "$text-accent"),
             (filter_words[3:], "$foreground 72%"),
             " " * (gap - len(filter_words)),
@@ -98,7 +95,7 @@ class NewSessionRow(OnePassWidget):
             await self.run_action("sessions.new")
 
 
-class SessionFilterInput(Input):
+class SessionFilterInput(TextField):
     """Filters the sessions, and is shown while it does; Esc clears it and returns to the rows."""
 
     DEFAULT_CSS = """
@@ -149,16 +146,16 @@ class SessionList(Vertical, OnePassWidget):
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("n", "sessions.new", "New", tooltip="New session"),
-        Binding("slash", "filter", "Filter", tooltip="Filter the list: words, #tag"),
+        pane_key("r", "sessions.rename_listed", "Rename", "Rename", shown=True),
+        pane_key("p", "sessions.mark('pinned')", "Pin", "Pin at the top, or unpin", shown=True),
+        pane_key("d,delete", "sessions.delete", "Delete", "Delete", shown=True),
+        pane_key("slash", "filter", "Filter", "Filter the list: words, #tag", shown=True),
+        pane_key("n", "sessions.new", "New", "New session"),
         pane_key("a", "sessions.mark('archived')", "Archive", "Archive, or restore"),
-        pane_key("p", "sessions.mark('pinned')", "Pin", "Pin at the top, or unpin"),
-        pane_key("r", "sessions.rename_listed", "Rename", "Rename"),
         pane_key("f", "sessions.move_to_folder", "Folder", "Put into a folder"),
         pane_key("e", "sessions.mark('unread')", "Unread", "Mark as read or unread"),
         pane_key("t", "sessions.tag", "Tag", "Tag"),
         pane_key("g", "group", "Group", "Group by time, folder or tag"),
-        pane_key("d,delete", "sessions.delete", "Delete", "Delete"),
         Binding("escape", "clear_selection", "Clear selection", show=False),
     ]
 

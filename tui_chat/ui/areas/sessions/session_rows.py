@@ -28,6 +28,8 @@ from tui_chat.ui.areas.sessions.session_groups import (
 from tui_chat.ui.widgets.pane_key import pane_key
 from tui_chat.ui.widgets.row_list import RowList, clipped
 
+NO_SESSION_HERE = "There is no session under the cursor."
+
 
 class SessionRows(RowList):
     """The sessions in their groups: one is open, one under the cursor, some may be selected."""
@@ -65,8 +67,8 @@ class SessionRows(RowList):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "open", "Open", tooltip="Open"),
-        pane_key("space", "choose", "Pick", "Choose several"),
-        pane_key("u", "sessions.undo", "Undo", "Undo delete or archive"),
+        pane_key("space", "choose", "Select", "Select several", shown=True),
+        pane_key("u", "sessions.undo", "Undo", "Undo the last change"),
         pane_key("shift+up", "choose_to(-1)", "Choose up", "Choose, and go on"),
         Binding("shift+down", "choose_to(1)", "Choose down", show=False),
         pane_key("ctrl+a", "choose_all", "Choose all", "Choose all"),
@@ -81,7 +83,6 @@ class SessionRows(RowList):
 
     def __init__(self) -> None:
         super().__init__("session-rows")
-        self.offer_keys("u", is_used=False)
         self.layout_now = GroupLayout()
         self.chosen: set[str] = set()
         """Ids of the selected sessions."""
@@ -280,7 +281,9 @@ class SessionRows(RowList):
 
     def action_choose(self) -> None:
         """Select or deselect the session under the cursor, and go to the next one."""
-        if self.under_cursor is None:
+        if not self.row_count:
+            self.notify(NO_SESSION_HERE)
+        elif self.under_cursor is None:
             self.action_fold()
         else:
             self.choose(self.chosen ^ {self.under_cursor.session_id})

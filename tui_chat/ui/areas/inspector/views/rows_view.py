@@ -204,7 +204,7 @@ class RowsView(RowList):
     BINDINGS: ClassVar[list[BindingType]] = [
         pane_key("g", "first", "↑↓", "Top"),
         pane_key("G", "last", "↑↓", "End"),
-        pane_key("enter,space", "choose", "open", "Open"),
+        pane_key("enter,space", "choose", "open", "Open", shown=True),
     ]
     DEFAULT_CSS = (
         f"RowsView {{ {origin_rules('rows')} }}"
@@ -418,6 +418,8 @@ class RowsView(RowList):
             await self.run_action(row.action)
         elif row.origin is not None:
             await reveal_origin(self, row.origin)
+        else:
+            self.notify("This row leads nowhere.")
 
     def row_clicked(self, row: int, event: events.Click) -> None:
         """Put the cursor on a row; do what it offers, on a double click if that is elsewhere."""

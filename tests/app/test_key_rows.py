@@ -1,0 +1,104 @@
+"""The row of keys below the panes, and the list of all keys of a pane."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from textual.widgets import TextArea
+
+from tests.app.test_keys import PANES, go_to
+from tests.support.screen import Screen, open_screen
+from tests.support.server import Provider, chat_text
+
+SIZES = [(160, 45), (120, 35), (80, 24)]
+ALL = "? all keys"
+
+
+def box_bottom(screen: Screen) -> int:
+    """Return the row of the message box's lower border."""
+    return screen.app.query_one("Composer").region.bottom
+
+
+def row_above_footer(screen: Screen) -> str:
+    return screen.lines[-2]
+
+
+@pytest.mark.parametrize("size", SIZES, ids=str)
+async def test_a_pane_has_one_row_of_at_most_six_keys_that_moves_nothing(
+    tmp_path: Path, size: tuple[int, int]
+) -> None:
+    wrong: list[str] = []
+    text = "See https://example.org:\n\n```\ncode\n```\n"
+    with Provider(chat_text(text), chat_text("Another.")) as provider:
+        async with open_screen(tmp_path, config=provider.config(), size=size) as screen:
+            bottom = box_bottom(screen)
+            await screen.type("hello")
+            await screen.press("enter")
+            await screen.sees("code")
+            for pane in PANES:
+                await go_to(screen, pane)
+                row = row_above_footer(screen)
+                entries = re.split(r" {2,}", row.strip())
+                if not 1 < len(entries) <= 7 or entries[-1] != ALL:
+                    wrong.append(f"{pane}: {row}")
+                if len(screen.lines_with(ALL)) != 1:
+                    wrong.append(f"{pane} has more rows")
+                if box_bottom(screen) != bottom:
+                    wrong.append(f"{pane} moves the message box")
+            await screen.press("escape", "escape")  # where the inspector lies over it
+            await go_to(screen, "conversation")
+            before = row_above_footer(screen)
+            for keys in (("r",), ("slash", *"hello", "enter"), ("d", "u"), ("m",), ("f11",)):
+                await screen.press(*keys)
+                await screen.rests()
+                if keys != ("f11",) and box_bottom(screen) != bottom:
+                    wrong.append(f"{keys} moves the message box")
+                if row_above_footer(screen) != before:
+                    wrong.append(f"{keys} changes the row: {row_above_footer(screen)}")
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize("pane", PANES)
+async def test_the_list_of_keys_has_every_key_of_the_pane_and_can_be_searched(
+    tmp_path: Path, pane: str
+) -> None:
+    with Provider(chat_text("Good morning.")) as provider:
+        async with open_screen(tmp_path, config=provider.config(), size=(160, 200)) as screen:
+            await screen.type("hello")
+            await screen.press("enter")
+            await screen.sees("Good morning.")
+            await go_to(screen, pane)
+            bound = {
+                key
+                for key, active in screen.app.active_bindings.items()
+                if active.enabled and len(key) == 1 and active.node is not screen.app
+            }
+            await screen.press("question_mark")
+            await screen.sees("Type to search keys")
+            own = screen.text.partition("Everywhere")[0]
+            listed = set(re.findall(r"(?<![\w+])(\w)(?=,| {2,})", own))
+            assert len(bound) > 5
+            assert bound <= listed, sorted(bound - listed)
+            await screen.type("fork")
+            await screen.loses("Everywhere")
+            await screen.sees("Fork session from here")
+
+
+async def test_a_question_mark_is_text_in_the_message_box(tmp_path: Path) -> None:
+    async with open_screen(tmp_path) as screen:
+        await screen.type("why?")
+        assert screen.app.query_one("Composer", TextArea).text == "why?"
+        assert ALL not in screen.text
+        await screen.sees("F1 Help")
+
+
+async def test_the_row_follows_the_focus_and_a_click_on_it_presses_the_key(tmp_path: Path) -> None:
+    with Provider(chat_text("Good morning.")) as provider:
+        async with open_screen(tmp_path, config=provider.config()) as screen:
+            await screen.type("hello")
+            await screen.click_on("Enter send  Ctrl+J")
+            await screen.sees("Good morning.")
+            await screen.click_on("Shift+Tab conversation")
+            await screen.sees("e edit")
