@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from string import ascii_letters, digits, punctuation
+from string import ascii_letters
 
 import pytest
 from textual.widgets import TextArea
@@ -69,6 +69,9 @@ async def leave_dialogs(screen: Screen) -> None:
         await screen.rests()
 
 
+CHARACTERS = (*ascii_letters, *"0129<>/?+=[]%", "space")
+
+
 @pytest.mark.parametrize("pane", PANES)
 async def test_every_character_acts_or_says_that_it_does_not_and_is_never_text(
     tmp_path: Path, pane: str
@@ -78,7 +81,7 @@ async def test_every_character_acts_or_says_that_it_does_not_and_is_never_text(
             await screen.type("hello")
             await screen.press("enter")
             await screen.sees("Good morning.")
-            wrong = await pressed(screen, pane, *ascii_letters, *digits, *punctuation, "space")
+            wrong = await pressed(screen, pane, *CHARACTERS)
     assert not wrong, "\n".join(wrong)
 
 
@@ -90,6 +93,41 @@ async def test_so_do_the_keys_of_panes_in_which_there_is_nothing(tmp_path: Path)
                 screen, "conversation", *"yYcCrefdtnNWoEvsSupmMiwaxlb+<>", "space"
             )
             wrong += await pressed(screen, "sessions", *"apref/tdu", "space")
+            for pane in PANES:
+                await go_to(screen, pane)
+                await screen.press(
+                    "pageup", "pagedown", "home", "end", "up", "down", "left", "right"
+                )
             wrong += await pressed(screen, "inspector", *"nNuEADm", "space")
             wrong += await pressed(screen, "preset", *"uUxxxxdrcweJK05", "space")
     assert not wrong, "\n".join(wrong)
+
+
+async def test_a_capital_acts_like_its_small_letter_and_keeps_the_zoom(tmp_path: Path) -> None:
+    with Provider(chat_text("Good morning.")) as provider:
+        async with open_screen(tmp_path, config=provider.config()) as screen:
+            await screen.press("f4", "f11", "C")
+            await screen.sees("Settings")
+            await screen.loses("Message …")
+            await screen.press("Q")
+            await screen.sees("Q does nothing here. F1 lists the keys.")
+            assert "Message …" not in screen.text
+            await screen.press("f11", "f3", "P")
+            await screen.sees("System messages")
+            assert draft(screen) == ""
+
+
+async def test_a_capital_that_is_another_key_stays_that_key(tmp_path: Path) -> None:
+    """`c` copies code, `C` continues a reply; beside a view that is not the request, `a` compares
+    nothing, and must not be taken for another view's `A`.
+    """
+    with Provider(chat_text("Good morning."), chat_text(" And good luck.")) as provider:
+        async with open_screen(tmp_path, config=provider.config()) as screen:
+            await screen.type("hello")
+            await screen.press("enter")
+            await screen.sees("Good morning.")
+            await screen.press("shift+tab", "c")
+            await screen.sees("There is no code block in this message.")
+            assert len(provider.bodies) == 1
+            await screen.press("C")
+            await screen.until(lambda: len(provider.bodies) == 2, "nothing was continued")

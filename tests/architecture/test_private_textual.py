@@ -70,7 +70,6 @@ MEMBERS: dict[str, str] = {
     "textual.widget.Widget._repaint_required": "ends a requested repaint; do without",
     "textual.widget.Widget._size_updated": "asks for no second layout; do without",
     "textual.screen.Screen._compositor": "the visible widgets; do without, they are drawn twice",
-    "textual.widget.Widget._forward_event": "a press before it moves the focus; show keys at once",
     "textual.screen.Screen._screen_resized": "fits the panes first; use `on_resize`",
     "textual.widget.Widget._scroll_update": "sets the scroll bar without a layout; `virtual_size`",
     "textual.widget.Widget._vertical_scrollbar": "a scroll bar class of ours; use Textual's",
@@ -87,6 +86,7 @@ MEMBERS: dict[str, str] = {
     "textual.document._document.Location": "a type; it is a pair of ints",
     "textual.document._edit.Edit": "a type; import it from where it is then",
     "textual.widget.Widget._on_key": "comes before the text area's own; use `on_key`",
+    "textual.widgets._text_area.TextArea._delete_via_keyboard": "every key that deletes ends there",
     "textual.widgets._text_area.TextArea._on_paste": "cleans what is pasted; use `on_paste`",
     "textual.widgets._text_area.TextArea._replace_via_keyboard": (
         "edits as typing does, with undo; use `replace` and check `read_only`"

@@ -177,7 +177,7 @@ async def test_help_lists_first_what_one_does_with_a_message(tmp_path: Path) -> 
         await settle(pilot)
         title, keys = app.action_index.help_sections()[0]
         assert title == "Conversation"
-        assert keys[0][:2] == ("y", "Copy the message or the selection")
+        assert keys[0][:2] == ("←", "Previous version")
         titles = [each.title for each in keys]
         assert titles.index("Regenerate this reply") < titles.index("Up")
         app.chat.pane.composer.focus()

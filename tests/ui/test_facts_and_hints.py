@@ -126,17 +126,17 @@ async def test_no_hint_says_what_the_footer_says(tmp_path: Path):
                 assert name not in pane.activity.hint
 
 
-async def test_the_footer_says_what_enter_does_while_there_are_suggestions(tmp_path: Path):
+async def test_the_row_of_keys_says_what_enter_does_while_there_are_suggestions(tmp_path: Path):
     async with make_app(tmp_path, model="echo").run_test(size=(120, 35)) as pilot:
         app = await opened(pilot)
-        footer, composer = app.query_one(KeyBar), app.chat.pane.composer
-        assert "Enter Send" in " ".join(footer.render().plain.split())
+        footer, composer = app.panes.keys, app.chat.pane.composer
+        assert "Enter send" in " ".join(footer.render().plain.split())
         await pilot.press("/")
         await until(pilot, lambda: composer.suggestions.is_open)
         await settle(pilot)
         words = " ".join(footer.render().plain.split())
-        assert "Enter Choose" in words
-        assert "Send" not in words
+        assert "Enter choose" in words
+        assert "send" not in words
         await pilot.press("escape")
         await settle(pilot)
-        assert "Enter Send" in " ".join(footer.render().plain.split())
+        assert "Enter send" in " ".join(footer.render().plain.split())

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from textual.events import Paste
 from textual.geometry import Region
 from textual.pilot import Pilot
 
@@ -87,16 +88,22 @@ async def test_another_pane_that_gets_the_focus_is_shown(
         assert app.panes.zoomed in (None, shown)
 
 
-async def test_what_is_typed_in_a_zoomed_pane_restores_the_composer(tmp_path: Path) -> None:
+async def test_a_key_without_use_keeps_the_zoom_and_a_paste_ends_it(
+    tmp_path: Path,
+) -> None:
     async with make_app(tmp_path, model="echo").run_test(size=(160, 45)) as pilot:
         app = await with_a_conversation(pilot)
         before = regions(app)
         await focus(pilot, app, "sessions")
         await pilot.press("f11")
         await settle(pilot)
-        await pilot.press(*"Hello")
+        await pilot.press("H")
         await settle(pilot)
-        assert app.chat.pane.composer.text == "Hello"
+        assert app.panes.zoomed is app.panes.sessions
+        assert app.chat.pane.composer.text == ""
+        app.post_message(Paste("Hello"))
+        await until(pilot, lambda: app.chat.pane.composer.text == "Hello")
+        await settle(pilot)
         assert app.panes.zoomed is None
         assert regions(app) == before
 

@@ -110,7 +110,8 @@ def row_entries(screen: Screen[object]) -> Iterator[RowEntry]:
         return
     is_field = focused.check_consume_key("a", "a")
     by_action: dict[str, None] = {}
-    shown: dict[str, RowEntry] = {}
+    keys: dict[str, list[str]] = {}
+    possible: set[str] = set()
     help_key = ""
     for key, (node, binding, is_enabled, _) in screen.active_bindings.items():
         if is_field and is_letter(key):
@@ -120,11 +121,13 @@ def row_entries(screen: Screen[object]) -> Iterator[RowEntry]:
         elif binding.show and node is not app_of(focused) and binding.action not in by_action:
             by_action[binding.action] = None
             word = binding.description[:1].lower() + binding.description[1:]
-            before = shown.get(word)
-            names = key_name(key) if before is None else _joined(before.keys, key_name(key))
-            shown[word] = RowEntry(names, word, before.key if before else key, is_enabled)
-    entries = [*shown.values(), *(_TYPED if isinstance(focused, Composer) else ())]
-    yield from entries[:MOST]
+            keys.setdefault(word, []).append(key)
+            possible |= {word} if is_enabled else set[str]()
+    shown = [
+        RowEntry(_joined([key_name(key) for key in bound]), word, bound[0], word in possible)
+        for word, bound in keys.items()
+    ]
+    yield from (*shown, *(_TYPED if isinstance(focused, Composer) else ()))[:MOST]
     if help_key and not is_field:
         yield RowEntry(key_name(help_key), ALL, help_key)
 
@@ -135,11 +138,12 @@ def is_letter(key: str) -> bool:
     return key == "space" or (len(label) == 1 and label.isascii())
 
 
-def _joined(labels: str, label: str) -> str:
-    """Add the label of a key; digits are a range."""
-    if label.isdigit() and labels[-1:].isdigit():
-        return f"{labels.partition('-')[0]}-{label}"
-    return f"{labels} {label}"
+def _joined(labels: list[str]) -> str:
+    """Join the labels of keys; digits in a row are a range."""
+    digits = [label for label in labels if label.isdigit()]
+    if len(digits) > 2:
+        labels = [f"{digits[0]}-{digits[-1]}", *(each for each in labels if each not in digits)]
+    return " ".join(labels)
 
 
 def _width(entries: list[RowEntry]) -> int:

@@ -65,6 +65,7 @@ async def test_a_reply_token_by_token(album: Album, tmp_path: Path) -> None:
         await pilot.pause()
         assert len(app.screen_stack) == 1
 
+        app.chat.pane.composer.focus()
         await pilot.press(*"/set logprobs 5", "enter")
         await say(pilot, QUESTION)
         transcript.focus()

@@ -259,6 +259,8 @@ class SessionRows(RowList):
 
     def action_page(self, direction: int) -> None:
         """Move by the lines in sight, less two that stay."""
+        if not self.row_count:
+            return
         first, _ = self.lines_of(self.cursor)
         page = max(self.scrollable_content_region.height - 2, 1)
         line = min(max(first + direction * page, 0), self.line_count - 1)
