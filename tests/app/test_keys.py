@@ -107,7 +107,7 @@ async def test_a_capital_acts_like_its_small_letter_and_keeps_the_zoom(tmp_path:
     with Provider(chat_text("Good morning.")) as provider:
         async with open_screen(tmp_path, config=provider.config()) as screen:
             await screen.press("f4", "f11", "C")
-            await screen.sees("Settings")
+            await screen.loses("stream_options")
             await screen.loses("Message …")
             await screen.press("Q")
             await screen.sees("Q does nothing here. F1 lists the keys.")

@@ -400,11 +400,11 @@ class Inspector(OnePassWidget):
         return has_some or self.active is Protocol.ANTHROPIC
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Disable the key of a view without a tab, and beside a view that does not show the request
-        also those of what is about it.
+        """Remove the key of a view without a tab, and disable beside a view that does not show the
+        request those of what is about it.
         """
         if action == "view" and parameters[0] not in self._view_tabs.views:
-            return None
+            return False
         if action in _OF_REQUEST and not self.views.current.shows_request:
             return None
         return super().check_action(action, parameters)
