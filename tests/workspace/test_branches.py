@@ -209,7 +209,7 @@ async def test_deletions_are_undone_in_reverse_order(make_workspace):
     assert contents(workspace) == ["one", "one", "two", "two"]
     assert heard.of(Done)[-1] == Done("Brought back your message “two”.", message_id=two)
     await workspace.undo()
-    assert "nothing to undo" in str(heard.of(Failed)[-1].error)
+    assert "Nothing to undo" in str(heard.of(Failed)[-1].error)
     assert "sessions delete --undo" in heard.of(Failed)[-1].error.advice
 
 

@@ -116,7 +116,7 @@ async def test_kept_edits_hold_until_they_are_removed(
     await here.edits.undo()
     assert "seed" not in here.shown
     await here.edits.undo()
-    assert here.failures[-1] == "There is no edit by hand to undo."
+    assert here.failures[-1] == "Nothing to undo."
     await here.edits.add_value(("seed",), 8, kept=False)
     [edit] = here.workspace.state.edits
     await here.edits.keep(edit, kept=True)
