@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.databases import provide_database
 from tests.support.screen import Screen, open_screen
 from tests.support.server import Answer, Provider, chat_text
 
@@ -77,12 +78,12 @@ async def test_nothing_of_a_purged_session_is_left(tmp_path: Path, provider: Pro
 
 
 async def test_what_an_earlier_version_left_is_removed(tmp_path: Path):
-    async with open_screen(tmp_path, waits=("mirror",)):
-        pass
+    provide_database(tmp_path / "chat.db")
     stored(tmp_path, "INSERT INTO settings VALUES ('queue:gone', 'zaffre'), ('files:gone', '/q')")
-    async with open_screen(tmp_path, waits=("mirror",)) as screen:
+    async with open_screen(tmp_path, waits=('"messages"',)) as screen:
         await screen.until(lambda: "zaffre" not in dump(tmp_path), "It stayed")
-    assert "files:gone" not in dump(tmp_path)
+        assert "files:gone" not in dump(tmp_path)
+        await screen.rests()
 
 
 async def queue_behind_a_reply(screen: Screen, message: str, later: str) -> None:

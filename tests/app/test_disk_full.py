@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Run, run
+from tests.databases import provide_database
 from tests.support.screen import open_screen
 from tests.support.server import Provider, chat_text
 
@@ -33,10 +34,9 @@ def stored(folder: Path) -> int:
 @pytest.mark.parametrize("table", ["requests", "messages"])
 async def test_the_app_keeps_the_text_and_begins_no_session(tmp_path: Path, table: str):
     with Provider(chat_text("A reply.")) as provider:
-        async with open_screen(tmp_path, config=provider.config(), waits=("local",)):
-            pass
+        provide_database(tmp_path / "chat.db")
         refuse(tmp_path, table)
-        async with open_screen(tmp_path, waits=("local",)) as screen:
+        async with open_screen(tmp_path, config=provider.config(), waits=('"messages"',)) as screen:
             await screen.type("hello there")
             await screen.press("enter")
             await screen.sees("full")
