@@ -332,14 +332,23 @@ def test_a_lone_surrogate_is_reported_and_not_sent(run: Run, tmp_path: Path):
 
 
 def test_repairs_in_the_same_protocol_are_reported(run: Run, tmp_path: Path):
-    nameless = {"role": "tool", "content": "20 °C"}
-    path = written(tmp_path, chat(user(), calls(call("c1")), nameless))
+    path = written(tmp_path, chat(user(), calls(call("c1"), call("c1")), *[result("c1")] * 2))
     done = run("convert", path, "--from", "openai_chat", "--to", "openai_chat", "--report")
     told = json.loads(done.out)
-    assert told["body"]["messages"][2]["tool_call_id"] == "c1"
-    assert [(note["code"], note["place"]) for note in told["notes"]] == [
-        ("repaired", "/messages/2/tool_call_id")
-    ]
+    ids = [each["id"] for each in told["body"]["messages"][1]["tool_calls"]]
+    assert ids == ["c1", "c1_2"]
+    codes = {note["code"] for note in told["notes"]}
+    assert codes == {"repaired", "call-id-changed"}
+
+
+def test_what_a_request_lacks_it_lacks_in_its_own_protocol(run: Run, tmp_path: Path):
+    nameless = {"role": "tool", "content": "20 °C"}
+    request = chat(user(), calls(call("")), nameless, user(["a", {"type": "text", "text": "b"}]))
+    path = written(tmp_path, request)
+    done = run("convert", path, "--from", "openai_chat", "--to", "openai_chat", "--report")
+    told = json.loads(done.out)
+    assert told["body"] == request
+    assert told["notes"] == []
 
 
 def test_read_gives_the_pictures_of_a_reply(run: Run, tmp_path: Path):

@@ -22,7 +22,8 @@ def endpoint(protocol: Protocol, model: str = "m", **facts: Any) -> Endpoint:
 
 
 def decoded(body: Any, source: Protocol = CHAT, model: str = "") -> ChatEnvelope:
-    envelope = PROTOCOLS[source].decode(json.dumps(body).encode())
+    text = body if isinstance(body, str) else json.dumps(body)
+    envelope = PROTOCOLS[source].decode(text.encode())
     if not model:
         return envelope
     parameters = replace(

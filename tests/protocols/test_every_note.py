@@ -211,6 +211,13 @@ WALK: dict[str, list[tuple[State, State, frozenset[Protocol] | set[Protocol]]]] 
             {RESPONSES},
         )
     ],
+    "key-repeated": [
+        (
+            {"body": '{"messages": [{"role": "user", "content": "a", "content": "b"}]}'},
+            {"body": '{"messages": [{"role": "user", "content": "a", "name": "b"}]}'},
+            EVERYWHERE,
+        )
+    ],
     "kept-by-provider": [
         (
             {**session(ASKED, kept("a"), ASKED), "endpoint": {"provider_keeps": True}},

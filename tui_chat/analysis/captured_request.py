@@ -175,8 +175,9 @@ def read_captured(text: str, protocol: Protocol | None = None) -> CapturedReques
     body = text.strip().lstrip("\ufeff").encode("utf-8", "replace")
     value = _parsed(body)
     if value is None:
-        value = next(_inside(text), None)
-        body = b"" if value is None else json.dumps(value, ensure_ascii=False).encode()
+        found = next(_inside(text), "")
+        body = found.encode("utf-8", "replace")
+        value = _parsed(body)
     if value is None:
         raise InputError(
             f"No request was found{_fault(text)}.",
@@ -273,8 +274,8 @@ def _fault(text: str) -> str:
     return ""
 
 
-def _inside(text: str) -> Iterator[dict[str, Any]]:
-    """Yield the requests that a text contains, the outermost first."""
+def _inside(text: str) -> Iterator[str]:
+    """Yield the JSON of requests that a text contains, the outermost first."""
     decoder = json.JSONDecoder()
     for unquoted in (text, text.replace(SHELL_QUOTE, "'")):
         start = -1
@@ -283,13 +284,13 @@ def _inside(text: str) -> Iterator[dict[str, Any]]:
             if start < 0:
                 break
             try:
-                value, _end = decoder.raw_decode(unquoted, start)
+                value, end = decoder.raw_decode(unquoted, start)
             except (ValueError, RecursionError):
                 continue
             if isinstance(value, dict):
                 request = cast("dict[str, Any]", value)
                 if detect_request(request) is not None:
-                    yield request
+                    yield unquoted[start:end]
 
 
 def _split_system(turns: tuple[Turn, ...]) -> tuple[tuple[Turn, ...], tuple[Turn, ...]]:

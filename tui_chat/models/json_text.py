@@ -102,6 +102,21 @@ def parse_json(text: str, source: str) -> object:
         raise InputError(f"{source}: {fault.place}: {fault.sentence}") from fault
 
 
+def repeated_keys(text: str) -> tuple[str, ...]:
+    """Return the keys that valid JSON text has more than once in one object, each one once. Of
+    their values only the last is read.
+    """
+    repeated: dict[str, None] = {}
+
+    def note(pairs: list[tuple[str, object]]) -> None:
+        keys = [key for key, _ in pairs]
+        if len(set(keys)) < len(keys):
+            repeated.update((key, None) for key in keys if keys.count(key) > 1)
+
+    json.JSONDecoder(object_pairs_hook=note).decode(text)
+    return tuple(map(clean, repeated))
+
+
 def decode_repaired(text: str) -> tuple[object, bool]:
     """Return the value of `decode_json` without lone surrogates, and True if it had any."""
     value = decode_json(text)

@@ -69,7 +69,7 @@ _STEP = 1000
 _ID_FORBIDDEN = re.compile(r"[^A-Za-z0-9_-]")
 _RULES = PairingRules(NAMES_128, unique_ids=True, id_forbidden=_ID_FORBIDDEN)
 _CAPTURED_RULES = PairingRules(
-    NAMES_128, in_call_order=False, by_run=True, unique_ids=True, id_forbidden=_ID_FORBIDDEN
+    NAMES_128, captured=True, by_run=True, unique_ids=True, id_forbidden=_ID_FORBIDDEN
 )
 _PLENTY = 1_000_000
 

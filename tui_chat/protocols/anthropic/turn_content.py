@@ -126,10 +126,9 @@ def _content(building: _ContentBuilder) -> Tree | None:
 
 def _result(turn: Turn, content: Tree | None, piece: LayoutPiece) -> Obj:
     origin = turn.origin
-    items: Items = [
-        ("type", constant("tool_result")),
-        ("tool_use_id", field_string(turn.tool_call_id, origin, "tool call id")),
-    ]
+    items: Items = [("type", constant("tool_result"))]
+    if turn.tool_call_id or native_form(turn, _ANTHROPIC) is None:
+        items.append(("tool_use_id", field_string(turn.tool_call_id, origin, "tool call id")))
     if content is not None:
         items.append(("content", content))
     failed = turn.semantics.failed
@@ -158,12 +157,12 @@ def _add_piece(building: _ContentBuilder, piece: LayoutPiece, what: object) -> N
             arguments, right = arguments_object(what, origin)
             if not right:
                 building.notes.append(arguments_note(turn, what))
-            items: Items = [
-                ("type", constant("tool_use")),
-                ("id", field_string(what.id, origin, "tool call id")),
-                ("name", field_string(what.name, origin, "tool name")),
-                ("input", arguments),
-            ]
+            items: Items = [("type", constant("tool_use"))]
+            if what.id or building.form is None:
+                items.append(("id", field_string(what.id, origin, "tool call id")))
+            if what.name or building.form is None:
+                items.append(("name", field_string(what.name, origin, "tool name")))
+            items.append(("input", arguments))
             building.blocks.append(_marked(items, piece, origin))
         case Part():
             part = _part(what, origin, captured=building.form is not None)
@@ -228,7 +227,7 @@ def _part(part: Part, origin: Origin, *, captured: bool) -> Items | None:
             return None
         source = [
             ("type", constant("base64")),
-            ("media_type", tree_of(part.mime)),
+            *([("media_type", tree_of(part.mime))] if part.mime or not captured else []),
             ("data", field_string(part.data, origin, part.kind)),
         ]
     elif part.text:

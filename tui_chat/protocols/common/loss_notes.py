@@ -121,10 +121,17 @@ def _extras_note(turn: Turn, extras: str, source: Protocol) -> Iterator[Note]:
     if any(fields[key] for key in cited):
         yield _citations_note(turn)
     ignored = _IGNORED_EXTRAS.union(cited)
-    keys = [key for key, value in fields.items() if value is not None and key not in ignored]
+    keys = [key for key, value in fields.items() if key not in ignored and not _is_empty(value)]
     if keys:
         sentence = f"Keys of {source.label} that are not carried over: {', '.join(keys)}."
         yield Note(Level.WARNING, "extras-left-out", sentence, turn.origin)
+
+
+def _is_empty(value: Any) -> bool:
+    """Return True for a value that sets nothing."""
+    if isinstance(value, dict) and value:
+        return all(inner == "" for inner in cast("dict[str, Any]", value).values())
+    return value in (None, "", [])
 
 
 def part_note(turn: Turn, what: str, protocol: Protocol) -> Note:

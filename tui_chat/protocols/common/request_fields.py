@@ -7,7 +7,8 @@
    again word for word, including keys that are unknown here.
 3. A setting that a unified field can hold is taken if it is encoded to the same value again;
    else it is left to the protocol's namespace, whose value then wins in its own protocol.
-4. Lone surrogates cannot be sent as UTF-8; they become U+FFFD, with a note.
+4. Lone surrogates cannot be sent as UTF-8; they become U+FFFD, with a note. Of a key that an
+   object has twice the last value counts, with a note.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from typing import Any, TypeGuard, TypeVar, cast
 from tui_chat.errors import InputError
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import Level, Note
-from tui_chat.models.json_text import JsonError, decode_repaired, to_json, type_name
+from tui_chat.models.json_text import JsonError, decode_repaired, repeated_keys, to_json, type_name
 
 T = TypeVar("T")
 
@@ -51,6 +52,11 @@ def load_request(
             "sent; U+FFFD replaces it."
         )
         notes.append(Note(Level.WARNING, "surrogate-replaced", sentence))
+    if repeated := repeated_keys(text):
+        names = ", ".join(f"“{excerpt(key)[1:-1]}”" for key in repeated[:_MOST_KEYS])
+        sentence = f"An object of the request has a key more than once ({names}); the last value "
+        sentence += "counts, the others are left out."
+        notes.append(Note(Level.WARNING, "key-repeated", sentence))
     return Fields(cast("dict[str, Any]", value), ""), notes
 
 
@@ -61,6 +67,8 @@ def excerpt(value: object) -> str:
 
 
 _EXCERPT_LENGTH = 60
+_MOST_KEYS = 5
+"""Keys that one note names."""
 
 
 class Fields:

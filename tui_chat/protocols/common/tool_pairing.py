@@ -35,8 +35,9 @@ class PairingRules:
     names: NameRule
     adjacent: bool = True
     """Results follow their calls directly."""
-    in_call_order: bool = True
-    """... and in their order. Not for a captured request, which may stay as it was."""
+    captured: bool = False
+    """For a captured request: results may be in another order than their calls, and what lacks an
+    id or a name stays so."""
     by_run: bool = False
     """Calls of adjacent assistant turns count as one turn's."""
     unique_ids: bool = False
@@ -73,7 +74,8 @@ def pair_tools(
     """Bring calls and results into order. `tool_names` are those of the defined tools."""
     if all(map(rules.names.allows, tool_names)) and _is_in_order(turns, rules):
         return PairedTurns(turns)
-    called = (call.name for turn in turns for call in turn.tool_calls)
+    calls = (call.name for turn in turns for call in turn.tool_calls)
+    called = (name for name in calls if name or not rules.captured)
     aliases = aliases_for((*tool_names, *called), rules.names, known_aliases)
     notes = [_alias_note(name, alias) for name, alias in aliases.items()]
     if _is_in_order(turns, rules, aliases=True) and not aliases.keys() & {
@@ -136,7 +138,7 @@ def _is_run_in_order(run: Sequence[Turn], rules: PairingRules) -> bool:
     answers = [turn.tool_call_id for turn in run[1:]]
     return (
         len(set(ids)) == len(ids)
-        and (answers == ids if rules.in_call_order else sorted(answers) == sorted(ids))
+        and (sorted(answers) == sorted(ids) if rules.captured else answers == ids)
         and all(ids)
         and all(rules.names.allows(call.name) for call in calls)
         and not (rules.id_forbidden and any(map(rules.id_forbidden.search, ids)))
@@ -204,7 +206,7 @@ class _Pairing:
         fit = call.id
         if self._rules.id_forbidden:
             fit = self._rules.id_forbidden.sub("_", fit)
-        if not fit and not self._rules.ids:
+        if not fit and (self._rules.captured or not self._rules.ids):
             return ""
         longest = self._rules.longest_id
         if longest and len(fit) > longest:
@@ -258,7 +260,7 @@ class _Pairing:
         """Yield the results of the calls of one turn, or of one run of turns."""
         if not calls:
             return
-        if not self._rules.in_call_order:
+        if self._rules.captured:
             last = len(self._turns)
             calls = sorted(calls, key=lambda call: last if call.result is None else call.result)
         elif (places := [c.result for c in calls if c.result is not None]) != sorted(places):
@@ -295,11 +297,15 @@ class _Pairing:
         assert call.result is not None
         turn = self._turns[call.result]
         alias = self._aliases.get(call.call.name, call.call.name)
-        name = alias if self._rules.named_results else self._aliases.get(turn.name, turn.name)
-        if turn.tool_call_id == call.id and turn.name == name:
+        name, identity = self._aliases.get(turn.name, turn.name), call.id
+        if not self._rules.captured:
+            name = alias if self._rules.named_results else name
+        elif not turn.tool_call_id:
+            identity = ""
+        if turn.tool_call_id == identity and turn.name == name:
             return turn
         return variant(
-            turn, (call.id, name), lambda old: replace(old, tool_call_id=call.id, name=name)
+            turn, (identity, name), lambda old: replace(old, tool_call_id=identity, name=name)
         )
 
     def _renamed(self, turn: Turn, calls: list[_OpenCall]) -> Turn:

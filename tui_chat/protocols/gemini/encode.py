@@ -42,7 +42,7 @@ KEY_HEADER = ("x-goog-api-key", "")
 _GEMINI = Protocol.GEMINI
 _RULES = PairingRules(NAMES_GEMINI, ids=False, named_results=True)
 _CAPTURED_RULES = PairingRules(
-    NAMES_GEMINI, in_call_order=False, by_run=True, ids=False, named_results=True
+    NAMES_GEMINI, captured=True, by_run=True, ids=False, named_results=True
 )
 _MAX_STOPS = 5
 
@@ -131,7 +131,10 @@ def _tools(request: RequestEncoder) -> Items:
         calling.append(("functionCallingConfig", written))
     if captured:
         calling = _over_config(calling, namespace.tool_config)
-    if calling or (captured and namespace.tool_config is not UNSET):
+    config: Any = namespace.tool_config if captured else UNSET
+    if config is not UNSET and not calling and not isinstance(config, dict):
+        items.append(("toolConfig", tree_of(config, captured_origin("toolConfig"))))
+    elif calling or config is not UNSET:
         tool_config = _respelled(Obj(tuple(calling)), namespace if captured else None)
         items.append(("toolConfig", tool_config))
     return items

@@ -158,7 +158,9 @@ def _content(run: list[Turn], caller: Turn | None) -> Tree:
     """Return the content of a run of turns. Results are named after the calls before them."""
     if run[0].role != "tool" and len(run) == 1:
         return encode_turn(run[0]).content
-    nameless = any(turn.role == "tool" and not turn.name for turn in run)
+    nameless = any(
+        turn.role == "tool" and not turn.name and native_form(turn, _GEMINI) is None for turn in run
+    )
     if caller is not None and nameless:
         return _content_with_names((caller, *run))
     return encode_turn(run[0]).content if len(run) == 1 else _joined_content(tuple(run))

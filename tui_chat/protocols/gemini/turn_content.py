@@ -165,7 +165,8 @@ def _call(building: _ContentBuilder, call: ToolCall, piece: LayoutPiece) -> Obj:
     origin = building.turn.origin
     id = sent_id(building.turn, call.id)
     fields: Items = [("id", field_string(id, origin, "tool call id"))] if id else []
-    fields.append(("name", field_string(call.name, origin, "tool name")))
+    if call.name or building.form is None:
+        fields.append(("name", field_string(call.name, origin, "tool name")))
     if call.arguments or building.form is None:
         arguments, right = arguments_object(call, origin)
         if not right:
@@ -179,6 +180,8 @@ def encode_result(turn: Turn, name: str, notes: list[Note]) -> Obj:
     origin = turn.origin
     mark, media = LayoutPiece("result"), list[Tree]()
     for piece, what in ordered_content(turn, _GEMINI):
+        if piece.kind == "other" and has_own_layout(turn, _GEMINI):
+            return cast("Obj", parse_json(piece.data, origin, piece.name))
         if piece.kind == "result":
             mark = piece
         elif isinstance(what, Part):

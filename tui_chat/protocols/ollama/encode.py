@@ -89,7 +89,7 @@ _STREAM = default_origin("stream", "the reply is shown as it arrives")
 _WHOLE = default_origin("stream", "the reply is wanted whole")
 _CONTEXT = default_origin("num_ctx", "the context limit that this request was built for")
 _RULES = PairingRules(NAMES_ANY, ids=False, named_results=True)
-_CAPTURED_RULES = PairingRules(NAMES_ANY, in_call_order=False, ids=False)
+_CAPTURED_RULES = PairingRules(NAMES_ANY, captured=True, ids=False)
 
 _encode_plain = plain_turns(
     _OLLAMA, {role: role_and_content(role) for role in ("system", "user", "assistant")}

@@ -73,7 +73,6 @@ def _turn(message: Fields, number: int) -> Turn:
     builder.name = message.take_text("name")
     if role == "tool":
         builder.tool_call_id = message.take_text("tool_call_id")
-        message.take_equal("tool_call_id", "")
     if role == "assistant":
         if not builder.refusal:
             builder.refusal = message.take_text("refusal")
@@ -97,7 +96,6 @@ def _read_calls(message: Fields, builder: TurnBuilder) -> None:
         untyped = kind == "function" and "type" not in call.remaining
         call.take_equal("type", kind)
         identity, name = call.take_text("id"), holder.take_text("name")
-        call.take_equal("id", "")  # pairing gives it one
         arguments = _arguments(holder, "input" if kind == "custom" else "arguments")
         call.put_back(kind, holder)
         signature = _take_signature(call)
@@ -127,8 +125,7 @@ def _arguments(holder: Fields, key: str) -> str:
     """Take arguments, which are text; some clients send the object itself."""
     value = holder.remaining.get(key)
     if isinstance(value, str):
-        del holder.remaining[key]
-        return value
+        return holder.take_text(key)
     return "" if value is None else to_json(value)
 
 
@@ -153,12 +150,20 @@ _AUDIO_MIME = {"wav": "audio/wav", "mp3": "audio/mpeg"}
 def read_content(message: Fields, builder: TurnBuilder) -> None:
     """Read a message's content into the turn."""
     content = message.remaining.get("content")
-    if isinstance(content, list):
-        parts = cast("list[object]", content)
-        message.remaining["content"] = [
-            {"type": "text", "text": part} if isinstance(part, str) else part for part in parts
-        ]
-    builder.read_content(message, "content", _read_part)
+    if not isinstance(content, list) or not any(
+        isinstance(part, str) for part in cast("list[object]", content)
+    ):
+        builder.read_content(message, "content", _read_part)
+        return
+    builder.shape = "parts"
+    del message.remaining["content"]
+    for index, part in enumerate(cast("list[object]", content)):
+        if isinstance(part, str):
+            builder.add_text(part, name="string")
+            continue
+        holder = Fields({"content": [part]}, f"{message.path('content')}[{index}]")
+        for block in holder.take_list("content"):
+            _read_part(block, builder)
 
 
 def _read_part(block: Fields, builder: TurnBuilder) -> None:

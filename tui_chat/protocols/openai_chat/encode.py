@@ -63,7 +63,7 @@ _STREAM = default_origin("stream", "the reply is shown as it arrives")
 _RULES = PairingRules(NAMES_64)
 _STRICT_RULES = PairingRules(NAMES_64, longest_id=40)
 """“Expected a string with maximum length 40” (vercel/ai#5171)."""
-_CAPTURED_RULES = PairingRules(NAMES_64, in_call_order=False)
+_CAPTURED_RULES = PairingRules(NAMES_64, captured=True)
 _MAX_STOPS = 4
 
 

@@ -123,7 +123,10 @@ class OpenAIChatSettings(OpenAISettings):
             tool = HostedTool("web_search", take_search(options))
             read_keys = web_search.keys() - options.remaining.keys()
             paths = [f"web_search_options.{key}" for key in sorted(read_keys)]
-            meanings.add("hosted_tools", (tool,), *(paths if options.remaining else _SEARCH))
+            # With none of its keys understood, the search itself still is.
+            paths = paths or [f"{key}." for key in _SEARCH]
+            paths = paths if options.remaining else [*_SEARCH]
+            meanings.add("hosted_tools", (tool,), *paths, name=_SEARCH[0])
         return meanings
 
 

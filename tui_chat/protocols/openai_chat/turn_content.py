@@ -192,14 +192,17 @@ def _add_piece(building: _ContentBuilder, piece: LayoutPiece, what: object) -> N
                 building.notes.append(Note(Level.WARNING, "order-changed", sentence, origin))
             block: Items = [("type", constant("text")), ("text", Str(what))]
             own = native_form(turn, _CHAT) is not None
-            building.marked = building.marked or bool(piece.extras or (piece.cache and own))
+            is_bare = own and piece.name == "string"
+            building.marked = building.marked or is_bare or bool(piece.extras)
+            building.marked = building.marked or (own and bool(piece.cache))
             building.texts.append(what)
-            building.content.append(_marked(block, piece, turn))
+            building.content.append(Str(what) if is_bare else _marked(block, piece, turn))
         case ToolCall():
+            own = native_form(turn, _CHAT) is not None
             if piece.name == "function_call":
-                building.old_call = Obj(tuple(_function(what, origin)), origin)
+                building.old_call = Obj(tuple(_function(what, origin, own=own)), origin)
             else:
-                building.calls.append(_call(what, piece, origin, signs=building.signs))
+                building.calls.append(_call(what, piece, origin, own=own, signs=building.signs))
         case ReasoningBlock() if what.kind == THINKING_PART and what.protocol is _CHAT:
             if what.text:
                 building.content.append(_thinking_part(what, origin))
@@ -276,26 +279,33 @@ def _signature(signature: str, origin: Origin) -> Tree:
     return tree_of(value, field_origin(origin, "thought signature"))
 
 
-def _call(call: ToolCall, piece: LayoutPiece, origin: Origin, *, signs: bool) -> Obj:
+def _call(call: ToolCall, piece: LayoutPiece, origin: Origin, *, own: bool, signs: bool) -> Obj:
+    """Return a call; `own`: as it was captured, without what it had not; `signs`: with Google's
+    signature.
+    """
     items: Items = [("id", field_string(call.id, origin, "tool call id"))] if call.id else []
     if piece.name == "custom":
-        custom: Items = [
-            ("name", field_string(call.name, origin, "tool name")),
-            ("input", field_string(call.arguments, origin, f"input of {call.name}")),
+        custom = [
+            ("input" if key == "arguments" else key, value)
+            for key, value in _function(call, origin, own=own)
         ]
-        items += [("type", constant("custom")), ("custom", Obj(tuple(custom), origin))]
+        items.append(("type", constant("custom")))
+        if custom or not own:
+            items.append(("custom", Obj(tuple(custom), origin)))
     else:
         if piece.name != "untyped":
             items.append(("type", constant("function")))
-        items.append(("function", Obj(tuple(_function(call, origin)), origin)))
+        if (function := _function(call, origin, own=own)) or not own:
+            items.append(("function", Obj(tuple(function), origin)))
     if piece.signature and signs and "thought_signature" not in piece.extras:
         items.append(("extra_content", _signature(piece.signature, origin)))
     return Obj(tuple(merge_extras(items, piece.extras, origin)), origin)
 
 
-def _function(call: ToolCall, origin: Origin) -> Items:
+def _function(call: ToolCall, origin: Origin, *, own: bool) -> Items:
     arguments = field_string(call.arguments, origin, f"arguments of {call.name}")
-    return [("name", field_string(call.name, origin, "tool name")), ("arguments", arguments)]
+    items = [("name", field_string(call.name, origin, "tool name")), ("arguments", arguments)]
+    return [(key, text) for key, text in items if text.text.plain or not own]
 
 
 _AUDIO_FORMAT = {

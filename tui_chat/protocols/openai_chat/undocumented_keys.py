@@ -27,6 +27,7 @@ from tui_chat.protocols.openai_chat.reasoning_fields import (
 _CHAT = Protocol.OPENAI_CHAT
 _DOCUMENTED = frozenset(
     {"refusal", "audio", "annotations", "tool_calls", "function_call", "name", "content"}
+    | {"id", "tool_call_id", "text"}
     | {"type", "image_url", "input_audio", "file", "function", "custom", "prompt_cache_breakpoint"}
 )
 """Keys that may remain of a message, a part, a call or a tool."""

@@ -7,7 +7,7 @@
    another part of the message of the piece before. Its extras are the message's, which hold the
    part's extras under `content`.
 4. A reasoning item is one block for each part of its summary and its content; the blocks share
-   the item's id, and the first one has its encrypted content.
+   the item's id, and the first one, whose piece is called `item`, has its encrypted content.
 5. An item that has no unified form is kept whole, in the model's turn. One of an unknown type that
    names a role, or that no turn of the model is open for, is a turn of its own.
 6. An item that announces tools (`additional_tools`) is one of the request's tools, not a turn.
@@ -253,7 +253,8 @@ def read_model_item(item: Fields, builder: TurnBuilder) -> None:
     elif kind == "reasoning" and (blocks := _reasoning(item)):
         rest = item.remaining_json()
         for index, block in enumerate(blocks):
-            builder.add_reasoning(block, extras="" if index else rest)
+            marks = {} if index else {"name": "item", "extras": rest}
+            builder.add_reasoning(block, **marks)
     else:
         builder.add_other(str(kind or "item"), item.remaining)
 

@@ -104,7 +104,7 @@ def _rules(request: RequestEncoder) -> PairingRules:
         NAMES_128 if captured else NAMES_64,
         longest_id=0 if captured else _LONGEST_ID,
         adjacent=not captured,
-        in_call_order=not captured,
+        captured=captured,
         unique_ids=True,
         open_ended=kept or referred,
     )

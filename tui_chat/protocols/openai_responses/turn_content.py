@@ -294,7 +294,8 @@ def _add_piece(building: _ContentBuilder, piece: LayoutPiece, what: object, capt
     if isinstance(what, ReasoningBlock):
         _end_message(building)
         thinking = building.thinking
-        if thinking and (not what.id or thinking[0][1].id != what.id):
+        is_next = piece.name == "item" or not what.id
+        if thinking and (is_next or thinking[0][1].id != what.id):
             _end_thinking(building)
         building.thinking.append((piece, what))
         return
@@ -308,7 +309,8 @@ def _add_piece(building: _ContentBuilder, piece: LayoutPiece, what: object, capt
         return
     _end_message(building)
     if isinstance(what, ToolCall):
-        building.items.append(_call(what, piece, origin, with_id=building.with_ids))
+        own = native_form(turn, _RESPONSES) is not None
+        building.items.append(_call(what, piece, origin, with_id=building.with_ids, own=own))
     elif isinstance(what, Part):
         is_own = has_own_layout(turn, _RESPONSES)
         if is_own and what.kind == "image" and what.data and piece.id and building.with_ids:
@@ -374,17 +376,18 @@ def _loaded(extras: str) -> dict[str, Any]:
     return cast("dict[str, Any]", json.loads(extras)) if extras else {}
 
 
-def _call(call: ToolCall, piece: LayoutPiece, origin: Origin, *, with_id: bool) -> Obj:
+def _call(call: ToolCall, piece: LayoutPiece, origin: Origin, *, with_id: bool, own: bool) -> Obj:
+    """Return a call; `own`: as it was captured, without what it had not."""
     custom = piece.name == "custom"
     items: Items = [("type", constant("custom_tool_call" if custom else "function_call"))]
     if piece.id and with_id:
         items.append(("id", field_string(piece.id, origin, "item id")))
     arguments = field_string(call.arguments, origin, f"arguments of {call.name}")
-    items += [
-        ("call_id", field_string(call.id, origin, "tool call id")),
-        ("name", field_string(call.name, origin, "tool name")),
-        ("input" if custom else "arguments", arguments),
-    ]
+    if call.id or not own:
+        items.append(("call_id", field_string(call.id, origin, "tool call id")))
+    if call.name or not own:
+        items.append(("name", field_string(call.name, origin, "tool name")))
+    items.append(("input" if custom else "arguments", arguments))
     return Obj(tuple(merge_extras(items, piece.extras, origin)), origin)
 
 
