@@ -159,3 +159,16 @@ async def test_an_early_command_and_file_belong_to_the_named_session(
             await screen.loses("Esc stops")
         assert "the note's text" in str(provider.bodies[-1]["messages"][-1])
         assert "the first words" in str(provider.bodies[-1])
+
+
+async def test_the_first_preset_editor_has_its_place_at_once(
+    tmp_path: Path, slow_store: asyncio.Event
+):
+    async with start(tmp_path) as screen:
+        await screen.press("f3")
+        try:
+            await screen.sees("Opening the preset editor")
+        finally:
+            slow_store.set()
+        await screen.loses("Opening the preset editor")
+        await screen.sees("Chat history")

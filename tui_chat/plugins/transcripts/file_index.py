@@ -296,14 +296,20 @@ class FileContent:
 
 
 def read_listed(
-    file: ListedFile, others: set[Path], progress: Callable[[int], object]
+    file: ListedFile,
+    others: set[Path],
+    progress: Callable[[int], object],
+    is_stopped: Callable[[], bool] = lambda: False,
 ) -> FileContent:
-    """Read a file; those in `others` are not read with it. Raises InputError.
+    """Read a file, unless `is_stopped` returns True within; those in `others` are not read with it.
+    Raises InputError.
 
     `progress` is called with the bytes that were read so far.
     """
     content = FileContent()
     for conversation in _read(file, others, progress):
+        if is_stopped():
+            raise InputError(f"{file.path} was not read to its end.")
         _take(content, file, conversation)
     return content
 

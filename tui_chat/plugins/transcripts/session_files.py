@@ -84,6 +84,8 @@ class SessionFiles:
         self._unlisted: Sequence[ListedFile] = ()
         """All files, until listing them begins."""
         self._next_read = self._next_scan = 0.0
+        self._is_stopped = False
+        """True if nothing more is to be read: a thread that reads is awaited at the end."""
 
     @property
     def count(self) -> int:
@@ -168,7 +170,8 @@ class SessionFiles:
         return {**begun, "updated": updated} if 0 < updated <= now else begun
 
     async def stop(self) -> None:
-        """Stop listing."""
+        """Stop listing and reading."""
+        self._is_stopped = True
         if self._listing is not None:
             self._listing.cancel()
             with suppress(asyncio.CancelledError):
@@ -202,7 +205,9 @@ class SessionFiles:
 
         try:
             file.refresh()
-            content = await asyncio.to_thread(read_listed, file, self._paths, progress)
+            content = await asyncio.to_thread(
+                read_listed, file, self._paths, progress, lambda: self._is_stopped
+            )
         except OSError as error:
             raise InputError(f"{file.path} cannot be read: {error.strerror}.") from error
         finally:
@@ -218,6 +223,8 @@ class SessionFiles:
     async def _store(self, file: ListedFile, content: FileContent) -> None:
         store = self._workspace.store
         for session in content.sessions:
+            if self._is_stopped:
+                raise InputError(f"{file.path} was not read to its end.")
             for changed in self._changed(session.transcript):
                 status = "interrupted" if changed.status == "streaming" else changed.status
                 await store.replies.finish(
