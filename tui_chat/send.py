@@ -443,7 +443,7 @@ class _StreamingReply:
                 self._entry.message.id,
                 message=self._message(),
                 status=status,
-                error=str(error) if error else "",
+                error=str(error) if error else self._explanation(),
                 advice=error.advice if error else "",
                 usage=self._reply.usage,
                 finish=self._reply.finish.raw if self._reply.finish else "",
@@ -459,6 +459,11 @@ class _StreamingReply:
         finished = FinishedReply(entry, timing, error, self._recorder.repeats_key, is_accepted)
         self._emit(finished)
         return entry
+
+    def _explanation(self) -> str:
+        """Return the provider's words for why the reply ended as it did."""
+        end = self._reply.finish
+        return end.detail if end and end.reason not in ("stop", "tool_calls") else ""
 
     def _message(self) -> Message:
         message = self._reply.message(

@@ -34,11 +34,11 @@ from tests.benchmarks.protocols.ours import streams
 from tests.benchmarks.store_data import fill
 from tests.benchmarks.transcript_cursor import moved
 from tests.ui.areas.inspector.requests import long_chat
-from tui_chat.cli.read import read_reply
 from tui_chat.compose import compose
 from tui_chat.context import Inputs
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.paths import database_file
+from tui_chat.providers.response_recorder import read_recorded
 from tui_chat.ui.areas.chat.transcript import Transcript
 from tui_chat.ui.areas.inspector.payload_layout import PayloadLayout
 from tui_chat.ui.areas.inspector.view import views
@@ -97,7 +97,7 @@ def read() -> Iterator[tuple[str, float]]:
     for name, body in streams(TOKENS).items():
 
         def parse(name: str = name, body: bytes = body) -> None:
-            reply, error = read_reply(body, Protocol(name))
+            reply, error = read_recorded(body, Protocol(name))
             assert error is None
             assert len(reply.text) > 1_000
 

@@ -7,10 +7,10 @@ import zlib
 import httpx
 import pytest
 
-from tui_chat.cli.read import read_reply as read_response
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.token_probabilities import probability, unpack_tokens
 from tui_chat.protocols.registry import protocol_of
+from tui_chat.providers.response_recorder import read_recorded as read_response
 
 from .conftest import Clock
 from .provider_messages import PROTOCOLS, SCHEMA, events, read_reply, request

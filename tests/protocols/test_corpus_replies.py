@@ -228,6 +228,7 @@ def _usage(recording: Recording) -> Usage:
     if recording.protocol.startswith("openai"):
         details = raw.get("prompt_tokens_details") or raw.get("input_tokens_details") or {}
         written = details.get("cache_write_tokens")
+        cached = raw.get("cached_tokens", cached)  # Kimi's place
     return Usage(given, output, cached, written, reasoning)
 
 

@@ -23,6 +23,7 @@ from tui_chat.cli.app import synchronous
 from tui_chat.cli.ask_each import ask_each
 from tui_chat.cli.ask_output import (
     ReplyPrinter,
+    end_error,
     first_code_block,
     reply_json,
     save_files,
@@ -380,7 +381,7 @@ class _AskedExchange:
 
     def print_reply(self) -> None:
         """Save the files of the reply, and print what was not printed while it arrived. Raises
-        InputError if it is not the JSON that was asked for.
+        ReplyCut if it is empty or ended early, InputError if it is not the JSON that was asked for.
         """
         question, entry = self._question, self._workspace.state.entries[-1]
         message = entry.message
@@ -392,6 +393,8 @@ class _AskedExchange:
         for line in (*source_lines(message.semantics.references), *(f.sentence for f in files)):
             write_line(line, err=True)
         self._printer.summarize()
+        if (error := end_error(entry)) is not None:
+            raise error
         if question.schema is not None:
             check_json(entry)
 

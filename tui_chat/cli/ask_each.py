@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tui_chat.cli.ask_output import reply_json, reply_target, save_files, source_lines
+from tui_chat.cli.ask_output import end_error, reply_json, reply_target, save_files, source_lines
 from tui_chat.cli.output import write_error, write_json, write_line
 from tui_chat.cli.tool_consent import answer_call
 from tui_chat.cli.workspace import STORING_SECONDS, Choices, choose
@@ -76,6 +76,9 @@ async def ask_each(
         for target, reply_id in zip(targets, replies, strict=True)
     ]
     unsubscribe()
+    for entry in entries:
+        if (end := end_error(entry)) is not None:
+            errors.setdefault(entry.message.id, end)
     for entry in entries if question.schema is not None else ():
         try:
             check_json(entry)
@@ -144,8 +147,9 @@ def _print(
         files = save_files(entry.message, folder)
         error = errors.get(entry.message.id)
         if question.as_json:
-            words = None if error is None else str(error)
-            listed.append({**reply_json(workspace, entry, files), "error": words})
+            listed.append(reply_json(workspace, entry, files))
+            if error is not None:
+                listed[-1]["error"] = str(error)
         elif entry.message.content or error is None:
             output = reply_target(raw=False)
             output.write(f"## {one_line(_label(target))}\n\n{entry.message.content}\n\n")

@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING, Any, Protocol
 from tui_chat.cli import output
 from tui_chat.cli.names import shortened
 from tui_chat.cli.output import OutputClosed, write_line, write_progress, write_reply, write_text
-from tui_chat.errors import InputError, Refused, Unreachable
+from tui_chat.errors import InputError, Refused, ReplyCut, Unreachable
 from tui_chat.files import write_new_file
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.citations import NO_REFERENCES, References
 from tui_chat.models.json_values import pack, plain
 from tui_chat.models.media import describe, file_of
 from tui_chat.models.message import Message, Part
+from tui_chat.models.reply_end import end_sentence, ended_early, reply_reason
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.token_probabilities import unpack_tokens
 from tui_chat.models.usage import usage_json
@@ -128,10 +129,8 @@ class ReplyPrinter:
         self._stop_waiting()
         self._error = event.error
         self._note_sent(event.error)
-        if message.semantics.refusal:
-            write_line(f"The model declined: {message.semantics.refusal}", err=True)
-        if event.entry.finish in _CUT:
-            write_line("warning: The reply ends at the limit of output tokens.", err=True)
+        if (sentence := end_sentence(event.entry)) and not ended_early(event.entry):
+            write_line(f"warning: {sentence}", err=True)
 
     def raise_error(self) -> None:
         """Raise the error of the last reply, if it failed."""
@@ -165,8 +164,9 @@ class ReplyPrinter:
         write_line(" · ".join(map(one_line, words)), err=True)
 
 
-_CUT = frozenset({"length", "max_tokens", "MAX_TOKENS", "max_output_tokens"})
-"""The providers' words for a reply that reached its limit."""
+def end_error(entry: Entry) -> ReplyCut | None:
+    """Return the error for a complete reply that is empty or ended early; None for any other."""
+    return ReplyCut(end_sentence(entry)) if ended_early(entry) else None
 
 
 class _Target(Protocol):
@@ -257,10 +257,12 @@ def reply_json(workspace: Workspace, entry: Entry, files: Sequence[SavedFile]) -
         "tokens": tokens_json(message.semantics.tokens),
         "files": [file.json() for file in files],
         "status": entry.status,
-        "finish_reason": entry.finish or None,
+        "finish_reason": reply_reason(entry) if entry.status == "complete" else None,
+        "provider_finish_reason": entry.finish or None,
         "usage": usage_json(entry.usage),
         "seconds": entry.seconds,
         "cost": None if timing.cost is None else float(timing.cost),
+        "error": entry.error or end_sentence(entry) or None,
     }
 
 

@@ -26,6 +26,7 @@ from tui_chat.models.citations import NO_REFERENCES
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.json_values import pack, plain
 from tui_chat.models.reply import Reply
+from tui_chat.models.stream_events import Finished
 from tui_chat.models.token_probabilities import unpack_tokens
 from tui_chat.models.usage import usage_json
 from tui_chat.providers.response_recorder import read_recorded, recorded_events
@@ -120,8 +121,16 @@ def reply_json(reply: Reply, error: ProviderError | None) -> dict[str, Any]:
         **({"references": json.loads(pack(references))} if references != NO_REFERENCES else {}),
         **({"tokens": plain(unpack_tokens(str(reply.tokens)))} if len(reply.tokens) else {}),
         "usage": usage_json(reply.usage),
-        "error": _error_json(error) if error else None,
+        "error": _error_json(error) if error else _end_json(finish),
     }
+
+
+def _end_json(finish: Finished | None) -> dict[str, Any] | None:
+    """Return the provider's words for an end that was not normal; None if it gave none."""
+    if finish is None or not finish.detail or finish.reason in ("stop", "tool_calls"):
+        return None
+    ended = {"kind": "ended", "message": finish.detail, "code": finish.raw}
+    return {**ended, "status": None, "advice": ""}
 
 
 def _error_json(error: ProviderError) -> dict[str, Any]:

@@ -234,12 +234,18 @@ def _grown(blocks: tuple[_B, ...], index: int, empty: _B) -> list[_B]:
 
 
 def _newest(before: Usage, new: Usage) -> Usage:
+    """Return the newer usage. A report without input is an empty one, with which some servers end:
+    its zeros do not count.
+    """
+
+    def newest(name: str) -> int | None:
+        count: int | None = getattr(new, name)
+        earlier: int | None = getattr(before, name)
+        is_empty = count is None or (count == new.input == 0 and earlier is not None)
+        return earlier if is_empty else count
+
     return Usage(
-        input=before.input if new.input is None else new.input,
-        output=before.output if new.output is None else new.output,
-        cached=before.cached if new.cached is None else new.cached,
-        cache_write=before.cache_write if new.cache_write is None else new.cache_write,
-        reasoning=before.reasoning if new.reasoning is None else new.reasoning,
+        *map(newest, ("input", "output", "cached", "cache_write", "reasoning")),
         cache_write_1h=new.cache_write_1h or before.cache_write_1h,
         tier=new.tier or before.tier,
     )

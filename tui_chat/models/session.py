@@ -38,7 +38,8 @@ class Entry:
     """The message before it on its branch; None for a first one."""
     status: EntryStatus = "complete"
     error: str = ""
-    """The error message; empty if it did not fail."""
+    """The error message; of a complete reply the provider's words for an end that was not normal.
+    Empty if there is none."""
     advice: str = ""
     """Advice about the error."""
     model: str = ""

@@ -33,20 +33,10 @@ from tui_chat.models.json_text import (
     to_json,
 )
 from tui_chat.models.reply import Reply
+from tui_chat.models.reply_end import finish_reason
 from tui_chat.models.reply_growth import MOST_PIECES, REPLY_SIZE
-from tui_chat.models.stream_events import FinishReason
 from tui_chat.models.usage import Usage
 from tui_chat.protocols.common.reply_events import ReplyReader, load_body, not_a_reply, too_large
-
-_REASONS: dict[str, FinishReason] = {
-    "end_turn": "stop",
-    "stop_sequence": "stop",
-    "max_tokens": "length",
-    "model_context_window_exceeded": "length",
-    "tool_use": "tool_calls",
-    "pause_turn": "paused",
-    "refusal": "refusal",
-}
 
 
 @dataclass(slots=True)
@@ -228,7 +218,9 @@ class ReplyParser(ReplyReader):
 
     def _usage(self, fields: JsonObject) -> None:
         for name in ("input_tokens", *_CACHES, "output_tokens"):
-            if (number := as_count(fields.get(name))) is not None:
+            number = as_count(fields.get(name))
+            is_empty = number == fields.get("input_tokens") == 0  # some servers end with zeros
+            if number is not None and not (is_empty and name in self._counts):
                 self._counts[name] = number
         details = as_object(fields.get("output_tokens_details"))
         counts = self._counts
@@ -236,6 +228,9 @@ class ReplyParser(ReplyReader):
         created = as_object(fields.get("cache_creation"))
         if (hour := as_count(created.get("ephemeral_1h_input_tokens"))) is not None:
             counts["hour"] = hour
+        written = [n for key in _LIFETIMES if (n := as_count(created.get(key))) is not None]
+        if written:
+            counts.setdefault("cache_creation_input_tokens", sum(written))
         apart = sum(counts.get(name, 0) for name in _CACHES)
         self._events.set_usage(
             Usage(
@@ -252,10 +247,11 @@ class ReplyParser(ReplyReader):
     def _stopped(self, fields: JsonObject) -> None:
         if raw := as_string(fields.get("stop_reason")):
             detail = as_string(as_object(fields.get("stop_details")).get("explanation"))
-            self._events.finish(_REASONS.get(raw, "other"), raw, detail)
+            self._events.finish(finish_reason(raw), raw, detail)
 
 
 _CALL_KEYS = frozenset({"type", "id", "name", "input", "cache_control"})
+_LIFETIMES = ("ephemeral_5m_input_tokens", "ephemeral_1h_input_tokens")
 _CACHES = ("cache_read_input_tokens", "cache_creation_input_tokens")
 
 

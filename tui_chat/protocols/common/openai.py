@@ -1,9 +1,10 @@
-"""The parts that OpenAI's two protocols share: base URLs, the tool choice, the response format and
-the annotations of a reply's text. Ollama writes tools as OpenAI Chat does.
+"""The parts that OpenAI's two protocols share: base URLs, the tool choice, the response format, the
+annotations of a reply's text and its usage. Ollama writes tools as OpenAI Chat does.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any, cast
 
@@ -15,6 +16,7 @@ from tui_chat.models.json_tree import Obj, tree_of
 from tui_chat.models.memo import Memo
 from tui_chat.models.semantics import UNSET, Namespace, Setting
 from tui_chat.models.settings import ResponseFormat, ToolChoice
+from tui_chat.models.usage import Usage
 from tui_chat.protocols.common.decoding import Meanings
 from tui_chat.protocols.common.encoding import (
     Items,
@@ -275,3 +277,48 @@ def add_annotation(events: ReplyEvents, annotation: JsonObject, base: int | None
 
 
 _CITATIONS = frozenset({"url_citation", "file_citation", "container_file_citation"})
+
+
+_NONE: JsonObject = {}
+_DETAILS = ("prompt_tokens_details", "input_tokens_details")
+_OUTPUT_DETAILS = ("completion_tokens_details", "output_tokens_details")
+_READ = ("prompt_cache_hit_tokens", "cached_tokens", "cache_read_input_tokens")
+"""DeepSeek's word for what came from the cache, Kimi's, and Anthropic's at gateways."""
+
+
+def read_usage(usage: JsonObject, timings: JsonObject = _NONE) -> Usage:
+    """Return usage in the words of OpenAI's protocols, or of a server that imitates them.
+
+    `timings` are those of llama.cpp, which count the cached tokens apart.
+    """
+    details = _first_object(usage, _DETAILS)
+    output_details = _first_object(usage, _OUTPUT_DETAILS)
+    cached = _first_count(details, ("cached_tokens", "cache_read_tokens"))
+    cached = _first_count(usage, _READ) if cached is None else cached
+    write = _first_count(details, ("cache_write_tokens", "cache_creation_tokens"))
+    write = as_count(usage.get("cache_creation_input_tokens")) if write is None else write
+    given = _first_count(usage, ("prompt_tokens", "input_tokens"))
+    output = _first_count(usage, ("completion_tokens", "output_tokens"))
+    reasoning = as_count(output_details.get("reasoning_tokens"))
+    reasoning = as_count(usage.get("reasoning_tokens")) if reasoning is None else reasoning
+    total = as_count(usage.get("total_tokens"))
+    if given is not None and "prompt_tokens" not in usage and "cache_read_input_tokens" in usage:
+        given += (cached or 0) + (write or 0)  # Anthropic counts the cache apart
+    # xAI counts reasoning beside the completion; its total gives it away.
+    if reasoning and total and total == (given or 0) + (output or 0) + reasoning:
+        output = (output or 0) + reasoning
+    if timings:
+        kept, fresh = as_count(timings.get("cache_n")), as_count(timings.get("prompt_n"))
+        cached = kept if cached is None else cached
+        given = fresh + (kept or 0) if given is None and fresh is not None else given
+        output = as_count(timings.get("predicted_n")) if output is None else output
+    return Usage(given, output, cached, write, reasoning)
+
+
+def _first_object(holder: JsonObject, names: Sequence[str]) -> JsonObject:
+    return next((found for name in names if (found := as_object(holder.get(name)))), _NONE)
+
+
+def _first_count(holder: JsonObject, names: Sequence[str]) -> int | None:
+    counts = (as_count(holder.get(name)) for name in names)
+    return next((count for count in counts if count is not None), None)

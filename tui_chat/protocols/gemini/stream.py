@@ -42,8 +42,8 @@ from tui_chat.models.json_text import (
     to_json,
 )
 from tui_chat.models.reply import Reply
+from tui_chat.models.reply_end import finish_reason
 from tui_chat.models.reply_growth import ARGUMENTS_SIZE
-from tui_chat.models.stream_events import FinishReason
 from tui_chat.models.token_probabilities import TokenProbability, received_token
 from tui_chat.models.usage import Usage
 from tui_chat.protocols.common.reply_events import ReplyReader, load_body, not_a_reply, too_large
@@ -56,26 +56,6 @@ _MOST_SKIPPED = 16
 _VALUES = ("stringValue", "numberValue", "boolValue")
 
 Step: TypeAlias = str | int
-_REASONS: dict[str, FinishReason] = {
-    "STOP": "stop",
-    "MAX_TOKENS": "length",
-    "CONTINUATION": "paused",
-    **dict.fromkeys(
-        (
-            "SAFETY",
-            "RECITATION",
-            "LANGUAGE",
-            "BLOCKLIST",
-            "PROHIBITED_CONTENT",
-            "SPII",
-            "MODEL_ARMOR",
-            "IMAGE_SAFETY",
-            "IMAGE_PROHIBITED_CONTENT",
-            "IMAGE_RECITATION",
-        ),
-        "content_filter",
-    ),
-}
 _UNSPECIFIED = ("", "FINISH_REASON_UNSPECIFIED")
 _ASIDE = frozenset({"thought", "thoughtSignature", "videoMetadata", "partMetadata"})
 """Fields that describe a part and are not its content."""
@@ -230,7 +210,7 @@ class ReplyParser(ReplyReader):
         if raw not in _UNSPECIFIED:
             self._settle()
             detail = as_string(candidate.get("finishMessage"))
-            self._events.finish(_REASONS.get(raw, "other"), raw, detail)
+            self._events.finish(finish_reason(raw), raw, detail)
 
     def _read_references(self, candidate: JsonObject) -> None:
         grounding = as_object(candidate.get("groundingMetadata"))
@@ -374,7 +354,9 @@ class ReplyParser(ReplyReader):
 
     def _usage(self, fields: JsonObject) -> None:
         for name in _COUNTED:
-            if (number := as_count(fields.get(name))) is not None:
+            number = as_count(fields.get(name))
+            is_empty = number == fields.get("promptTokenCount") == 0  # some servers end with zeros
+            if number is not None and not (is_empty and name in self._counts):
                 self._counts[name] = number
         counts = self._counts
         output = [counts[n] for n in ("candidatesTokenCount", "thoughtsTokenCount") if n in counts]

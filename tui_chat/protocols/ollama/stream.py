@@ -24,13 +24,10 @@ from tui_chat.models.json_text import (
     to_json,
 )
 from tui_chat.models.reply import Reply
-from tui_chat.models.stream_events import FinishReason
+from tui_chat.models.reply_end import finish_reason
 from tui_chat.models.usage import Usage
 from tui_chat.protocols.common.reply_events import ReplyReader, load_body, not_a_reply
 from tui_chat.protocols.common.token_lists import read_tokens
-
-_REASONS: dict[str, FinishReason] = {"": "stop", "stop": "stop", "length": "length"}
-
 
 _CONTENT = ("content", "thinking", "tool_calls")
 
@@ -63,7 +60,7 @@ class ReplyParser(ReplyReader):
         )
         if done:
             raw = as_string(chunk.get("done_reason"))
-            self._events.finish(_REASONS.get(raw, "other"), raw)
+            self._events.finish(finish_reason(raw), raw)
 
     def finish(self) -> Reply:
         """Return the reply that was taken in. Raises ReplyCut if it has no end."""

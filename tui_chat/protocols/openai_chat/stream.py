@@ -43,30 +43,14 @@ from tui_chat.models.json_text import (
 )
 from tui_chat.models.media import detect_mime
 from tui_chat.models.reply import Reply
+from tui_chat.models.reply_end import finish_reason
 from tui_chat.models.reply_growth import MEDIA_SIZE
-from tui_chat.models.stream_events import FinishReason, StreamEvent
-from tui_chat.models.usage import Usage
+from tui_chat.models.stream_events import StreamEvent
 from tui_chat.protocols.common.error_body import find_error, stream_error
-from tui_chat.protocols.common.openai import add_annotation
+from tui_chat.protocols.common.openai import add_annotation, read_usage
 from tui_chat.protocols.common.reply_events import ReplyReader, load_body, not_a_reply, too_large
 from tui_chat.protocols.common.token_lists import read_token_arrays, read_tokens
 from tui_chat.protocols.openai_chat.reasoning_fields import PLAIN_FIELDS, THINKING_BLOCKS
-
-_REASONS: dict[str, FinishReason] = {
-    "stop": "stop",
-    "eos": "stop",
-    "end_turn": "stop",
-    "stop_sequence": "stop",
-    "length": "length",
-    "max_tokens": "length",
-    "model_length": "length",
-    "tool_calls": "tool_calls",
-    "tool_use": "tool_calls",
-    "function_call": "tool_calls",
-    "content_filter": "content_filter",
-    "safety": "content_filter",
-    "refusal": "refusal",
-}
 
 _LEGACY = -1
 """The index of a `function_call` from before there were `tool_calls`."""
@@ -127,6 +111,7 @@ class ReplyParser(ReplyReader):
         usage = as_object(chunk.get("usage")) or as_object(
             as_object(chunk.get("x_groq")).get("usage")
         )
+        timings = as_object(chunk.get("timings"))  # llama.cpp
         if chunk.get("id") == self._id:
             self._chunks_of_id += 1
         elif choices and not is_whole:
@@ -150,12 +135,12 @@ class ReplyParser(ReplyReader):
                 raise stream_error(error)
             if raw := as_string(choice.get("finish_reason")):
                 self._add_sound()
-                self._events.finish(_REASONS.get(raw.lower(), "other"), raw)
+                self._events.finish(finish_reason(raw), raw)
         if not _SOURCES.isdisjoint(chunk):
             self._list_sources(chunk)
-        if usage:
+        if usage or timings:
             tier = as_string(chunk.get("service_tier"))
-            self._events.set_usage(replace(_usage(usage), tier=tier))
+            self._events.set_usage(replace(read_usage(usage, timings), tier=tier))
 
     def _check_id(self, id: str, choices: list[JsonObject]) -> None:
         """Expect another reply if the chunk has another id and a role."""
@@ -493,29 +478,6 @@ def _set_fields(value: object) -> dict[str, object]:
 def _has_text(fields: JsonObject) -> bool:
     """True if what was added is not reasoning alone."""
     return "content" in fields or not any(name in fields for name in PLAIN_FIELDS)
-
-
-def _usage(fields: JsonObject) -> Usage:
-    details = as_object(fields.get("prompt_tokens_details"))
-    cached = as_count(details.get("cached_tokens"))
-    if cached is None:
-        cached = as_count(fields.get("prompt_cache_hit_tokens"))  # DeepSeek
-    prompt, output = (
-        as_count(fields.get("prompt_tokens")),
-        as_count(fields.get("completion_tokens")),
-    )
-    reasoning = as_count(as_object(fields.get("completion_tokens_details")).get("reasoning_tokens"))
-    total = as_count(fields.get("total_tokens"))
-    # xAI counts reasoning beside the completion; its total gives it away.
-    if reasoning and total and total == (prompt or 0) + (output or 0) + reasoning:
-        output = (output or 0) + reasoning
-    return Usage(
-        input=prompt,
-        output=output,
-        cached=cached,
-        cache_write=as_count(details.get("cache_write_tokens")),
-        reasoning=reasoning,
-    )
 
 
 def read_reply(body: bytes) -> Reply:

@@ -34,18 +34,13 @@ from tui_chat.models.json_text import (
     as_string,
 )
 from tui_chat.models.reply import Reply
+from tui_chat.models.reply_end import finish_reason
 from tui_chat.models.reply_growth import MOST_PIECES
-from tui_chat.models.stream_events import FinishReason
-from tui_chat.models.usage import Usage
 from tui_chat.protocols.common.error_body import ErrorBody, find_error, stream_error
-from tui_chat.protocols.common.openai import add_annotation
+from tui_chat.protocols.common.openai import add_annotation, read_usage
 from tui_chat.protocols.common.reply_events import ReplyReader, load_body, not_a_reply, too_large
 from tui_chat.protocols.common.token_lists import read_tokens
 
-_INCOMPLETE: dict[str, FinishReason] = {
-    "max_output_tokens": "length",
-    "content_filter": "content_filter",
-}
 _SUMMARY = "summary"
 _RAW = "reasoning_text"
 _ENDS = ("response.completed", "response.incomplete", "response.failed", "response.cancelled")
@@ -148,13 +143,13 @@ class ReplyParser(ReplyReader):
             if is_first or is_new_call or is_new_text:
                 self._complete(index, item)
         tier = as_string(response.get("service_tier"))
-        self._events.set_usage(replace(_usage(as_object(response.get("usage"))), tier=tier))
+        self._events.set_usage(replace(read_usage(as_object(response.get("usage"))), tier=tier))
         why = as_string(as_object(response.get("incomplete_details")).get("reason"))
         match status:
             case "completed":
                 self._events.finish("stop", status)
             case "incomplete":
-                self._events.finish(_INCOMPLETE.get(why, "other"), why or status)
+                self._events.finish(finish_reason(why or status), why or status)
             case _:
                 self._events.finish("other", status)
 
@@ -329,17 +324,6 @@ class ReplyParser(ReplyReader):
             text = "\n\n" + text
         item.part = (kind, part)
         self._events.add_reasoning(block, text, kind=kind if begins else "")
-
-
-def _usage(fields: JsonObject) -> Usage:
-    details = as_object(fields.get("input_tokens_details"))
-    return Usage(
-        input=as_count(fields.get("input_tokens")),
-        output=as_count(fields.get("output_tokens")),
-        cached=as_count(details.get("cached_tokens")),
-        cache_write=as_count(details.get("cache_write_tokens")),
-        reasoning=as_count(as_object(fields.get("output_tokens_details")).get("reasoning_tokens")),
-    )
 
 
 def read_reply(body: bytes) -> Reply:

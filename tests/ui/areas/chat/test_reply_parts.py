@@ -20,7 +20,7 @@ IMAGE = Part("image", "image/png", data=base64.b64encode(PNG).decode())
 
 
 def footer(*parts: Part, width: int = 60) -> list[str]:
-    return [line.text for line in footer_lines(Entry(Message("assistant")), parts, "", width)]
+    return [line.text for line in footer_lines(Entry(Message("assistant", "Hi")), parts, "", width)]
 
 
 def test_a_line_says_what_a_part_is():

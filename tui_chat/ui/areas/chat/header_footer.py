@@ -13,6 +13,7 @@ from rich.cells import cell_len
 from tui_chat import extensions
 from tui_chat.config import OFFLINE_ENDPOINT
 from tui_chat.models.media import describe, is_damaged, pixels_of
+from tui_chat.models.reply_end import end_sentence
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.session import SpeakerNames
 from tui_chat.models.tool import server_of
@@ -48,11 +49,6 @@ _SPEAKER_STYLE = {
     "assistant": "speaker-assistant",
     "system": "speaker-small",
     "tool": "speaker-small",
-}
-_NORMAL_FINISH = {"", "stop", "end_turn", "stop_sequence", "completed", "tool_calls", "tool_use"}
-_LIMIT_FINISH = {"length", "max_tokens", "max_output_tokens"}
-_FILTER_FINISH = {
-    *("content_filter", "safety", "recitation", "blocklist", "prohibited_content", "spii"),
 }
 
 NO_SPEAKERS = SpeakerNames()
@@ -324,15 +320,9 @@ def _ending(entry: Entry, width: int, keys: ButtonKeys) -> list[TextLine]:
             text = entry.error or "The reply failed."
             return _box("!", "error", "error-box", text, entry.advice, width, _buttons(keys, entry))
         case "complete":
-            finish = entry.finish.lower()
-            if finish in _NORMAL_FINISH:
+            text = end_sentence(entry)
+            if not text or entry.message.semantics.refusal:  # which is shown itself
                 return []
-            if finish in _LIMIT_FINISH:
-                text = "Cut short: the reply reached its token limit."
-            elif finish in _FILTER_FINISH:
-                text = f"Ended by the provider's filter ({one_line(entry.finish, 40)})."
-            else:
-                text = f"Ended with “{one_line(entry.finish, 40)}”."
             return [BLANK, *_marked("■", "warning", text, width)]
 
 
