@@ -71,6 +71,7 @@ class UsageSummary:
     models: dict[str, UsageSum] = field(default_factory=dict[str, UsageSum])
     """The usage of the current month, by endpoint and model."""
     months: dict[str, UsageSum] = field(default_factory=dict[str, UsageSum])
+    """The usage of the months before, each `YYYY-MM`."""
 
 
 class UsageReports:
@@ -110,11 +111,12 @@ class UsageReports:
         async for reply in core.store.usage.requests():
             cost = known_cost(reply, core.state.config, prices)
             month = group_name(reply, "month", now.tzinfo)
-            report.months.setdefault(month, UsageSum()).add(reply, cost)
             if month == this_month:
                 model = group_name(reply, "model", now.tzinfo)
                 report.models.setdefault(model, UsageSum()).add(reply, cost)
                 report.month.add(reply, cost)
+            else:
+                report.months.setdefault(month, UsageSum()).add(reply, cost)
         return report
 
     async def session(self, session_id: str) -> UsageSum:

@@ -54,9 +54,10 @@ class UsageDialog(ScrollDialog[None]):
         table.add_row("", *(Text(title, "dim") for title in ("replies", "input", "output", "cost")))
         _add(table, [("This session", report.session), ("This month", report.month)], "bold")
         _add(table, [(f"  {name}", each) for name, each in models])
-        table.add_row("")
-        _add(table, months)
-        unknown = sum(each.unknown for each in report.months.values())
+        if months:
+            table.add_row("")
+            _add(table, months)
+        unknown = sum(each.unknown for each in (report.month, *report.months.values()))
         note = _missing_costs(unknown)
         with DialogBox() as box:
             box.border_title = "Usage and cost"

@@ -121,7 +121,7 @@ def header_lines(
         left.append(TextRun(f"  ◆ from {source}", ("meta",)))
     if progress is not None:
         seconds = progress.seconds
-        elapsed = f"{seconds:.0f} s" if seconds < 60 else format_duration(seconds)
+        elapsed = f"{int(seconds)} s" if seconds < 60 else format_duration(seconds)
         left += [TextRun("  ● ", ("live",)), TextRun(elapsed, ("meta",))]
     room = width - width_of(left)
     if room < 0:

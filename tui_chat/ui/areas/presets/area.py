@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from asyncio import to_thread
+from importlib import import_module
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import work
+from textual.app import ComposeResult
+from textual.widgets import Static
 
 from tui_chat.errors import InputError
 from tui_chat.files import write_bytes
@@ -42,6 +45,9 @@ class PresetsArea(Area):
         super().__init__(context, "presets")
         self.pane: PresetPane | None = None
 
+    def compose(self) -> ComposeResult:
+        yield Static("Opening the preset editor …", id="opening")
+
     def on_mount(self) -> None:
         self.set_interval(POLL_SECONDS, self.check_file)
 
@@ -75,9 +81,17 @@ class PresetsArea(Area):
 
     async def action_toggle_editor(self) -> None:
         """Open and focus the preset editor; if it has the focus, close it."""
+        if self.pane is not None:
+            self.host.panes.toggle_area(self)
+            return
+        self.host.panes.show_area(self)  # at once: what fills it takes a while the first time
+        self._open_editor()
+
+    @work(group="open", description="open the preset editor")
+    async def _open_editor(self) -> None:
         await self.host.opened_workspace()
-        await self._open_pane()
-        self.host.panes.toggle_area(self)
+        await to_thread(import_module, "tui_chat.ui.areas.presets.pane")
+        (await self._open_pane()).focus()
 
     def fill(self) -> None:
         """Create the pane of an area that is shown, such as one that was open at the last end."""
@@ -95,6 +109,7 @@ class PresetsArea(Area):
             from tui_chat.ui.areas.presets.pane import PresetPane
 
             self.pane = PresetPane()
+            await self.remove_children("#opening")
             await self.mount(self.pane)
         self._show_preset()
         self._show_request()

@@ -4,7 +4,8 @@
    heading of a zone has the number of its messages and its tokens.
 2. A turn is one row; unfolded it has its rule and its whole text. It stays unfolded from
    keystroke to keystroke, by its source.
-3. What is not sent has a zone too, each message with the reason.
+3. What is not sent has a zone too, each message with the reason; messages of the history that are
+   not sent are at the beginning of theirs.
 4. Settings and tools go before the turns; see `settings_rows`. The model reads tools first.
 """
 
@@ -123,11 +124,6 @@ class _LeftOut:
     def unfold(self) -> str:
         """The action that unfolds or folds it."""
         return f"unfold {self.field}"
-
-    @property
-    def go_to(self) -> str:
-        """The action that leads to it."""
-        return f"go to {self.field}"
 
     def of(self, envelope: ChatEnvelope) -> tuple[Dropped, ...]:
         """Return its messages."""
@@ -251,12 +247,8 @@ class ContextView(RowsView):
     def choose(self, row: ViewRow) -> bool:
         """Fold and unfold."""
         unfolded = next((group for group in _LEFT_OUT if group.unfold == row.action), None)
-        leads_to = next((group for group in _LEFT_OUT if group.go_to == row.action), None)
         if unfolded is not None:
             self._open_groups ^= {unfolded.field}
-        elif leads_to is not None:
-            messages = leads_to.of(self._envelope) if self._envelope is not None else ()
-            return not messages or self.reveal(messages[-1].origin) or True
         elif row.action == _UNFOLD and row.origin is not None:
             self._open ^= {_key(row.origin)}
         else:
@@ -290,15 +282,13 @@ class ContextView(RowsView):
         missing: list[tuple[PresetMessage, str]] = []
         if self._composed is not None:
             missing = unsent_messages(self._composed, self._counts.ids, self._counts.anchors)
-        if missing or envelope.dropped or envelope.muted:
+        has_history = any(name == "Chat history" for name, _, _ in zones)
+        has_left_out = not has_history and (envelope.dropped or envelope.muted)
+        if missing or has_left_out:
             yield BLANK
             yield line(("Not sent", "heading"))
-            has_history = any(name == "Chat history" for name, _, _ in zones)
-            for group in _LEFT_OUT:
-                if not has_history:
-                    yield from self._left_out(group, envelope, width)
-                elif messages := group.of(envelope):
-                    yield _left_out_link(group, len(messages), width)
+            for group in _LEFT_OUT if has_left_out else ():
+                yield from self._left_out(group, envelope, width)
             yield made_rows([_missing_row(message, why, width) for message, why in missing])
 
     def _tools(self, envelope: ChatEnvelope, width: int) -> Iterator[Part]:
@@ -488,13 +478,6 @@ def _unfolded(turn: Turn, tokens: int | None, width: int, edits: str) -> list[Vi
     for part in turn.parts:
         rows += text_rows(f"{part.kind} {part.name or part.mime}", width, "  │ ", "setting", origin)
     return rows
-
-
-def _left_out_link(group: _LeftOut, count: int, width: int) -> Part:
-    """Return the row at the end that leads to messages that are not sent."""
-    pieces = (("┆", "bar"), (f"{counted(count, 'message')} of the history", "history"))
-    hint = "Enter shows them, each with its tokens."
-    return line(*spread(width, pieces, group.words), action=group.go_to, hint=hint)
 
 
 def _dropped_row(dropped: Dropped, hint: str, width: int) -> ViewRow:
