@@ -21,7 +21,7 @@ from tui_chat.context.resolved_message import ResolvedMessage, card_origin, text
 from tui_chat.context.scan import MessageGroups
 from tui_chat.context.session_texts import Places
 from tui_chat.models.envelope import Placement, Turn
-from tui_chat.models.memo import Memo
+from tui_chat.models.memo import Memo, recent_memo
 from tui_chat.models.preset import PresetMessage
 from tui_chat.models.role import Role
 from tui_chat.models.text import Text
@@ -76,19 +76,27 @@ def example_placement(anchor: ResolvedMessage) -> Placement:
     return Placement("skeleton", anchor.message.id, rule=rule, anchor_name=name)
 
 
-_known_turns: dict[tuple[str, Text], Turn] = {}
+_MOST_TURNS = 1_000
+"""Turns of one anchor that are remembered."""
+
+
+@recent_memo()
+def _turns_at(_: ResolvedMessage) -> dict[tuple[str, Text], Turn]:
+    """Return where the turns of an anchor's examples are remembered, by speaker and text."""
+    return {}
 
 
 def _turn_of(text: Text, name: str, anchor: ResolvedMessage) -> Turn:
     """Return the turn of a message of an example: the same object for the same text."""
-    turn = _known_turns.get((name, text))
-    placement = example_placement(anchor)
-    if turn is not None and turn.placement == placement:
+    known = _turns_at(anchor)
+    turn = known.get((name, text))
+    if turn is not None:
         return turn
-    if len(_known_turns) > 1_000:
-        _known_turns.clear()
+    if len(known) > _MOST_TURNS:
+        known.clear()
     origin = text.spans[0].origin.outermost if text.spans else anchor.origin
-    turn = _known_turns[name, text] = Turn("system", text, origin, placement, name=name)
+    turn = Turn("system", text, origin, example_placement(anchor), name=name)
+    known[name, text] = turn
     return turn
 
 

@@ -7,8 +7,7 @@
 3. `decode_lenient` is for what a provider sends: NaN is null, and a text of too many values is
    refused before it is parsed. One invalid field must not lose the text of a reply: each `as_...`
    returns its type's empty value if the field is absent, null or of another type. It is plain
-   `json` and not pydantic, which takes longer for the 50,000 chunks of a long reply than everything
-   else, and refuses a whole chunk for one invalid field.
+   `json` and not pydantic, which refuses a whole chunk for one invalid field.
 """
 
 from __future__ import annotations

@@ -1,8 +1,10 @@
 """Writers of requests and readers of replies for each protocol. Pure; no I/O.
 
-base what a protocol consists of registry protocol -> its definition; the protocol of a model, by
-its name, and of a captured request roles which role a turn gets in which protocol base_url where an
-endpoint is, from a URL as people paste it common/ what the protocols share
+base      what a protocol consists of
+registry  protocol -> its definition; the protocol of a model, by its name, and of a request
+roles     which role a turn gets in which protocol
+base_url  where an endpoint is, from a URL as people paste it
+common/   what the protocols share
 
 One package per protocol; none imports another:
 openai_chat, openai_responses, anthropic, gemini, ollama

@@ -44,9 +44,9 @@ class _Program:
     nodes: tuple[Node, ...]
     unclosed: Note | None
     """A note about a macro that is never closed."""
-    last: Expansion | None = None
-    original: Text | None = None
-    """The value of `{{original}}` in the latest expansion."""
+    latest: tuple[Expansion, Text | None] | None = None
+    """The latest expansion, and the value that `{{original}}` had in it. One value, since requests
+    are composed in several threads."""
 
 
 @Memo
@@ -185,10 +185,10 @@ def _expansion_of(
     original: Text | None,
 ) -> Expansion:
     """Return the expansion of a text: the latest one if nothing that it read has changed."""
-    last = program.last
+    last, was_original = program.latest or (None, None)
     if (
         last is not None
-        and program.original == original
+        and was_original == original
         and (last.room == environment.room if last.cramped else last.size <= environment.room)
         and all(environment.read(word) == meant for word, meant in last.read)
     ):
@@ -212,7 +212,7 @@ def _expansion_of(
     )
     if program.unclosed is not None:
         expansion = replace(expansion, notes=(*expansion.notes, program.unclosed))
-    program.last, program.original = expansion, original
+    program.latest = expansion, original
     return expansion
 
 

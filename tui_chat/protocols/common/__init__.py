@@ -17,6 +17,7 @@ cache_marks       marks up to which a prompt is cached
 loss_notes        notes on what a protocol cannot express
 media             notes on pictures and sounds that a model does not accept
 openai            what OpenAI's two protocols share
+openai_tools      their tools that are no plain functions, as functions for other protocols
 
 Speed of long conversations, with the figures that justify them
 segments          a long conversation is encoded in parts; a message that is only text, on demand
