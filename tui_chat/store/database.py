@@ -138,6 +138,8 @@ class Database:
     ) -> None:
         self.is_in_memory = is_in_memory
         """True if there is no file, and nothing of it is ever written to one."""
+        self.is_read_only = False
+        """True if nothing can be written, so that no write is kept for later."""
         self._connection = connection
         self._path = path
         self._turn = asyncio.Lock()
@@ -188,7 +190,9 @@ class Database:
             except BaseException:
                 await connection.close()
                 raise
-        return cls(connection, path)
+        database = cls(connection, path)
+        database.is_read_only = True
+        return database
 
     @classmethod
     async def create_in_memory(cls, scripts: Iterable[str]) -> Database:
@@ -331,7 +335,7 @@ class Database:
             except RecordGone:
                 raise
             except StoreError as error:
-                if key:
+                if key and not self.is_read_only:
                     self._deferred[key] = _DeferredWrite(work, committed)
                     self.write_fault = error
                 raise
