@@ -18,7 +18,7 @@ from tui_chat.store.store import Store
 @asynccontextmanager
 async def start(folder: Path, **options: str) -> AsyncGenerator[Screen]:
     """Start the app, and go on as soon as the composer is drawn."""
-    async with open_screen(folder, waits=("╭──", "Send"), **options) as screen:
+    async with open_screen(folder, waits=("╭──",), **options) as screen:
         yield screen
 
 
@@ -36,8 +36,9 @@ def title_of(screen: Screen) -> str:
     return screen.lines[0]
 
 
-def sent(provider: Provider) -> list[str]:
-    """Return the user messages of the last request."""
+async def sent(screen: Screen, provider: Provider) -> list[str]:
+    """Wait for the second request, and return its user messages."""
+    await screen.until(lambda: len(provider.received) == 2, "Nothing was sent")
     return [each["content"] for each in provider.bodies[-1]["messages"] if each["role"] == "user"]
 
 
@@ -64,7 +65,7 @@ async def test_early_words_go_to_the_last_session_which_the_first_frame_names(tm
             await screen.press("enter")
             await screen.sees("4 messages")
             assert "the first words" in title_of(screen)
-        assert sent(provider) == ["the first words", "typed early"]
+            assert await sent(screen, provider) == ["the first words", "typed early"]
 
 
 async def test_the_last_session_is_named_while_the_store_opens(
@@ -83,7 +84,7 @@ async def test_the_last_session_is_named_while_the_store_opens(
             assert len(provider.received) == 1
             slow_store.set()
             await screen.sees("4 messages", "a draft")
-        assert sent(provider) == ["the first words", "typed early"]
+            assert await sent(screen, provider) == ["the first words", "typed early"]
 
 
 async def test_a_new_chat_is_never_shown_while_the_last_session_opens(tmp_path: Path):
@@ -112,7 +113,7 @@ async def test_early_words_begin_a_session_where_a_new_chat_was_left(tmp_path: P
             await screen.type("typed early")
             await screen.press("enter")
             await screen.sees("2 messages")
-        assert sent(provider) == ["typed early"]
+            assert await sent(screen, provider) == ["typed early"]
 
 
 async def test_early_words_come_back_if_another_session_is_opened_than_named(
@@ -133,7 +134,7 @@ async def test_early_words_come_back_if_another_session_is_opened_than_named(
             await screen.sees("Not sent", "typed early")
             await screen.press("enter")
             await screen.sees("2 messages")
-        assert sent(provider) == ["typed early"]
+            assert await sent(screen, provider) == ["typed early"]
         assert len(provider.received) == 2
 
 
@@ -156,7 +157,7 @@ async def test_an_early_command_and_file_belong_to_the_named_session(
             await screen.type("look")
             await screen.press("enter")
             await screen.sees("4 messages", "Another title")
-            await screen.loses("Esc stops")
+            await sent(screen, provider)
         assert "the note's text" in str(provider.bodies[-1]["messages"][-1])
         assert "the first words" in str(provider.bodies[-1])
 
