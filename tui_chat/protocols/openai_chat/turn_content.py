@@ -142,7 +142,7 @@ def _encode_turn(turn: Turn, developer: bool, speaks: bool, google: bool) -> Tur
         items.append(("function_call", building.old_call))
     if building.calls:
         items.append(("tool_calls", Arr(tuple(building.calls), origin)))
-    if turn.role == "tool" and turn.tool_call_id and role != "function":
+    if turn.role == "tool" and turn.tool_call_id:
         items.append(("tool_call_id", field_string(turn.tool_call_id, origin, "tool call id")))
     if form is not None:
         items = merge_extras(items, form.extras, origin)
