@@ -102,7 +102,7 @@ async def test_authoring_with_the_keyboard_only(tmp_path: Path) -> None:
         await pilot.press("w")
         await until(pilot, lambda: inspector.view_shown == "context")
         await until(pilot, shows(inspector, "1 left out to fit"))
-        await until(pilot, shows(inspector, "┆user   The whole chart"))
+        await until(pilot, shows(inspector, "The whole chart"))
         # The note: three presses from depth 4 to depth 1; the context follows.
         await pilot.press("f3")
         await until(pilot, lambda: bool(app.query(PresetPane)))
@@ -146,7 +146,7 @@ async def test_authoring_with_the_mouse_only(tmp_path: Path) -> None:
         rows = list(rows_shown(view))
         row = next(y for y, words in enumerate(rows) if "left out to fit" in words)
         await pilot.click(view, offset=(4, row))
-        await until(pilot, shows(inspector, "┆user   The whole chart"))
+        await until(pilot, shows(inspector, "The whole chart"))
         await pilot.click(KeyBar, offset=(str(app.query_one(KeyBar).render()).index("F3"), 0))
         await until(pilot, lambda: bool(app.query(PresetPane)))
         pane = app.query_one(PresetPane)

@@ -146,4 +146,4 @@ async def test_what_follows_a_fork_or_the_choice_of_a_model_is_text(tmp_path: Pa
         assert composer.text == "codee rename"
         assert app.workspace.state.effective_model == "mirror"
         titles = {session.title for session in app.workspace.state.sessions}
-        assert titles == {"hello"}
+        assert titles == {"hello", "Fork of hello"}

@@ -91,7 +91,8 @@ class PresetsArea(Area):
     async def _open_editor(self) -> None:
         await self.host.opened_workspace()
         await to_thread(import_module, "tui_chat.ui.areas.presets.pane")
-        (await self._open_pane()).focus()
+        await self._open_pane()
+        self.call_after_refresh(self.focus)
 
     def fill(self) -> None:
         """Create the pane of an area that is shown, such as one that was open at the last end."""
@@ -109,8 +110,8 @@ class PresetsArea(Area):
             from tui_chat.ui.areas.presets.pane import PresetPane
 
             self.pane = PresetPane()
+            await self.mount(self.pane, before=0)
             await self.remove_children("#opening")
-            await self.mount(self.pane)
         self._show_preset()
         self._show_request()
         return self.pane
