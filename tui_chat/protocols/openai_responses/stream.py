@@ -138,7 +138,8 @@ class ReplyParser(ReplyReader):
             raise stream_error(find_error(response.get("error")) or ErrorBody(code=status))
         is_first = not self._items
         for index, item in enumerate(as_objects(response.get("output"))):
-            is_new_call = bool(item.get("call_id")) and item.get("call_id") not in self._named
+            call_id = as_string(item.get("call_id"))
+            is_new_call = bool(call_id) and call_id not in self._named
             is_new_text = item.get("type") == "message" and not self._events.has_text
             if is_first or is_new_call or is_new_text:
                 self._complete(index, item)
