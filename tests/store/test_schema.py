@@ -17,8 +17,8 @@ from tui_chat.models.message import Message
 from tui_chat.models.role import Role
 from tui_chat.models.settings import Settings
 from tui_chat.store import Store, schema
+from tui_chat.store.backup_files import list_backups
 from tui_chat.store.maintenance import backup, upkeep
-from tui_chat.store.maintenance.backup import list_backups
 
 Opener = Callable[[], Awaitable[Store]]
 LATEST = len(schema.migrations())

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from tui_chat.errors import InputError, StoreBusy, StoreDamaged, StoreError
 from tui_chat.extensions import missing_plugin
+from tui_chat.store.backup_files import list_backups
 
 if TYPE_CHECKING:
     import sqlite3
@@ -33,8 +34,6 @@ def salvage_means(source: str = "") -> str:
 
 def _rescue_advice(path: Path | None = None) -> str:
     """Return what helps; with the path of the database, a backup only if there is one."""
-    from tui_chat.store.maintenance.backup import list_backups
-
     means = f"ave what can be read with {salvage_means()}."
     if path is None:
         return f"Restore a backup with `tui-chat db restore FILE`, or s{means}"

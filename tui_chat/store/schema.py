@@ -25,8 +25,9 @@ from typing import TYPE_CHECKING
 from tui_chat.errors import InputError, StoreDamaged, StoreError, StoreNewer
 from tui_chat.files import make_private_folder, restrict
 from tui_chat.lazy_dataclass import dataclass
+from tui_chat.store.backup_files import list_backups
 from tui_chat.store.errors import damage_error, salvage_means, store_errors
-from tui_chat.store.maintenance.backup import back_up, create_private, list_backups, publish
+from tui_chat.store.maintenance.backup import back_up, create_private, publish
 
 if TYPE_CHECKING:
     import sqlite3

@@ -15,13 +15,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tui_chat.errors import InputError
+from tui_chat.store.backup_files import BACKUP_SUFFIX
 from tui_chat.store.errors import store_errors
 
 if TYPE_CHECKING:
     import sqlite3
-
-BACKUP_SUFFIX = ".bak"
-"""The end of the names of backups beside the database."""
 
 
 def create_private(path: Path) -> None:
@@ -76,18 +74,6 @@ def copy_to(connection: sqlite3.Connection, target: Path, *, force: bool) -> Non
             raise
         finally:
             partial.unlink(missing_ok=True)
-
-
-def list_backups(path: Path) -> list[Path]:
-    """Return the backups beside a database, oldest first."""
-    with suppress(OSError):
-        backups = [
-            item
-            for item in path.parent.iterdir()
-            if item.name.startswith(f"{path.name}.") and item.name.endswith(BACKUP_SUFFIX)
-        ]
-        return sorted(backups, key=lambda item: (item.stat().st_mtime, item.name))
-    return []
 
 
 def publish(partial: Path, target: Path, *, force: bool) -> None:

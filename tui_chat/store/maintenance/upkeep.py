@@ -18,6 +18,7 @@ from tui_chat.errors import InputError, StoreDamaged, StoreError, StoreNewer
 from tui_chat.files import make_private_folder, restrict
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.store import schema
+from tui_chat.store.backup_files import list_backups
 from tui_chat.store.errors import salvage_means, store_errors
 from tui_chat.store.maintenance.access import (
     BUSY_SECONDS,
@@ -27,7 +28,7 @@ from tui_chat.store.maintenance.access import (
     refuse_in_use,
     require_database,
 )
-from tui_chat.store.maintenance.backup import back_up, copy_to, list_backups, sync_folder
+from tui_chat.store.maintenance.backup import back_up, copy_to, sync_folder
 from tui_chat.store.schema import companion
 
 if TYPE_CHECKING:
