@@ -70,6 +70,11 @@ async def test_a_summary_is_asked_for_edited_switched_off_and_undone(tmp_path: P
         await pilot.press("space")
         await until(pilot, lambda: summaries(app) == [True])
         await pilot.press("u")
+        await until(pilot, lambda: summaries(app) == [False])
+        await pilot.press("u")
+        await until(pilot, lambda: summaries(app) == [True])
+        await until(pilot, lambda: b"three three" not in request(app))
+        await pilot.press("u")
         await until(pilot, lambda: summaries(app) == [])
         await until(pilot, lambda: b"three three" in request(app))
 

@@ -89,9 +89,10 @@ async def test_choosing_a_title_model_says_that_it_is_asked(tmp_path: Path) -> N
         assert any("After each first reply loopback/echo is asked" in each for each in said)
         await pilot.press(*"/title-model", "enter")
         await until(pilot, lambda: len(app.screen_stack) == 2)
+        await settle(pilot)
         await pilot.press(*"no model", "enter")
         await until(pilot, lambda: len(app.screen_stack) == 1)
-        assert "title_model" not in written(tmp_path)
+        await until(pilot, lambda: "title_model" not in written(tmp_path))
 
 
 def test_an_error_about_an_endpoint_offers_its_form() -> None:

@@ -257,7 +257,7 @@ async def test_a_reply_shows_its_progress_and_result() -> None:
         app.chat.stream("live", reply, Timing(11.5, 1.5, 100, exact=False, cost=Decimal("0.101")))
         app.transcript.flush()
         head = next(row for row in app.rows() if "●" in row)
-        assert "● 12 s" in head
+        assert "● 11 s" in head, "rounded down, like the clock above the composer"
         assert head.endswith("≈ $0.1010 · first word 1.5 s · ≈ 10 tokens/s")
         ended = Timing(21.5, 1.5, 200, exact=True, cost=Decimal("1.2"))
         done = Entry(
