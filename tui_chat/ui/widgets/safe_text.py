@@ -95,7 +95,8 @@ class SafeTextArea(TextArea):
         """Delete a range, extended to whole characters: an accent goes with its word."""
         (top, first), (bottom, last) = sorted((start, end))
         first = whole_graphemes(self.document[top], first, first)[0]
-        last = whole_graphemes(self.document[bottom], last, last)[1]
+        if bottom < self.document.line_count:  # deleting the last line ends behind the text
+            last = whole_graphemes(self.document[bottom], last, last)[1]
         return super()._delete_via_keyboard((top, first), (bottom, last))
 
     def get_line(self, line_index: int) -> Text:
