@@ -116,7 +116,7 @@ async def test_a_message_sent_while_a_long_session_loads_waits_for_it(
         await app.chat.drafts.restore()
         gate.set()
         await settle(pilot)
-        assert composer.text == "of the new chat"
+        await until(pilot, lambda: composer.text == "of the new chat")
         assert await workspace.store.drafts.get(long) == "not sent"
         assert len(await branch(long)) == 6
 
