@@ -12,6 +12,7 @@ from collections.abc import AsyncGenerator, Callable, Iterable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+from textual import events
 from textual.app import App
 from textual.pilot import Pilot
 
@@ -48,6 +49,11 @@ class Screen:
     async def press(self, *keys: str) -> None:
         """Press keys by Textual's names (`enter`, `ctrl+n`), one after the other."""
         await self._pilot.press(*keys)
+
+    def press_at_once(self, *keys: tuple[str, str | None]) -> None:
+        """Press keys, each with its character or None, without a moment between them."""
+        for key, character in keys:
+            self.app.post_message(events.Key(key, character))
 
     async def type(self, text: str) -> None:
         """Type a text, character by character."""

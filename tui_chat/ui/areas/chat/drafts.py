@@ -96,7 +96,7 @@ class ComposerDrafts:
         """Cleared while another session is being opened."""
         self._switched.set()
         self._is_composing = False
-        """True until the request is composed, before the next frame."""
+        """True until the request is composed."""
         self._save_timer: Timer | None = None
         """Runs from the first change that is not saved until the draft is saved."""
 
@@ -109,10 +109,14 @@ class ComposerDrafts:
     # --- the live request ----------------------------------------------------------------
 
     def compose_soon(self) -> None:
-        """Compose the request before the next frame, once."""
+        """Compose the request soon, once for all changes until then.
+
+        Not after a refresh: Textual hands such a callback to the screen on top, and one that is
+        closed before it refreshes, such as a dialog, never calls it.
+        """
         if not self._is_composing:
             self._is_composing = True
-            self._area.call_after_refresh(self._compose_now)
+            self._area.call_later(self._compose_now)
 
     def _compose_now(self) -> None:
         self._is_composing = False
