@@ -14,6 +14,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.databases import migrate
+from tui_chat import hooks
 
 # The same examples each time, so that a change is judged by what it changed; `deep` draws new ones.
 settings.register_profile(
@@ -113,6 +114,14 @@ def _migrated_once() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("tui_chat.store.schema.migrate", migrate)
         yield
+
+
+@pytest.fixture(autouse=True)
+def _faults_of_this_test_only() -> Iterator[None]:
+    """What a plugin of one test did wrong is not shown by the app of the next."""
+    hooks.forget_faults()
+    yield
+    hooks.forget_faults()
 
 
 @pytest.fixture
