@@ -62,7 +62,7 @@ MEMBERS: dict[str, str] = {
     "_context": "makes the app the active one in a signal handler; no public way",
     "_exception": "of the app: whether it crashed; keep a flag in `_fatal_error`",
     "textual.dom.DOMNode._bindings": "unbinds keys that the user took away; no public way",
-    # Layout and drawing once instead of twice: `tests/benchmarks/stage.py` has what that buys.
+    # Layout and drawing once, not twice: `tests/tools/benchmarks/stage.py` has what that buys.
     "textual.dom.DOMNode._layout_required": "ends a requested layout; do without, it is slower",
     "textual.widget.Widget._has_relative_children_height": (
         "lets a dialog be as high as its list; set the list's height in `on_resize`"

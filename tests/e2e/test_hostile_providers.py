@@ -1,7 +1,7 @@
 """A provider that sends without end, on a real socket, at reduced sizes: a ceiling stops it,
 one sentence says at which, what came before is kept, and the event loop is never held for long.
 
-`tests.benchmarks.hostile` runs the same cases against the whole app, at full size.
+`tests.tools.benchmarks.hostile` runs the same cases against the whole app, at full size.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from tui_chat.providers.discovery import list_models
 SIZE = 2_000_000
 LONGEST_STEP = 0.5
 """Seconds of processor time that one step on the event loop may take. Far more than any takes at
-these sizes, and far less than a quadratic one: the figures are for `tests.benchmarks.hostile`."""
+these sizes, and far less than a quadratic one: see `tests.tools.benchmarks.hostile`."""
 
 _EVENT = "An event of the reply is larger than 300 KB; what came before that is kept."
 _STREAM = "The response is larger than 1 MB; what came before that is kept."

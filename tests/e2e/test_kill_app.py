@@ -1,5 +1,5 @@
-"""The whole program, ended at random moments of a stream; `tests.benchmarks.kills` does it 300
-times.
+"""The whole program, ended at random moments of a stream; `tests.tools.benchmarks.kills` does it
+300 times.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.benchmarks.kills import Life, run
+from tests.tools.benchmarks.kills import Life, run
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs a pty")
 

@@ -27,7 +27,8 @@ def each_row(
     as for `pytest.mark.parametrize`; a row can be a `pytest.param`, whose marks do not count.
     `ids` names the rows: a function of one value, or a name for each row.
 
-    The test gets its fixtures once: one that changes them belongs to a test of its own.
+    Each row gets a `tmp_path` and a `monkeypatch` of its own. The test gets its other fixtures
+    once: one that changes them belongs to a test of its own.
     """
     fields = [each.strip() for each in names.split(",")] if isinstance(names, str) else list(names)
     table = list(_named_rows(fields, list(rows), ids))
@@ -39,9 +40,9 @@ def each_row(
             @wraps(test)
             async def run(*args: Any, **fixtures: Any) -> None:
                 results = _Results(test.__name__)
-                for name, row in table:
-                    with results.of(name):
-                        await test(*args, **fixtures, **row)
+                for number, (name, row) in enumerate(table):
+                    with results.of(name), _fixtures_of_row(number, fixtures) as own:
+                        await test(*args, **own, **row)
                 results.report()
 
         else:
@@ -49,9 +50,9 @@ def each_row(
             @wraps(test)
             def run(*args: Any, **fixtures: Any) -> None:
                 results = _Results(test.__name__)
-                for name, row in table:
-                    with results.of(name):
-                        test(*args, **fixtures, **row)
+                for number, (name, row) in enumerate(table):
+                    with results.of(name), _fixtures_of_row(number, fixtures) as own:
+                        test(*args, **own, **row)
                 results.report()
 
         signature = inspect.signature(test)
@@ -61,6 +62,19 @@ def each_row(
         return run
 
     return decorate
+
+
+@contextmanager
+def _fixtures_of_row(number: int, fixtures: dict[str, Any]) -> Generator[dict[str, Any]]:
+    own = dict(fixtures)
+    if (folder := fixtures.get("tmp_path")) is not None:
+        own["tmp_path"] = folder / f"row-{number}"
+        own["tmp_path"].mkdir()
+    if "monkeypatch" not in fixtures:
+        yield own
+        return
+    with pytest.MonkeyPatch.context() as own["monkeypatch"]:
+        yield own
 
 
 def _named_rows(

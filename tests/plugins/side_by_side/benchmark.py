@@ -19,9 +19,9 @@ from textual import events
 from textual.geometry import Region
 from textual.strip import Strip
 
-from tests.benchmarks.app_streaming import AGAIN, KEYS, tell_keys
-from tests.benchmarks.shapes import reply_of
-from tests.benchmarks.stage import SIZE, Clock, laid, make_app, until
+from tests.tools.benchmarks.app_streaming import AGAIN, KEYS, tell_keys
+from tests.tools.benchmarks.shapes import reply_of
+from tests.tools.benchmarks.stage import SIZE, Clock, laid, make_app, until
 from tui_chat.offline import models as catalog
 from tui_chat.offline.reply import split_tokens
 from tui_chat.plugins.side_by_side.screen import ComparisonScreen, PanelComposer

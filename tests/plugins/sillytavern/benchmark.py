@@ -18,7 +18,7 @@ import sys
 import time
 from dataclasses import replace
 
-from tests.benchmarks.compose import conversation
+from tests.tools.benchmarks.compose import conversation
 from tui_chat.compose import compose
 from tui_chat.context import Inputs, SessionSettings
 from tui_chat.context.lorebooks.timers import with_lore_timers

@@ -3,7 +3,7 @@
 When a layout gives a widget another size, Textual has the widget ask for a layout and a repaint
 of its own, although a layout has just placed it and the screen is about to be drawn: everything
 is laid out and drawn twice. Textual also renders every container row by row, although its
-children cover it. Both are measured in `tests/benchmarks/stage.py`.
+children cover it. Both are measured in `tests/tools/benchmarks/stage.py`.
 """
 
 from __future__ import annotations

@@ -9,8 +9,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from tests.benchmarks.shapes import LARGE, REPLIES, reply_of
 from tests.counted_calls import count_calls
+from tests.tools.benchmarks.shapes import LARGE, REPLIES, reply_of
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import Message, Part, ToolCall
 from tui_chat.models.reply import Reply

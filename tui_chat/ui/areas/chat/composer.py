@@ -44,7 +44,7 @@ from tui_chat.ui.widgets.safe_text import SafeTextArea
 
 BLINKS = 10
 """The number of times the cursor blinks after a key before it stands still. Blinking on takes 0.6 %
-of a core (`tests.benchmarks.startup_costs --idle`)."""
+of a core (`tests.tools.benchmarks.startup_costs --idle`)."""
 
 _OWN = ("f6", "f7", "up", "down", "pageup", "pagedown", "home,ctrl+a", "end,ctrl+e")
 
