@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 import pytest
 
-from tests.command_tree import subcommands
+from tests.support.command_tree import subcommands
 from tui_chat.cli.commands import cli
 from tui_chat.cli.lazy_group import LazyGroup
 

@@ -18,11 +18,11 @@ from pathlib import Path
 import click
 import pytest
 
-from tests.cli.conftest import Run
-from tests.cli.conftest import run as run  # the fixture
-from tests.command_tree import subcommands
 from tests.interop.exports import ROOT as ROOT_NODE
 from tests.interop.exports import chatgpt, node
+from tests.support.command_line import Run
+from tests.support.command_line import run as run  # the fixture
+from tests.support.command_tree import subcommands
 from tui_chat.cli.commands import cli
 from tui_chat.config import load_config
 from tui_chat.extensions import missing_plugin

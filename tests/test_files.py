@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Run, run
+from tests.support.command_line import Run, run
 from tui_chat import files
 from tui_chat.errors import InputError
 from tui_chat.extensions import missing_plugin

@@ -5,13 +5,8 @@ hostile one.
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import signal
-import subprocess
-import sys
-import tomllib
-import zipfile
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
@@ -19,9 +14,8 @@ from time import sleep
 
 import pytest
 
-ROOT = Path(__file__).parents[1]
-SAMPLE = Path(__file__).parent / "sample_plugin"
-HOSTILE = Path(__file__).parent / "hostile_plugin"
+from tests.support.outside_plugins import HOSTILE, ROOT, SAMPLE, Home, wheel
+
 HISTORY = """\
 
 # aider chat started at 2026-11-20 09:14:03
@@ -42,71 +36,6 @@ I renamed it in `shop.py`.
 
 > Aider v0.90
 """
-
-
-def wheel(folder: Path, source: Path = SAMPLE) -> Path:
-    """Build a plugin's wheel, without a build backend, which tests cannot download."""
-    project = tomllib.loads((source / "pyproject.toml").read_text())["project"]
-    name, version = project["name"].replace("-", "_"), project["version"]
-    info = f"{name}-{version}.dist-info"
-    points = "\n".join(
-        f"[{group}]\n" + "\n".join(f"{key} = {value}" for key, value in entries.items())
-        for group, entries in project["entry-points"].items()
-    )
-    path = folder / f"{name}-{version}-py3-none-any.whl"
-    with zipfile.ZipFile(path, "w") as archive:
-        for module in sorted((source / name).glob("*.py")):
-            archive.write(module, f"{name}/{module.name}")
-        archive.writestr(
-            f"{info}/METADATA",
-            f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: {version}\n",
-        )
-        archive.writestr(
-            f"{info}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
-        )
-        archive.writestr(f"{info}/entry_points.txt", points + "\n")
-        archive.writestr(f"{info}/RECORD", "")
-    return path
-
-
-class Home:
-    """A user's folders, with packages beside those of the program."""
-
-    def __init__(self, folder: Path) -> None:
-        self.site = folder / "site"
-        self._folder = folder
-
-    def install(self, path: Path) -> None:
-        words = ("-m", "pip", "install", "-q", "--no-index", "--no-deps", "--target")
-        subprocess.run([sys.executable, *words, str(self.site), str(path)], check=True)
-
-    def enable(self, *names: str) -> None:
-        config = self._folder / "config"
-        config.mkdir(exist_ok=True)
-        (config / "config.toml").write_text(f"[plugins]\nenabled = {json.dumps(names)}\n")
-
-    def start(self, *words: str) -> subprocess.Popen[str]:
-        config, data = str(self._folder / "config"), str(self._folder / "data")
-        return subprocess.Popen(
-            [sys.executable, "-m", "tui_chat", "--config-dir", config, "--data-dir", data, *words],
-            env={**os.environ, "PYTHONPATH": str(self.site), "HOME": str(self._folder)},
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-
-    def run(self, *words: str) -> subprocess.CompletedProcess[str]:
-        process = self.start(*words)
-        try:
-            out, errors = process.communicate(timeout=60)
-        finally:
-            process.kill()
-        return subprocess.CompletedProcess(words, process.returncode, out, errors)
-
-    def status(self, name: str) -> dict[str, str]:
-        plugins = json.loads(self.run("plugins", "--json").stdout)
-        return next((plugin for plugin in plugins if plugin["name"] == name), {})
 
 
 def test_the_life_of_a_plugin(tmp_path: Path):
@@ -229,5 +158,5 @@ def test_an_import_that_hangs_is_named_when_it_is_interrupted(tmp_path: Path):
 @pytest.mark.parametrize("name", ["pyproject.toml", "__init__.py", "history.py"])
 def test_the_page_about_plugins_shows_the_sample(name: str):
     (path,) = SAMPLE.rglob(name)
-    page = (SAMPLE.parents[1] / "docs" / "plugins.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "plugins.md").read_text(encoding="utf-8")
     assert path.read_text(encoding="utf-8") in page

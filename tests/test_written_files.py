@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Run, run
+from tests.support.command_line import Run, run
 from tui_chat import files
 from tui_chat.config.file import create_config_file
 from tui_chat.library.library import Library

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.test_sample_plugin import HOSTILE, ROOT, wheel
+from tests.support.outside_plugins import HOSTILE, ROOT, wheel
 
 
 @pytest.fixture

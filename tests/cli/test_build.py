@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Run
+from tests.support.command_line import Run
 from tui_chat.cli import main
 from tui_chat.compose import compose
 from tui_chat.config import Config

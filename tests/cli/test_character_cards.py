@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.cli.conftest import Run
+from tests.support.command_line import Run
 
 FIELDS = {
     "description": "MARK-D keeps the light of {{user}}'s island.",

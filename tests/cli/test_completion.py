@@ -11,9 +11,9 @@ from pathlib import Path
 import click
 import pytest
 
-from tests.cli.conftest import Done, Run
-from tests.command_tree import subcommands
 from tests.e2e.terminal_app import TerminalApp
+from tests.support.command_line import Done, Run
+from tests.support.command_tree import subcommands
 from tui_chat.cli.commands import cli
 from tui_chat.cli.completion import SHELLS, VARIABLE
 

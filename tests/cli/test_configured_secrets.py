@@ -13,7 +13,7 @@ from threading import Thread
 
 import pytest
 
-from tests.cli.conftest import Done, Run
+from tests.support.command_line import Done, Run
 from tui_chat.analysis.http_text import as_curl, as_http
 from tui_chat.compose import compose
 from tui_chat.context import Inputs

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tests.cli.conftest import Run
-from tests.cli.conftest import run as run  # the fixture
+from tests.support.command_line import Run
+from tests.support.command_line import run as run  # the fixture
 from tui_chat.paths import bundled
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from tests.cli.conftest import Run
+from tests.support.command_line import Run
 
 
 def test_each_kind_of_file_says_which_key_is_meant(run: Run, tmp_path: Path):

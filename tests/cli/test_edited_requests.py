@@ -9,7 +9,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from tests.cli.conftest import Run
+from tests.support.command_line import Run
 from tui_chat.cli.app import open_workspace
 from tui_chat.cli.common_options import CommonOptions
 from tui_chat.models.endpoint import Protocol

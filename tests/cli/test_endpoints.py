@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Run
 from tests.e2e.terminal_app import restore_signals
 from tests.sdks import anthropic, openai
+from tests.support.command_line import Run
 
 KEY = "sk-proj-0123456789abcdef"
 

@@ -6,7 +6,7 @@ import json
 import zipfile
 from pathlib import Path
 
-from tests.cli.conftest import Run
+from tests.support.command_line import Run
 
 
 def chatgpt(title: str, text: str) -> dict[str, object]:

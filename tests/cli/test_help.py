@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from tests.cli.conftest import Run
+from tests.support.command_line import Run
 
 HEADINGS = ("Chat", "Requests", "Data", "Setup")
 

@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from tests.cli.conftest import Done, Run
+from tests.support.command_line import Done, Run
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import Message
 from tui_chat.models.request import RequestRecord

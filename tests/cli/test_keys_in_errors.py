@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Run
+from tests.support.command_line import Run
 from tests.support.server import Answer, Provider, events
 
 KEY = "sk-proj-PLANTED0123456789abcdef"

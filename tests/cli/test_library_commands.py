@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Done, Run
+from tests.support.command_line import Done, Run
 
 ROLE = {"name": "Poet", "system_prompt": "Rhyme.", "model": "echo", "parameters": {"seed": 3}}
 

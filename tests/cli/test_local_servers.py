@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.cli.conftest import Run
+from tests.support.command_line import Run
 from tests.support.server import Provider, chat_text
 
 

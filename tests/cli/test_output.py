@@ -19,8 +19,8 @@ import pytest
 from click.testing import CliRunner
 
 import tui_chat.cli
-from tests.cli.conftest import Done, Run
-from tests.command_tree import subcommands
+from tests.support.command_line import Done, Run
+from tests.support.command_tree import subcommands
 from tui_chat.cli import commands, main, output
 from tui_chat.cli.commands import cli
 from tui_chat.extensions import missing_plugin

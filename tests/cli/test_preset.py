@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from tests.cli.conftest import Run
+from tests.support.command_line import Run
 
 GOOD = '[{"type": "chat_history"}]'
 DOUBTFUL = '[{"type": "chat_history"},\n {"content": "a", "anchorTaget": "b"}]'

@@ -7,7 +7,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from tests.cli.conftest import Run
+from tests.support.command_line import Run
 
 REQUEST = '{"model": "m", "messages": [{"role": "user", "content": "FIRST", "content": "second"}]}'
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from tests.cli.conftest import Run
+from tests.support.command_line import Run
 from tests.support.server import Answer, Provider, chat_text, events
 
 SSE, JSON, LINES = "text/event-stream", "application/json", "application/x-ndjson"

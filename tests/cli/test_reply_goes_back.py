@@ -10,7 +10,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from tests.cli.conftest import Run
+from tests.support.command_line import Run
 from tests.support.server import Answer, Provider, events
 
 TOOL = """

@@ -8,7 +8,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from tests.cli.conftest import Run
+from tests.support.command_line import Run
 from tests.support.server import Provider, chat_text
 
 TEACHER = {

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from tests.cli.conftest import Run
 from tests.e2e.terminal_app import TerminalApp
+from tests.support.command_line import Run
 from tests.support.screen import open_screen
 from tests.support.server import Provider, chat_text
 

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Done, Run
 from tests.e2e.terminal_app import TerminalApp
+from tests.support.command_line import Done, Run
 from tests.workspace.test_cache_losses import CHANGING, WORDS, preset
 from tests.workspace.test_settings import put
 from tui_chat.cli.app import new_id

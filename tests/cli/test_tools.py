@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Done, Run
 from tests.cli.test_ask import TOOL
-from tests.tool_servers import ToolServer, tool_servers
+from tests.support.command_line import Done, Run
+from tests.support.tool_servers import ToolServer, tool_servers
 from tui_chat import extensions
 from tui_chat.store import Store
 from tui_chat.workspace.tool_grants import ToolGrants

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Run
 from tests.e2e.terminal_app import TerminalApp
+from tests.support.command_line import Run
 
 READERS = [
     ("ask", "-", "--model", "echo"),

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.tool_servers import PLUGIN, ServerSettings, tool_servers
+from tests.support.tool_servers import PLUGIN, ServerSettings, tool_servers
 from tui_chat import extensions
 from tui_chat.config import Config
 from tui_chat.config.edit import change_config
@@ -80,18 +80,18 @@ def test_the_table_of_a_deleted_plugin_names_it(monkeypatch):
 
 
 def test_the_table_of_a_plugin_that_fails_is_not_read(monkeypatch):
-    broken = replace(PLUGIN, config="tests.tool_servers:Missing")
-    monkeypatch.setattr("tests.tool_servers.PLUGIN", broken)
+    broken = replace(PLUGIN, config="tests.support.tool_servers:Missing")
+    monkeypatch.setattr("tests.support.tool_servers.PLUGIN", broken)
     config = parse_config(ENABLED + "[servers.time]\nx = 1\n", "config.toml", Config())
     assert config.sections == {}
     [failed] = extensions.faults()
-    assert "tests.tool_servers:Missing: AttributeError" in failed.error
+    assert "tests.support.tool_servers:Missing: AttributeError" in failed.error
     extensions.enable(())
-    monkeypatch.setattr("tests.tool_servers.PLUGIN", replace(PLUGIN, api=2))
+    monkeypatch.setattr("tests.support.tool_servers.PLUGIN", replace(PLUGIN, api=2))
     assert parse_config(ENABLED + "[servers]\n", "config.toml", Config()).sections == {}
     [failed] = extensions.faults()
     assert failed.error == (
-        "tests.tool_servers:PLUGIN was made for api 2; this version of tui-chat has api 1."
+        "tests.support.tool_servers:PLUGIN was made for api 2; this version of tui-chat has api 1."
     )
 
 

@@ -11,7 +11,7 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import OptionList, Static
 
-from tests.tool_servers import ToolServer, tool_servers
+from tests.support.tool_servers import ToolServer, tool_servers
 from tests.ui.app_under_test import make_app, opened, say, settle, until
 from tests.ui.named_keys import unnamed_letters
 from tui_chat.models.envelope import ToolDefinition

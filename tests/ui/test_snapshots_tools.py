@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.tool_servers import ToolServer, tool_servers
+from tests.support.tool_servers import ToolServer, tool_servers
 from tests.ui.album import NARROW, THEMES, WIDE, Album
 from tests.ui.app_under_test import make_app, opened, say, settle, until
 from tests.ui.test_session_tools import ECHO, dialog, workspace_of

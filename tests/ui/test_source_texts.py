@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.tool_servers import TextServer, tool_servers
+from tests.support.tool_servers import TextServer, tool_servers
 from tests.ui.app_under_test import asked, make_app, opened, settle, until
 from tui_chat.models.message import Message
 from tui_chat.models.semantics import Brought, MessageSemantics

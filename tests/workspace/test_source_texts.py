@@ -10,7 +10,7 @@ from datetime import UTC
 import pytest
 
 from tests.e2e.conftest import settled
-from tests.tool_servers import TextServer, ToolServer, tool_servers
+from tests.support.tool_servers import TextServer, ToolServer, tool_servers
 from tui_chat.errors import InputError
 from tui_chat.interop.readable_parts import captions
 from tui_chat.models.message import Message, Part

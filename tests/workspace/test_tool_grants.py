@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from tests.e2e.conftest import settled
-from tests.tool_servers import ToolServer, tool_servers
+from tests.support.tool_servers import ToolServer, tool_servers
 from tui_chat.models.envelope import ToolDefinition
 from tui_chat.models.tool import CommandTool
 from tui_chat.store.messages import MessageStore

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from tests.e2e.conftest import settled
-from tests.tool_servers import SERVERS, ToolServer, tool_servers
+from tests.support.tool_servers import SERVERS, ToolServer, tool_servers
 from tui_chat.models.envelope import ToolDefinition
 from tui_chat.models.tool import CommandTool
 from tui_chat.workspace.events import Failed
@@ -134,7 +134,7 @@ async def test_a_changed_configuration_closes_what_it_does_not_have(make_workspa
 
 async def test_a_plugin_whose_sources_fail_is_named(make_workspace, serve, monkeypatch):
     serve()
-    monkeypatch.delattr("tests.tool_servers.open_sources")
+    monkeypatch.delattr("tests.support.tool_servers.open_sources")
     workspace, heard = await make_workspace(tools=(ECHO,))
     await asyncio.wait_for(workspace.tool_sources.loaded(), 10)
     assert "The plugin “servers” cannot be loaded" in str(heard.of(Failed)[-1].error)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from tests.cli.conftest import Run
 from tests.cli.test_library_commands import ROLE
+from tests.support.command_line import Run
 
 
 def test_roles_are_listed_and_shown(home: Run):

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Done, Run
 from tests.plugins.mcp.conftest import SCRIPT
+from tests.support.command_line import Done, Run
 
 pytestmark = [pytest.mark.slow]
 Mcp = Callable[..., Done]

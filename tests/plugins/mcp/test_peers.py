@@ -23,7 +23,7 @@ from typing import Any
 
 import pytest
 
-from tests.cli.conftest import Run
+from tests.support.command_line import Run
 from tui_chat.plugins.mcp.elicitation import Question, Reaction
 from tui_chat.plugins.mcp.server import Server
 from tui_chat.plugins.mcp.settings import ServerSettings

@@ -15,8 +15,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from tests.cli.conftest import Done, Run
 from tests.plugins.prompt_lab.conftest import make_case
+from tests.support.command_line import Done, Run
 from tui_chat.plugins.prompt_lab.suites import add_case, suite_file
 from tui_chat.plugins.prompt_lab.values import ReplyCheck
 

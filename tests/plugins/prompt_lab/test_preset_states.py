@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Run
 from tests.e2e.conftest import settled
+from tests.support.command_line import Run
 from tests.workspace.test_presets import edits_of, rewrite
 from tests.workspace.test_settings import preset_with, put, words
 from tui_chat.cli.app import new_id

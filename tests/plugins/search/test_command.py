@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 
-from tests.cli.conftest import Run
 from tests.cli.test_import_export import Command
 from tests.cli.test_output import World
+from tests.support.command_line import Run
 
 
 def test_search(filled: Command):

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from textual.pilot import Pilot
 
-from tests.tool_servers import ToolServer, tool_servers
+from tests.support.tool_servers import ToolServer, tool_servers
 from tests.ui.app_under_test import asked, idle, make_app, opened, settle, until
 from tests.ui.areas.inspector.requests import rows_shown
 from tests.ui.named_keys import unnamed_letters

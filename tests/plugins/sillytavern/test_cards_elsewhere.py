@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Run
 from tests.plugins.sillytavern.test_character_cards import PIXEL, V1, V2, V3, picture, text_chunk
+from tests.support.command_line import Run
 
 COMMANDS = (
     ("presets", "check"),

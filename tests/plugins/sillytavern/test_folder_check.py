@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from tests.cli.conftest import Run
 from tests.plugins.sillytavern.test_character_cards import PIXEL, V2, picture, text_chunk
 from tests.plugins.sillytavern.test_preset_command import THEIRS
+from tests.support.command_line import Run
 
 CORPUS = Path(__file__).parents[4] / "shared" / "corpus" / "sillytavern"
 CHAT = [

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Run
 from tests.plugins.sillytavern.test_character_cards import picture, text_chunk
+from tests.support.command_line import Run
 from tui_chat.paths import bundled
 from tui_chat.plugins.sillytavern.card_files import read_card
 

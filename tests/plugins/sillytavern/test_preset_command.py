@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from tests.cli.conftest import Run
+from tests.support.command_line import Run
 from tui_chat.library.presets import load_preset
 from tui_chat.paths import bundled
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tests.cli.conftest import Run
+from tests.support.command_line import Run
 from tui_chat.errors import InputError
 from tui_chat.plugins.tap.client_environment import client_variables
 from tui_chat.plugins.tap.upstreams import read_address, read_upstream

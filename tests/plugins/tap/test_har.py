@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.cli.conftest import Run
+from tests.support.command_line import Run
 
 KEY = "sk-planted-0123456789abcdefghij"
 

@@ -20,8 +20,8 @@ from typing import Any
 
 import pytest
 
-from tests.cli.conftest import Run
 from tests.plugins.tap.wire import PATIENCE
+from tests.support.command_line import Run
 
 pytestmark = pytest.mark.slow
 

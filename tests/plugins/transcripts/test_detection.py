@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Run
 from tests.interop.exports import block, chatgpt, claude, claude_message, node
 from tests.interop.reading import only, read, said
+from tests.support.command_line import Run
 from tui_chat import extensions
 from tui_chat.interop.reader import known_formats
 

@@ -15,8 +15,8 @@ pytest.importorskip("textual_serve", reason="the extra `serve` is not installed"
 
 import aiohttp
 
-from tests.cli.conftest import Run
 from tests.plugins.web.served import Visitor, command, visiting
+from tests.support.command_line import Run
 from tui_chat.paths import database_file
 from tui_chat.plugins.web import server
 from tui_chat.store import Store

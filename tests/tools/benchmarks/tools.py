@@ -22,7 +22,7 @@ from statistics import median
 
 import pytest
 
-from tests.tool_servers import ToolServer, tool_servers
+from tests.support.tool_servers import ToolServer, tool_servers
 from tests.tools.benchmarks.inspector_views import TYPED, fresh, p95, typed
 from tests.tools.benchmarks.startup import seconds_until, tmux
 from tests.ui.app_under_test import make_app, opened

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
-from tests.cli.conftest import Done, Run
+from tests.support.command_line import Done, Run
 from tests.ui.app_under_test import asked, make_app, opened, say, settle, until
 from tests.ui.areas.inspector.requests import rows_shown
 from tui_chat.library.editing.edits import change_message

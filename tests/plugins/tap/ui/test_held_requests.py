@@ -15,11 +15,11 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.cli.conftest import Run
 from tests.plugins.tap.conftest import Recording, recording
 from tests.plugins.tap.test_pause import Waiting, texts_by_hand
 from tests.plugins.tap.ui.test_calls_view import add_call, recorded
 from tests.plugins.tap.wire import PATIENCE
+from tests.support.command_line import Run
 from tests.ui.album import NARROW, WIDE, Album
 from tests.ui.app_under_test import asked, make_app, opened, settle, until
 from tests.ui.areas.inspector.requests import rows_shown

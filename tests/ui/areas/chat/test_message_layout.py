@@ -9,7 +9,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from tests.counted_calls import count_calls
+from tests.support.counted_calls import count_calls
 from tests.tools.benchmarks.shapes import LARGE, REPLIES, reply_of
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import Message, Part, ToolCall

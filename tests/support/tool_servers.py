@@ -141,8 +141,8 @@ PLUGIN = Plugin(
     name="servers",
     summary="Brings servers in memory.",
     api=1,
-    config="tests.tool_servers:ServerTable",
-    tool_sources=("tests.tool_servers:open_sources",),
+    config="tests.support.tool_servers:ServerTable",
+    tool_sources=("tests.support.tool_servers:open_sources",),
 )
 
 
@@ -155,7 +155,7 @@ def tool_servers(
     info.mkdir(parents=True)
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: servers\nVersion: 1.0\n")
     (info / "entry_points.txt").write_text(
-        "[tui_chat.plugins]\nservers = tests.tool_servers:PLUGIN\n"
+        "[tui_chat.plugins]\nservers = tests.support.tool_servers:PLUGIN\n"
     )
     monkeypatch.syspath_prepend(str(info.parent))
     SERVERS[:] = servers
