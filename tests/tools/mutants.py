@@ -74,8 +74,8 @@ TESTS = {
         "tests/ui/test_session_settings.py",
         "tests/ui/test_usage.py",
     ),
-    "tui_chat/ui/terminal/": ("tests/ui/terminal", "tests/ui/test_key_bindings.py"),
-    "tui_chat/ui/widgets/": ("tests/ui/widgets", "tests/ui/test_layout.py"),
+    "tui_chat/ui/terminal/": ("tests/unit/ui/terminal", "tests/ui/test_key_bindings.py"),
+    "tui_chat/ui/widgets/": ("tests/unit/ui", "tests/ui/test_layout.py"),
     **{
         f"tui_chat/ui/areas/{area}/": (f"tests/ui/areas/{area}", *journeys)
         for area, journeys in {

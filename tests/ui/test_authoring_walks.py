@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 from textual.pilot import Pilot
 
+from tests.support.inspector_app import rows_shown
+from tests.support.preset_app import app_with, body, line_of, message
 from tests.ui import app_under_test
 from tests.ui.app_under_test import opened, say, settle, until
-from tests.ui.areas.inspector.requests import rows_shown
-from tests.ui.areas.presets.preset_app import app_with, body, line_of, message
 from tui_chat.compose import compose
 from tui_chat.config import BUILT_IN_ENDPOINTS
 from tui_chat.context import Inputs, SessionSettings

@@ -11,8 +11,8 @@ from textual.widgets import Static
 
 from tests.interop.reading import only
 from tests.recorded_sessions import store_recorded
+from tests.support.inspector_app import rows_shown
 from tests.ui.app_under_test import make_app, opened, settle, until
-from tests.ui.areas.inspector.requests import rows_shown
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.chat.composer import Composer
 from tui_chat.ui.areas.inspector.inspector import Inspector

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from textual.widgets import Input, Static, TextArea
 
+from tests.support.inspector_app import rows_shown
+from tests.support.preset_app import SIZE, app_with, edited, press
 from tests.ui.app_under_test import asked, make_app, opened, replied, say, settle, until
-from tests.ui.areas.inspector.requests import rows_shown
-from tests.ui.areas.presets.preset_app import SIZE, app_with, edited, press
 from tui_chat.compose import Composed, compose
 from tui_chat.config import BUILT_IN_ENDPOINTS
 from tui_chat.context import Inputs

@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 from textual.pilot import Pilot
 
+from tests.support.preset_app import MESSAGES, app_with, opened
 from tests.ui import app_under_test
 from tests.ui.app_under_test import settle, until
-from tests.ui.areas.presets.preset_app import MESSAGES, app_with, opened
 from tui_chat import config
 from tui_chat.models.endpoint import Protocol
 from tui_chat.offline.http_messages import HttpRequest

@@ -8,8 +8,8 @@ import pytest
 from textual.pilot import Pilot
 from textual.scroll_view import ScrollView
 
+from tests.support.preset_app import app_with, edited, followed, press
 from tests.ui.app_under_test import settle
-from tests.ui.areas.presets.preset_app import app_with, edited, followed, press
 from tui_chat.ui.areas.inspector.inspector import Inspector
 from tui_chat.ui.areas.presets.pane import PresetPane
 

@@ -8,8 +8,7 @@ from textual.color import Color
 from textual.strip import Strip
 from textual.theme import Theme
 
-from tests.ui.app_under_test import make_app, opened, say, settle, until
-from tests.ui.areas.inspector.requests import (
+from tests.support.inspector_app import (
     DATE,
     DRAFT,
     MODEL,
@@ -18,6 +17,7 @@ from tests.ui.areas.inspector.requests import (
     InspectorApp,
     composed,
 )
+from tests.ui.app_under_test import make_app, opened, say, settle, until
 from tui_chat.errors import InputError
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.text import Origin, OriginKind

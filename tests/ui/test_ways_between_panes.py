@@ -10,9 +10,9 @@ from textual.events import Key
 from textual.pilot import Pilot
 from textual.widgets import Input
 
+from tests.support.inspector_app import rows_shown
+from tests.support.preset_app import SIZE, app_with, edited, press
 from tests.ui.app_under_test import make_app, opened, say, settle, until
-from tests.ui.areas.inspector.requests import rows_shown
-from tests.ui.areas.presets.preset_app import SIZE, app_with, edited, press
 from tui_chat.models.text import OriginKind
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.inspector.inspector import Inspector

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from textual.pilot import Pilot
 
+from tests.support.inspector_app import rows_shown
 from tests.support.tool_servers import ToolServer, tool_servers
 from tests.ui.app_under_test import asked, idle, make_app, opened, settle, until
-from tests.ui.areas.inspector.requests import rows_shown
 from tests.ui.named_keys import unnamed_letters
 from tests.workspace.test_tools import ECHO
 from tui_chat import extensions

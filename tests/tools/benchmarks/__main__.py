@@ -25,6 +25,7 @@ from pathlib import Path
 from statistics import median
 from time import process_time
 
+from tests.support.inspector_app import long_chat
 from tests.tools.benchmarks import compose as composing
 from tests.tools.benchmarks import sidebar, transcript
 from tests.tools.benchmarks.inspector_redraw import WIDTH, typed
@@ -33,7 +34,6 @@ from tests.tools.benchmarks.inspector_views import typed as keystrokes
 from tests.tools.benchmarks.protocols.ours import streams
 from tests.tools.benchmarks.store_data import fill
 from tests.tools.benchmarks.transcript_cursor import moved
-from tests.ui.areas.inspector.requests import long_chat
 from tui_chat.compose import compose
 from tui_chat.context import Inputs
 from tui_chat.models.endpoint import Endpoint, Protocol

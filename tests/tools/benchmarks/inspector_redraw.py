@@ -19,7 +19,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[3]))
 
-from tests.ui.areas.inspector.requests import (
+from tests.support.inspector_app import (
     DRAFT,
     InspectorApp,
     chat_tree,

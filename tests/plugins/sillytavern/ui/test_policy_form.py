@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import fields
 from pathlib import Path
 
-from tests.ui.areas.presets.preset_app import (
+from tests.support.preset_app import (
     editing,
     preset_of,
     press,

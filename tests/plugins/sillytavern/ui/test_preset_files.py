@@ -9,8 +9,8 @@ from textual.containers import Vertical
 from textual.pilot import Pilot
 from textual.widgets import Input
 
+from tests.support.preset_app import body, editing, ids, press
 from tests.ui.app_under_test import until
-from tests.ui.areas.presets.preset_app import body, editing, ids, press
 from tests.ui.areas.presets.test_files import ids_in, said_yes, shown
 from tui_chat.ui.areas.presets.dialogs import PresetDiff, ReportDialog
 from tui_chat.ui.dialogs.base import TextPrompt

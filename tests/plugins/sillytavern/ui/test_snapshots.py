@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from textual.pilot import Pilot
 
-from tests.ui.areas.presets.preset_app import app_with, edited, press
+from tests.support.preset_app import app_with, edited, press
 from tests.ui.test_snapshots_presets import MESSAGES, at_rest
 from tui_chat.library.presets import dump_preset
 from tui_chat.plugins.sillytavern.presets import import_preset

@@ -10,7 +10,7 @@ from textual.app import App, ComposeResult
 from textual.binding import Binding
 from textual.message import Message
 
-from tests.ui.areas.recorded_actions import RecordedActions
+from tests.support.recorded_actions import RecordedActions
 from tui_chat.ui.areas.chat.chat_pane import ChatPane
 from tui_chat.ui.areas.chat.composer import Composer
 from tui_chat.ui.areas.chat.large_pastes import LargePastes

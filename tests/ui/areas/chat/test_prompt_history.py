@@ -11,7 +11,6 @@ from tests.ui.areas.chat.test_composer import Stage
 from tui_chat.models.message import Message
 from tui_chat.models.session import Entry
 from tui_chat.ui.areas.chat.composer import Composer
-from tui_chat.ui.areas.chat.prompt_history import PromptHistory
 
 
 def entries(*texts: str) -> tuple[Entry, ...]:
@@ -43,61 +42,6 @@ async def test_up_and_down(keys: list[str], shown: str) -> None:
         await pilot.press(*"draft", *keys)
         assert app.composer.text == shown
         assert app.sent() == []
-
-
-def walked(past: PromptHistory, count: int) -> list[str | None]:
-    """Go back so many steps, then to the draft again; return the texts on the way back."""
-    texts = [past.step(-1, "draft") for _ in range(count)]
-    while past.is_browsing:
-        last = past.step(1, "")
-    assert count == 0 or last == "draft"
-    return texts
-
-
-def test_prompts_are_listed_once_newest_first():
-    past = PromptHistory()
-    past.show(entries("one", "reply", "two"), "here")
-    past.remember("three")
-    past.remember("one")
-    assert walked(past, 4) == ["one", "three", "two", None]
-
-
-def test_other_sessions_come_after_the_active_one():
-    past = PromptHistory()
-    past.recall((("there", "theirs"), ("here", "other branch"), ("there", "one")))
-    past.show((), "there")
-    past.remember("sent there")
-    past.show(entries("one", "reply", "two"), "here")
-    assert walked(past, 6) == ["two", "one", "other branch", "sent there", "theirs", None]
-
-
-def test_texts_read_while_browsing_follow_the_shown_one():
-    past = PromptHistory()
-    past.show(entries("one", "reply", "two"), "here")
-    assert past.step(-1, "draft") == "two"
-    past.recall((("here", "other branch"), ("there", "two"), ("there", "theirs")))
-    assert [past.step(-1, "") for _ in range(4)] == ["one", "other branch", "theirs", None]
-    assert [past.step(1, "") for _ in range(4)] == ["other branch", "one", "two", "draft"]
-
-
-def test_the_first_prompt_belongs_to_its_session():
-    past = PromptHistory()
-    past.show((), None)
-    past.remember("begin")
-    past.show(entries("begin", "reply"), "new")
-    past.show((), None)
-    past.remember("begin another")
-    past.show(entries("begin", "reply"), "new")
-    assert walked(past, 3) == ["begin", "begin another", None]
-
-
-def test_another_branch_begins_from_its_draft():
-    past = PromptHistory()
-    past.show(entries("one"))
-    assert past.step(-1, "") == "one"
-    past.show(entries("other"))
-    assert not past.is_browsing
-    assert past.step(-1, "") == "other"
 
 
 async def test_a_recalled_message_that_looks_like_a_command_stays_a_message() -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from textual.geometry import Region
 
-from tests.ui.areas.inspector.requests import (
+from tests.support.inspector_app import (
     DRAFT,
     InspectorApp,
     chat_tree,

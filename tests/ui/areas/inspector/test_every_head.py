@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.ui.areas.inspector.requests import InspectorApp, composed, turns_with
+from tests.support.inspector_app import InspectorApp, composed, turns_with
 from tui_chat.compose import Composed
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import Level, Note

@@ -7,8 +7,7 @@ import pytest
 from rich.cells import cell_len
 from textual.widgets._toast import Toast
 
-from tests.ui.app_under_test import until
-from tests.ui.areas.inspector.requests import (
+from tests.support.inspector_app import (
     DATE,
     DRAFT,
     STYLE,
@@ -19,6 +18,7 @@ from tests.ui.areas.inspector.requests import (
     rows_shown,
     said,
 )
+from tests.ui.app_under_test import until
 from tui_chat.analysis.cache_forecast import CacheBreak, Forecast
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import IN_HISTORY, Level, Note

@@ -11,7 +11,7 @@ from textual.pilot import Pilot
 from textual.widgets import Input
 
 from tests.analysis.test_lore_table import BOOK, TEXTS, inputs
-from tests.ui.areas.inspector.requests import InspectorApp, rows_shown
+from tests.support.inspector_app import InspectorApp, rows_shown
 from tui_chat.analysis.lore_table import LoreTable
 from tui_chat.compose import compose
 from tui_chat.models.lorebook import Lorebook, LorebookEntry

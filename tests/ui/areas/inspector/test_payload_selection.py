@@ -7,8 +7,7 @@ from rich.cells import cell_len
 from textual import events
 from textual.pilot import Pilot
 
-from tests.ui.app_under_test import until
-from tests.ui.areas.inspector.requests import (
+from tests.support.inspector_app import (
     DRAFT,
     STYLE,
     InspectorApp,
@@ -18,6 +17,7 @@ from tests.ui.areas.inspector.requests import (
     rows_shown,
     said,
 )
+from tests.ui.app_under_test import until
 from tui_chat.models.text import Text
 from tui_chat.ui.areas.inspector import payload_selection
 from tui_chat.ui.areas.inspector.origins import OriginStatus

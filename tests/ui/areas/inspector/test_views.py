@@ -14,8 +14,7 @@ from textual.app import ComposeResult
 from textual.pilot import Pilot
 from textual.widgets import Input
 
-from tests.ui.app_under_test import until
-from tests.ui.areas.inspector.requests import (
+from tests.support.inspector_app import (
     DRAFT,
     STYLE,
     InspectorApp,
@@ -26,6 +25,7 @@ from tests.ui.areas.inspector.requests import (
     said,
     turns_with,
 )
+from tests.ui.app_under_test import until
 from tui_chat.compose import Composed, compose, encode
 from tui_chat.config import BUILT_IN_ENDPOINTS
 from tui_chat.context import Inputs, SessionSettings

@@ -10,9 +10,8 @@ import pytest
 from textual import events
 from textual.widgets import Input, Static, TextArea
 
-from tests.ui.app_under_test import asked, opened, say, settle, until
-from tests.ui.areas.inspector.requests import rows_shown
-from tests.ui.areas.presets.preset_app import (
+from tests.support.inspector_app import rows_shown
+from tests.support.preset_app import (
     SIZE,
     app_with,
     body,
@@ -27,6 +26,7 @@ from tests.ui.areas.presets.preset_app import (
     press,
     told,
 )
+from tests.ui.app_under_test import asked, opened, say, settle, until
 from tui_chat.compose import compose
 from tui_chat.context import Inputs
 from tui_chat.library.editing.outline import OutlineRow, outline_preset

@@ -12,8 +12,8 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import Button, Static
 
+from tests.support.preset_app import SIZE, body, editing, ids, message, preset_of, press
 from tests.ui.app_under_test import make_app, opened, settle, until
-from tests.ui.areas.presets.preset_app import SIZE, body, editing, ids, message, preset_of, press
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.presets.pane import PresetPane
 from tui_chat.ui.dialogs.base import Confirm

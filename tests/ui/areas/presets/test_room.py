@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.ui.areas.presets.preset_app import app_with, edited, press
+from tests.support.preset_app import app_with, edited, press
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.chat.composer import Composer
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
 from rich.cells import cell_len
 
+from tests.support.tables import each_row
 from tui_chat.models.citations import Citation, References, Source
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import Message
@@ -90,7 +90,7 @@ def test_failed_searches_are_told() -> None:
     assert texts(layout(of))[-1] == "! A web search failed: max_uses_exceeded."
 
 
-@pytest.mark.parametrize("width", [10, 24, 80])
+@each_row("width", [10, 24, 80])
 def test_lines_fit_and_hostile_titles_are_shown(width: int) -> None:
     hostile = Source("\x1b[31m\u202e" + "x" * 300, "https://" + "a" * 200 + ".example/")
     sources = [hostile, Source("中文" * 100, "https://b.example/")] * 5

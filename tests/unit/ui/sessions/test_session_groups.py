@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.ui.areas.sessions.sidebar_app import DAY, NOW, summary
+from tests.support.sidebar_app import DAY, NOW, summary
 from tui_chat.models.session import SessionSummary
 from tui_chat.ui.areas.sessions.session_groups import (
     GroupLayout,

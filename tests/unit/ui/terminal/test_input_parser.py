@@ -5,13 +5,13 @@ from __future__ import annotations
 import time
 from itertools import pairwise
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from textual import events
 from textual.constants import ESCAPE_DELAY
 from textual.message import Message
 
+from tests.support.tables import each_row
 from tui_chat.ui.terminal.input_parser import PASTE_END, PASTE_START, TerminalParser
 
 RED_LOG = "\x1b[31merror\x1b[0m: no\r\n\x1b[1mnext\x1b[0m\r\x1b"
@@ -66,7 +66,7 @@ def test_a_megabyte_is_pasted_whole():
     assert [told(event) for event in events] == [f"[{text}]"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("sent", "keys"),
     [
         ("\x1b\r", ["alt+enter"]),
@@ -92,7 +92,7 @@ def test_key_sequences_are_parsed(sent: str, keys: list[str]):
     assert fed(sent) == keys
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("pieces", "events"),
     [
         # nobody types on after Enter within one read

@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.tables import each_row
 from tui_chat.ui.terminal.clipboard_and_notifications import copy_commands, copy_with_command
 from tui_chat.ui.terminal.external_programs import open_link
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("environ", "platform", "programs"),
     [
         ({}, "linux", ""),
@@ -59,7 +60,7 @@ def test_no_clipboard_accepts_the_text(tmp_path: Path):
     assert not copy_with_command("words", {"TMUX": "x", "PATH": str(tmp_path)})
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "script", "opens"),
     [("my-browser", 'echo "$@" >{}', True), ("my-browser", "exit 3", False), ("w3m", "", False)],
 )

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.segment import Segment
 from rich.style import Style
 
+from tests.support.tables import each_row
 from tui_chat.ui.widgets.marked_text import marked, wrapped
 
 PLAIN, MARK = Style(), Style(bold=True)
@@ -17,7 +17,7 @@ def texts(lines: list[list[Segment]]) -> list[str]:
     return ["".join(segment.text for segment in line).rstrip() for line in lines]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "width", "lines"),
     [
         ("one two three", 8, ["one two", "three"]),

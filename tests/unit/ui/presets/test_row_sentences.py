@@ -4,42 +4,14 @@ nowhere: a preset that shows each sentence, and one close to it that does not.
 
 from __future__ import annotations
 
-import ast
-import inspect
-import re
-import textwrap
-from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
-
-import pytest
 
 from tests.context.requests import HISTORY, said
+from tests.support.tables import each_row
 from tui_chat.library.editing.outline import outline_preset
 from tui_chat.models.preset import Preset, PresetMessage
 from tui_chat.ui.areas.presets.row_edits import edit_for
 from tui_chat.ui.areas.presets.row_sentences import placement_sentence, why_not_moved
-
-
-def templates(function: Callable[..., Any] | type) -> list[str]:
-    """The sentences that a function returns, as patterns: what is put into one is anything."""
-    tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
-    returned = [node.value for node in ast.walk(tree) if isinstance(node, ast.Return)]
-    found: list[str] = []
-    for value in filter(None, returned):
-        inner = {part for text in ast.walk(value) if isinstance(text, ast.JoinedStr)
-                 for part in ast.walk(text) if part is not text}  # fmt: skip
-        for node in ast.walk(value):
-            if isinstance(node, ast.JoinedStr):
-                parts = (
-                    re.escape(str(each.value)) if isinstance(each, ast.Constant) else ".*"
-                    for each in node.values
-                )
-                found.append("".join(parts))
-            elif isinstance(node, ast.Constant) and node not in inner and " " in str(node.value):
-                found.append(re.escape(str(node.value)))
-    return [pattern for pattern in found if re.search(r"[a-z]{2}", pattern)]
-
 
 SPOT = PresetMessage("spot", type="placeholder")
 X = said("X")
@@ -83,7 +55,7 @@ PLACES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("words", "shown", "silent"), PLACES, ids=[row[0] for row in PLACES])
+@each_row(("words", "shown", "silent"), PLACES, ids=[row[0] for row in PLACES])
 def test_a_place_is_named_where_it_is_true_and_nowhere_else(
     words: str, shown: str, silent: str
 ) -> None:
@@ -115,16 +87,9 @@ REASONS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("words", "shown", "silent"), REASONS, ids=[row[0] for row in REASONS])
+@each_row(("words", "shown", "silent"), REASONS, ids=[row[0] for row in REASONS])
 def test_a_reason_is_given_where_it_is_true_and_nowhere_else(
     words: str, shown: str, silent: str
 ) -> None:
     assert words in shown
     assert words not in silent
-
-
-def test_the_walk_has_every_reason_of_the_source() -> None:
-    found = templates(why_not_moved)
-    assert len(found) >= 4
-    shown = [row[1] for row in REASONS]
-    assert [each for each in found if not any(re.search(each, words) for words in shown)] == []

@@ -7,6 +7,7 @@ import json
 import pytest
 from textual.widgets import TextArea
 
+from tests.support.tables import each_row
 from tui_chat.errors import InputError
 from tui_chat.models.json_tree import Obj, tree_of
 from tui_chat.models.payload import render
@@ -32,7 +33,7 @@ def place(pointer: str, body: object = BODY, *, closes: bool = False) -> EditPla
     return place_of(next(s for s in spots if s.place.pointer == pointer and s.place.part in part))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("pointer", "is_text", "written"),
     [
         ("/messages/0/content", True, "one\ntwo"),
@@ -48,7 +49,7 @@ def test_a_value_is_edited_as_text_or_as_json(pointer: str, is_text: bool, writt
     assert area.text == here.written, "a text field that is only opened changes nothing"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("pointer", "closes", "path"),
     [
         ("/model", False, ("",)),
@@ -69,7 +70,7 @@ def test_what_is_no_message_begins_empty():
     assert place("/stop", {"stop": [1]}, closes=True).new_value() == ""
 
 
-@pytest.mark.parametrize("key", ["messages", "input", "contents"])
+@each_row("key", ["messages", "input", "contents"])
 def test_a_new_message_has_its_form(key: str):
     value = json.loads(place(f"/{key}", {key: [1]}, closes=True).new_value())
     assert value == (

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.tables import each_row
 from tui_chat.models.message import ToolCall
 from tui_chat.models.tool_call_summary import diff, summary
 from tui_chat.ui.areas.chat.tool_calls import call_lines, searchable_text
@@ -23,7 +23,7 @@ def call(name: str, arguments: Any) -> ToolCall:
 EDIT = call("Edit", {"file_path": "a.txt", "old_string": "one\ntwo", "new_string": "one\n2"})
 
 
-@pytest.mark.parametrize(("name", "arguments", "words"), [
+@each_row(("name", "arguments", "words"), [
     ("Bash", {"command": "ls  -l\nharbour", "description": "List"}, "ls -l harbour"),
     ("shell", {"command": ["bash", "-lc", "cat a"]}, "cat a"),
     ("Read", {"file_path": "a.txt", "limit": 5}, "a.txt"),
@@ -39,7 +39,7 @@ def test_summaries(name: str, arguments: Any, words: str):
     assert summary(call(name, arguments)) == words
 
 
-@pytest.mark.parametrize(("name", "arguments", "patch"), [
+@each_row(("name", "arguments", "patch"), [
     ("Edit", json.loads(EDIT.arguments), "--- a.txt\n+++ a.txt\n@@\n one\n-two\n+2"),
     ("edit", {"filePath": "a", "oldString": "", "newString": "x"}, "--- a\n+++ a\n+x"),
     ("MultiEdit", {"file_path": "a", "edits": [{"old_string": "x", "new_string": "y"}, 5,

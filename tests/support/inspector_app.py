@@ -5,7 +5,7 @@ from __future__ import annotations
 from textual.app import App, ComposeResult
 from textual.scroll_view import ScrollView
 
-from tests.ui.areas.recorded_actions import RecordedActions
+from tests.support.recorded_actions import RecordedActions
 from tui_chat.compose import Composed
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.envelope import (

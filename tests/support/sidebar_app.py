@@ -5,7 +5,7 @@ from __future__ import annotations
 from textual.app import App, ComposeResult
 from textual.pilot import Pilot
 
-from tests.ui.areas.recorded_actions import RecordedActions
+from tests.support.recorded_actions import RecordedActions
 from tui_chat.models.session import SessionSummary
 from tui_chat.ui.areas.sessions import SessionList
 from tui_chat.ui.areas.sessions.session_rows import SessionRows

@@ -1,12 +1,12 @@
 from itertools import pairwise
 from json.encoder import encode_basestring as quoted
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from tests.strategies import any_text
+from tests.support.tables import each_row
 from tui_chat.models.sanitize import sanitize
 from tui_chat.ui.areas.inspector.row_wrapping import _NARROW, ESCAPE, LEAST, breaks
 
@@ -16,7 +16,7 @@ def rows(text: str, first: int, rest: int, head: int = 0) -> list[str]:
     return [text[a:b] for a, b in pairwise(cuts)]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "width", "expected"),
     [
         ("", 12, [""]),
@@ -82,7 +82,7 @@ def test_escapes_stay_whole(texts: list[str], first: int, rest: int) -> None:
     assert inside.isdisjoint(breaks(text, first, rest))
 
 
-@pytest.mark.parametrize(
+@each_row(
     "emoji",
     [
         "❤\ufe0f",
@@ -93,7 +93,7 @@ def test_escapes_stay_whole(texts: list[str], first: int, rest: int) -> None:
         "👁\ufe0f\u200d🗨\ufe0f",
     ],
 )
-@pytest.mark.parametrize("before", range(LEAST + 1))
+@each_row("before", range(LEAST + 1))
 def test_an_emoji_of_several_characters_stays_whole(emoji: str, before: int) -> None:
     found = rows("x" * before + emoji * 30, LEAST, LEAST)
     assert all(row.replace(emoji, "").strip("x") == "" for row in found)

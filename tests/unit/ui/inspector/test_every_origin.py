@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.tables import each_row
 from tui_chat.analysis.captured_request import read_captured
 from tui_chat.compose import Composed, compose
 from tui_chat.config import BUILT_IN_ENDPOINTS
@@ -174,7 +175,7 @@ WALK: list[tuple[str, Callable[[], Composed], Callable[[], Composed]]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("number", range(len(WALK)))
+@each_row("number", range(len(WALK)))
 def test_a_phrase_is_shown_where_it_is_true_and_nowhere_else(number: int) -> None:
     phrase, shows, silent = WALK[number]
     assert phrase in phrases(shows()), phrases(shows())

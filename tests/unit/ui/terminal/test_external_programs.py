@@ -6,12 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.ui.terminal.test_clipboard import program
+from tests.support.tables import each_row
+from tests.unit.ui.terminal.test_clipboard import program
 from tui_chat.errors import InputError
 from tui_chat.ui.terminal.external_programs import editor_command
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("environ", "platform", "command"),
     [
         ({"VISUAL": "code --wait", "EDITOR": "vi"}, "linux", ["code", "--wait"]),

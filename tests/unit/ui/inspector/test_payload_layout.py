@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.strategies import sources, trees
-from tests.ui.areas.inspector.requests import DRAFT, chat_tree, composed, history, long_chat, said
+from tests.support.inspector_app import DRAFT, chat_tree, composed, history, long_chat, said
+from tests.support.tables import each_row
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.json_tree import Arr, Lit, Obj, Str, Tree
 from tui_chat.models.payload import Payload, render
@@ -73,7 +74,7 @@ def test_rows_reported_unchanged_are_unchanged(a: Tree, b: Tree, c: Tree, width:
         assert rows_of(before)[: after.same_rows] == rows_of(after)[: after.same_rows]
 
 
-@pytest.mark.parametrize(("one", "other"), [(False, 0), (True, 1), (1, 1.0), (0.0, -0.0)])
+@each_row(("one", "other"), [(False, 0), (True, 1), (1, 1.0), (0.0, -0.0)])
 def test_numbers_that_are_equal_are_not_the_same_text(
     one: float | bool, other: float | bool
 ) -> None:
@@ -117,7 +118,7 @@ def test_a_pointer_finds_its_row() -> None:
     assert layout.row_at("") == 0
 
 
-@pytest.mark.parametrize("pointer", ["/nowhere", "/messages/99", "/messages/x", "/model/0"])
+@each_row("pointer", ["/nowhere", "/messages/99", "/messages/x", "/model/0"])
 def test_an_unknown_pointer_has_no_row(pointer: str) -> None:
     assert PayloadLayout(composed().payload, 50).row_at(pointer) is None
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from tests.support.counted_calls import count_calls
-from tests.tools.benchmarks.shapes import LARGE, REPLIES, reply_of
+from tests.support.tables import each_row
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import Message, Part, ToolCall
 from tui_chat.models.reply import Reply
@@ -27,7 +27,6 @@ from tui_chat.ui.areas.chat.markdown import plain_lines, section_lines
 from tui_chat.ui.areas.chat.message_layout import MessageLayout
 from tui_chat.ui.areas.chat.sections import SIZE, Section, SectionSplitter
 from tui_chat.ui.areas.chat.text_lines import TextLine, TextRun, chop, safe_run, wrap
-from tui_chat.ui.widgets.block_view import HeightSums
 
 
 def drawn(source: str, width: int = 30) -> list[str]:
@@ -40,7 +39,7 @@ def drawn(source: str, width: int = 30) -> list[str]:
     return [line.text.rstrip() for line in lines]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("source", "lines"),
     [
         ("plain words", ["plain words"]),
@@ -125,7 +124,7 @@ def test_wrapped_cells_keep_their_columns() -> None:
 _ENGLAND = "🏴" + "".join(chr(0xE0000 + ord(letter)) for letter in "gbeng") + "\U000e007f"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "shown"),
     [
         ("plain, Ünïcödé, 中文, 🙂", "plain, Ünïcödé, 中文, 🙂"),
@@ -200,17 +199,6 @@ def test_sections_do_not_depend_on_how_the_text_arrives(source: str, cuts: list[
     assert list(map(_facts, pieces.all())) == list(map(_facts, SectionSplitter(source).all()))
 
 
-@given(st.lists(st.text(st.sampled_from("ab中 -#`|\n"), max_size=12), max_size=200))
-def test_absurd_lines_are_cut_the_same_however_they_arrive(pieces: list[str]) -> None:
-    pieces = [piece * 60 for piece in pieces]
-    grown = SectionSplitter()
-    for piece in pieces:
-        grown.feed(piece)
-    assert list(map(_facts, grown.all())) == list(
-        map(_facts, SectionSplitter("".join(pieces)).all())
-    )
-
-
 _LINES = ("a\n", "word ", "\n", "\n\n", "```\n", "- i\n", "|a|b|\n", "\r\n", "\r", "x" * 9000)
 
 
@@ -233,20 +221,6 @@ def test_text_beyond_the_markdown_limit_is_plain_however_it_arrives(
     kept = "".join("".join(section.source.split()) for section in whole.all())
     assert kept.count("x") == text.count("x")
     assert kept.count("word") == text.count("word")
-
-
-@pytest.mark.parametrize("name", LARGE)
-@pytest.mark.parametrize("role", ["assistant", "user", "tool", "system"])
-def test_any_stored_message_is_laid_out_with_little_work(name: str, role: Any) -> None:
-    entry = Entry(Message(role, LARGE[name](), id="m"))
-
-    def lay_out_both_ends() -> None:
-        layout = MessageLayout(entry, 100)
-        last = len(layout.parts) - 1
-        for part in (*range(min(last + 1, 2)), last - 1, last):
-            layout.lines(part)
-
-    assert count_calls(lay_out_both_ends) < 1_000_000
 
 
 def test_many_pieces_are_listed_up_to_a_number() -> None:
@@ -274,23 +248,6 @@ def _facts(section: Section) -> tuple[object, ...]:
     )
 
 
-@pytest.mark.parametrize("name", REPLIES)
-@settings(max_examples=2)
-@given(size=st.integers(5, 700))
-def test_unclosed_markup_is_laid_out_the_same_however_it_arrives(name: str, size: int) -> None:
-    text = "".join(reply_of(name, 3000))[:5000]
-    done = MessageLayout(assistant(text, model="m"), 50)
-    reply, growing = (
-        Reply(),
-        MessageLayout(assistant("", status="streaming"), 50, progress=ReplyProgress(0)),
-    )
-    for at in range(0, len(text), size):
-        reply = advance(reply, TextDelta(text[at : at + size]))
-        growing.grow(ReplyProgress(0, reply))
-    # The head says how the reply gets on; the text below it is the same.
-    assert texts(growing)[2:] == texts(done)[2:]
-
-
 def test_a_line_that_is_cut_for_its_length_keeps_its_emphasis() -> None:
     sections = SectionSplitter("so **bold** words " * 600).all()
     assert len(sections) > 1
@@ -305,29 +262,6 @@ def test_sections_lose_no_word(source: str) -> None:
     kept = "".join(f"{s.lead}{s.source}" for s in SectionSplitter(source).all())
     for word in ("word", "中文", "🙂", "x" * 90):
         assert kept.count(word) >= source.count(word)
-
-
-@pytest.mark.parametrize(
-    "source",
-    [
-        "x" * 1_000_000,
-        "word " * 200_000,
-        "```\n" + "y" * 500_000,
-        "[" * 300_000,
-        "> " * 300_000,
-        "- " * 300_000,
-        "|a" * 300_000,
-        "\n".join(["- item"] * 100_000),
-        "\n".join(["line"] * 100_000),
-        "|a|b|\n|--|--|\n" + "|1|2|\n" * 50_000,
-        "\u200b" * 1_000_000,
-    ],
-    ids=lambda source: repr(source[:6]),
-)
-def test_no_section_of_an_absurd_message_is_large(source: str) -> None:
-    sections = SectionSplitter(source).all()
-    assert max(len(section.source) for section in sections) <= 3 * SIZE
-    assert section_lines(sections[0], 80)
 
 
 def test_a_long_table_repeats_its_head() -> None:
@@ -349,6 +283,54 @@ def assistant(text: str, **more: object) -> Entry:
 
 def texts(layout: MessageLayout) -> list[str]:
     return [line.text.rstrip() for n in range(len(layout.parts)) for line in layout.lines(n)]
+
+
+HUGE = (
+    "x" * 300_000,
+    "word " * 60_000,
+    "a line\n" * 40_000,
+    "```\n" + "y" * 200_000,
+    "> " * 100_000,
+    "|a|b|\n|--|--|\n" + "|1|2|\n" * 20_000,
+    "".join("  " * level + "- x\n" for level in range(500)),
+    "\u200b" * 200_000,
+)
+
+
+@each_row("source", HUGE, ids=lambda source: source[:6])
+def test_both_ends_of_a_huge_message_are_laid_out_with_little_work(source: str) -> None:
+    def lay_out_both_ends() -> None:
+        layout = MessageLayout(assistant(source), 100)
+        last = len(layout.parts) - 1
+        for part in (*range(min(last + 1, 2)), last - 1, last):
+            assert layout.lines(part)
+
+    assert count_calls(lay_out_both_ends) < 1_000_000
+    assert max(len(section.source) for section in SectionSplitter(source).all()) <= 3 * SIZE
+
+
+UNCLOSED = (
+    "```python\n" + "value = compute(first, second) # why " * 120,
+    "| name | what |\n|--|--|\n" + "| a thing | **two** things " * 150,
+    "- " + "word and `code` and **bold** " * 150,
+    "> > > " + "said and **said** again, " * 150,
+    "`" + "word and another word, " * 150,
+    "**" + "word *and [another $word " * 150,
+)
+
+
+@each_row("text", UNCLOSED)
+@settings(max_examples=2)
+@given(size=st.integers(5, 700))
+def test_unclosed_markup_is_laid_out_the_same_however_it_arrives(text: str, size: int) -> None:
+    done = MessageLayout(assistant(text, model="m"), 50)
+    growing = MessageLayout(assistant("", status="streaming"), 50, progress=ReplyProgress(0))
+    reply = Reply()
+    for at in range(0, len(text), size):
+        reply = advance(reply, TextDelta(text[at : at + size]))
+        growing.grow(ReplyProgress(0, reply))
+    # The head says how the reply gets on; the text below it is the same.
+    assert texts(growing)[2:] == texts(done)[2:]
 
 
 @given(SOURCES, SOURCES, st.lists(st.integers(1, 40), max_size=12), st.booleans())
@@ -382,16 +364,7 @@ def _sliced(text: str, cuts: list[int]) -> list[str]:
     return [*pieces, text[at:]]
 
 
-def test_growing_lays_out_only_its_last_section() -> None:
-    reply = advance(Reply(), TextDelta("one\n\ntwo\n\nthree\n"))
-    layout = MessageLayout(assistant("", status="streaming"), 50, progress=ReplyProgress(0, reply))
-    texts(layout)
-    before = list(layout.parts)
-    layout.grow(ReplyProgress(0, advance(reply, TextDelta("and more\n\nfour"))))
-    assert [part in before for part in layout.parts[1:]] == [True, True, False]
-
-
-@pytest.mark.parametrize(
+@each_row(
     ("entry", "said"),
     [
         (assistant("hi", model="gpt-x", usage=Usage(12, 3456), seconds=75), "12 → 3,456 tokens"),
@@ -462,23 +435,6 @@ def test_a_narrow_head_is_shortened() -> None:
         assert all(cell_len(line) <= width for line in texts(MessageLayout(entry, width)))
 
 
-@given(st.lists(st.integers(0, 9), min_size=1, max_size=60), st.data())
-def test_heights_are_sums(heights: list[int], data: st.DataObject) -> None:
-    sums = HeightSums(heights)
-    for _ in range(4):
-        index = data.draw(st.integers(0, len(heights) - 1))
-        heights[index] = data.draw(st.integers(0, 9))
-        sums.set(index, heights[index])
-    assert sums.total == sum(heights)
-    assert [sums.before(i) for i in range(len(heights))] == [
-        sum(heights[:i]) for i in range(len(heights))
-    ]
-    for line in range(sums.total):
-        index, rest = sums.find(line)
-        assert sums.before(index) + rest == line
-        assert rest < heights[index]
-
-
 def test_wrapped_text_keeps_its_words() -> None:
     lines = wrap([safe_run("the quick "), safe_run("brown fox", "strong")], 10)
     assert [line.text for line in lines] == ["the quick", "brown fox"]
@@ -490,7 +446,7 @@ def test_plain_text_keeps_its_indentation() -> None:
     assert [line.text for line in plain_lines("  a b c d", 16)] == ["  a b c d"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "lines"),
     [
         ("alpha beta gamma", ["alpha ", "beta ", "gamma"]),
@@ -512,12 +468,7 @@ def test_code_breaks_after_a_space_and_loses_nothing(text: str, lines: list[str]
     assert [line.joint for line in made] == [None, *[""] * (len(lines) - 1)]
 
 
-def test_a_very_long_line_of_code_is_cut_in_linear_time() -> None:
-    text = "word " * 100_000 + "\u0301" * 2_000
-    assert "".join(line.text for line in chop([TextRun(text)], 78)) == text
-
-
-@pytest.mark.parametrize(
+@each_row(
     ("message", "model", "speakers", "name"),
     [
         (Message("user", "x"), "", SpeakerNames(), "You"),
@@ -539,7 +490,7 @@ def test_a_message_is_headed_by_its_speaker(
     assert not model or model in lines[-1].text, "the model stays among the facts"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("status", "is_focused", "key", "last"),
     [
         ("failed", True, "", "▌   r  Regenerate    Ctrl+O  Switch model"),
