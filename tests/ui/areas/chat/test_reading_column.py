@@ -47,7 +47,7 @@ async def drag(pilot: Pilot[None], start: tuple[int, int], end: tuple[int, int])
     await pilot.pause()
 
 
-@pytest.mark.parametrize("pane", (20, 60, 61, 112, 113, 160, 239))
+@pytest.mark.parametrize("pane", [20, 60, 61, 112, 113, 160, 239])
 def test_the_column_is_in_the_middle_and_fits_the_view(pane: int):
     for beside in (1, 7):
         left, width = column = reading_column(pane, pane - beside)
