@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.protocols.sdk_types import accept
+from tests.support.sdk_types import accept
 from tui_chat.analysis.settings_report import report_settings
 from tui_chat.analysis.token_shares import ShareCalculator
 from tui_chat.compose import Composed, compose, encode

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import pytest
 
-from tests.agent_requests import agent_body
+from tests.support.agent_requests import agent_body
 from tui_chat.analysis.cache_forecast import Forecaster
 from tui_chat.analysis.captured_request import read_captured
 from tui_chat.analysis.token_shares import ShareCalculator

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.agent_requests import AGENTS, NAMES, QUESTION, REMINDER, RESULT, agent_body
+from tests.support.agent_requests import AGENTS, NAMES, QUESTION, REMINDER, RESULT, agent_body
 from tui_chat.analysis.captured_request import read_captured
 from tui_chat.analysis.history_parts import HistoryPart, parts_of
 from tui_chat.analysis.token_shares import Share, ShareCalculator, Shares

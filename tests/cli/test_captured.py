@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from tests.protocols.requests import call, calls, chat, function, result, user
 from tests.support.command_line import Done, Run
+from tests.support.requests import call, calls, chat, function, result, user
 from tui_chat.models.endpoint import Protocol
 
 BODY = '{"model": "m", "messages": [{"role": "user", "content": "Hi"}]}'

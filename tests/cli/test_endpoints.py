@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.terminal_app import restore_signals
-from tests.sdks import anthropic, openai
 from tests.support.command_line import Run
+from tests.support.sdks import anthropic, openai
 
 KEY = "sk-proj-0123456789abcdef"
 

@@ -17,7 +17,7 @@ import httpx
 import pytest
 
 from tests.databases import provide_database
-from tests.vendors import VendorTransport, serve
+from tests.support.vendors import VendorTransport, serve
 from tui_chat import paths
 from tui_chat.cli.app import open_library
 from tui_chat.config import BUILT_IN_ENDPOINTS, Config, load_config

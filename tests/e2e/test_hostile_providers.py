@@ -12,7 +12,7 @@ import time
 import pytest
 
 from tests.e2e.conftest import settled
-from tests.providers.hostile_server import CASES, HostileServer, serve_hostile
+from tests.support.hostile_server import CASES, HostileServer, serve_hostile
 from tui_chat.config import BUILT_IN_ENDPOINTS
 from tui_chat.errors import ProviderError, Refused
 from tui_chat.models import json_text, reply_growth

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.conftest import moved, settled
-from tests.protocols.sdk_types import accept
-from tests.vendors import serve
+from tests.support.sdk_types import accept
+from tests.support.vendors import serve
 from tui_chat.config import BUILT_IN_ENDPOINTS
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.json_tree import plain

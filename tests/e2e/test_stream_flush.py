@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.e2e.test_send import asking
-from tests.vendors import VendorTransport
+from tests.support.vendors import VendorTransport
 from tui_chat.config import BUILT_IN_ENDPOINTS
 from tui_chat.errors import StoreError
 from tui_chat.models.message import Message

@@ -6,8 +6,8 @@ from typing import Any
 import ollama
 import pytest
 
-from tests.sdks import anthropic, genai, genai_errors, openai
-from tests.sdks import genai_types as types
+from tests.support.sdks import anthropic, genai, genai_errors, openai
+from tests.support.sdks import genai_types as types
 
 from .provider_messages import SCHEMA
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.protocols.requests import body_of, converted, decoded, encoded, endpoint
+from tests.support.requests import body_of, converted, decoded, encoded, endpoint
 from tui_chat.compose import Composed, compose
 from tui_chat.context import Inputs
 from tui_chat.models.endpoint import Endpoint, ModelFacts, Protocol

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from tests.protocols.reply_streams import fold, parse
-from tests.protocols.requests import assistant, body_of, chat, decoded, encoded, user
-from tests.protocols.test_corpus_replies import CORPUS
+from tests.support.corpus import CORPUS
+from tests.support.reply_streams import fold, parse
+from tests.support.requests import assistant, body_of, chat, decoded, encoded, user
 from tui_chat.models.citations import (
     MOST_CITATIONS,
     MOST_SOURCES,

@@ -10,15 +10,14 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-import os
 from collections import Counter
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.protocols.reply_streams import fold, parse, sse_events
+from tests.support.corpus import CORPUS
+from tests.support.reply_streams import fold, parse, sse_events
 from tui_chat.errors import Refused
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.reply import Reply
@@ -26,10 +25,6 @@ from tui_chat.models.token_probabilities import unpack_tokens
 from tui_chat.models.usage import Usage
 from tui_chat.protocols.common.error_body import response_error
 from tui_chat.protocols.registry import PROTOCOLS
-
-CORPUS = Path(
-    os.environ.get("TUI_CHAT_CORPUS") or Path(__file__).parents[2].parent / "shared" / "corpus"
-)
 
 
 @dataclass(frozen=True)

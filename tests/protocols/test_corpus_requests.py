@@ -1,72 +1,28 @@
 """Recorded requests and hard conversations from outside the project, where they are at hand.
 
-`TUI_CHAT_CORPUS` names their folder, else `../shared/corpus` is looked for. Beside it stands
-`oracles/validate_payload.py`, which holds a body against the official SDKs and wire rules.
+See `tests.support.corpus` for where they lie.
 """
 
 from __future__ import annotations
 
-import importlib.util
 import json
-import os
-import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given
 
-from tests.protocols.requests import CHAT, OLLAMA, converted
-from tests.protocols.sdk_types import accept
 from tests.strategies import histories, presets
+from tests.support.corpus import CORPUS, ORACLE, RECORDED, oracle, read
+from tests.support.requests import CHAT, OLLAMA, converted
 from tui_chat.compose import compose
 from tui_chat.context import Inputs
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.message import Message
 from tui_chat.models.preset import Preset
 
-HERE = Path(__file__).parents[2]
-CORPUS = Path(os.environ.get("TUI_CHAT_CORPUS", HERE.parent / "shared" / "corpus"))
-ORACLE = CORPUS.parent / "oracles" / "validate_payload.py"
-
 pytestmark = pytest.mark.skipif(not ORACLE.is_file(), reason=f"no corpus at {CORPUS}")
 
-RECORDED = [
-    (protocol, path)
-    for protocol in Protocol
-    for path in sorted((CORPUS / "wire" / protocol).glob("*.request.json"))
-    if path.read_bytes().strip() != b"null"  # the request was not JSON
-]
 CASES = sorted((CORPUS / "cases").glob("*.json"))
-
-
-@pytest.fixture(scope="module")
-def oracle() -> Callable[..., list[dict[str, str]]]:
-    spec = importlib.util.spec_from_file_location("validate_payload", ORACLE)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["validate_payload"] = module
-    spec.loader.exec_module(module)
-
-    def errors(protocol: Protocol, body: Any, model: str = "") -> list[dict[str, str]]:
-        if protocol is OLLAMA:  # the oracle does not know it
-            try:
-                accept(protocol, body)
-            except ValueError as error:
-                return [{"level": "error", "message": str(error)}]
-            return []
-        # The server takes the sampling settings that the SDK's newest types lack; which models
-        # take them is held in test_encode_settings.
-        found = module.validate(protocol.value, body, model, legacy=True)
-        return [f for f in found if f["level"] == "error"]
-
-    return errors
-
-
-def read(path: Path) -> Any:
-    return json.loads(path.read_text())
 
 
 @pytest.mark.parametrize(
@@ -90,7 +46,7 @@ MODELS = {
     ("protocol", "path"), RECORDED, ids=[f"{p.value}-{f.name[:-13]}" for p, f in RECORDED]
 )
 def test_a_recorded_request_is_valid_in_every_other_protocol(
-    protocol: Protocol, path: Path, oracle: Callable[..., list[dict[str, str]]]
+    protocol: Protocol, path: Path
 ) -> None:
     body = read(path)
     for target in Protocol:
@@ -101,9 +57,7 @@ def test_a_recorded_request_is_valid_in_every_other_protocol(
 
 @pytest.mark.parametrize("target", list(Protocol))
 @pytest.mark.parametrize("path", CASES, ids=[path.stem for path in CASES])
-def test_a_hard_conversation_keeps_its_content(
-    path: Path, target: Protocol, oracle: Callable[..., list[dict[str, str]]]
-) -> None:
+def test_a_hard_conversation_keeps_its_content(path: Path, target: Protocol) -> None:
     case = read(path)
     body, notes = converted(case["request"], target)
     errors = oracle(target, body)
@@ -122,7 +76,7 @@ def test_a_hard_conversation_keeps_its_content(
 
 @given(presets(), histories())
 def test_presets_with_cache_marks_make_valid_requests(
-    oracle: Callable[..., list[dict[str, str]]], preset: Preset, history: tuple[Message, ...]
+    preset: Preset, history: tuple[Message, ...]
 ) -> None:
     to = Endpoint("e", Protocol.ANTHROPIC, "https://e", models=("claude-sonnet-4-5",))
     request = compose(Inputs(to, preset, history, "draft"))

@@ -1,6 +1,6 @@
 """Settings from one protocol to another, as cases from outside the project expect them.
 
-See `test_corpus_requests` for where they lie.
+See `tests.support.corpus` for where they lie.
 """
 
 from __future__ import annotations
@@ -11,12 +11,10 @@ from typing import Any
 
 import pytest
 
-from tests.protocols.test_corpus_requests import CORPUS, ORACLE, oracle, read
+from tests.support.corpus import CORPUS, ORACLE, oracle, read
 from tui_chat.cli.captured import convert
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.envelope import Level
-
-__all__ = ["oracle"]
 
 pytestmark = pytest.mark.skipif(not ORACLE.is_file(), reason=f"no corpus at {CORPUS}")
 
@@ -36,7 +34,7 @@ def value_at(body: Any, path: str) -> Any:
 
 
 @pytest.mark.parametrize("path", CASES, ids=lambda path: path.stem)
-def test_a_setting_is_carried_over(path: Path, oracle: Any) -> None:
+def test_a_setting_is_carried_over(path: Path) -> None:
     case = read(path)
     source, target = Protocol(case["from"]), Protocol(case["to"])
     converted, notes = convert(

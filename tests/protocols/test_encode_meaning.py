@@ -7,7 +7,7 @@ import json
 from hypothesis import given
 
 from tests.protocols.envelopes import envelopes
-from tests.protocols.requests import GEMINI, body_of, decoded, encoded
+from tests.support.requests import GEMINI, body_of, decoded, encoded
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import ChatEnvelope
 

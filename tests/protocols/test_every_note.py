@@ -14,7 +14,8 @@ import pytest
 import tui_chat.protocols
 from tests.context.requests import HISTORY, said
 from tests.context.test_every_note import codes_in
-from tests.protocols.requests import (
+from tests.protocols.test_item_ids import ANSWER, RIGHT, reply
+from tests.support.requests import (
     ANTHROPIC,
     CHAT,
     GEMINI,
@@ -33,7 +34,6 @@ from tests.protocols.requests import (
     system,
     user,
 )
-from tests.protocols.test_item_ids import ANSWER, RIGHT, reply
 from tui_chat.compose import compose, encode
 from tui_chat.context import Inputs, SessionSettings
 from tui_chat.models.endpoint import Protocol

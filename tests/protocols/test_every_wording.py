@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from tests.protocols.requests import ANTHROPIC, CHAT, GEMINI, OLLAMA, RESPONSES, function, user
 from tests.protocols.test_every_note import (
     ASKED,
     State,
@@ -19,6 +18,7 @@ from tests.protocols.test_every_note import (
     notes_of,
     session,
 )
+from tests.support.requests import ANTHROPIC, CHAT, GEMINI, OLLAMA, RESPONSES, function, user
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.settings import WebSearch
 

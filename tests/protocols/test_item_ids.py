@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.protocols.requests import (
+from tests.support.requests import (
     ANTHROPIC,
     CHAT,
     GEMINI,

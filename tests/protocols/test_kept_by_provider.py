@@ -8,7 +8,7 @@ from typing import Any
 
 import httpx
 
-from tests.vendors import VendorTransport
+from tests.support.vendors import VendorTransport
 from tui_chat.compose import Composed, compose, encode
 from tui_chat.config.built_in_endpoints import OFFLINE
 from tui_chat.context import Inputs, SessionSettings

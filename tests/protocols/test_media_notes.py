@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.protocols.requests import (
+from tests.support.requests import (
     CHAT,
     GEMINI,
     OLLAMA,

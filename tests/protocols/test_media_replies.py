@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from tests.protocols.requests import CHAT, GEMINI, OLLAMA, RESPONSES
-from tests.protocols.sdk_types import accept
+from tests.support.requests import CHAT, GEMINI, OLLAMA, RESPONSES
+from tests.support.sdk_types import accept
 from tui_chat.compose import compose
 from tui_chat.context.inputs import EPOCH, Inputs
 from tui_chat.errors import TooLarge

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.protocols.requests import ANTHROPIC, CHAT, GEMINI, OLLAMA, RESPONSES, converted
-from tests.protocols.sdk_types import accept
+from tests.support.requests import ANTHROPIC, CHAT, GEMINI, OLLAMA, RESPONSES, converted
+from tests.support.sdk_types import accept
 from tui_chat.compose import compose
 from tui_chat.context.inputs import Inputs
 from tui_chat.models.endpoint import Endpoint, Protocol

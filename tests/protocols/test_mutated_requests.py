@@ -19,8 +19,9 @@ import random
 from collections.abc import Iterator
 from typing import Any
 
-from tests.agent_requests import agent_body
-from tests.protocols.requests import (
+from tests.support.agent_requests import agent_body
+from tests.support.corpus import RECORDED
+from tests.support.requests import (
     ANTHROPIC,
     CHAT,
     GEMINI,
@@ -37,7 +38,6 @@ from tests.protocols.requests import (
     system,
     user,
 )
-from tests.protocols.test_corpus_requests import RECORDED
 from tui_chat import extensions
 from tui_chat.analysis.captured_request import read_captured
 from tui_chat.cli.captured import convert

@@ -15,7 +15,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.protocols.requests import (
+from tests.protocols.test_settings_there_and_back import MODELS
+from tests.support.requests import (
     ANTHROPIC,
     CHAT,
     GEMINI,
@@ -26,7 +27,6 @@ from tests.protocols.requests import (
     encoded,
     endpoint,
 )
-from tests.protocols.test_settings_there_and_back import MODELS
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import Parameters, Sourced
 from tui_chat.models.semantics import HostedTool

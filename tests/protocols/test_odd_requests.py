@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.protocols.requests import (
+from tests.support.requests import (
     ANTHROPIC,
     CHAT,
     GEMINI,

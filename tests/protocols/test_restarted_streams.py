@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.protocols.reply_streams import fold, parse
+from tests.support.reply_streams import fold, parse
 from tui_chat.errors import ReplyCut
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.reply import Reply

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 
 from tests.protocols.envelopes import envelopes
-from tests.protocols.requests import ANTHROPIC, GEMINI, RESPONSES, body_of, encoded
-from tests.protocols.sdk_types import accept
+from tests.support.requests import ANTHROPIC, GEMINI, RESPONSES, body_of, encoded
+from tests.support.sdk_types import accept
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import ChatEnvelope
 

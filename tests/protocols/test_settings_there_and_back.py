@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.protocols.requests import body_of, chat, decoded, encoded, endpoint, user
-from tests.protocols.sdk_types import accept as accept_types
-from tests.protocols.test_corpus_requests import ORACLE, oracle
+from tests.support.corpus import ORACLE, oracle
+from tests.support.requests import body_of, chat, decoded, encoded, endpoint, user
+from tests.support.sdk_types import accept as accept_types
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import ChatEnvelope, Parameters, Sourced, ToolDefinition
 from tui_chat.models.semantics import HostedTool
@@ -26,8 +26,6 @@ from tui_chat.models.settings import (
 )
 from tui_chat.models.text import Origin, OriginKind
 from tui_chat.protocols.base import Encoded
-
-__all__ = ["oracle"]
 
 MODELS = {
     Protocol.OPENAI_CHAT: ["gpt-4.1", "gpt-5-mini", "gpt-5.1", "gpt-5.6", "o4-mini", "kimi-k2"],
@@ -181,7 +179,7 @@ def test_settings_arrive_or_a_note_says_why_not(target: Protocol, data: Any) -> 
 @pytest.mark.skipif(not ORACLE.is_file(), reason="no oracle")
 @pytest.mark.parametrize("target", list(Protocol))
 @given(data=st.data())
-def test_the_oracle_accepts_random_settings(target: Protocol, data: Any, oracle: Any) -> None:
+def test_the_oracle_accepts_random_settings(target: Protocol, data: Any) -> None:
     model = data.draw(st.sampled_from(MODELS[target]))
     envelope = envelope_of(data.draw(parameters), model, data.draw(st.booleans()))
     body = body_of(encoded(envelope, target, endpoint(target, model)))

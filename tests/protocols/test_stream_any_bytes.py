@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.protocols.reply_streams import fold, line_events, parse, sse_events
+from tests.support.reply_streams import fold, line_events, parse, sse_events
 from tui_chat.errors import ProviderError
 from tui_chat.models.endpoint import Protocol
 from tui_chat.protocols.common.error_body import response_error

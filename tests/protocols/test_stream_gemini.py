@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.protocols.reply_streams import fold, parse, sse_events
+from tests.support.reply_streams import fold, parse, sse_events
 from tui_chat.errors import Refused, ReplyCut
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.reply import Reply

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.protocols.reply_streams import fold, parse
-from tests.protocols.requests import PNG
+from tests.support.reply_streams import fold, parse
+from tests.support.requests import PNG
 from tui_chat.compose import compose
 from tui_chat.context import Inputs
 from tui_chat.errors import Refused, ReplyCut

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from tests.protocols.requests import chat, user
+from tests.support.requests import chat, user
 from tui_chat.cli.captured import convert
 from tui_chat.compose import compose
 from tui_chat.context.inputs import Inputs

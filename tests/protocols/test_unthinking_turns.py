@@ -7,7 +7,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from tests.protocols.requests import (
+from tests.support.requests import (
     ANTHROPIC,
     assistant,
     call,

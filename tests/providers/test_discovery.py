@@ -12,7 +12,7 @@ from dataclasses import replace
 import pytest
 
 from tests.providers.conftest import Closing, Provider
-from tests.vendors import serve
+from tests.support.vendors import serve
 from tui_chat.config import BUILT_IN_ENDPOINTS
 from tui_chat.errors import ProviderError, Refused
 from tui_chat.models.endpoint import Endpoint, ModelFacts, Protocol

@@ -15,8 +15,8 @@ from textual.content import Content
 from textual.pilot import Pilot
 
 from tests.databases import provide_database
+from tests.support.vendors import VendorTransport
 from tests.ui.idle import wait_for_rest
-from tests.vendors import VendorTransport
 from tui_chat.cli.app import open_library
 from tui_chat.config import BUILT_IN_ENDPOINTS, Config
 from tui_chat.config.file import read_config_file

@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 from tests.offline.conftest import Clock, clock
-from tests.vendors import VendorTransport
+from tests.support.vendors import VendorTransport
 
 __all__ = ["clock"]
 

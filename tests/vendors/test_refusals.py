@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.offline.provider_messages import PROTOCOLS, request
-from tests.sdks import anthropic, genai, genai_errors, openai
-from tests.sdks import genai_types as types
-from tests.vendors import VendorService, serve
+from tests.support.sdks import anthropic, genai, genai_errors, openai
+from tests.support.sdks import genai_types as types
+from tests.support.vendors import VendorService, serve
 from tui_chat.offline.http_messages import HttpRequest, HttpResponse
 from tui_chat.offline.service import OfflineService
 

@@ -251,7 +251,7 @@ import asyncio, os, sys, time, uuid
 from datetime import datetime, UTC
 from pathlib import Path
 sys.path.insert(0, {str(Path.cwd())!r})
-from tests.vendors import VendorTransport
+from tests.support.vendors import VendorTransport
 from tui_chat.cli.app import open_library
 from tui_chat.config import BUILT_IN_ENDPOINTS, Config
 from tui_chat.providers.client import HttpClient

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from tests.sdks import mcp_methods
 from tests.support.command_line import Run
+from tests.support.sdks import mcp_methods
 from tui_chat.plugins.mcp.history_server import TOOLS, HistoryServer, Scope
 from tui_chat.plugins.mcp.messages import MODERN, Request
 from tui_chat.plugins.mcp.server import Server

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.sdks import mcp_methods
+from tests.support.sdks import mcp_methods
 from tui_chat.plugins.mcp import messages
 from tui_chat.plugins.mcp.elicitation import FormQuestion, Reaction, reaction_to, read_question
 from tui_chat.plugins.mcp.messages import LEGACY, MODERN, Answer, Request, RpcError

@@ -10,8 +10,8 @@ import pytest
 
 from tests.e2e.conftest import LOOPBACKS, make_workspace, settled
 from tests.plugins.mcp.conftest import SCRIPT, Start
-from tests.protocols.sdk_types import accept
-from tests.protocols.test_corpus_requests import ORACLE, oracle
+from tests.support.corpus import ORACLE, oracle
+from tests.support.sdk_types import accept
 from tui_chat.errors import InputError, ProviderError
 from tui_chat.models.message import Part
 from tui_chat.models.semantics import Brought
@@ -20,7 +20,7 @@ from tui_chat.plugins.mcp.connection import MAX_PAGES
 from tui_chat.plugins.mcp.server import MAX_ARGUMENTS
 from tui_chat.plugins.mcp.settings import ServerSettings
 
-__all__ = ["make_workspace", "oracle"]
+__all__ = ["make_workspace"]
 
 pytestmark = [pytest.mark.slow]
 both_eras = pytest.mark.parametrize("era", ["modern", "legacy"])
@@ -149,6 +149,6 @@ async def test_prompts_and_documents_are_in_the_requests_of_all_protocols(sent: 
 
 
 @pytest.mark.skipif(not ORACLE.is_file(), reason="no oracle")
-async def test_the_oracle_accepts_prompts_and_documents(sent: list[Any], oracle: Any):
+async def test_the_oracle_accepts_prompts_and_documents(sent: list[Any]):
     for endpoint, body in sent:
         assert oracle(endpoint.protocol, body) == []

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from tests.e2e.conftest import LOOPBACKS, make_workspace, settled
 from tests.plugins.mcp.conftest import SCRIPT
-from tests.protocols.sdk_types import accept
-from tests.protocols.test_corpus_requests import ORACLE, oracle
+from tests.support.corpus import ORACLE, oracle
+from tests.support.sdk_types import accept
 from tui_chat.models.endpoint import Endpoint
 from tui_chat.offline.http_messages import HttpRequest
 from tui_chat.plugins.mcp.settings import ServerSettings
 
-__all__ = ["make_workspace", "oracle"]
+__all__ = ["make_workspace"]
 
 pytestmark = [pytest.mark.slow]
 
@@ -86,7 +85,7 @@ def called(value: Any, name: str) -> int:
 
 @pytest.mark.skipif(not ORACLE.is_file(), reason="no oracle")
 async def test_the_oracle_accepts_the_requests_of_all_protocols(
-    sent: Sent, oracle: Callable[..., list[dict[str, str]]]
+    sent: Sent,
 ) -> None:
     for endpoint, body in sent:
         assert oracle(endpoint.protocol, body) == []

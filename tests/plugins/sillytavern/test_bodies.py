@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tests.protocols.requests import ANTHROPIC, GEMINI, body_of, decoded, encoded
+from tests.support.requests import ANTHROPIC, GEMINI, body_of, decoded, encoded
 from tui_chat.models.endpoint import Protocol
 from tui_chat.plugins.sillytavern.context.post_processing import system_as_user, system_first
 

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from tests.plugins.tap.wire import PATIENCE
-from tests.vendors import serve
+from tests.support.vendors import serve
 from tui_chat.plugins.tap.exchange import RecordedExchange
 from tui_chat.plugins.tap.pause import Pauses
 from tui_chat.plugins.tap.proxy import TapProxy

@@ -15,7 +15,7 @@ import pytest
 from tests.plugins.tap.conftest import KEY, recording
 from tests.plugins.tap.test_proxy import read_request, request
 from tests.plugins.tap.wire import PATIENCE, Tap, tap_with, within
-from tests.vendors import serve
+from tests.support.vendors import serve
 from tui_chat.errors import InputError
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.json_tree import Arr, Obj, Str, Tree

@@ -11,7 +11,7 @@ from typing import Any
 import httpx
 
 from tests.e2e.conftest import settled
-from tests.vendors import serve
+from tests.support.vendors import serve
 from tui_chat.models.endpoint import Protocol
 from tui_chat.plugins.tap.proxy import TapProxy
 from tui_chat.plugins.tap.recorder import Recorder

@@ -15,9 +15,9 @@ from backports import zstd
 
 from tests.plugins.tap.conftest import KEY, Recording, recording
 from tests.plugins.tap.wire import raw_server
-from tests.sdks import anthropic, genai, openai
-from tests.sdks import genai_types as types
-from tests.vendors import serve
+from tests.support.sdks import anthropic, genai, openai
+from tests.support.sdks import genai_types as types
+from tests.support.vendors import serve
 from tui_chat.models.endpoint import Protocol
 
 TOOL = {
@@ -446,7 +446,7 @@ async def test_a_request_that_cannot_be_read_passes_and_says_so(tap: Recording):
 
 
 async def test_a_body_over_the_limit_is_noted(tmp_path: Path):
-    from tests.vendors import serve
+    from tests.support.vendors import serve
 
     async with serve() as server, recording(tmp_path, server.base_url, max_body=2000) as tap:
         async with gpt(tap) as client:
@@ -461,7 +461,7 @@ async def test_a_body_over_the_limit_is_noted(tmp_path: Path):
 
 
 async def test_only_what_is_asked_for_is_recorded(tmp_path: Path):
-    from tests.vendors import serve
+    from tests.support.vendors import serve
 
     async with (
         serve() as server,

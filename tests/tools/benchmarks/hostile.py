@@ -2,7 +2,7 @@
 
     uv run --no-sync python -m tests.tools.benchmarks.hostile [--megabytes N] [CASE ...]
 
-Each case of `tests.providers.hostile_server` runs in a process of its own, which sends a message to
+Each case of `tests.support.hostile_server` runs in a process of its own, which sends a message to
 a server in this one. Printed are the memory that the process had at its peak beyond what it had
 before it sent, the longest time that the event loop did one thing, with its processor time, and
 what a press of Esc took until the reply had ended, where one was needed; then how the reply ended.
@@ -25,7 +25,7 @@ from typing import Any
 
 from textual import events
 
-from tests.providers.hostile_server import CASES, HostileServer, serve_hostile
+from tests.support.hostile_server import CASES, HostileServer, serve_hostile
 from tests.tools.benchmarks.stage import SIZE, fill, laid, make_app, memory, until
 from tui_chat.cli.interpreter import collect_seldom, share_heap
 

@@ -21,10 +21,10 @@ from tests.plugins.tap.ui.test_calls_view import add_call, recorded
 from tests.plugins.tap.wire import PATIENCE
 from tests.support.command_line import Run
 from tests.support.inspector_app import rows_shown
+from tests.support.vendors import serve
 from tests.ui.album import NARROW, WIDE, Album
 from tests.ui.app_under_test import asked, make_app, opened, settle, until
 from tests.ui.test_inspector_in_app import told_in
-from tests.vendors import serve
 from tui_chat.models.usage import Usage
 from tui_chat.offline.http_messages import HttpRequest
 from tui_chat.plugins.tap.calls_view import CallsView

@@ -7,10 +7,10 @@ plain text. A local server sends no ids, no limits and no wait.
 
 from typing import Any, assert_never
 
-from tests.vendors.json_reader import compact, dotted
-from tests.vendors.provider import Generate, ListModels, Provider
-from tests.vendors.read_ollama import parse_request
-from tests.vendors.request_errors import (
+from tests.support.vendors.json_reader import compact, dotted
+from tests.support.vendors.provider import Generate, ListModels, Provider
+from tests.support.vendors.read_ollama import parse_request
+from tests.support.vendors.request_errors import (
     BodyTooLarge,
     EmptyArray,
     InvalidJson,

@@ -10,10 +10,10 @@ import json
 import re
 from typing import Any, assert_never
 
-from tests.vendors.json_reader import dotted
-from tests.vendors.provider import Generate, Provider
-from tests.vendors.read_gemini import parse_request
-from tests.vendors.request_errors import (
+from tests.support.vendors.json_reader import dotted
+from tests.support.vendors.provider import Generate, Provider
+from tests.support.vendors.read_gemini import parse_request
+from tests.support.vendors.request_errors import (
     BodyTooLarge,
     EmptyArray,
     InvalidJson,

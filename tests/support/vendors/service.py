@@ -6,13 +6,13 @@ from collections.abc import AsyncGenerator, Callable
 from dataclasses import replace
 from typing import Any
 
-from tests.vendors.anthropic_provider import ANTHROPIC
-from tests.vendors.gemini_provider import GEMINI
-from tests.vendors.json_reader import parse_body
-from tests.vendors.ollama_provider import OLLAMA
-from tests.vendors.openai_provider import OPENAI
-from tests.vendors.provider import Generate, ListModels, Provider, RequestContext
-from tests.vendors.request_errors import (
+from tests.support.vendors.anthropic_provider import ANTHROPIC
+from tests.support.vendors.gemini_provider import GEMINI
+from tests.support.vendors.json_reader import parse_body
+from tests.support.vendors.ollama_provider import OLLAMA
+from tests.support.vendors.openai_provider import OPENAI
+from tests.support.vendors.provider import Generate, ListModels, Provider, RequestContext
+from tests.support.vendors.request_errors import (
     BodyTooLarge,
     InvalidJson,
     RateLimited,

@@ -7,10 +7,10 @@ limit is also reported in `retry-after` and the `x-ratelimit-*` headers, with re
 
 from typing import Any, assert_never
 
-from tests.vendors.json_reader import compact, dotted
-from tests.vendors.provider import Generate, Provider
-from tests.vendors.read_openai import parse_chat_request, parse_responses_request
-from tests.vendors.request_errors import (
+from tests.support.vendors.json_reader import compact, dotted
+from tests.support.vendors.provider import Generate, Provider
+from tests.support.vendors.read_openai import parse_chat_request, parse_responses_request
+from tests.support.vendors.request_errors import (
     BodyTooLarge,
     EmptyArray,
     InvalidJson,

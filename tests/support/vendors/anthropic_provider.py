@@ -9,10 +9,10 @@ reported in `retry-after` and `anthropic-ratelimit-*`, whose resets are RFC 3339
 from datetime import UTC, datetime
 from typing import Any, assert_never
 
-from tests.vendors.json_reader import compact
-from tests.vendors.provider import Generate, Provider
-from tests.vendors.read_anthropic import parse_request
-from tests.vendors.request_errors import (
+from tests.support.vendors.json_reader import compact
+from tests.support.vendors.provider import Generate, Provider
+from tests.support.vendors.read_anthropic import parse_request
+from tests.support.vendors.request_errors import (
     BodyTooLarge,
     EmptyArray,
     InvalidJson,

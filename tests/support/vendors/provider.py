@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from tests.vendors.json_reader import JsonNode
-from tests.vendors.request_errors import RequestError
+from tests.support.vendors.json_reader import JsonNode
+from tests.support.vendors.request_errors import RequestError
 from tui_chat.offline.http_messages import Headers, HttpRequest, OfflineDependencies
 from tui_chat.offline.prompt import PromptRequest, PromptTurn
 

@@ -13,7 +13,7 @@ calls are accepted.
 import base64
 import binascii
 
-from tests.vendors.json_reader import (
+from tests.support.vendors.json_reader import (
     JsonNode,
     Reader,
     array,
@@ -22,8 +22,8 @@ from tests.vendors.json_reader import (
     json_object,
     string,
 )
-from tests.vendors.provider import RequestContext
-from tests.vendors.request_errors import RequestRefused
+from tests.support.vendors.provider import RequestContext
+from tests.support.vendors.request_errors import RequestRefused
 from tui_chat.offline.prompt import (
     PromptOther,
     PromptPart,

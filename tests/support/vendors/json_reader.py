@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias, TypeVar, cast, overload
 
-from tests.vendors.request_errors import (
+from tests.support.vendors.request_errors import (
     EmptyArray,
     InvalidJson,
     InvalidValue,

@@ -16,7 +16,7 @@ import re
 from itertools import groupby
 from typing import Any, cast
 
-from tests.vendors.json_reader import (
+from tests.support.vendors.json_reader import (
     JsonNode,
     array,
     array_or_string,
@@ -30,8 +30,8 @@ from tests.vendors.json_reader import (
     one_of,
     string,
 )
-from tests.vendors.provider import RequestContext
-from tests.vendors.request_errors import InvalidValue, RequestRefused
+from tests.support.vendors.provider import RequestContext
+from tests.support.vendors.request_errors import InvalidValue, RequestRefused
 from tui_chat.offline.prompt import (
     PromptOther,
     PromptPart,

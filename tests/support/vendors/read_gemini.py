@@ -14,7 +14,7 @@ import re
 from itertools import groupby
 from typing import Any
 
-from tests.vendors.json_reader import (
+from tests.support.vendors.json_reader import (
     JsonNode,
     array,
     array_or_single,
@@ -27,8 +27,8 @@ from tests.vendors.json_reader import (
     one_of,
     string,
 )
-from tests.vendors.provider import RequestContext
-from tests.vendors.request_errors import EmptyArray, InvalidValue, RequestRefused
+from tests.support.vendors.provider import RequestContext
+from tests.support.vendors.request_errors import EmptyArray, InvalidValue, RequestRefused
 from tui_chat.offline.prompt import (
     PromptOther,
     PromptPart,

@@ -17,9 +17,9 @@ import typing_extensions as te
 from ollama._types import ChatRequest, Message, Options, Tool
 from pydantic import BaseModel, ConfigDict, TypeAdapter
 
-from tests.protocols.requests import ANTHROPIC, CHAT, GEMINI, OLLAMA, RESPONSES
-from tests.sdks import chat_params, messages_params, responses_params
-from tests.sdks import genai_types as google
+from tests.support.requests import ANTHROPIC, CHAT, GEMINI, OLLAMA, RESPONSES
+from tests.support.sdks import chat_params, messages_params, responses_params
+from tests.support.sdks import genai_types as google
 from tui_chat.models.endpoint import Protocol
 
 SDK = {

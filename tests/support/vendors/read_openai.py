@@ -22,7 +22,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from tests.vendors.json_reader import (
+from tests.support.vendors.json_reader import (
     JsonNode,
     Reader,
     array,
@@ -36,8 +36,8 @@ from tests.vendors.json_reader import (
     one_of,
     string,
 )
-from tests.vendors.provider import RequestContext
-from tests.vendors.request_errors import (
+from tests.support.vendors.provider import RequestContext
+from tests.support.vendors.request_errors import (
     MissingField,
     RequestRefused,
     UnknownResponse,
