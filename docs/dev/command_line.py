@@ -1,7 +1,7 @@
 """Writes the reference of the commands, `command-line.md`, and the manual page:
 `python docs/dev/command_line.py`.
 
-It is what `--help` prints. `tests/test_command_line_docs.py` fails if the file is out of date.
+It is what `--help` prints. `.ci/run` runs it and fails if that changes the file.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Writes the tables of keys in `configuration.md`: `python docs/dev/configuration_table.py`.
 
 Types, limits, defaults and docstrings are those of the fields of the values that the tables become.
-`tests/test_configuration_docs.py` fails if the file is out of date.
+`.ci/run` runs it and fails if that changes the file.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Writes the tables in `keys.md` from the actions and commands: `python docs/dev/keys_table.py`.
 
-`tests/test_docs.py` fails if the file is out of date.
+`.ci/run` runs it and fails if that changes the file.
 """
 
 from __future__ import annotations

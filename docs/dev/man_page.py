@@ -1,7 +1,7 @@
 """Writes the manual page `man/tui-chat.1`; `python docs/dev/command_line.py` runs it too.
 
 It has what `--help` prints. The package installs it where `man` finds it.
-`tests/test_man_page.py` fails if the file is out of date.
+`.ci/run` writes it and fails if that changes it.
 """
 
 from __future__ import annotations

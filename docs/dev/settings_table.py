@@ -1,7 +1,7 @@
 """Writes the table of settings by protocol in `settings.md`: `python docs/dev/settings_table.py`.
 
 Each setting is encoded alone in each protocol, and the report that the inspector shows says what
-became of it. `tests/test_settings_table.py` fails if the file is out of date.
+became of it. `.ci/run` runs it and fails if that changes the file.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ COPIED = ("tui_chat", "tests", "docs", "themes", "sample_presets", "README.md", 
 START = ("tests/ui/test_first_run.py", "tests/ui/test_inspector_in_app.py")
 """Tests that start the app and go through its panes."""
 CORE = (
-    *("tests/architecture", "tests/test_extensions.py", "tests/context/test_builder.py"),
+    *("tests/architecture", "tests/unit/test_extensions.py", "tests/context/test_builder.py"),
     *("tests/library/test_presets.py", "tests/store/test_sessions.py", "tests/workspace"),
     *("tests/cli/test_build.py", "tests/cli/test_ask.py", "tests/cli/test_captured.py"),
     *("tests/cli/test_output.py", "tests/ui/test_main_screen.py", "tests/ui/test_key_bindings.py"),
@@ -56,7 +56,7 @@ def checks(home: Path, *, quick: bool) -> dict[str, list[str]]:
     python, bin_folder = sys.executable, Path(sys.executable).parent
     folders = ["--config-dir", str(home / "config"), "--data-dir", str(home / "data")]
     program = [python, "-m", "tui_chat", *folders]
-    pytest = [python, "-m", "pytest", "-q", "--assert=plain", "-p", "no:cacheprovider"]
+    pytest = [python, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
     found = {
         "contracts": [str(bin_folder / "lint-imports"), "--no-cache"],
         "ask": [*program, "ask", "--model", "echo", "Hello"],

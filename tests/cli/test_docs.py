@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from tests.support.command_line import Run
-from tests.support.command_line import run as run  # the fixture
 from tui_chat.paths import bundled
 
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import ast
 import os
-import re
 import stat
 import sys
 from collections.abc import Iterator
@@ -12,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.command_line import Run, run
+from tests.support.command_line import Run
 from tui_chat import files
 from tui_chat.config.file import create_config_file
 from tui_chat.library.library import Library
@@ -21,17 +19,7 @@ from tui_chat.paths import bundled
 from tui_chat.ui.pane_layout import PaneLayout, write_layout
 from tui_chat.ui.themes import save_choice
 
-__all__ = ["run"]
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="has no permission bits")
-
-ROOT = Path(files.__file__).parent
-
-WRITERS = {
-    "files.py": "the functions for writing",
-    "store/process_lock.py": "locks, created with 0600",
-    "store/maintenance/backup.py": "copies of the database, created with 0600",
-}
-"""The modules that write files by themselves."""
 
 
 @pytest.fixture
@@ -125,35 +113,3 @@ def test_commands_write_private_files(tmp_path: Path, run: Run, monkeypatch: pyt
     assert [path for path in written if path.suffix == ".png"]
     for path in (*written, chat):
         assert mode(path) == (0o700 if path.is_dir() else 0o600), path
-
-
-def test_only_these_modules_write_files():
-    paths = [path for path in ROOT.rglob("*.py") if _WORDS.search(path.read_text("utf-8"))]
-    writers = {
-        path.relative_to(ROOT).as_posix()
-        for path in paths
-        if any(map(_writes, ast.walk(ast.parse(path.read_text("utf-8")))))
-    }
-    assert writers == {name for name in WRITERS if (ROOT / name).exists()}
-
-
-_METHODS = ("write_text", "write_bytes", "mkdir", "touch", "makedirs")
-_WORDS = re.compile("|".join([*_METHODS, "open"]))
-"""A module without one of them need not be parsed."""
-
-
-def _writes(node: ast.AST) -> bool:
-    """Return True for a call that creates a file or folder: `path.write_text`, `open(…, "w")`."""
-    if not isinstance(node, ast.Call):
-        return False
-    name = node.func.attr if isinstance(node.func, ast.Attribute) else ""
-    if name in _METHODS:
-        return True
-    if (name or getattr(node.func, "id", "")) not in ("open", "fdopen"):
-        return False
-    words = [each.value for each in node.args[:2] if isinstance(each, ast.Constant)]
-    creates = any(
-        isinstance(word, str) and word[:1] in ("w", "a", "x") and len(word) < 4 for word in words
-    ) or (name == "open" and any(getattr(each, "id", "") == "mode" for each in node.args[:1]))
-    flags = {each.attr for each in ast.walk(node) if isinstance(each, ast.Attribute)}
-    return creates or "O_CREAT" in flags

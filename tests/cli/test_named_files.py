@@ -14,15 +14,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.command_line import Run, run
+from tests.support.command_line import Run
 from tui_chat import files
 from tui_chat.errors import InputError
 from tui_chat.extensions import missing_plugin
 from tui_chat.ui.themes import load_theme
 from tui_chat.workspace.attachments import read_attachment
 from tui_chat.workspace.viewed_requests import text_or_file
-
-__all__ = ["run"]
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="has no pipes with names")
 
@@ -190,7 +188,7 @@ def test_headless_commands_make_a_private_data_folder(
         [sys.executable, "-m", "tui_chat", *folders, *words],
         timeout=30,
         cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])},
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
         umask=0,
         check=True,
     )
