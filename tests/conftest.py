@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests.databases import migrate
+from tests.support.databases import migrate
 from tui_chat import hooks
 
 # The same examples each time, so that a change is judged by what it changed; `deep` draws new ones.

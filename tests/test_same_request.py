@@ -15,7 +15,7 @@ import pytest
 from hypothesis import settings
 
 from tests.e2e.conftest import LOOPBACKS, make_workspace, settled
-from tests.strategies import EVERY_SETTING
+from tests.support.strategies import EVERY_SETTING
 from tests.workspace.test_settings import put
 from tui_chat.compose import Composed, compose, encode
 from tui_chat.context import Inputs, SessionSettings

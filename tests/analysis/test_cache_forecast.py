@@ -11,7 +11,7 @@ import splintr
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.context.requests import LETTERS
+from tests.support.contexts import LETTERS
 from tui_chat.analysis.cache_forecast import Forecast, Forecaster
 from tui_chat.analysis.captured_request import read_captured
 from tui_chat.analysis.prompt import prompt_of

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.context.requests import ENDPOINT, LETTERS
-from tests.strategies import histories
+from tests.support.contexts import ENDPOINT, LETTERS
+from tests.support.strategies import histories
 from tui_chat.analysis.captured_request import read_captured
 from tui_chat.compose import compose
 from tui_chat.context import Inputs, SessionSettings

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.context.requests import ENDPOINT
+from tests.support.contexts import ENDPOINT
 from tui_chat.analysis.lore_table import LoreTable
 from tui_chat.context import Inputs
 from tui_chat.context.lorebooks import explanation

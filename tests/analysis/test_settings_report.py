@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.strategies import EVERY_SETTING
+from tests.support.strategies import EVERY_SETTING
 from tui_chat.analysis.settings_report import SettingReport, report_settings
 from tui_chat.compose import Composed, compose, encode
 from tui_chat.context import Inputs, SessionSettings

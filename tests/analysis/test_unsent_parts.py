@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.context.requests import LETTERS
+from tests.support.contexts import LETTERS
 from tui_chat.analysis.token_shares import ShareCalculator
 from tui_chat.compose import Composed, compose
 from tui_chat.context import Inputs

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.databases import provide_database
+from tests.support.databases import provide_database
 from tests.support.screen import Screen, open_screen
 from tests.support.server import Answer, Provider, chat_text
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.databases import provide_database
 from tests.support.command_line import Run, run
+from tests.support.databases import provide_database
 from tests.support.screen import open_screen
 from tests.support.server import Provider, chat_text
 

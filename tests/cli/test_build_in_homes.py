@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.databases import provide_database
+from tests.support.databases import provide_database
 from tests.test_same_request import preset_of, words_of
 from tui_chat import paths
 from tui_chat.cli import main

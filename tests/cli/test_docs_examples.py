@@ -16,9 +16,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.interop.exports import ROOT as ROOT_NODE
-from tests.interop.exports import chatgpt, node
 from tests.support.command_line import Run
+from tests.support.exports import ROOT as ROOT_NODE
+from tests.support.exports import chatgpt, node
 from tests.support.tables import each_row
 from tui_chat.config import load_config
 from tui_chat.extensions import missing_plugin

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.library.strategies import any_lorebooks, any_presets
+from tests.support.file_strategies import any_lorebooks, any_presets
 from tui_chat.cli.commands import cli
 from tui_chat.compose import compose
 from tui_chat.config import BUILT_IN_ENDPOINTS

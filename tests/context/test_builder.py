@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.context.requests import (
+from tests.support.contexts import (
     A1,
     A2,
     ENDPOINT,

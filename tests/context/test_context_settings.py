@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.context.requests import ENDPOINT, HISTORY, LETTERS, ROLE, U1, built, codes, order, said
+from tests.support.contexts import ENDPOINT, HISTORY, LETTERS, ROLE, U1, built, codes, order, said
 from tui_chat.context import Inputs, SessionSettings, build_context
 from tui_chat.models.preset import Preset
 from tui_chat.models.role import Profile

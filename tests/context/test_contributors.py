@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tests.context.requests import A1, A2, ENDPOINT, HISTORY, U1, U2
+from tests.support.contexts import A1, A2, ENDPOINT, HISTORY, U1, U2
 from tui_chat.compose import compose
 from tui_chat.context import CONTRIBUTORS, Contribution, Inputs
 from tui_chat.models.message import Message

@@ -15,8 +15,8 @@ import pytest
 
 import tui_chat.context
 from tests.context.lorebooks.test_activation import entry, told
-from tests.context.requests import ENDPOINT, HISTORY, LETTERS, ROLE, U1, built, codes, said
 from tests.context.test_summaries import summary
+from tests.support.contexts import ENDPOINT, HISTORY, LETTERS, ROLE, U1, built, codes, said
 from tui_chat.context import Contribution, Inputs, SessionSettings, build, build_context
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.envelope import ChatEnvelope, Level, Note

@@ -15,9 +15,9 @@ import pytest
 
 import tui_chat.context
 from tests.context.lorebooks.test_activation import entry, told
-from tests.context.requests import A1, HISTORY, ROLE, U1, U2, built, said
 from tests.context.test_every_note import SPOT
 from tests.context.test_summaries import summary
+from tests.support.contexts import A1, HISTORY, ROLE, U1, U2, built, said
 from tui_chat.context import SessionSettings
 from tui_chat.models.chat_settings import ChatSettings
 from tui_chat.models.envelope import ChatEnvelope

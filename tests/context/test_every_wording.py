@@ -7,7 +7,7 @@ from __future__ import annotations
 import pytest
 
 from tests.context.lorebooks.test_activation import entry, told
-from tests.context.requests import HISTORY, built, said
+from tests.support.contexts import HISTORY, built, said
 from tui_chat.models.preset import PresetMessage
 from tui_chat.models.role import Character, Profile, Role
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 from dataclasses import replace
 
-from tests.context.requests import HISTORY, ROLE, built
+from tests.support.contexts import HISTORY, ROLE, built
 from tui_chat.models.memo import forget_recent
 from tui_chat.models.preset import PresetMessage
 from tui_chat.models.role import Character

@@ -8,8 +8,8 @@ from itertools import accumulate
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.context.requests import A1, A2, U1, U2
-from tests.strategies import histories
+from tests.support.contexts import A1, A2, U1, U2
+from tests.support.strategies import histories
 from tui_chat.context.history_costs import HistoryCosts, history_costs
 from tui_chat.models.message import Message, ToolCall
 from tui_chat.tokens import TURN_OVERHEAD, Correction, Counter

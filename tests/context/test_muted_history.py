@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from tests.context.lorebooks.test_activation import entry
-from tests.context.requests import (
+from tests.context.test_summaries import summary
+from tests.support.contexts import (
     A1,
     A2,
     ENDPOINT,
@@ -21,7 +22,6 @@ from tests.context.requests import (
     order,
     said,
 )
-from tests.context.test_summaries import summary
 from tui_chat.context import Inputs, build
 from tui_chat.context.generation import as_continuation
 from tui_chat.context.muted_history import without_muted

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tests.context.requests import ENDPOINT, ROLE
-from tests.strategies import EVERY_SETTING
+from tests.support.contexts import ENDPOINT, ROLE
+from tests.support.strategies import EVERY_SETTING
 from tui_chat.context import Inputs, SessionSettings
 from tui_chat.context.parameters import parameters
 from tui_chat.models.envelope import Parameters

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.context.requests import A1, ENDPOINT, HISTORY, LETTERS, ROLE, U1, U2, built
-from tests.strategies import histories, presets, words
+from tests.support.contexts import A1, ENDPOINT, HISTORY, LETTERS, ROLE, U1, U2, built
+from tests.support.strategies import histories, presets, words
 from tui_chat.compose import compose
 from tui_chat.context import Inputs, build_context
 from tui_chat.models.endpoint import Protocol

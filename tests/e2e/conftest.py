@@ -16,7 +16,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.databases import provide_database
+from tests.support.databases import provide_database
 from tests.support.vendors import VendorTransport, serve
 from tui_chat import paths
 from tui_chat.cli.app import open_library

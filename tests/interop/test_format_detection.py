@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tui_chat
-from tests.interop.exports import lines
-from tests.interop.reading import only, read, said
+from tests.support.exports import lines
+from tests.support.reading import only, read, said
 from tui_chat import extensions
 from tui_chat.errors import InputError
 from tui_chat.interop.messages import message_lines, read_history

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.strategies import any_text
+from tests.support.strategies import any_text
 from tui_chat.interop.json_stream import BadText, BadValue, JsonStream
 
 values = st.recursive(

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.interop.reading import only, read
-from tests.interop.transcripts import transcripts
+from tests.support.reading import only, read
+from tests.support.transcripts import transcripts
 from tui_chat.interop import own_json
 from tui_chat.interop.reader import read_conversations
 from tui_chat.models.endpoint import Protocol

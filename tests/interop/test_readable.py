@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 
-from tests.interop.transcripts import transcripts
+from tests.support.transcripts import transcripts
 from tui_chat.interop.markdown import markdown
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import Message, Muted, Part, ToolCall

@@ -13,8 +13,8 @@ from tempfile import TemporaryDirectory
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.databases import provide_database
-from tests.interop.transcripts import transcripts
+from tests.support.databases import provide_database
+from tests.support.transcripts import transcripts
 from tui_chat.models.transcript import SessionTranscript
 from tui_chat.store import Store
 from tui_chat.workspace.exporter import exported_texts, write_file

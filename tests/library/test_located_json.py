@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.strategies import any_text
+from tests.support.strategies import any_text
 from tui_chat.errors import InputError
 from tui_chat.library.json_locations import LineIndex, Path, format_path, locate
 from tui_chat.models.json_text import (

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from tests.library.strategies import any_lorebooks
+from tests.support.file_strategies import any_lorebooks
 from tui_chat.errors import InputError
 from tui_chat.library.lorebooks import (
     load_lorebook,

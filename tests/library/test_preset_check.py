@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from tests.library.strategies import any_presets, json_values
+from tests.support.file_strategies import any_presets, json_values
 from tui_chat.library.preset_check import check_preset
 from tui_chat.library.presets import dump_preset
 from tui_chat.models.preset import Preset

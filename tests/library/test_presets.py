@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.library.strategies import any_presets
-from tests.strategies import EVERY_SETTING
+from tests.support.file_strategies import any_presets
+from tests.support.strategies import EVERY_SETTING
 from tui_chat.errors import InputError
 from tui_chat.library.presets import (
     FileStyle,

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.strategies import any_text
+from tests.support.strategies import any_text
 from tui_chat.models.citations import (
     Citation,
     References,

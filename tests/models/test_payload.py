@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.strategies import sources, trees
+from tests.support.strategies import sources, trees
 from tui_chat.models.json_tree import Arr, Obj, Str, plain, tree_of
 from tui_chat.models.payload import render
 from tui_chat.models.text import GLUE, Origin, OriginKind, Text

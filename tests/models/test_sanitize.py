@@ -1,7 +1,7 @@
 import pytest
 from hypothesis import given
 
-from tests.strategies import any_text
+from tests.support.strategies import any_text
 from tui_chat.models.sanitize import character_name, exact_runs, sanitize
 
 

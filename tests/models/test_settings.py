@@ -8,7 +8,7 @@ import json
 import pytest
 from hypothesis import given
 
-from tests.strategies import EVERY_SETTING, any_settings
+from tests.support.strategies import EVERY_SETTING, any_settings
 from tui_chat.models.setting_json import setting_text, settings_json
 from tui_chat.models.setting_types import (
     SETTINGS,

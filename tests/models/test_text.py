@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.strategies import sources, texts
+from tests.support.strategies import sources, texts
 from tui_chat.models.message import Message, MessageOrigin
 from tui_chat.models.text import GLUE, Origin, OriginKind, Span, Text, clean
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from tests.strategies import any_text
+from tests.support.strategies import any_text
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import (
     ChatEnvelope,

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 
-from tests.strategies import histories, presets
 from tests.support.corpus import CORPUS, ORACLE, RECORDED, oracle, read
 from tests.support.requests import CHAT, OLLAMA, converted
+from tests.support.strategies import histories, presets
 from tui_chat.compose import compose
 from tui_chat.context import Inputs
 from tui_chat.models.endpoint import Endpoint, Protocol

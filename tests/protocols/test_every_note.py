@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 import tui_chat.protocols
-from tests.context.requests import HISTORY, said
 from tests.context.test_every_note import codes_in
 from tests.protocols.test_item_ids import ANSWER, RIGHT, reply
+from tests.support.contexts import HISTORY, said
 from tests.support.requests import (
     ANTHROPIC,
     CHAT,

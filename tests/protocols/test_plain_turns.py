@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.strategies import any_text
+from tests.support.strategies import any_text
 from tui_chat.models.endpoint import Endpoint, ModelFacts, Protocol
 from tui_chat.models.envelope import ChatEnvelope, Parameters, Placement, Sourced, Turn
 from tui_chat.models.payload import render

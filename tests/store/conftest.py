@@ -1,70 +1,22 @@
-"""Stores on real files that are closed at the end, with a controlled clock and ids."""
+"""Records of requests, and other programs on a store."""
 
 from __future__ import annotations
 
 import hashlib
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from itertools import count
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.support.stores import clock, new_id, open_store, path, store
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.request import RequestRecord
-from tui_chat.store import Store
+
+__all__ = ["clock", "new_id", "open_store", "path", "request_record", "run", "store"]
 
 HERE = Path(__file__).parent
-
-
-class Clock:
-    """A clock that advances a second with each call."""
-
-    def __init__(self) -> None:
-        self.time = 1_700_000_000.0
-
-    def __call__(self) -> float:
-        self.time += 1
-        return self.time
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "data" / "chat.db"
-
-
-@pytest.fixture
-def new_id() -> Callable[[], str]:
-    numbers = count(1)
-    return lambda: f"id-{next(numbers):06}"
-
-
-Opener = Callable[[], Awaitable[Store]]
-
-
-@pytest.fixture
-async def open_store(path: Path, clock: Clock, new_id: Callable[[], str]) -> AsyncIterator[Opener]:
-    opened: list[Store] = []
-
-    async def opener() -> Store:
-        store = await Store.open(path, now=clock, new_id=new_id, busy_timeout=0.3)
-        opened.append(store)
-        return store
-
-    yield opener
-    for store in opened:
-        await store.close()
-
-
-@pytest.fixture
-async def store(open_store: Opener) -> Store:
-    return await open_store()
 
 
 @pytest.fixture

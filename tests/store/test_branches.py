@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.store.direct import remove_forever, replace_variables
+from tests.support.stores import remove_forever, replace_variables
 from tui_chat.errors import InputError, StoreError
 from tui_chat.models.message import NOT_MUTED, Message, Muted, ToolCall
 from tui_chat.models.request import RequestRecord

@@ -6,7 +6,7 @@ from dataclasses import fields, replace
 
 import pytest
 
-from tests.store.direct import RICH, remove_forever
+from tests.support.stores import RICH, remove_forever
 from tui_chat.errors import StoreError
 from tui_chat.models.message import Message
 from tui_chat.models.semantics import MessageSemantics

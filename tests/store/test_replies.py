@@ -8,7 +8,7 @@ from decimal import Decimal
 
 import pytest
 
-from tests.store.direct import RICH, begin
+from tests.support.stores import RICH, begin
 from tui_chat.errors import StoreError
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import NOT_MUTED, Message, Part

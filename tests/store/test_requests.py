@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Callable
 from dataclasses import replace
 
-from tests.store.direct import replace_variables
+from tests.support.stores import replace_variables
 from tui_chat.models.message import Message
 from tui_chat.models.request import RawResponse, RequestRecord
 from tui_chat.models.role import Role

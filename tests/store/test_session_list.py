@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.store.direct import remove_forever
+from tests.support.stores import remove_forever
 from tui_chat.errors import InputError, StoreDamaged
 from tui_chat.models.message import Message
 from tui_chat.models.role import Role

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from tests.store.direct import begin, remove_forever
-from tests.strategies import EVERY_SETTING
+from tests.support.stores import begin, remove_forever
+from tests.support.strategies import EVERY_SETTING
 from tui_chat.errors import InputError, StoreError
 from tui_chat.models.message import Message
 from tui_chat.models.request import RequestRecord

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from tests.strategies import EVERY_SETTING
+from tests.support.strategies import EVERY_SETTING
 from tui_chat.errors import InputError, StoreError
 from tui_chat.models.role import Role
 from tui_chat.store import Store

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.store.direct import RICH, replace_variables
+from tests.support.stores import RICH, replace_variables
 from tui_chat.models.message import Message, Muted
 from tui_chat.models.role import Role
 from tui_chat.models.search import Query

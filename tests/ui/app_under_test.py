@@ -14,7 +14,7 @@ from types import MappingProxyType
 from textual.content import Content
 from textual.pilot import Pilot
 
-from tests.databases import provide_database
+from tests.support.databases import provide_database
 from tests.support.vendors import VendorTransport
 from tests.ui.idle import wait_for_rest
 from tui_chat.cli.app import open_library

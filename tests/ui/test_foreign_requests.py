@@ -9,9 +9,9 @@ from pathlib import Path
 
 from textual.widgets import Static
 
-from tests.interop.reading import only
-from tests.recorded_sessions import store_recorded
 from tests.support.inspector_app import rows_shown
+from tests.support.reading import only
+from tests.support.recorded_sessions import store_recorded
 from tests.ui.app_under_test import make_app, opened, settle, until
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.chat.composer import Composer

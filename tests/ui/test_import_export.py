@@ -10,7 +10,7 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import Input, Static
 
-from tests.interop.exports import lines, tavern, tavern_header
+from tests.support.exports import lines, tavern, tavern_header
 from tests.ui.app_under_test import make_app, opened, say, settle, until
 from tui_chat.models.role import Role
 from tui_chat.models.session import Node

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tests.databases import provide_database
+from tests.support.databases import provide_database
 from tui_chat.errors import StoreError
 from tui_chat.store import Store
 from tui_chat.workspace.importer import import_files

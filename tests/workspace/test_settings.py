@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.conftest import settled
-from tests.store.direct import replace_variables
+from tests.support.stores import replace_variables
 from tui_chat.errors import InputError
 from tui_chat.models.role import Profile, Role
 from tui_chat.models.settings import Settings, WebSearch

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.context.requests import ENDPOINT, HISTORY, LETTERS, U1, built, codes, order, said
-from tests.strategies import histories, presets, words
+from tests.support.contexts import ENDPOINT, HISTORY, LETTERS, U1, built, codes, order, said
+from tests.support.strategies import histories, presets, words
 from tui_chat.context import (
     Contribution,
     Inputs,

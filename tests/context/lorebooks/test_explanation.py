@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.context.requests import ENDPOINT
+from tests.support.contexts import ENDPOINT
 from tui_chat.context import Inputs, SessionSettings, build_context
 from tui_chat.context.lorebooks.explanation import LoreExplanation, LoreOutcome
 from tui_chat.models.lorebook import Lorebook, LorebookEntry, SecondaryLogic

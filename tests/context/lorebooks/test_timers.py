@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.context.requests import ENDPOINT
+from tests.support.contexts import ENDPOINT
 from tui_chat.context import Inputs
 from tui_chat.context.inputs import prefilled_history
 from tui_chat.context.lorebooks.activation import Activation

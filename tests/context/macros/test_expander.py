@@ -11,7 +11,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from tests.context.requests import ENDPOINT, HISTORY, LETTERS, built, codes, said
+from tests.support.contexts import ENDPOINT, HISTORY, LETTERS, built, codes, said
 from tui_chat.context import Inputs, build_context
 from tui_chat.context.macros.environment import MAX_EXPANSION
 from tui_chat.context.macros.expander import MAX_DEPTH, MAX_VALUES

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.strategies import presets
+from tests.support.strategies import presets
 from tui_chat.library.editing.edits import (
     EditHistory,
     add_message,

@@ -5,8 +5,8 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.context.requests import built
-from tests.strategies import presets
+from tests.support.contexts import built
+from tests.support.strategies import presets
 from tui_chat.context.scan import scan
 from tui_chat.library.editing.outline import OutlineRow, outline_preset
 from tui_chat.models.envelope import Level, Note

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.strategies import presets
+from tests.support.strategies import presets
 from tui_chat.library.editing.outline import outline_preset
 from tui_chat.library.editing.recipes import RECIPES, add_from_recipe
 from tui_chat.library.editing.slots import depth_of

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.recorded_sessions import store_recorded
 from tests.support.command_line import Done, Run
+from tests.support.recorded_sessions import store_recorded
 from tui_chat.interop.own_json import read_session
 
 KEY = "sk-ant-api03-aB3dE6gH9jK2mN5pQ8sT1vW4yZ7"

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.interop.transcripts import transcripts
+from tests.support.transcripts import transcripts
 from tui_chat.interop.own_json import read_session
 from tui_chat.models.citations import Citation, References, Source
 from tui_chat.models.endpoint import Protocol

@@ -1,6 +1,6 @@
-"""Fixtures that the tests of salvage share with those of the store and of the screen."""
+"""Fixtures that the tests of salvage share with those of stores and of the screen."""
 
-from tests.store.conftest import clock, new_id, open_store, path, store
+from tests.support.stores import clock, new_id, open_store, path, store
 from tests.ui.conftest import _parsed_once, cursors_stand_still, quick_pilot, undrawn
 
 __all__ = [

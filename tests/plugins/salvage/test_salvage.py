@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.store.direct import remove_forever, replace_variables
+from tests.support.stores import remove_forever, replace_variables
 from tui_chat.errors import InputError, StoreDamaged, StoreNewer
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import Message

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.interop.reading import only
+from tests.support.reading import only
 from tui_chat.models.message import Message, Muted, ToolCall
 from tui_chat.models.semantics import MessageSemantics
 from tui_chat.models.session import Entry, Session

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from tests.interop.exports import lines, tavern, tavern_header
 from tests.plugins.sillytavern.test_characters import CARD
+from tests.support.exports import lines, tavern, tavern_header
 from tests.workspace.test_settings import put
 from tui_chat.models.role import Role
 from tui_chat.workspace.chat_participants import ParticipantKind

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.interop.exports import lines, tavern, tavern_header
-from tests.interop.reading import only, read, said, shown
+from tests.support.exports import lines, tavern, tavern_header
+from tests.support.reading import only, read, said, shown
 from tui_chat.interop.readable_parts import active_branch, siblings
 from tui_chat.models.settings import AuthorNote, CharacterTexts, Injection, LoreTimer
 from tui_chat.plugins.sillytavern import chats as reader

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tests.context.requests import ENDPOINT
+from tests.support.contexts import ENDPOINT
 from tui_chat.context import Inputs, SessionSettings
 from tui_chat.context.lorebooks.activation import Activation
 from tui_chat.context.lorebooks.conditions import Conditions

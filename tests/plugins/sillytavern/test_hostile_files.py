@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from tests.context.requests import ENDPOINT
+from tests.support.contexts import ENDPOINT
 from tests.support.counted_calls import count_calls
 from tui_chat.compose import compose
 from tui_chat.context import Inputs

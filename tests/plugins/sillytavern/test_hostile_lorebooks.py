@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.context.requests import ENDPOINT
+from tests.support.contexts import ENDPOINT
 from tui_chat.compose import compose
 from tui_chat.context import Inputs, SessionSettings
 from tui_chat.context.lorebooks.timers import with_lore_timers

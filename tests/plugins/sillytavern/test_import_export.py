@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from tests.interop.exports import lines, tavern, tavern_header
 from tests.plugins.sillytavern.test_characters import CARD
 from tests.support.command_line import Run
+from tests.support.exports import lines, tavern, tavern_header
 
 
 def test_a_chat_gets_the_role_and_the_persona_that_are_named(run: Run, tmp_path: Path):

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import pytest
 
-from tests.context.requests import (
+from tests.support.contexts import (
     A1,
     A2,
     ENDPOINT,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.context.requests import HISTORY, LETTERS
+from tests.support.contexts import HISTORY, LETTERS
 from tui_chat.context import Inputs, SessionSettings
 from tui_chat.context.builders import build
 from tui_chat.models.endpoint import Endpoint, Protocol

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.context.requests import ENDPOINT, LETTERS
+from tests.support.contexts import ENDPOINT, LETTERS
 from tui_chat.context import Inputs, SessionSettings
 from tui_chat.context.lorebooks.activation import Activation
 from tui_chat.context.lorebooks.book_index import book_index

@@ -6,7 +6,7 @@ import json
 from base64 import b64encode
 from typing import Any
 
-from tests.interop.reading import read, said
+from tests.support.reading import read, said
 
 
 def har(*entries: dict[str, Any]) -> dict[str, Any]:

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.interop.exports import chatgpt, node
-from tests.interop.reading import only, read, said, shown
+from tests.support.exports import chatgpt, node
+from tests.support.reading import only, read, said, shown
 from tui_chat.interop.readable_parts import siblings
 from tui_chat.models.message import Part
 from tui_chat.plugins.transcripts import chatgpt as reader

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from tests.interop.exports import ROOT, block, claude, claude_message
-from tests.interop.reading import only, read, said, shown
+from tests.support.exports import ROOT, block, claude, claude_message
+from tests.support.reading import only, read, said, shown
 from tui_chat.interop.readable_parts import siblings
 from tui_chat.models.message import Part
 from tui_chat.plugins.transcripts import claude as reader

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.interop.exports import block, chatgpt, claude, claude_message, node
-from tests.interop.reading import only, read, said
 from tests.support.command_line import Run
+from tests.support.exports import block, chatgpt, claude, claude_message, node
+from tests.support.reading import only, read, said
 from tui_chat import extensions
 from tui_chat.interop.reader import known_formats
 

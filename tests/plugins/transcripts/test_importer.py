@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from tests.databases import provide_database
-from tests.interop.exports import block, chatgpt, claude, claude_message, node
+from tests.support.databases import provide_database
+from tests.support.exports import block, chatgpt, claude, claude_message, node
 from tui_chat.models.search import Query
 from tui_chat.store import Store
 from tui_chat.workspace import import_reader

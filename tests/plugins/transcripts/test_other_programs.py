@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.interop.reading import only, read, said, shown
+from tests.support.reading import only, read, said, shown
 from tui_chat.interop.formats import ImportSource
 from tui_chat.interop.reader import read_conversations
 from tui_chat.interop.transcript_builder import FoundConversation

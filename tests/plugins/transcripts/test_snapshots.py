@@ -6,7 +6,7 @@ import json
 import os
 from pathlib import Path
 
-from tests.interop.exports import chatgpt, node
+from tests.support.exports import chatgpt, node
 from tests.ui.album import Album
 from tests.ui.app_under_test import NOON, opened
 from tui_chat.config import Config

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
-from tests.interop.exports import chatgpt, lines, node
 from tests.plugins.transcripts.test_agent_sessions import claude_code, gemini
 from tests.plugins.transcripts.test_viewer import viewer_of
+from tests.support.exports import chatgpt, lines, node
 from tests.ui.app_under_test import until
 from tests.ui.test_hostile_names import screen_text
 from tests.ui.test_import_export import told

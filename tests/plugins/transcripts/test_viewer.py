@@ -11,8 +11,8 @@ from textual.pilot import Pilot
 from textual.widgets import Input, Static
 
 from tests.e2e.terminal_app import TerminalApp
-from tests.interop.exports import chatgpt, node
 from tests.support.command_line import Run
+from tests.support.exports import chatgpt, node
 from tests.ui.app_under_test import make_app, opened, until
 from tests.ui.test_import_export import told
 from tui_chat.config import Config

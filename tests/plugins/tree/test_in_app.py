@@ -11,8 +11,8 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import Input, Static, TextArea
 
-from tests.databases import provide_database
 from tests.plugins.tree.trees import NOON, random_tree
+from tests.support.databases import provide_database
 from tests.ui.album import Album
 from tests.ui.app_under_test import asked, make_app, opened, replied, say, settle, until
 from tests.ui.named_keys import unnamed_letters

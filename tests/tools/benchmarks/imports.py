@@ -22,7 +22,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from tests.interop.exports import (
+from tests.support.exports import (
     block,
     chatgpt,
     claude,

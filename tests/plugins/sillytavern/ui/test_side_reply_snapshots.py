@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.interop.exports import lines, tavern, tavern_header
+from tests.support.exports import lines, tavern, tavern_header
 from tests.ui.album import Album
 from tests.ui.app_under_test import make_app, opened, say, settle, until
 from tui_chat.plugins.sillytavern.quiet_reply import QuietReply

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.strategies import sources, trees
 from tests.support.inspector_app import DRAFT, chat_tree, composed, history, long_chat, said
+from tests.support.strategies import sources, trees
 from tests.support.tables import each_row
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.json_tree import Arr, Lit, Obj, Str, Tree

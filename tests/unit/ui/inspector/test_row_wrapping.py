@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from tests.strategies import any_text
+from tests.support.strategies import any_text
 from tests.support.tables import each_row
 from tui_chat.models.sanitize import sanitize
 from tui_chat.ui.areas.inspector.row_wrapping import _NARROW, ESCAPE, LEAST, breaks

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tests.context.requests import HISTORY, said
+from tests.support.contexts import HISTORY, said
 from tests.support.tables import each_row
 from tui_chat.library.editing.outline import outline_preset
 from tui_chat.models.preset import Preset, PresetMessage

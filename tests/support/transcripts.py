@@ -8,7 +8,7 @@ from hashlib import sha256
 
 from hypothesis import strategies as st
 
-from tests.strategies import any_settings, any_text
+from tests.support.strategies import any_settings, any_text
 from tui_chat.models.citations import Citation, References, found_source
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import MESSAGE_ROLES, NOT_MUTED, Message, Muted, Part, ToolCall

@@ -1,8 +1,12 @@
-"""Operations on a store that tests share."""
+"""Stores on real files, with a controlled clock and ids, and what tests do to them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from itertools import count
+from pathlib import Path
+
+import pytest
 
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import Message, Muted, Part, ToolCall
@@ -31,6 +35,55 @@ RICH = Message(
     ),
 )
 """A message with every field that the store must keep."""
+
+
+class Clock:
+    """A clock that advances a second with each call."""
+
+    def __init__(self) -> None:
+        self.time = 1_700_000_000.0
+
+    def __call__(self) -> float:
+        self.time += 1
+        return self.time
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "data" / "chat.db"
+
+
+@pytest.fixture
+def new_id() -> Callable[[], str]:
+    numbers = count(1)
+    return lambda: f"id-{next(numbers):06}"
+
+
+Opener = Callable[[], Awaitable[Store]]
+
+
+@pytest.fixture
+async def open_store(path: Path, clock: Clock, new_id: Callable[[], str]) -> AsyncIterator[Opener]:
+    opened: list[Store] = []
+
+    async def opener() -> Store:
+        store = await Store.open(path, now=clock, new_id=new_id, busy_timeout=0.3)
+        opened.append(store)
+        return store
+
+    yield opener
+    for store in opened:
+        await store.close()
+
+
+@pytest.fixture
+async def store(open_store: Opener) -> Store:
+    return await open_store()
 
 
 async def remove_forever(store: Store, session_id: str) -> None:
