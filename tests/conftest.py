@@ -50,7 +50,7 @@ SLOW = (
     "tests/cli/test_planted_keys.py",
     "tests/cli/test_sample_plugin.py",
     "tests/cli/test_typed_input.py",
-    "tests/interop/test_round_trip.py",
+    "tests/unit/interop/test_round_trip.py",
     "tests/plugins/salvage/test_damaged_database.py",
     "tests/plugins/sillytavern/test_slow_scan.py",
     "tests/plugins/transcripts/test_reading.py",
@@ -59,7 +59,7 @@ SLOW = (
     "tests/plugins/web/test_serve.py",
     "tests/plugins/web/test_serve_in_chromium.py",
     "tests/protocols/test_encode_meaning.py",
-    "tests/store/test_process_lock.py",
+    "tests/unit/store/test_process_lock.py",
 )
 """Where the files begin whose tests are all slow, beside those in a folder `ui`."""
 

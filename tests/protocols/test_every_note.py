@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 import tui_chat.protocols
-from tests.context.test_every_note import codes_in
 from tests.protocols.test_item_ids import ANSWER, RIGHT, reply
 from tests.support.contexts import HISTORY, said
 from tests.support.requests import (
@@ -34,6 +33,7 @@ from tests.support.requests import (
     system,
     user,
 )
+from tests.unit.context.test_every_note import codes_in
 from tui_chat.compose import compose, encode
 from tui_chat.context import Inputs, SessionSettings
 from tui_chat.models.endpoint import Protocol

@@ -39,16 +39,16 @@ import pytest
 ROOT = Path(__file__).parents[2]
 TESTS = {
     "tui_chat/context/": (
-        "tests/context",
+        "tests/unit/context",
         "tests/test_same_request.py",
         "tests/test_provenance.py",
         *(("tests/plugins/sillytavern",) if (ROOT / "tests/plugins/sillytavern").is_dir() else ()),
     ),
     "tui_chat/protocols/": ("tests/protocols", "tests/test_same_request.py"),
     "tui_chat/workspace/": ("tests/workspace",),
-    "tui_chat/store/": ("tests/store",),
-    "tui_chat/models/": ("tests/models", "tests/context"),
-    "tui_chat/library/": ("tests/library",),
+    "tui_chat/store/": ("tests/unit/store",),
+    "tui_chat/models/": ("tests/unit/models", "tests/unit/context"),
+    "tui_chat/library/": ("tests/unit/library",),
     "tui_chat/cli/": ("tests/cli",),
     **{
         f"tui_chat/plugins/{folder.name}/": (folder.relative_to(ROOT).as_posix(),)

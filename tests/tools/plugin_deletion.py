@@ -25,8 +25,9 @@ COPIED = ("tui_chat", "tests", "docs", "themes", "sample_presets", "README.md", 
 START = ("tests/ui/test_first_run.py", "tests/ui/test_inspector_in_app.py")
 """Tests that start the app and go through its panes."""
 CORE = (
-    *("tests/architecture", "tests/unit/test_extensions.py", "tests/context/test_builder.py"),
-    *("tests/library/test_presets.py", "tests/store/test_sessions.py", "tests/workspace"),
+    *("tests/unit/architecture", "tests/unit/test_extensions.py", "tests/workspace"),
+    *("tests/unit/context/test_builder.py", "tests/unit/library/test_presets.py"),
+    "tests/unit/store/test_sessions.py",
     *("tests/cli/test_build.py", "tests/cli/test_ask.py", "tests/cli/test_captured.py"),
     *("tests/cli/test_output.py", "tests/ui/test_main_screen.py", "tests/ui/test_key_bindings.py"),
 )

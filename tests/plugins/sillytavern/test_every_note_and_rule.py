@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 import tui_chat.plugins.sillytavern.context
-from tests.context.test_every_note import codes_in
-from tests.context.test_every_rule import rules, rules_in
 from tests.plugins.sillytavern.test_policies import EXAMPLE, FIXED, TALKED, with_room
 from tests.support.contexts import A1, ENDPOINT, HISTORY, LETTERS, U1, built, codes, said
+from tests.unit.context.test_every_note import codes_in
+from tests.unit.context.test_every_rule import rules, rules_in
 from tui_chat.context import Inputs, SessionSettings, build
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import ChatEnvelope

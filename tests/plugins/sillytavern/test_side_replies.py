@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from tests.cli.test_ask import NO_RETRIES, Ask, ask, rows
-from tests.context.test_reply_starts import is_begun
 from tests.e2e.conftest import settled
 from tests.support.command_line import Run
+from tests.unit.context.test_reply_starts import is_begun
 from tests.workspace.test_tools import BY_HAND
 from tui_chat.workspace.events import Failed
 

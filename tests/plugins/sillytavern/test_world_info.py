@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from tests.library.test_lorebooks import lorebook_text
 from tests.support.file_strategies import json_values
+from tests.unit.library.test_lorebooks import lorebook_text
 from tui_chat.errors import InputError
 from tui_chat.library.lorebooks import (
     load_lorebook,

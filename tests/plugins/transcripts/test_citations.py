@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from tests.interop.test_citations import cited
 from tests.support.exports import block, chatgpt, claude, claude_message, node
 from tests.support.reading import only, shown
+from tests.unit.interop.test_citations import cited
 
 
 def test_chatgpt_keeps_the_pages_behind_its_marks() -> None:

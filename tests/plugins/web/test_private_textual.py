@@ -1,10 +1,10 @@
-"""The private members of Textual that the web driver uses; see tests/architecture."""
+"""The private members of Textual that the web driver uses; see tests/unit/architecture."""
 
 from __future__ import annotations
 
 import pytest
 
-from tests.architecture.test_private_textual import OURS, is_there, used_members
+from tests.unit.architecture.test_private_textual import OURS, is_there, used_members
 
 MEMBERS = {
     "textual.driver.Driver._app": "receives resizes; take it from `__init__`",

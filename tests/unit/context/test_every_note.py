@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 import tui_chat.context
-from tests.context.lorebooks.test_activation import entry, told
-from tests.context.test_summaries import summary
 from tests.support.contexts import ENDPOINT, HISTORY, LETTERS, ROLE, U1, built, codes, said
+from tests.unit.context.lorebooks.test_activation import entry, told
+from tests.unit.context.test_summaries import summary
 from tui_chat.context import Contribution, Inputs, SessionSettings, build, build_context
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.envelope import ChatEnvelope, Level, Note

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.store.child_text import TEXT
+from tests.unit.store.child_text import TEXT
 from tui_chat.errors import StoreBusy, StoreError
 from tui_chat.models.message import Message
 from tui_chat.models.request import RequestRecord

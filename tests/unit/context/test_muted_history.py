@@ -7,8 +7,6 @@ from typing import Any
 
 import pytest
 
-from tests.context.lorebooks.test_activation import entry
-from tests.context.test_summaries import summary
 from tests.support.contexts import (
     A1,
     A2,
@@ -22,6 +20,8 @@ from tests.support.contexts import (
     order,
     said,
 )
+from tests.unit.context.lorebooks.test_activation import entry
+from tests.unit.context.test_summaries import summary
 from tui_chat.context import Inputs, build
 from tui_chat.context.generation import as_continuation
 from tui_chat.context.muted_history import without_muted

@@ -15,7 +15,7 @@ from tui_chat.models.preset import Preset
 from tui_chat.tokens import Counter
 
 D = Message("user", "D", "5")
-DOCS = Path(__file__).parents[2] / "docs" / "presets.md"
+DOCS = Path(__file__).parents[3] / "docs" / "presets.md"
 
 
 def test_the_documented_contributor_adds_its_line():

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.library.test_lorebooks import lorebook_text
 from tests.support.file_strategies import any_lorebooks
+from tests.unit.library.test_lorebooks import lorebook_text
 from tui_chat.errors import ChangedElsewhere, FieldError, InputError
 from tui_chat.library.lorebook_edits import (
     LorebookFile,

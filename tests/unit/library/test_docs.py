@@ -14,7 +14,7 @@ from tui_chat.extensions import plugins
 from tui_chat.library import lorebooks, presets
 from tui_chat.library.preset_check import check_preset
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 DOCS = (ROOT / "docs" / "presets.md").read_text(encoding="utf-8")
 WORDS = ("user", "char", "preset", "model", "date", "time", "weekday", "lastMessage")
 

@@ -31,7 +31,7 @@ from tui_chat.tokens import (
     vocabulary_of,
 )
 
-CORPUS = Path(__file__).parents[3] / "shared" / "corpus" / "sillytavern" / "dev"
+CORPUS = Path(__file__).parents[4] / "shared" / "corpus" / "sillytavern" / "dev"
 
 
 def turn(text: str, **more: Any) -> Turn:

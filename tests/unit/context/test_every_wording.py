@@ -6,8 +6,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.context.lorebooks.test_activation import entry, told
 from tests.support.contexts import HISTORY, built, said
+from tests.unit.context.lorebooks.test_activation import entry, told
 from tui_chat.models.preset import PresetMessage
 from tui_chat.models.role import Character, Profile, Role
 

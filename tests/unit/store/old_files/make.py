@@ -1,6 +1,6 @@
 """Creates `vN.db.gz` beside it with the code of version N; run it in a checkout of that version.
 
-    python tests/store/old_files/make.py VERSION
+    python tests/unit/store/old_files/make.py VERSION
 
 The files are kept as they were made and never made again. A version that no released program
 ended with (1) was made by the program of the next one, which undid its last step.

@@ -5,9 +5,9 @@ from __future__ import annotations
 import base64
 import json
 
-from tests.interop.test_own_json import written
-from tests.interop.test_readable import reply
 from tests.support.reading import only, shown
+from tests.unit.interop.test_own_json import written
+from tests.unit.interop.test_readable import reply
 from tui_chat.interop.markdown import markdown
 from tui_chat.interop.messages import message_lines, read_history
 from tui_chat.models.endpoint import Protocol

@@ -7,8 +7,8 @@ import json
 import pytest
 from hypothesis import given
 
-from tests.interop.test_readable import reply
 from tests.support.transcripts import references as any_references
+from tests.unit.interop.test_readable import reply
 from tui_chat.errors import InputError
 from tui_chat.interop.markdown import markdown
 from tui_chat.interop.messages import message_lines, read_history

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.config.test_built_in_endpoints import unpublished_facts
+from tests.unit.config.test_built_in_endpoints import unpublished_facts
 from tui_chat.config import BUILT_IN_ENDPOINTS, Config, load_config
 from tui_chat.errors import ConfigError
 from tui_chat.files import read_toml
@@ -191,7 +191,7 @@ def test_every_fact_about_a_model_can_be_set(table: str, tmp_path: Path):
 
 
 def test_the_documentation_has_every_fact():
-    text = Path(__file__).parents[2].joinpath("docs", "settings.md").read_text(encoding="utf-8")
+    text = Path(__file__).parents[3].joinpath("docs", "settings.md").read_text(encoding="utf-8")
     table = text.partition("## What is known of models")[2]
     assert not [each.name for each in fields(ModelFacts) if f"`{each.name}`" not in table]
 

@@ -5,8 +5,8 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.analysis.test_cache_forecast import HISTORY, STYLE, talk
 from tests.support.contexts import ENDPOINT, LETTERS
+from tests.unit.analysis.test_cache_forecast import HISTORY, STYLE, talk
 from tui_chat.analysis.history_parts import HistoryPart
 from tui_chat.analysis.token_shares import Share, ShareCalculator, largest_turns
 from tui_chat.context import Inputs, build_context

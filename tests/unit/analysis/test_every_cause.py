@@ -9,7 +9,7 @@ from typing import get_args
 
 import pytest
 
-from tests.analysis.test_cache_forecast import HISTORY, composed, forecast, talk
+from tests.unit.analysis.test_cache_forecast import HISTORY, composed, forecast, talk
 from tui_chat.analysis.cache_forecast import BreakKind
 from tui_chat.compose import Composed
 from tui_chat.models.preset import PresetMessage

@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 
 import tui_chat.context
-from tests.context.lorebooks.test_activation import entry, told
-from tests.context.test_every_note import SPOT
-from tests.context.test_summaries import summary
 from tests.support.contexts import A1, HISTORY, ROLE, U1, U2, built, said
+from tests.unit.context.lorebooks.test_activation import entry, told
+from tests.unit.context.test_every_note import SPOT
+from tests.unit.context.test_summaries import summary
 from tui_chat.context import SessionSettings
 from tui_chat.models.chat_settings import ChatSettings
 from tui_chat.models.envelope import ChatEnvelope
