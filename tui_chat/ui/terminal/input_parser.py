@@ -8,6 +8,9 @@ r"""Parses what the terminal sends: Textual's parser, with pastes and some keys 
    within one read, so a burst of text with a line end inside is a paste too.
 3. Alt+Enter is `ESC CR` in the plain protocol; Textual reads it as Enter.
 4. xterm's `ESC[27;modifiers;code~` is passed on as kitty's `ESC[code;modifiersu`.
+5. Every character that is typed is text, except control characters. Textual's `Key` takes for text
+   only what Python prints as it is: not the joiner of an emoji sequence, the wide blank of an input
+   method, or an emoji that is newer than this Python.
 """
 
 from __future__ import annotations
@@ -15,6 +18,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Generator, Iterable
 from time import monotonic
+from unicodedata import category
 
 from textual import events
 from textual._xterm_parser import XTermParser
@@ -33,6 +37,19 @@ _OTHER_KEY = re.compile(r"\x1b\[27;(\d+);(\d+)~")
 _TEXT_ONLY = re.compile(r"[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f]+")
 _LINE_INSIDE = re.compile(r"[\r\n]+[^\r\n]")
 _SHIFT = 2
+_CONTROL = ("Cc", "Cs", "Zl", "Zp")
+"""Categories of the characters that are no text when they are typed."""
+
+
+class Key(events.Key):
+    """A key whose character is text unless it is a control character. It has Textual's name, by
+    which Textual finds the handlers.
+    """
+
+    @property
+    def is_printable(self) -> bool:
+        """True if it is text."""
+        return self.character is not None and is_text(self.character)
 
 
 class TerminalParser(XTermParser):
@@ -111,20 +128,25 @@ class TerminalParser(XTermParser):
 
     def _sequence_to_key_events(self, sequence: str, alt: bool = False) -> Iterable[events.Key]:
         if sequence == "\x1b\r":
-            return [events.Key("alt+enter", None)]
+            return [Key("alt+enter", None)]
         if match := _OTHER_KEY.fullmatch(sequence):
             return self._other_key(int(match[1]), int(match[2]))
         keys = super()._sequence_to_key_events(sequence, alt)
         # Textual gives Alt+R the character “r”, which a field would insert.
-        return [events.Key(key.key, None) for key in keys] if alt else keys
+        return [Key(key.key, None if alt else key.character) for key in keys]
 
     def _other_key(self, modifiers: int, code: int) -> Iterable[events.Key]:
         character = chr(code) if code < 0x110000 else ""
         if not character:
             return []
-        if modifiers <= _SHIFT and character.isprintable():
-            return super()._sequence_to_key_events(character)
+        if modifiers <= _SHIFT and is_text(character):
+            return self._sequence_to_key_events(character)
         return super()._sequence_to_key_events(f"\x1b[{ord(character.lower()[0])};{modifiers}u")
+
+
+def is_text(typed: str) -> bool:
+    """Return True if typed characters are text: none is a control character or a line end."""
+    return typed.isprintable() or not any(category(each) in _CONTROL for each in typed)
 
 
 def _marker_start(text: str, marker: str) -> str:

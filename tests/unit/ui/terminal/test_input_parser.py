@@ -116,6 +116,34 @@ def test_a_letter_with_alt_is_no_text():
     assert [(key.key, key.character) for key in pressed] == [("alt+r", None)]
 
 
+@each_row(
+    "text",
+    [
+        "👩\u200d🌾",
+        "🏳\ufe0f\u200d🌈",
+        "می\u200cخواهم",
+        "e\u0301",
+        "\u202eabc",
+        "a\u00adb",
+        "全\u3000角",
+        "10\u00a0km",
+        "\ue0b0",
+        "\U0001fae8\U0001fadc",  # newer than the Unicode of some Pythons
+    ],
+)
+def test_each_character_of_a_text_is_typed(text: str):
+    keys = [*TerminalParser().feed(text)]
+    assert all(isinstance(key, events.Key) and key.is_printable for key in keys)
+    assert [key.character for key in keys if isinstance(key, events.Key)] == [*text]
+
+
+@each_row("sent", ["\x1b[A", "\x00", "\x7f", "\x9b", "\u2028", "\x1b[13;2u", "\r", "\t"])
+def test_a_control_character_is_no_text(sent: str):
+    keys = [*TerminalParser().feed(sent)]
+    assert keys
+    assert not any(isinstance(key, events.Key) and key.is_printable for key in keys)
+
+
 def test_a_burst_ends_with_a_pause():
     seconds = iter((0.0, 0.2, 0.4, 0.6))
     keyboard = TerminalParser(clock=lambda: next(seconds))
