@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from tests.support.sdk_types import accept
+from tests.support.tables import each_row
 from tui_chat.analysis.settings_report import report_settings
 from tui_chat.analysis.token_shares import ShareCalculator
 from tui_chat.compose import Composed, compose, encode
@@ -109,7 +110,7 @@ def json_of(composed: Composed) -> Any:
     return json.loads(composed.payload.body)
 
 
-@pytest.mark.parametrize("protocol", PROTOCOLS)
+@each_row("protocol", PROTOCOLS)
 def test_a_text_is_edited_and_nothing_else(protocol: Protocol):
     before = compose(inputs_for(protocol))
     after = edit(before, path_of(before, "one"), "eleven")
@@ -130,9 +131,9 @@ def test_a_text_is_edited_and_nothing_else(protocol: Protocol):
     assert after.envelope.parameters == before.envelope.parameters
 
 
-@pytest.mark.parametrize("protocol", PROTOCOLS)
-@pytest.mark.parametrize("is_removed", [True, False])
-@pytest.mark.parametrize("text", ["Be brief.", "one", "three"])
+@each_row("protocol", PROTOCOLS)
+@each_row("is_removed", [True, False])
+@each_row("text", ["Be brief.", "one", "three"])
 def test_an_edit_knows_the_turn_that_it_changed(protocol: Protocol, is_removed: bool, text: str):
     before = compose(inputs_for(protocol))
     path = path_of(before, text)
@@ -144,7 +145,7 @@ def test_an_edit_knows_the_turn_that_it_changed(protocol: Protocol, is_removed: 
     assert sources == {turn.origin}
 
 
-@pytest.mark.parametrize("protocol", PROTOCOLS)
+@each_row("protocol", PROTOCOLS)
 def test_a_turn_is_removed_and_another_added(protocol: Protocol):
     before = compose(inputs_for(protocol))
     messages = LIST.get(protocol, "messages")
@@ -158,7 +159,7 @@ def test_a_turn_is_removed_and_another_added(protocol: Protocol):
     assert codes(again) == [EDITED, EDITED]
 
 
-@pytest.mark.parametrize("protocol", PROTOCOLS)
+@each_row("protocol", PROTOCOLS)
 def test_the_budget_changes_by_what_the_edits_cost(protocol: Protocol):
     before = compose(inputs_for(protocol))
     longer = edit(before, path_of(before, "one"), "one and many more words than before")
@@ -188,7 +189,7 @@ def test_an_edit_that_exceeds_the_budget_is_an_error_before_sending():
     assert edit(after, path_of(after, "word " * 200), "one").errors == ()
 
 
-@pytest.mark.parametrize("protocol", PROTOCOLS)
+@each_row("protocol", PROTOCOLS)
 def test_without_edits_nothing_is_made_anew(protocol: Protocol):
     inputs = inputs_for(protocol)
     composed = compose(inputs)
@@ -220,7 +221,7 @@ def test_the_edits_of_each_protocol_apply_to_its_own_request():
 IN_BODY = [protocol for protocol in Protocol if protocol is not Protocol.GEMINI]
 
 
-@pytest.mark.parametrize("protocol", IN_BODY)
+@each_row("protocol", IN_BODY)
 def test_the_model_follows_the_body(protocol: Protocol):
     before = compose(inputs_for(protocol))
     after = edit(before, ("model",), "another-model")
@@ -234,8 +235,8 @@ def test_the_model_follows_the_body(protocol: Protocol):
     assert "names no model" in nameless.errors[0].sentence
 
 
-@pytest.mark.parametrize("protocol", IN_BODY)
-@pytest.mark.parametrize("streams", [True, False])
+@each_row("protocol", IN_BODY)
+@each_row("streams", [True, False])
 def test_the_reading_of_the_reply_follows_the_stream_flag(protocol: Protocol, streams: bool):
     before = compose(inputs_for(protocol, stream=streams))
     after = edit(before, ("stream",), not streams)
@@ -259,7 +260,7 @@ def test_a_protocol_with_it_in_the_url_refuses_the_edit(key: str):
     assert f"{key} in the URL" in note.sentence
 
 
-@pytest.mark.parametrize("protocol", PROTOCOLS)
+@each_row("protocol", PROTOCOLS)
 def test_an_edited_setting_is_reported_with_what_is_sent(protocol: Protocol):
     before = compose(inputs_for(protocol))
     [path] = [path for path, node in walk(before.encoded.tree) if body_of(node) == b"100"]
@@ -271,7 +272,7 @@ def test_an_edited_setting_is_reported_with_what_is_sent(protocol: Protocol):
 # Bodies that are no requests any more
 
 
-@pytest.mark.parametrize("protocol", PROTOCOLS)
+@each_row("protocol", PROTOCOLS)
 def test_a_body_that_is_no_request_is_an_error(protocol: Protocol):
     before = compose(inputs_for(protocol))
     for after in (
@@ -284,7 +285,7 @@ def test_a_body_that_is_no_request_is_an_error(protocol: Protocol):
     assert edit(before, path_of(before, "one"), "x").errors == ()
 
 
-@pytest.mark.parametrize("protocol", PROTOCOLS)
+@each_row("protocol", PROTOCOLS)
 def test_the_error_names_the_place_in_the_body_that_is_sent(protocol: Protocol):
     before = compose(inputs_for(protocol))
     key, index, *_ = path_of(before, "three")

@@ -1,7 +1,8 @@
 """The mirror: does it show an author of presets where everything landed?"""
 
 import httpx
-import pytest
+
+from tests.support.tables import each_row
 
 from .provider_messages import read_reply
 
@@ -155,7 +156,7 @@ CASES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("protocol", CASES)
+@each_row("protocol", CASES)
 async def test_mirror_lists_every_part_in_order(client, protocol):
     path, body, expected = CASES[protocol]
     text = await mirror(client, protocol, path, body)

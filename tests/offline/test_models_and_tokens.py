@@ -2,10 +2,10 @@
 
 import json
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.tables import each_row
 from tui_chat.offline import reply as tokens
 from tui_chat.offline.json_answers import sample_of
 from tui_chat.offline.mirror import fenced, inline_code
@@ -67,7 +67,7 @@ def test_a_call_that_does_not_fit_is_left_out():
     assert finish.reason == "tool_calls"
 
 
-@pytest.mark.parametrize("model", MODELS, ids=lambda model: model.name)
+@each_row("model", MODELS, ids=lambda model: model.name)
 def test_every_model_of_the_catalog_exists(model):
     assert find_model(model.name) is not None
     assert model.about.endswith(".")
@@ -80,7 +80,7 @@ def test_the_python_of_lorem_runs_without_this_program():
     exec(code, {"__name__": "sample"})
 
 
-@pytest.mark.parametrize("name", ["", "Mirror", "lorem:", "lorem:-1", "lorem:١", "lorem:max:max",
+@each_row("name", ["", "Mirror", "lorem:", "lorem:-1", "lorem:١", "lorem:max:max",
                                   "flaky-cut:2", "mirror:0", "echo:max:1"])  # fmt: skip
 def test_invalid_names_have_no_model(name):
     assert find_model(name) is None
@@ -127,12 +127,12 @@ SAMPLES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("schema", "value"), SAMPLES, ids=lambda value: json.dumps(value)[:40])
+@each_row(("schema", "value"), SAMPLES, ids=lambda value: json.dumps(value)[:40])
 def test_samples_fit_their_schema(schema, value):
     assert sample_of(schema) == value
 
 
-@pytest.mark.parametrize("schema", [NODE, {"$ref": "#"}, {"allOf": [{"$ref": "#"}]}])
+@each_row("schema", [NODE, {"$ref": "#"}, {"allOf": [{"$ref": "#"}]}])
 def test_a_schema_without_end_has_a_sample_of(schema):
     assert len(json.dumps(sample_of(schema))) < 200_000
 

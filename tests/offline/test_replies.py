@@ -7,6 +7,7 @@ import zlib
 import httpx
 import pytest
 
+from tests.support.tables import each_row
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.token_probabilities import probability, unpack_tokens
 from tui_chat.protocols.registry import protocol_of
@@ -35,9 +36,7 @@ async def test_echo_repeats_exactly(client, protocol, stream):
 
 
 @every
-@pytest.mark.parametrize(
-    "model", ["mirror", "echo", "thinker", "researcher", "lorem:max:300", "toolsmith"]
-)
+@each_row("model", ["mirror", "echo", "thinker", "researcher", "lorem:max:300", "toolsmith"])
 async def test_stream_and_whole_agree(client, protocol, model):
     whole = read_reply(protocol, await ask(client, protocol, model, tools=model == "toolsmith"))
     path, body = request(protocol, model, tools=model == "toolsmith", stream=True)
@@ -154,7 +153,7 @@ async def test_a_limit_met_exactly_does_not_cut(client, protocol):
     assert reply.finish in ("stop", "completed", "end_turn", "STOP")
 
 
-@pytest.mark.parametrize("protocol", ["openai_chat", "anthropic", "gemini", "ollama"])
+@each_row("protocol", ["openai_chat", "anthropic", "gemini", "ollama"])
 @both
 async def test_a_stop_sequence_is_never_sent(client, protocol, stream):
     text = "count ab abab abc STOP-HERE and more"
@@ -166,13 +165,13 @@ async def test_a_stop_sequence_is_never_sent(client, protocol, stream):
         assert b'"stop_sequence":"STOP-HERE"' in response.content
 
 
-@pytest.mark.parametrize("protocol", ["openai_chat", "anthropic", "gemini", "ollama"])
+@each_row("protocol", ["openai_chat", "anthropic", "gemini", "ollama"])
 async def test_text_that_only_begins_like_a_stop_is_sent(client, protocol):
     reply = read_reply(protocol, await ask(client, protocol, "echo", "so it ST", stop="STOP"))
     assert reply.text == "so it ST"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("model", "seconds"),
     [("lorem:60:600", 10.0), ("lorem:600:600", 1.0), ("lorem", 15.0), ("echo:10", 0.1)],
 )
@@ -183,7 +182,7 @@ async def test_the_name_sets_the_speed(client, clock: Clock, model, seconds, str
     assert clock.time - start == pytest.approx(seconds, abs=0.01)
 
 
-@pytest.mark.parametrize("model", ["lorem:max:5000", "echo", "mirror", "thinker"])
+@each_row("model", ["lorem:max:5000", "echo", "mirror", "thinker"])
 async def test_max_never_waits(client, clock: Clock, model):
     await ask(client, "openai_chat", model, stream=True)
     assert clock.slept == []
@@ -369,7 +368,7 @@ ASKED = {
 
 
 @both
-@pytest.mark.parametrize("protocol", ASKED)
+@each_row("protocol", ASKED)
 async def test_probabilities_of_tokens_are_sent_to_those_who_ask(client, protocol, stream):
     path, body = request(protocol, "echo", TRICKY, stream=stream)
     unasked = await client.post(path, json=body)

@@ -12,6 +12,7 @@ import httpx
 import pytest
 from backports import zstd
 
+from tests.support.tables import each_row
 from tui_chat.offline.http_messages import OfflineDependencies
 from tui_chat.offline.script import read_script
 from tui_chat.offline.server import serve
@@ -117,7 +118,7 @@ async def test_a_scripted_reply_can_break_off(end: str):
             assert '"error"' in (await offline.post("/v1/chat/completions", json=body)).text
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("data", "told"),
     [
         (b"[", "it is not JSON"),
@@ -234,9 +235,7 @@ STRUCTURED: list[tuple[str, dict[str, Any], dict[str, str], str]] = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("path", "body", "headers", "place"), STRUCTURED, ids=lambda x: str(x)[:12]
-)
+@each_row(("path", "body", "headers", "place"), STRUCTURED, ids=lambda x: str(x)[:12])
 async def test_a_schema_is_obeyed(path: str, body: Any, headers: Any, place: str):
     async with provider() as offline:
         if "contents" not in body:

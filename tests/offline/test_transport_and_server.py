@@ -8,6 +8,7 @@ import sys
 import httpx
 import pytest
 
+from tests.support.tables import each_row
 from tui_chat.offline.http_messages import OfflineDependencies
 from tui_chat.offline.server import serve
 from tui_chat.offline.service import MAX_BODY, OfflineService
@@ -339,7 +340,7 @@ async def test_each_protocol_has_its_content_type_and_id(either_client, protocol
     assert {"x-request-id", "request-id"} & headers.keys() == names.get(protocol, {"x-request-id"})
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("headers", "key", "first"),
     [
         ({}, "data", "mirror"),
@@ -356,7 +357,7 @@ async def test_the_model_list_depends_on_the_headers(clock, headers, key, first)
         assert missing.status_code == 404
 
 
-@pytest.mark.parametrize("status", [429, 500, 529])
+@each_row("status", [429, 500, 529])
 async def test_failures_end_after_n_requests(client, status):
     path, body = request("anthropic", f"flaky-{status}:2", "at last", stream=True)
     statuses = [(await client.post(path, json=body)).status_code for _ in range(3)]

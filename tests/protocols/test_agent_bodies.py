@@ -7,8 +7,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pytest
-
+from tests.support.tables import each_row
 from tui_chat.analysis.captured_request import read_captured
 from tui_chat.compose import Composed, encode
 from tui_chat.models.endpoint import Endpoint, Protocol
@@ -213,7 +212,7 @@ def tokens(composed: Composed) -> int:
     return composed.envelope.budget.total
 
 
-@pytest.mark.parametrize("program", BODIES)
+@each_row("program", BODIES)
 def test_a_body_is_read_and_counted_as_a_whole(program: str):
     protocol, body = BODIES[program]
     composed, text = read(protocol, body)
@@ -233,7 +232,7 @@ def doubled(value: Any, path: tuple[Any, ...] = ()) -> Any:
             yield from doubled(inner, (*path, key))
 
 
-@pytest.mark.parametrize("program", BODIES)
+@each_row("program", BODIES)
 def test_every_text_counts(program: str):
     protocol, body = BODIES[program]
     before = tokens(read(protocol, body)[0])
@@ -259,7 +258,7 @@ def test_announced_tools_are_tools_and_no_message():
     assert (native.name, native.item) == ("additional_tools", 0)
 
 
-@pytest.mark.parametrize("target", [p for p in Protocol if p is not Protocol.OPENAI_RESPONSES])
+@each_row("target", [p for p in Protocol if p is not Protocol.OPENAI_RESPONSES])
 def test_another_protocol_gets_the_announced_tools_as_functions(target: Protocol):
     composed, _ = read(*BODIES["Codex"])
     converted = encode(composed.envelope, Endpoint("other", target, "http://x.example"))
@@ -301,7 +300,7 @@ UNKNOWN = {
 }
 
 
-@pytest.mark.parametrize("place", UNKNOWN)
+@each_row("place", UNKNOWN)
 def test_what_is_not_known_is_a_note_and_counts(place: str):
     protocol, body = UNKNOWN[place]
     composed, text = read(protocol, body)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.support.tables import each_row
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.protocols.base_url import read_base_url, request_url, with_scheme
 
@@ -62,7 +63,7 @@ PATHS = {
 }
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("protocol", "expected", "typed"),
     [(protocol, url, each) for protocol, url, many in TYPED for each in many],
 )
@@ -75,7 +76,7 @@ def test_where_requests_go(protocol: Protocol, expected: str, typed: str) -> Non
     assert request_url(read, path) == expected
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("protocol", "expected", "typed"),
     [(p, url, each) for p, url, many in TYPED for each in many if each.count("/") > 3],
 )
@@ -90,7 +91,7 @@ def urlparts(url: str) -> set[str]:
     return set(url.removesuffix("/").replace("?", "&").split("&"))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("typed", "protocol", "owner"),
     [
         (f"{CLAUDE}/v1/messages", CHAT, "Anthropic"),
@@ -105,6 +106,6 @@ def test_a_path_of_another_protocol_is_refused(typed: str, protocol: Protocol, o
         read_base_url(typed, protocol)
 
 
-@pytest.mark.parametrize("text", ["sk-proj-0123456789", "AIzaSyA.b.C", "eyJhbGciOi.eyJzdWIi.SflKx"])
+@each_row("text", ["sk-proj-0123456789", "AIzaSyA.b.C", "eyJhbGciOi.eyJzdWIi.SflKx"])
 def test_what_looks_like_a_key_is_no_host(text: str) -> None:
     assert with_scheme(text) == text

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.support.requests import body_of, converted, decoded, encoded, endpoint
+from tests.support.tables import each_row
 from tui_chat.compose import Composed, compose
 from tui_chat.context import Inputs
 from tui_chat.models.endpoint import Endpoint, ModelFacts, Protocol
@@ -135,7 +136,7 @@ def test_an_hour_never_follows_five_minutes(fallback: str) -> None:
     assert marks(hoisted) == {"A": MARK, "S": MARK}
 
 
-@pytest.mark.parametrize("protocol", [p for p in Protocol if p is not Protocol.ANTHROPIC])
+@each_row("protocol", [p for p in Protocol if p is not Protocol.ANTHROPIC])
 def test_protocols_without_marks_get_none_with_one_note(protocol: Protocol) -> None:
     bare = composed(line("S", None, "system"), history(None), protocol=protocol)
     request = composed(line("S", role="system"), history(), protocol=protocol)

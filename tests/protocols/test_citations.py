@@ -11,6 +11,7 @@ import pytest
 from tests.support.corpus import CORPUS
 from tests.support.reply_streams import fold, parse
 from tests.support.requests import assistant, body_of, chat, decoded, encoded, user
+from tests.support.tables import each_row
 from tui_chat.models.citations import (
     MOST_CITATIONS,
     MOST_SOURCES,
@@ -136,7 +137,7 @@ URL = {
 FILE = {"type": "file_citation", "file_id": "file-1", "filename": "notes.txt", "index": 4}
 
 
-@pytest.mark.parametrize("way", ["added", "done", "completed"])
+@each_row("way", ["added", "done", "completed"])
 def test_responses_annotations_count_from_their_part(way: str) -> None:
     before, after = item([], "First. "), {**item([URL, FILE], "abcdef"), "id": "msg_2"}
     searched = {**SEARCH, "id": "ws_1"}
@@ -201,7 +202,7 @@ def document(kind: str, **more: Any) -> Event:
     return {"type": kind, "document_index": 1, "document_title": None, "cited_text": "c", **more}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("citation", "label", "where"),
     [
         (WEB, "A", ""),
@@ -232,7 +233,7 @@ def document(kind: str, **more: Any) -> Event:
         ),
     ],
 )
-@pytest.mark.parametrize("is_stream", [True, False])
+@each_row("is_stream", [True, False])
 def test_anthropic_citations_cover_their_block(
     citation: Event, label: str, where: str, is_stream: bool
 ) -> None:
@@ -367,7 +368,7 @@ def test_gemini_citations_and_fetched_pages() -> None:
 # Hostile replies
 
 
-@pytest.mark.parametrize(
+@each_row(
     "url",
     [
         "javascript:alert(1)",
@@ -405,7 +406,7 @@ def test_too_many_sources_and_citations_are_cut_and_the_reply_goes_on() -> None:
     assert (len(found.sources), found.cut) == (MOST_SOURCES, True)
 
 
-@pytest.mark.parametrize("junk", [None, 7, "x", [], [None], [[]], [{"type": 3}], {"a": []}])
+@each_row("junk", [None, 7, "x", [], [None], [[]], [{"type": 3}], {"a": []}])
 def test_junk_in_the_place_of_references_does_no_harm(junk: Any) -> None:
     found = [
         whole(
@@ -451,7 +452,7 @@ def recorded(name: str) -> Message:
     return fold(parse(PROTOCOLS[protocol].parser(), events)).message(protocol)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "sources", "citations", "last"),
     [
         ("openai_responses/vai-openai-web-search-tool-1.response.sse", 28, 12, "))"),
@@ -488,8 +489,8 @@ CAPTURED = {
 }
 
 
-@pytest.mark.parametrize("source", CAPTURED)
-@pytest.mark.parametrize("target", list(Protocol))
+@each_row("source", CAPTURED)
+@each_row("target", list(Protocol))
 def test_captured_citations_go_back_word_for_word_and_elsewhere_with_a_note(
     source: Protocol, target: Protocol
 ) -> None:
@@ -504,7 +505,7 @@ def test_captured_citations_go_back_word_for_word_and_elsewhere_with_a_note(
         assert "extras-left-out" not in notes
 
 
-@pytest.mark.parametrize("target", list(Protocol))
+@each_row("target", list(Protocol))
 def test_a_cited_reply_is_sent_as_its_text_alone(target: Protocol) -> None:
     envelope = decoded(chat(user(), assistant("Paris"), user()))
     plain = encoded(envelope, target)

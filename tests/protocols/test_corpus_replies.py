@@ -18,6 +18,7 @@ import pytest
 
 from tests.support.corpus import CORPUS
 from tests.support.reply_streams import fold, parse, sse_events
+from tests.support.tables import each_row
 from tui_chat.errors import Refused
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.reply import Reply
@@ -83,7 +84,7 @@ def _turns(recording: Recording) -> int:
     return max(map(recording.body.count, starts)) if recording.is_stream else 1
 
 
-@pytest.mark.parametrize("recording", _cases(errors=False))
+@each_row("recording", _cases(errors=False))
 def test_reads_as_recorded(recording: Recording) -> None:
     expected = recording.expected
     reply = recording.read()
@@ -112,7 +113,7 @@ def test_reads_as_recorded(recording: Recording) -> None:
         assert reply.usage == _usage(recording)
 
 
-@pytest.mark.parametrize("recording", _cases(errors=False))
+@each_row("recording", _cases(errors=False))
 def test_every_recording_makes_a_message_whose_layout_fits(recording: Recording) -> None:
     message = recording.read().message(Protocol(recording.protocol))
     layout = message.semantics.layout
@@ -121,7 +122,7 @@ def test_every_recording_makes_a_message_whose_layout_fits(recording: Recording)
     )
 
 
-@pytest.mark.parametrize("recording", _cases(errors=True))
+@each_row("recording", _cases(errors=True))
 def test_errors_keep_the_providers_message(recording: Recording) -> None:
     with pytest.raises(Refused) as raised:
         recording.read()

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from tests.support.corpus import CORPUS, ORACLE, oracle, read
+from tests.support.tables import each_row
 from tui_chat.cli.captured import convert
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.envelope import Level
@@ -33,7 +34,7 @@ def value_at(body: Any, path: str) -> Any:
     return body
 
 
-@pytest.mark.parametrize("path", CASES, ids=lambda path: path.stem)
+@each_row("path", CASES, ids=lambda path: path.stem)
 def test_a_setting_is_carried_over(path: Path) -> None:
     case = read(path)
     source, target = Protocol(case["from"]), Protocol(case["to"])

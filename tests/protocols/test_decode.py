@@ -25,6 +25,7 @@ from tests.support.requests import (
     system,
     user,
 )
+from tests.support.tables import each_row
 from tui_chat.errors import InputError
 from tui_chat.models.endpoint import Protocol
 from tui_chat.protocols.registry import PROTOCOLS
@@ -354,13 +355,13 @@ BODIES = [
 ]
 
 
-@pytest.mark.parametrize(("protocol", "body"), BODIES)
+@each_row(("protocol", "body"), BODIES)
 def test_a_request_round_trips(protocol: Protocol, body: dict[str, Any]) -> None:
     assert converted(body, protocol, source=protocol)[0] == body
 
 
-@pytest.mark.parametrize("target", list(Protocol))
-@pytest.mark.parametrize(("protocol", "body"), BODIES)
+@each_row("target", list(Protocol))
+@each_row(("protocol", "body"), BODIES)
 def test_any_request_encodes_in_any_protocol(
     protocol: Protocol, body: dict[str, Any], target: Protocol
 ) -> None:
@@ -386,8 +387,8 @@ JUNK: list[tuple[bytes, str]] = [
 ]
 
 
-@pytest.mark.parametrize("protocol", list(Protocol))
-@pytest.mark.parametrize(("body", "words"), JUNK)
+@each_row("protocol", list(Protocol))
+@each_row(("body", "words"), JUNK)
 def test_junk_is_refused_with_a_sentence(protocol: Protocol, body: bytes, words: str) -> None:
     with pytest.raises(InputError, match=words):
         PROTOCOLS[protocol].decode(body)

@@ -26,6 +26,7 @@ from tests.support.requests import (
     result,
     user,
 )
+from tests.support.tables import each_row
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.json_tree import Arr, Obj
 from tui_chat.models.message import Part, ToolCall
@@ -75,7 +76,7 @@ MEDIA: list[tuple[Protocol, Any, Any]] = [
 ]
 
 
-@pytest.mark.parametrize(("target", "bytes_", "link"), MEDIA)
+@each_row(("target", "bytes_", "link"), MEDIA)
 def test_pictures_in_every_protocol(target: Protocol, bytes_: Any, link: Any) -> None:
     body, notes = converted(chat(user([PICTURE, {"type": "text", "text": "t"}, LINK])), target)
     turns = body.get("messages") or body.get("input") or body.get("contents")
@@ -122,7 +123,7 @@ BLANK: list[tuple[str, list[dict[str, Any]], list[tuple[str, str]], list[str]]] 
 ]
 
 
-@pytest.mark.parametrize(("messages", "expected", "expected_notes"), [b[1:] for b in BLANK])
+@each_row(("messages", "expected", "expected_notes"), [b[1:] for b in BLANK])
 def test_blank_text_for_anthropic(
     messages: list[dict[str, Any]], expected: list[tuple[str, str]], expected_notes: list[str]
 ) -> None:
@@ -131,7 +132,7 @@ def test_blank_text_for_anthropic(
     assert notes == expected_notes
 
 
-@pytest.mark.parametrize("target", [CHAT, RESPONSES, GEMINI])
+@each_row("target", [CHAT, RESPONSES, GEMINI])
 def test_blank_text_is_fine_elsewhere(target: Protocol) -> None:
     assert converted(chat(user(""), assistant(" "), user("b")), target)[1] == []
 
@@ -208,7 +209,7 @@ def test_a_signature_stays_on_the_part_it_came_with() -> None:
     assert converted(body, CHAT, source=GEMINI)[0]["messages"][1] == assistant("a")
 
 
-@pytest.mark.parametrize("target", [RESPONSES, ANTHROPIC, GEMINI])
+@each_row("target", [RESPONSES, ANTHROPIC, GEMINI])
 def test_a_refusal_is_sent_back_as_text(target: Protocol) -> None:
     body, _ = converted(chat(user(), assistant(None, refusal="NO"), user()), target)
     assert "NO" in str(body)
@@ -272,7 +273,7 @@ def test_of_more_than_four_cache_marks_the_last_four_are_sent() -> None:
     assert marks == [False, False, True, True, True, True]
 
 
-@pytest.mark.parametrize("target", list(Protocol))
+@each_row("target", list(Protocol))
 def test_a_keystroke_encodes_one_turn(target: Protocol) -> None:
     long = decoded(chat(*[user(f"{n}") if n % 2 else assistant(f"{n}") for n in range(400)]))
     one, two = (
@@ -286,7 +287,7 @@ def test_a_keystroke_encodes_one_turn(target: Protocol) -> None:
     assert all(a is b for a, b in zip(first.items[:-1], second.items[:-1], strict=True))
 
 
-@pytest.mark.parametrize("target", list(Protocol))
+@each_row("target", list(Protocol))
 def test_every_character_of_a_message_keeps_its_origin(target: Protocol) -> None:
     parts = [{"type": "text", "text": "first"}, PICTURE, {"type": "text", "text": "second"}]
     tree = encoded(decoded(chat(user(parts))), target).tree
@@ -310,7 +311,7 @@ FINAL_SPACE: list[tuple[dict[str, Any], Any]] = [
 ]
 
 
-@pytest.mark.parametrize(("last", "expected"), FINAL_SPACE)
+@each_row(("last", "expected"), FINAL_SPACE)
 def test_no_white_space_ends_a_final_assistant_message(last: dict[str, Any], expected: Any) -> None:
     """Anthropic answers 400 to it, wherever the text came from: content, refusal or a part."""
     envelope = decoded(chat(user(), last), CHAT, "claude-sonnet-4-5")
@@ -331,8 +332,8 @@ def test_space_stays_where_the_final_message_does_not_end_in_it() -> None:
     assert body_of(encoded(envelope, ANTHROPIC))["messages"][1]["content"] == "a "
 
 
-@pytest.mark.parametrize("target", list(Protocol))
-@pytest.mark.parametrize("role", ["user", "tool"])
+@each_row("target", list(Protocol))
+@each_row("role", ["user", "tool"])
 def test_the_name_of_a_text_file_is_sent_or_noted(target: Protocol, role: str) -> None:
     document = Part("file", "text/plain", text="some text", name="notes.txt")
     as_bytes = replace(document, text="", data="c29tZSB0ZXh0")

@@ -23,6 +23,7 @@ from tests.support.requests import (
     function,
     user,
 )
+from tests.support.tables import each_row
 from tui_chat.compose import compose
 from tui_chat.context import Inputs, SessionSettings
 from tui_chat.models.endpoint import Endpoint, Protocol
@@ -58,7 +59,7 @@ SAID: list[tuple[Protocol, dict[str, Any], list[str]]] = [
 ]
 
 
-@pytest.mark.parametrize(("target", "expected", "missing"), SAID)
+@each_row(("target", "expected", "missing"), SAID)
 def test_settings_are_mapped_or_noted(
     target: Protocol, expected: dict[str, Any], missing: list[str]
 ) -> None:
@@ -67,7 +68,7 @@ def test_settings_are_mapped_or_noted(
     assert notes == ["setting-left-out"] * len(missing)
 
 
-@pytest.mark.parametrize("target", [RESPONSES, ANTHROPIC, GEMINI])
+@each_row("target", [RESPONSES, ANTHROPIC, GEMINI])
 def test_a_model_without_sampling_settings_gets_none(target: Protocol) -> None:
     out = encoded(decoded(SAMPLING, CHAT, "x"), target, endpoint(target, "x", sampling=False))
     assert [n.code for n in out.notes].count("sampling-left-out") == 2
@@ -160,7 +161,7 @@ def test_a_kept_response_is_continued_with_nothing_but_a_tool_output() -> None:
     assert decoded(CONTINUED, RESPONSES).semantics.session.previous_response_id == "resp_1"
 
 
-@pytest.mark.parametrize("target", [CHAT, ANTHROPIC, GEMINI])
+@each_row("target", [CHAT, ANTHROPIC, GEMINI])
 def test_missing_stored_turns_are_an_error_in_other_protocols(target: Protocol) -> None:
     out = encoded(decoded(CONTINUED, RESPONSES), target)
     assert Level.ERROR in {note.level for note in out.notes}
@@ -180,7 +181,7 @@ TAKES = [
 ]
 
 
-@pytest.mark.parametrize("model", TAKES)
+@each_row("model", TAKES)
 def test_temperature_is_sent_to_models_that_accept_it(model: str) -> None:
     request = chat(user(), temperature=0.5, max_tokens=99)
     body = converted(request, ANTHROPIC, model=model)[0]
@@ -206,7 +207,7 @@ def test_why_a_temperature_is_not_sent_is_true() -> None:
         assert reason in note.sentence
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("model", "effort", "sent"),
     [
         ("gpt-5.1", None, True),
@@ -244,7 +245,7 @@ LIMITS = {
 }
 
 
-@pytest.mark.parametrize("model", LIMITS)
+@each_row("model", LIMITS)
 def test_an_unset_limit_is_the_models_maximum_with_a_note(model: str) -> None:
     body = converted(chat(user()), ANTHROPIC, model=model)[0]
     assert body["max_tokens"] == LIMITS[model]
@@ -338,8 +339,8 @@ NATIVE: list[tuple[dict[str, Any], list[str]]] = [
 ]
 
 
-@pytest.mark.parametrize("target", [CHAT, RESPONSES, ANTHROPIC])
-@pytest.mark.parametrize(("tool", "names"), NATIVE)
+@each_row("target", [CHAT, RESPONSES, ANTHROPIC])
+@each_row(("tool", "names"), NATIVE)
 def test_geminis_own_tools_are_left_out_with_a_warning(
     tool: dict[str, Any], names: list[str], target: Protocol
 ) -> None:
@@ -371,7 +372,7 @@ def test_no_note_denies_an_existing_setting() -> None:
             assert "has no such setting" not in note.sentence
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("protocol", "form", "sent"),
     [
         (CHAT, ResponseFormat("schema", SCHEMA), {"name": "reply", "schema": SCHEMA}),

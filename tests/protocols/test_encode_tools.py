@@ -25,6 +25,7 @@ from tests.support.requests import (
     result,
     user,
 )
+from tests.support.tables import each_row
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import Message, ToolCall
 from tui_chat.protocols.common.tools import restore_names
@@ -150,8 +151,8 @@ STORIES: list[tuple[str, list[dict[str, Any]], Story, list[str]]] = [
 ]
 
 
-@pytest.mark.parametrize("target", list(Protocol))
-@pytest.mark.parametrize(
+@each_row("target", list(Protocol))
+@each_row(
     ("messages", "expected", "expected_notes"),
     [s[1:] for s in STORIES],
     ids=[s[0] for s in STORIES],
@@ -213,7 +214,7 @@ ARGUMENTS = [
 ]
 
 
-@pytest.mark.parametrize(("arguments", "expected", "has_note"), ARGUMENTS)
+@each_row(("arguments", "expected", "has_note"), ARGUMENTS)
 def test_arguments_become_objects_where_a_protocol_wants_them(
     arguments: str, expected: dict[str, Any], has_note: bool
 ) -> None:
@@ -236,7 +237,7 @@ def test_ollama_takes_any_name() -> None:
     assert notes == []
 
 
-@pytest.mark.parametrize("target", [each for each in Protocol if each is not OLLAMA])
+@each_row("target", [each for each in Protocol if each is not OLLAMA])
 def test_forbidden_names_are_aliased_apart_and_restored(target: Protocol) -> None:
     names = ["a b", "a/b", "a_b"]
     request = chat(user(), calls(call("1", "a/b")), result("1"), tools=[function(n) for n in names])
@@ -266,7 +267,7 @@ CHOICES: list[tuple[Any, Any, Any, Any]] = [
 ]
 
 
-@pytest.mark.parametrize(("choice", "responses", "anthropic", "gemini"), CHOICES)
+@each_row(("choice", "responses", "anthropic", "gemini"), CHOICES)
 def test_tool_choice_in_every_protocol(
     choice: Any, responses: Any, anthropic: Any, gemini: Any
 ) -> None:
@@ -277,7 +278,7 @@ def test_tool_choice_in_every_protocol(
     assert converted(request, GEMINI)[0]["toolConfig"] == {"functionCallingConfig": gemini}
 
 
-@pytest.mark.parametrize("target", [RESPONSES, ANTHROPIC, GEMINI])
+@each_row("target", [RESPONSES, ANTHROPIC, GEMINI])
 def test_a_choice_of_tools_that_are_not_sent_is_left_out(target: Protocol) -> None:
     for more in ({"tools": [function()]}, {}):
         choice = {"type": "function", "function": {"name": "gone"}}
@@ -311,7 +312,7 @@ def test_a_picture_in_a_result_stays_there_or_follows_it() -> None:
     assert notes == []
 
 
-@pytest.mark.parametrize("target", [RESPONSES, ANTHROPIC, GEMINI])
+@each_row("target", [RESPONSES, ANTHROPIC, GEMINI])
 def test_a_tool_that_is_defined_twice_is_sent_once(target: Protocol) -> None:
     body, notes = converted(chat(user(), tools=[function(), function()]), target)
     tools = body["tools"][0].get("functionDeclarations", body["tools"])

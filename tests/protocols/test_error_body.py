@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.tables import each_row
 from tui_chat.errors import Refused
 from tui_chat.protocols.common.error_body import find_error, response_error
 
@@ -38,7 +39,7 @@ SHORTEN, PAY, KEY, PLACE, WAIT, AGAIN, ELSEWHERE = (
 )
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("status", "body", "code", "advice"),
     [
         (
@@ -127,7 +128,7 @@ def test_what_to_do(status: int, body: Any, code: str, advice: str) -> None:
     assert f"HTTP {status}" in str(error)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("body", "words"),
     [
         (openai("No such thing."), "No such thing."),
@@ -166,7 +167,7 @@ def test_long_words_are_cut() -> None:
     assert str(refuse(400, openai("x" * 100_000))).endswith("…")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("message", "details", "seconds", "wait"),
     [
         (
@@ -188,7 +189,7 @@ def test_how_long_to_wait(message: str, details: Any, seconds: float | None, wai
     assert wait in error.advice
 
 
-@pytest.mark.parametrize(
+@each_row(
     "body",
     [
         b"[" * 100_000,
@@ -205,8 +206,8 @@ def test_no_body_breaks_it(body: bytes) -> None:
     assert refuse(999, body).status == 999
 
 
-@pytest.mark.parametrize("key", ["code", "status", "status_code"])
-@pytest.mark.parametrize("value", [429, "429"])
+@each_row("key", ["code", "status", "status_code"])
+@each_row("value", [429, "429"])
 def test_the_status_inside_of_an_error(key: str, value: object) -> None:
     found = find_error({"error": {"message": "Slow down.", key: value}})
     assert found is not None

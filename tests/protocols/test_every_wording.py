@@ -6,8 +6,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from tests.protocols.test_every_note import (
     ASKED,
     State,
@@ -19,6 +17,7 @@ from tests.protocols.test_every_note import (
     session,
 )
 from tests.support.requests import ANTHROPIC, CHAT, GEMINI, OLLAMA, RESPONSES, function, user
+from tests.support.tables import each_row
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.settings import WebSearch
 
@@ -166,7 +165,7 @@ WALK: list[tuple[Protocol, str, State, State]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("number", range(len(WALK)))
+@each_row("number", range(len(WALK)))
 def test_a_sentence_is_shown_where_it_is_true_and_nowhere_else(number: int) -> None:
     target, sentence, shows, silent = WALK[number]
     said = [note.sentence for note in notes_of(shows, target)]

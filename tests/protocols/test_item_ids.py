@@ -23,6 +23,7 @@ from tests.support.requests import (
     result,
     user,
 )
+from tests.support.tables import each_row
 from tui_chat.compose import compose
 from tui_chat.context import Inputs, SessionSettings
 from tui_chat.models.endpoint import Endpoint, Protocol
@@ -73,7 +74,7 @@ def test_right_ids_go_back_as_they_came() -> None:
 WRONG = ["call_abc", "item-7", "b594b7e1-3db8-4a0e", "fc_" + "x" * 70, "fc_a:b", "rs_", "msg_ö"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("kind", "wrong"),
     [
         (kind, wrong)
@@ -162,7 +163,7 @@ def test_ids_are_whole_without_a_length_limit(target: Protocol) -> None:
     assert json.dumps(converted(request, target)[0]).count(LONG) == 2
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("model", "facts", "is_cut"),
     [("m", {}, False), ("gpt-4.1", {}, True), ("m", {"strict_keys": True}, True)],
 )

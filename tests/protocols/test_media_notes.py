@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from tests.support.requests import (
     CHAT,
     GEMINI,
@@ -16,6 +14,7 @@ from tests.support.requests import (
     endpoint,
     user,
 )
+from tests.support.tables import each_row
 from tui_chat.compose import compose, encode
 from tui_chat.context import Inputs, SessionSettings
 from tui_chat.models.endpoint import Endpoint, Protocol
@@ -37,14 +36,14 @@ def media_notes(to: Endpoint, *parts: Part, model: str = "m", history: Any = ())
     return [note for note in compose(inputs).notes if note.code == "medium-not-accepted"]
 
 
-@pytest.mark.parametrize("protocol", list(Protocol))
+@each_row("protocol", list(Protocol))
 def test_an_image_for_a_model_that_accepts_none_gets_a_note(protocol: Protocol) -> None:
     (note,) = media_notes(endpoint(protocol, input_media=("text",)), IMAGE)
     assert note.level is Level.WARNING
     assert note.sentence.startswith("An image is sent to m, which accepts none as far as is known")
 
 
-@pytest.mark.parametrize("protocol", list(Protocol))
+@each_row("protocol", list(Protocol))
 def test_the_request_stays_as_it_is(protocol: Protocol) -> None:
     bodies = {
         compose(
@@ -62,7 +61,7 @@ def test_the_request_stays_as_it_is(protocol: Protocol) -> None:
     assert PIXEL.encode() in bodies.pop()
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("media", "parts", "count"),
     [
         (None, (IMAGE, SOUND), 0),
@@ -113,8 +112,8 @@ def test_a_captured_request_for_its_own_model_gets_no_note() -> None:
     assert "medium-not-accepted" in codes
 
 
-@pytest.mark.parametrize("target", [CHAT, RESPONSES])
-@pytest.mark.parametrize(
+@each_row("target", [CHAT, RESPONSES])
+@each_row(
     ("facts", "effort", "doubtful"),
     [
         ({"reasons": False}, "high", True),

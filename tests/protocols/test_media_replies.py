@@ -12,6 +12,7 @@ import pytest
 
 from tests.support.requests import CHAT, GEMINI, OLLAMA, RESPONSES
 from tests.support.sdk_types import accept
+from tests.support.tables import each_row
 from tui_chat.compose import compose
 from tui_chat.context.inputs import EPOCH, Inputs
 from tui_chat.errors import TooLarge
@@ -232,8 +233,8 @@ REPLIES = {
 }
 
 
-@pytest.mark.parametrize("target", list(Protocol))
-@pytest.mark.parametrize("source", list(REPLIES))
+@each_row("target", list(Protocol))
+@each_row("source", list(REPLIES))
 def test_another_protocol_gets_it_or_a_note(source: Protocol, target: Protocol) -> None:
     message = REPLIES[source]().message(source)
     if source is target:
@@ -245,7 +246,7 @@ def test_another_protocol_gets_it_or_a_note(source: Protocol, target: Protocol) 
     assert "U2ln" not in json.dumps(body)
 
 
-@pytest.mark.parametrize("target", list(Protocol))
+@each_row("target", list(Protocol))
 def test_a_reply_of_a_picture_alone_stays_in_the_conversation(target: Protocol) -> None:
     reply = streamed(GEMINI, candidate(INLINE, finish="STOP"))
     assert not reply.is_empty
@@ -265,7 +266,7 @@ DAMAGED = (
 )
 
 
-@pytest.mark.parametrize("data", DAMAGED)
+@each_row("data", DAMAGED)
 def test_what_is_not_base64_is_shown_as_damaged_and_never_sent(data: str) -> None:
     part = {"inlineData": {"mimeType": "image/png", "data": data}, "thoughtSignature": "U2ln"}
     found = [
@@ -281,7 +282,7 @@ def test_what_is_not_base64_is_shown_as_damaged_and_never_sent(data: str) -> Non
         assert "image/png" not in json.dumps(body)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("mime", "kind", "kept"),
     [
         ("image/svg+xml", "file", "image/svg+xml"),
@@ -300,7 +301,7 @@ def test_the_type_decides_what_a_part_is_only_if_it_is_known(
     assert [(each.kind, each.mime) for each in reply.parts] == [(kind, kept)]
 
 
-@pytest.mark.parametrize(
+@each_row(
     "url",
     [
         "javascript:alert(1)",

@@ -10,6 +10,7 @@ import pytest
 
 from tests.support.requests import ANTHROPIC, CHAT, GEMINI, OLLAMA, RESPONSES, converted
 from tests.support.sdk_types import accept
+from tests.support.tables import each_row
 from tui_chat.compose import compose
 from tui_chat.context.inputs import Inputs
 from tui_chat.models.endpoint import Endpoint, Protocol
@@ -55,8 +56,8 @@ def encoded(part: Part, protocol: Protocol) -> tuple[dict[str, Any], list[str]]:
     return body, [note.code for note in composed.notes]
 
 
-@pytest.mark.parametrize("protocol", EVERY)
-@pytest.mark.parametrize("case", CASES)
+@each_row("protocol", EVERY)
+@each_row("case", CASES)
 def test_it_is_sent_or_a_note_says_that_it_is_not(case: str, protocol: Protocol) -> None:
     part, carriers = CASES[case]
     body, notes = encoded(part, protocol)
@@ -76,7 +77,7 @@ def test_bytes_for_openai_have_a_name_and_links_none(protocol: Protocol) -> None
     assert "filename" not in json.dumps(encoded(CASES["pdf link"][0], protocol)[0])
 
 
-@pytest.mark.parametrize("name", ["png", "heic", "pdf", "wav", "mp3"])
+@each_row("name", ["png", "heic", "pdf", "wav", "mp3"])
 def test_media_of_a_captured_request_are_in_it_in_another_protocol(name: str):
     part, protocols = CASES[name]
     for source in protocols:

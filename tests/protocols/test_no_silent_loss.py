@@ -27,6 +27,7 @@ from tests.support.requests import (
     encoded,
     endpoint,
 )
+from tests.support.tables import each_row
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import Parameters, Sourced
 from tui_chat.models.semantics import HostedTool
@@ -344,8 +345,8 @@ SHARED = {"metadata", "prompt_cache_key", "safety_identifier", "user"}
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("target", list(Protocol))
-@pytest.mark.parametrize("source", list(Protocol))
+@each_row("target", list(Protocol))
+@each_row("source", list(Protocol))
 @settings(max_examples=60)
 @given(data=st.data())
 def test_no_setting_is_lost_without_a_note(source: Protocol, target: Protocol, data: Any) -> None:

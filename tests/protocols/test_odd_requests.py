@@ -29,6 +29,7 @@ from tests.support.requests import (
     system,
     user,
 )
+from tests.support.tables import each_row
 from tui_chat.errors import InputError
 from tui_chat.models.endpoint import Protocol
 
@@ -88,7 +89,7 @@ def broken(draw: st.DrawFn, protocol: Protocol) -> Any:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("source", list(Protocol))
+@each_row("source", list(Protocol))
 @given(data=st.data())
 def test_a_broken_request_is_refused_or_encodes_in_every_protocol(
     source: Protocol, data: st.DataObject
@@ -129,8 +130,8 @@ LINKS = [
 ]
 
 
-@pytest.mark.parametrize("target", [RESPONSES, ANTHROPIC, GEMINI])
-@pytest.mark.parametrize(("url", "sent"), LINKS)
+@each_row("target", [RESPONSES, ANTHROPIC, GEMINI])
+@each_row(("url", "sent"), LINKS)
 def test_only_reachable_images_are_sent(target: Protocol, url: str, sent: bool) -> None:
     body = chat(user([{"type": "image_url", "image_url": {"url": url}}, "w"]))
     converted_body, notes = converted(body, target)
@@ -168,7 +169,7 @@ def test_a_text_document_is_text_for_anthropic() -> None:
     }
 
 
-@pytest.mark.parametrize("target", [RESPONSES, ANTHROPIC, GEMINI])
+@each_row("target", [RESPONSES, ANTHROPIC, GEMINI])
 def test_invalid_settings_are_left_out_with_a_note(target: Protocol) -> None:
     sent, notes = converted(chat(user(), max_tokens=-3, reasoning_effort="zany"), target)
     assert "zany" not in json.dumps(sent)

@@ -29,6 +29,7 @@ from tests.support.requests import (
     system,
     user,
 )
+from tests.support.tables import each_row
 from tui_chat.compose import compose
 from tui_chat.context import Inputs
 from tui_chat.errors import InputError
@@ -77,7 +78,7 @@ CAPTURED: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize("body", CAPTURED)
+@each_row("body", CAPTURED)
 def test_a_captured_request_is_encoded_as_it_was(body: dict[str, Any]) -> None:
     assert converted(body, OLLAMA, source=OLLAMA)[0] == body
 
@@ -122,7 +123,7 @@ SETTINGS = [
 ]
 
 
-@pytest.mark.parametrize(("settings", "sent"), SETTINGS)
+@each_row(("settings", "sent"), SETTINGS)
 def test_settings_under_their_names_and_back(
     settings: dict[str, Any], sent: dict[str, Any]
 ) -> None:
@@ -225,7 +226,7 @@ def test_an_image_keeps_its_type_on_the_way_to_another_protocol() -> None:
     assert [part["inlineData"]["mimeType"] for part in parts[1:]] == ["image/png", "image/gif"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     "part",
     [
         {"type": "image_url", "image_url": {"url": "https://e.test/a.png"}},
@@ -286,7 +287,7 @@ FAULTS = [
 ]
 
 
-@pytest.mark.parametrize(("body", "words"), FAULTS)
+@each_row(("body", "words"), FAULTS)
 def test_a_body_without_a_request_is_refused(body: dict[str, Any], words: str) -> None:
     with pytest.raises(InputError, match=words):
         decoded(body, OLLAMA)

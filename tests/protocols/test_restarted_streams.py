@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from tests.support.reply_streams import fold, parse
+from tests.support.tables import each_row
 from tui_chat.errors import ReplyCut
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.reply import Reply
@@ -171,7 +172,7 @@ def calls(reply: Reply) -> list[tuple[str, str, str]]:
 WITH_IDS = [CHAT, RESPONSES, ANTHROPIC, GEMINI]
 
 
-@pytest.mark.parametrize("protocol", WITH_IDS)
+@each_row("protocol", WITH_IDS)
 def test_what_an_attempt_left_behind_is_replaced(protocol: Protocol) -> None:
     given_up = attempt(protocol, "a", "The first ", "att", thought="Hm.", call=True, end=False)
     reply = streamed(protocol, given_up, attempt(protocol, "b", "The second", "."))
@@ -190,7 +191,7 @@ def test_what_an_attempt_left_behind_is_replaced(protocol: Protocol) -> None:
     assert layout == alone.message(protocol).semantics.layout
 
 
-@pytest.mark.parametrize("protocol", WITH_IDS)
+@each_row("protocol", WITH_IDS)
 def test_calls_and_reasoning_are_numbered_anew(protocol: Protocol) -> None:
     full = {"thought": "Hm.", "call": True}
     reply = streamed(
@@ -207,7 +208,7 @@ def test_calls_and_reasoning_are_numbered_anew(protocol: Protocol) -> None:
     assert reply.finish.reason == "tool_calls"
 
 
-@pytest.mark.parametrize("protocol", WITH_IDS)
+@each_row("protocol", WITH_IDS)
 def test_an_attempt_that_only_thought_leaves_no_text(protocol: Protocol) -> None:
     given_up = list(attempt(protocol, "a", thought="Hm.", end=False))
     if protocol is GEMINI:  # an id must come twice
@@ -216,7 +217,7 @@ def test_an_attempt_that_only_thought_leaves_no_text(protocol: Protocol) -> None
     assert (reply.text, reply.thought, reply.replaced) == ("Yes.", "", ("",))
 
 
-@pytest.mark.parametrize("protocol", list(Protocol))
+@each_row("protocol", list(Protocol))
 def test_a_reply_after_the_end_of_another_is_a_paragraph_of_its_own(protocol: Protocol) -> None:
     first = attempt(protocol, "a", "I look.", call=True)
     reply = streamed(protocol, first, attempt(protocol, "b", "It ", "rains."))
@@ -225,7 +226,7 @@ def test_a_reply_after_the_end_of_another_is_a_paragraph_of_its_own(protocol: Pr
     assert (reply.replaced, reply.restarts) == ((), 0)
 
 
-@pytest.mark.parametrize("protocol", list(Protocol))
+@each_row("protocol", list(Protocol))
 def test_no_blank_line_is_left_where_no_text_follows(protocol: Protocol) -> None:
     first = attempt(protocol, "a", "I look.")
     reply = streamed(protocol, first, attempt(protocol, "b", call=True))
@@ -233,14 +234,14 @@ def test_no_blank_line_is_left_where_no_text_follows(protocol: Protocol) -> None
     assert calls(reply) == [CALL]
 
 
-@pytest.mark.parametrize("protocol", WITH_IDS)
+@each_row("protocol", WITH_IDS)
 def test_a_second_beginning_before_any_content_changes_nothing(protocol: Protocol) -> None:
     begun = [] if protocol is GEMINI else list(attempt(protocol, "a", end=False))
     reply = streamed(protocol, iter(begun), attempt(protocol, "b", "Yes", "."))
     assert (reply.text, reply.replaced) == ("Yes.", ())
 
 
-@pytest.mark.parametrize("protocol", WITH_IDS)
+@each_row("protocol", WITH_IDS)
 def test_the_last_attempt_must_have_an_end(protocol: Protocol) -> None:
     attempts = (
         attempt(protocol, "a", "One", ".", end=False),

@@ -20,6 +20,7 @@ from tests.support.requests import (
     system,
     user,
 )
+from tests.support.tables import each_row
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.envelope import Placement, Turn
 from tui_chat.models.message import MessageRole
@@ -49,7 +50,7 @@ WORDS: list[tuple[Protocol, dict[str, Any], str, str, str, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("protocol", "options", "sys", "usr", "asst", "tool"), WORDS)
+@each_row(("protocol", "options", "sys", "usr", "asst", "tool"), WORDS)
 def test_each_role_has_a_word_in_each_protocol(
     protocol: Protocol, options: dict[str, Any], sys: str, usr: str, asst: str, tool: str
 ) -> None:
@@ -66,7 +67,7 @@ LATER: list[tuple[Protocol, str, list[str]]] = [
 ]
 
 
-@pytest.mark.parametrize(("protocol", "later", "expected"), LATER)
+@each_row(("protocol", "later", "expected"), LATER)
 def test_a_later_system_turn(protocol: Protocol, later: Any, expected: list[str]) -> None:
     adapted = adapt_roles(turns("system", "user", "system", "user"), protocol, later_system=later)
     assert [each.adapted_role for each in adapted] == expected
@@ -95,7 +96,7 @@ NAMES = [
 ]
 
 
-@pytest.mark.parametrize(("model", "expected"), NAMES)
+@each_row(("model", "expected"), NAMES)
 def test_protocol_detection_by_model_name(model: str, expected: Protocol | None) -> None:
     assert detect_protocol(model) is expected
 

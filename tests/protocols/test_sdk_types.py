@@ -8,6 +8,7 @@ from hypothesis import given
 from tests.protocols.envelopes import envelopes
 from tests.support.requests import ANTHROPIC, GEMINI, RESPONSES, body_of, encoded
 from tests.support.sdk_types import accept
+from tests.support.tables import each_row
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import ChatEnvelope
 
@@ -26,7 +27,7 @@ def test_the_sdks_types_accept_every_encoded_envelope(envelope: ChatEnvelope) ->
 SAMPLING = ("temperature", "top_p", "top_k")
 
 
-@pytest.mark.parametrize("protocol", list(Protocol))
+@each_row("protocol", list(Protocol))
 def test_the_types_refuse_what_is_wrong(protocol: Protocol) -> None:
     wrong = {"model": "m", "messages": [{"role": "user", "content": "x", "y": 1}], "max_tokens": 1}
     if protocol is RESPONSES:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from tests.support.corpus import ORACLE, oracle
 from tests.support.requests import body_of, chat, decoded, encoded, endpoint, user
 from tests.support.sdk_types import accept as accept_types
+from tests.support.tables import each_row
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import ChatEnvelope, Parameters, Sourced, ToolDefinition
 from tui_chat.models.semantics import HostedTool
@@ -153,7 +154,7 @@ def meaning(name: str, value: Any) -> Any:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("target", list(Protocol))
+@each_row("target", list(Protocol))
 @settings(max_examples=150)
 @given(data=st.data())
 def test_settings_arrive_or_a_note_says_why_not(target: Protocol, data: Any) -> None:
@@ -177,7 +178,7 @@ def test_settings_arrive_or_a_note_says_why_not(target: Protocol, data: Any) -> 
 
 
 @pytest.mark.skipif(not ORACLE.is_file(), reason="no oracle")
-@pytest.mark.parametrize("target", list(Protocol))
+@each_row("target", list(Protocol))
 @given(data=st.data())
 def test_the_oracle_accepts_random_settings(target: Protocol, data: Any) -> None:
     model = data.draw(st.sampled_from(MODELS[target]))
@@ -187,8 +188,8 @@ def test_the_oracle_accepts_random_settings(target: Protocol, data: Any) -> None
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("target", list(Protocol))
-@pytest.mark.parametrize("source", list(Protocol))
+@each_row("target", list(Protocol))
+@each_row("source", list(Protocol))
 @settings(max_examples=25)
 @given(data=st.data())
 def test_settings_come_back_or_a_note_says_why_not(

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.support.reply_streams import fold, parse
+from tests.support.tables import each_row
 from tui_chat.errors import Refused, ReplyCut
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.reply import Reply
@@ -113,7 +114,7 @@ def test_interleaved_thinking_keeps_its_place() -> None:
     assert kinds(reply) == [("reasoning", 0), ("text", 12), ("reasoning", 0), ("call", 0)]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("begin", "pieces", "arguments"),
     [
         ({}, ['{ "a"', ": 1 }"], '{ "a": 1 }'),
@@ -176,7 +177,7 @@ def test_blocks_that_are_not_ours_are_put_together_and_kept() -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("raw", "reason"),
     [
         ("end_turn", "stop"),
@@ -226,9 +227,7 @@ def test_message_delta_with_a_stop_reason_is_an_end() -> None:
     assert streamed(start(), opened(0, "text", text="x"), stop()).text == "x"
 
 
-@pytest.mark.parametrize(
-    "events", [[], [start()], [start(), opened(0, "text", text="x")], [start(), stop(None)]]
-)
+@each_row("events", [[], [start()], [start(), opened(0, "text", text="x")], [start(), stop(None)]])
 def test_a_cut_stream_is_an_error(events: list[Event]) -> None:
     with pytest.raises(ReplyCut):
         streamed(*events)
@@ -285,7 +284,7 @@ def test_odd_fields_do_no_harm() -> None:
     assert (reply.text, reply.thought, len(reply.calls)) == ("ok", "hm", 1)
 
 
-@pytest.mark.parametrize("body", [b"", b"{}", b"[3]", b'{"type":"message"}', b"<p>"])
+@each_row("body", [b"", b"{}", b"[3]", b'{"type":"message"}', b"<p>"])
 def test_a_body_that_is_no_reply(body: bytes) -> None:
     with pytest.raises(ReplyCut):
         read_reply(body)

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.reply_streams import fold, line_events, parse, sse_events
+from tests.support.tables import each_row
 from tui_chat.errors import ProviderError
 from tui_chat.models.endpoint import Protocol
 from tui_chat.protocols.common.error_body import response_error
@@ -160,7 +161,7 @@ def test_junk_bodies(protocol: Protocol, body: bytes) -> None:
 
 
 @protocols
-@pytest.mark.parametrize("data", ["[" * 100_000, "9" * 5000, '{"a":' * 90_000, "\x00", "tru", "{"])
+@each_row("data", ["[" * 100_000, "9" * 5000, '{"a":' * 90_000, "\x00", "tru", "{"])
 def test_hostile_json(protocol: Protocol, data: str) -> None:
     with pytest.raises(ProviderError):
         PROTOCOLS[protocol].parser().feed("", data)
@@ -169,7 +170,7 @@ def test_hostile_json(protocol: Protocol, data: str) -> None:
 
 
 @protocols
-@pytest.mark.parametrize("data", ["", "  ", "null", "3", '"x"', "[]", "{}", "[null, 3]", "[DONE]"])
+@each_row("data", ["", "  ", "null", "3", '"x"', "[]", "{}", "[null, 3]", "[DONE]"])
 def test_harmless_events(protocol: Protocol, data: str) -> None:
     parser = PROTOCOLS[protocol].parser()
     assert [e for e in parser.feed("", data) if protocol is not Protocol.OPENAI_CHAT] == []

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.support.reply_streams import fold, parse, sse_events
+from tests.support.tables import each_row
 from tui_chat.errors import Refused, ReplyCut
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.reply import Reply
@@ -160,9 +161,7 @@ def test_partial_arguments_without_a_last_piece_end_with_the_reply() -> None:
     assert calls(reply) == [("", "f", '{"x":"1"}')]
 
 
-@pytest.mark.parametrize(
-    "path", ["", "$", "$..x", "$.x[99999]", "$[0]", "$.a.b.c", "$.list.x", "$" + ".x" * 99]
-)
+@each_row("path", ["", "$", "$..x", "$.x[99999]", "$[0]", "$.a.b.c", "$.list.x", "$" + ".x" * 99])
 def test_an_invalid_path_loses_nothing(path: str) -> None:
     reply = streamed(
         response(call("f", args={"a": "text", "list": [1]}, willContinue=True)),
@@ -187,7 +186,7 @@ def test_parts_that_are_not_ours_are_kept_whole() -> None:
     assert [json.loads(p.data) for p in layout.pieces if p.data] == [code, link]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("raw", "reason"),
     [
         ("STOP", "stop"),
@@ -223,7 +222,7 @@ def test_feedback_that_blocks_nothing() -> None:
     assert (reply.text, finish(reply)[0]) == ("x", "stop")
 
 
-@pytest.mark.parametrize(
+@each_row(
     "responses",
     [
         [],

@@ -10,6 +10,7 @@ import pytest
 
 from tests.support.reply_streams import fold, parse
 from tests.support.requests import PNG
+from tests.support.tables import each_row
 from tui_chat.compose import compose
 from tui_chat.context import Inputs
 from tui_chat.errors import Refused, ReplyCut
@@ -87,14 +88,14 @@ def test_calls_are_whole_and_need_no_ids() -> None:
     assert (reply.finish.reason, reply.finish.raw) == ("tool_calls", "stop")
 
 
-@pytest.mark.parametrize("arguments", [None, "", "text", [1], 3])
+@each_row("arguments", [None, "", "text", [1], 3])
 def test_arguments_that_are_no_object_are_kept(arguments: Any) -> None:
     reply = streamed(line(tool_calls=[call("f", arguments)]), last())
     expected = {None: "{}", "": "", "text": "text", 3: "3"}
     assert calls(reply) == [("", "f", "[1]" if arguments == [1] else expected[arguments])]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("raw", "reason"), [("length", "length"), ("load", "other"), ("unload", "other"), ("", "stop")]
 )
 def test_reasons(raw: str, reason: str) -> None:
@@ -141,7 +142,7 @@ def test_lines_that_a_proxy_collected_are_one_reply() -> None:
     assert read_reply(body.encode()).text == "Hello"
 
 
-@pytest.mark.parametrize("body", [{}, {"models": []}, {"choices": []}, {"message": {}}, []])
+@each_row("body", [{}, {"models": []}, {"choices": []}, {"message": {}}, []])
 def test_a_body_without_a_reply(body: Any) -> None:
     with pytest.raises(ReplyCut, match="not a reply"):
         read_reply(json.dumps(body).encode())

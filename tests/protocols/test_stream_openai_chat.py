@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.support.reply_streams import fold, parse, sse_events
+from tests.support.tables import each_row
 from tui_chat.errors import Refused, ReplyCut
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.reply import Reply
@@ -66,7 +67,7 @@ def test_a_late_name_is_reported_when_it_arrives() -> None:
     assert (reply.id, reply.model) == ("chatcmpl-1", "gpt-x")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("raw", "reason"),
     [
         ("stop", "stop"),
@@ -121,7 +122,7 @@ def test_parallel_tool_calls_keep_their_arguments_as_sent() -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("deltas", "expected"),
     [
         pytest.param(
@@ -243,7 +244,7 @@ def test_gemini_s_imitation_signs_calls_and_texts() -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("fields", "usage"),
     [
         (
@@ -293,7 +294,7 @@ def test_only_the_first_choice_is_read() -> None:
     assert reply.finish.raw == "stop"
 
 
-@pytest.mark.parametrize(
+@each_row(
     "odd",
     [
         {"content": 3},
@@ -321,7 +322,7 @@ def test_what_follows_done_is_passed_over() -> None:
     assert fold(parse(ReplyParser(), events)).text == "x"
 
 
-@pytest.mark.parametrize("chunks", [[], [chunk({"content": "x"})], ['{"object":"ping"}']])
+@each_row("chunks", [[], [chunk({"content": "x"})], ['{"object":"ping"}']])
 def test_a_cut_stream_is_an_error(chunks: list[str]) -> None:
     with pytest.raises(ReplyCut) as raised:
         streamed(*chunks, done=False)
@@ -338,7 +339,7 @@ def test_invalid_data_is_an_error_before_the_end_and_ignored_after() -> None:
     assert streamed(chunk({"content": "x"}, "stop"), "<html>oops").text == "x"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("event", "data", "words", "code"),
     [
         (
@@ -363,7 +364,7 @@ def test_errors_inside_a_stream(event: str, data: str, words: str, code: str) ->
     assert raised.value.code.startswith(code)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "body",
     [
         b"",
@@ -419,7 +420,7 @@ BOTH: list[tuple[dict[str, Any], dict[str, Any]]] = [
 ]
 
 
-@pytest.mark.parametrize(("delta", "message"), BOTH)
+@each_row(("delta", "message"), BOTH)
 def test_a_whole_answer_with_delta_and_message_is_read_from_the_message(
     delta: dict[str, Any], message: dict[str, Any]
 ) -> None:

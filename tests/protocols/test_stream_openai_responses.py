@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.support.reply_streams import fold, parse
+from tests.support.tables import each_row
 from tui_chat.errors import Refused, ReplyCut
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.reply import Reply
@@ -74,7 +75,7 @@ def test_a_plain_reply() -> None:
     assert pieces(reply) == [("text", 5, "msg_1", "final_answer")]
 
 
-@pytest.mark.parametrize(
+@each_row(
     "events",
     [
         pytest.param([event("output_item.done", item=text_item("Hi")), end()], id="done only"),
@@ -113,7 +114,7 @@ def test_commentary_and_answer_are_two_pieces() -> None:
 CALL = {"type": "function_call", "id": "fc_1", "call_id": "call_1", "name": "f"}
 
 
-@pytest.mark.parametrize(
+@each_row(
     "events",
     [
         [
@@ -224,7 +225,7 @@ def test_items_that_are_not_ours_are_kept_whole() -> None:
     assert (layout.pieces[0].name, json.loads(layout.pieces[0].data)) == ("web_search_call", search)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("response", "expected"),
     [
         (end("incomplete", incomplete_details={"reason": "max_output_tokens"}), "length"),
@@ -243,7 +244,7 @@ def test_a_queued_answer_is_no_error() -> None:
     assert finish(reply) == ("other", "queued")
 
 
-@pytest.mark.parametrize(
+@each_row(
     "failure",
     [
         {"type": "error", "code": "server_error", "message": "boom", "param": None},
@@ -280,9 +281,7 @@ def test_a_second_response_continues_the_same_reply_under_its_own_id() -> None:
     assert [(c.id, str(c.arguments)) for c in reply.calls] == [("a", "1"), ("b", "2")]
 
 
-@pytest.mark.parametrize(
-    "events", [[], [CREATED], [CREATED, event("output_text.delta", delta="x")]]
-)
+@each_row("events", [[], [CREATED], [CREATED, event("output_text.delta", delta="x")]])
 def test_a_cut_stream_is_an_error(events: list[Event]) -> None:
     with pytest.raises(ReplyCut):
         streamed(*events)

@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pytest
-
 from tests.support.reply_streams import fold, parse
+from tests.support.tables import each_row
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.reply import Reply
 from tui_chat.models.token_probabilities import (
@@ -176,7 +175,7 @@ def _stream(protocol: Protocol, chunks: list[dict[str, Any]]) -> Reply:
     return fold(parse(parser, [("", json.dumps(chunk)) for chunk in chunks]))
 
 
-@pytest.mark.parametrize("name", STREAMS)
+@each_row("name", STREAMS)
 def test_the_tokens_of_a_stream(name: str):
     reply = _stream(*STREAMS[name])
 
@@ -184,7 +183,7 @@ def test_the_tokens_of_a_stream(name: str):
     assert _tokens(reply) == (HELLO, WORLD)
 
 
-@pytest.mark.parametrize("protocol", BODIES)
+@each_row("protocol", BODIES)
 def test_the_tokens_of_a_whole_reply(protocol: Protocol):
     reply = protocol_of(protocol).read_reply(json.dumps(BODIES[protocol]).encode())
 
@@ -199,7 +198,7 @@ def test_a_reply_that_begins_again_forgets_its_tokens():
     assert _tokens(_stream(Protocol.OPENAI_RESPONSES, again)) == (WORLD,)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("sent", "kept"),
     [
         ({"token": "a", "logprob": 0.0001}, ("a", 0.0)),

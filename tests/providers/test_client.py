@@ -16,6 +16,7 @@ from rich.console import Console
 from rich.traceback import Traceback
 
 from tests.providers.conftest import URL, Closing, Provider, request
+from tests.support.tables import each_row
 from tui_chat.analysis.http_text import as_curl, as_http
 from tui_chat.compose import compose
 from tui_chat.config import BUILT_IN_ENDPOINTS
@@ -135,7 +136,7 @@ def proxies(httpx_client: httpx.AsyncClient) -> dict[str, bytes | None]:
     return found
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("proxy", "url", "expected"),
     [
         ("http://one.test:1", URL, {"all://": b"one.test"}),
@@ -165,7 +166,7 @@ async def test_proxies_reach_httpx(
     assert await client._client(request(url=url, proxy=proxy)) is httpx_client
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("proxy", "words"),
     [("env:NOT_SET", "NOT_SET"), ("env:BAD", "not the URL"), ("socks5://h:1", "SOCKS")],
 )

@@ -12,6 +12,7 @@ from dataclasses import replace
 import pytest
 
 from tests.providers.conftest import Closing, Provider
+from tests.support.tables import each_row
 from tests.support.vendors import serve
 from tui_chat.config import BUILT_IN_ENDPOINTS
 from tui_chat.errors import ProviderError, Refused
@@ -101,7 +102,7 @@ KINDS = {
 }
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@each_row("kind", KINDS)
 async def test_a_server_is_found_with_its_models_and_limits(kind: str, closing: Closing):
     answers, name, models, limits = KINDS[kind]
     client = closing(HttpClient())
@@ -141,7 +142,7 @@ NOBODY = {
 }
 
 
-@pytest.mark.parametrize("who", NOBODY)
+@each_row("who", NOBODY)
 async def test_a_server_without_a_model_list_is_not_found(
     who: str, closing: Closing, monkeypatch: pytest.MonkeyPatch
 ):
@@ -180,7 +181,7 @@ async def test_the_models_of_each_protocol_are_listed(closing: Closing):
             assert "mirror" in await list_models(there, client)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("answers", "error"),
     [({}, Refused), ({"/v1/models": b"no"}, ProviderError), ({"/v1/models": {}}, ProviderError)],
 )

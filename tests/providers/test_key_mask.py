@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.providers.conftest import Closing, Provider
+from tests.support.tables import each_row
 from tui_chat.compose import compose
 from tui_chat.context import Inputs, SessionSettings
 from tui_chat.errors import Refused, ReplyCut, TuiChatError
@@ -57,8 +58,8 @@ def split(text: str, cuts: Sequence[int]) -> list[str]:
     return [text[a:b] for a, b in pairwise(places)]
 
 
-@pytest.mark.parametrize("size", [1, 2, 3, 7, 100])
-@pytest.mark.parametrize("spelled", [KEY, KEY.replace("/", "\\/"), KEY.replace("-", "\\u002d")])
+@each_row("size", [1, 2, 3, 7, 100])
+@each_row("spelled", [KEY, KEY.replace("/", "\\/"), KEY.replace("-", "\\u002d")])
 def test_a_key_in_pieces_is_hidden_in_every_part(size: int, spelled: str) -> None:
     text = f"It is {spelled}, and s and sk-p too: {spelled}{spelled}."
     pieces = [text[at : at + size] for at in range(0, len(text), size)]

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.tables import each_row
 from tui_chat.errors import KeyMissing
 from tui_chat.providers import keys
 from tui_chat.providers.keys import Secret, describe_key_reference, resolve_key
@@ -141,7 +142,7 @@ def test_a_secret_is_never_shown():
             keep(secret)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("reference", "shown"),
     [
         ("env:NAME", "env:NAME"),

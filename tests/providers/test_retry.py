@@ -8,6 +8,7 @@ import httpx
 import pytest
 
 from tests.providers.conftest import Provider, request
+from tests.support.tables import each_row
 from tui_chat.errors import Refused, ReplyCut, Unreachable
 from tui_chat.models.endpoint import Retries
 from tui_chat.protocols.common.error_body import response_error
@@ -138,7 +139,7 @@ async def test_the_endpoint_sets_the_number_of_retries(times: int, provider: Pro
     assert provider.waits == [1, 2, 4, 6, 6][:times]
 
 
-@pytest.mark.parametrize("random_fraction", [0.0, 0.3, 1.0])
+@each_row("random_fraction", [0.0, 0.3, 1.0])
 def test_randomness_never_shortens_the_servers_wait(random_fraction: float):
     for demanded in (0.0, 0.1, 2.0, 60.0):
         seconds = seconds_before_retry(1, Retries(), demanded, lambda: random_fraction)
