@@ -45,3 +45,24 @@ async def test_a_card_is_imported_chosen_and_sent(tmp_path: Path):
             await screen.sees("/preset character")
     sent = json.dumps(provider.bodies[0])
     assert not [mark for mark in MARKS if mark not in sent], sent
+
+
+async def test_a_lorebook_of_a_card_is_sent_and_its_empty_places_are_no_notes(tmp_path: Path):
+    entry = {"keys": ["lamp"], "content": "MARK-L whale oil", "position": "after_char"}
+    book = {"name": "Lights", "entries": [entry | {"enabled": True, "insertion_order": 1}]}
+    card = tmp_path / "mira.json"
+    card.write_text(json.dumps(CARD | {"data": CARD["data"] | {"character_book": book}}))
+    async with open_screen(tmp_path / "home", config='model = "mirror"\n') as screen:
+        await screen.type(f"/import {card}")
+        await screen.press("enter")
+        await screen.sees("“Mira” is now a role", "“character”")
+        await screen.type("/role Mira")
+        await screen.press("enter")
+        await screen.sees("MARK-G ahoy")
+        await screen.press("f4")
+        await screen.sees("nothing changed or left out")
+        await screen.press("c")
+        await screen.sees("“worldInfoBefore” has no value")
+        await screen.press("p", "escape")
+        await screen.type("the lamp")
+        await screen.sees("MARK-L whale oil", "nothing changed or left out")

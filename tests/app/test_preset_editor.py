@@ -103,6 +103,39 @@ async def test_before_the_history_stays_there_over_a_place_that_it_cannot_have(t
         await screen.sees("‹ before … ›", "‹ Chat history ›")
 
 
+async def test_the_places_go_around_and_back_to_where_they_began(tmp_path: Path):
+    """A target that the user chose stays, also after the form had to choose another one."""
+    here = MOVED | {"anchorPoint": "before", "anchorTarget": "__CHAT_HISTORY__"}
+    async with open_editor(tmp_path, OTHER, PLACEHOLDER, here) as screen:
+        await screen.press("f3")
+        await open_form(screen)
+        await screen.press("right")
+        await screen.sees("‹ after … ›", "‹ elsewhere ›")
+        await screen.press("left")
+        await screen.sees("‹ before … ›", "‹ Chat history ›")
+        await screen.press("tab", "left")
+        await screen.sees("‹ world_info ›")
+        await screen.press("left")
+        await screen.sees("‹ elsewhere ›")
+        await screen.press("shift+tab")
+        for direction in ("right", "left"):
+            for _ in range(5):
+                await screen.press(direction)
+                await screen.rests()
+            await screen.sees("‹ before … ›", "‹ elsewhere ›")
+
+
+async def test_an_unknown_target_stays_among_the_choices(tmp_path: Path):
+    here = MOVED | {"anchorPoint": "before", "anchorTarget": "gone"}
+    async with open_editor(tmp_path, PLACEHOLDER, here) as screen:
+        await screen.press("f3")
+        await open_form(screen)
+        await screen.press("tab", "right")
+        await screen.loses("gone (no anchor) ›")
+        await screen.press("left")
+        await screen.sees("‹ gone (no anchor) ›")
+
+
 async def test_an_invalid_number_can_be_read(tmp_path: Path):
     """In every form that has one: a field keeps its height, and its text."""
     deep = MOVED | {"insertionPoint": -1}

@@ -73,7 +73,7 @@ def _reason(message: PresetMessage, composed: Composed, anchors: Mapping[str, in
         if (origin := note.origin) is not None
         and (origin.kind, origin.id) == (OriginKind.PRESET, message.id)
     }
-    if "empty-value" in codes:
+    if message.id in envelope.without_value:
         return f"“{one_line(message.requires, 30)}” has no value"
     if not message.content.strip():
         return "says nothing"

@@ -367,4 +367,5 @@ def finish(request: Request, parts: Parts, content: Content) -> ChatEnvelope:
         tokens=content.tokens,
         cache_marks=sum(turn.cache_mark is not None for turn in content.turns) if has_marks else 0,
         set_variables=parts.expander.set_variables,
+        without_value=frozenset(parts.expander.without_value),
     )

@@ -268,9 +268,10 @@ def _of_lore(
                 continue
             outlet = f"{{{{outlet::{place.removeprefix('outlet ')}}}}}"
             what = _LORE_PLACES.get(place, outlet)
+            cure = "Add one to it, or choose another preset (/preset)."
             sentence = (
                 f"The lore entry {line.called} is active and not sent: the preset “{preset.name}” "
-                f"has no place for {what}."
+                f"has no place for {what}. {cure}"
             )
             yield Note(Level.WARNING, "lore-not-sent", sentence, line.origin)
 

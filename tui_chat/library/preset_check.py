@@ -139,7 +139,7 @@ def _check_built(parsed: ParsedPreset, preset: Preset) -> None:
             parsed.file.report(note.level, note.code, note.sentence, ())
     for turn in envelope.turns:
         explained.update(preset_ids(turn))
-    explained.update(envelope.set_variables)
+    explained.update(envelope.set_variables, envelope.without_value)
     for index, message in enumerate(preset.messages):
         if message.triggers and "normal" not in message.triggers:
             continue  # it is sent with another action

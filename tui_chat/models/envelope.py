@@ -322,6 +322,8 @@ class ChatEnvelope:
         default_factory=dict[str, "tuple[str, ...]"]
     )
     """The variables that preset messages without any other content set, by the message's id."""
+    without_value: frozenset[str] = frozenset()
+    """The ids of preset messages that are not sent since what they require has no value."""
     semantics: Semantics = NO_SEMANTICS
     """The request's content besides turns, tools and parameters."""
     metadata: Mapping[str, Any] = field(default_factory=dict[str, Any])

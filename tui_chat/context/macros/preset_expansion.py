@@ -10,7 +10,8 @@
 4. A message that expands to nothing, or to nothing but the white space written around its macros,
    is not sent, with a note unless it sets variables. White space that a macro such as `{{newline}}`
    returns is sent, like a message of written white space.
-5. A message that requires a variable without a value is not sent, with a note.
+5. A message that requires a variable without a value is not sent, with a note. One that requires
+   lore, a profile or a field of a character that the session does not have needs no note.
 6. A dialect names the messages in which the macros that an expansion left are expanded once more.
 """
 
@@ -21,7 +22,12 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from tui_chat.context.inputs import Inputs
-from tui_chat.context.macros.environment import GLOBAL, MacroEnvironment
+from tui_chat.context.macros.environment import (
+    GLOBAL,
+    MacroEnvironment,
+    is_card_word,
+    is_value_macro,
+)
 from tui_chat.context.macros.expander import expand, expand_stored
 from tui_chat.context.macros.expansion import Expansion, unclosed_note
 from tui_chat.context.macros.syntax import MacroSyntax, Node, has_macros, parse, unclosed
@@ -80,6 +86,8 @@ class Expander:
         """The expanded texts of the messages with macros, by their identity."""
         self.set_variables: dict[str, tuple[str, ...]] = {}
         """The variables set by preset messages of which nothing else is left, by message id."""
+        self.without_value: set[str] = set()
+        """The ids of preset messages that require a word or variable without a value."""
         self.values: dict[str, Text] = {}
         """Values of macros whose characters have origins of their own, by word."""
 
@@ -124,6 +132,8 @@ class Expander:
                 names = dict.fromkeys(name.removeprefix(GLOBAL) for name, _ in expansion.was_set)
                 if names:
                     self.set_variables[line.origin.id] = tuple(names)
+            if expansion.lacks:
+                self.without_value.add(line.origin.id)
             text = self._again(line, expansion.text, original)
             if original is not None and not text.plain:  # the card's prompt expands to nothing
                 text = original
@@ -223,6 +233,8 @@ def _without_blanks(
     if expansion.text.plain.strip():
         return expansion
     text, level, code = _NOTHING, Level.INFO, "empty-content"
+    if (word := expansion.lacks.casefold()) and (is_value_macro(word) or is_card_word(word)):
+        return replace(expansion, text=text)  # nothing is lost: the session has no such text
     if expansion.lacks:
         code = "empty-value"
         lacks = f"“{expansion.lacks}”, which has no value"

@@ -28,8 +28,7 @@ class ChoiceField(Widget, can_focus=True):
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("left,up", "step(-1)", show=False),
-        Binding("right,down", "step(1)", show=False),
-        Binding("space", "step(1, True)", show=False),
+        Binding("right,down,space", "step(1)", show=False),
     ]
 
     @dataclass
@@ -79,13 +78,12 @@ class ChoiceField(Widget, can_focus=True):
             )
         )
 
-    def action_step(self, by: int, wraps: bool = False) -> None:
-        """Choose the next word; if it `wraps`, the first one after the last."""
+    def action_step(self, by: int) -> None:
+        """Choose the next word, the first one after the last."""
         values = [value for value, _ in self._choices]
         if values:
             index = values.index(self.value) + by if self.value in values else 0
-            last = len(values) - 1
-            self._take(values[index % len(values) if wraps else min(max(index, 0), last)])
+            self._take(values[index % len(values)])
 
     def on_click(self, event: events.Click) -> None:
         end = 0
@@ -93,7 +91,7 @@ class ChoiceField(Widget, can_focus=True):
             end += cell_len(text)
             if event.x < end:
                 if self._folded:
-                    self.action_step(-1 if value == "<" else 1, wraps=True)
+                    self.action_step(-1 if value == "<" else 1)
                 else:
                     self._take(value)
                 return

@@ -119,7 +119,7 @@ class MessageForm(EditForm):
         self.border_title = Content(f" {one_line(display_name(message), 60)} ")
         in_file = next((each for each in saved.messages if each.id == message.id), message)
         self.set_class(message.is_anchor, "-anchor")
-        self._offer_places(preset, message)
+        self._offer_places(preset, message, in_file)
         with self.prevent(Input.Changed, TextArea.Changed):
             for key, row in self.rows.items():
                 value = _shown(message, key)
@@ -130,15 +130,17 @@ class MessageForm(EditForm):
         self.content.variables = tuple(preset.variables)
         self._show_faults()
 
-    def _offer_places(self, preset: Preset, message: PresetMessage) -> None:
+    def _offer_places(self, preset: Preset, message: PresetMessage, in_file: PresetMessage) -> None:
         """Offer the anchors that the message may be beside, and show the field for its place."""
         kind = placement_kind(message)
         anchors = {CHAT_HISTORY: "the history"}
         anchors |= {m.anchor_id: display_name(m) for m in preset.messages if m.is_anchor}
         target = message.anchor_target or CHAT_HISTORY
-        if any(m.type == "chat_history" and m.id == target for m in preset.messages):
-            anchors.setdefault(target, anchors[CHAT_HISTORY])  # the history by its own id
-        anchors.setdefault(target, f"{target} (no anchor)")
+        own_ids = {m.id for m in preset.messages if m.type == "chat_history"}
+        if target in own_ids:  # the history by its own id
+            anchors.setdefault(target, anchors[CHAT_HISTORY])
+        for each in {target, in_file.anchor_target or target} - own_ids:
+            anchors.setdefault(each, f"{each} (no anchor)")
         if kind != "before":  # after the history is depth 0
             del anchors[CHAT_HISTORY]
         for key, choices in (
@@ -159,7 +161,9 @@ class MessageForm(EditForm):
                 left["depth"] = depth_of(message)
             case "start":
                 left["start"] = message.insertion_point
-            case "before" | "after" if (message.id, message.anchor_target) != self._stand_in:
+            case "after" if (message.id, message.anchor_target) == self._stand_in:
+                pass
+            case "before" | "after":
                 left["target"] = message.anchor_target
             case _:
                 pass
@@ -184,6 +188,8 @@ class MessageForm(EditForm):
             changes = self._changes(self.shown, row)
         except ValueError:
             changes = {}
+        if row.key == "target":
+            self._stand_in = None
         row.field.set_class(not changes, "-invalid")
         self._show_faults()
         self._post(changes, key)
