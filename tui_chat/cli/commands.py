@@ -144,7 +144,7 @@ class CommandLine(LazyGroup):
 )
 @endpoint_option("The endpoint that new sessions use.")
 @model_option("The model that new sessions use.")
-@click.option("--theme", help="The color theme.")
+@click.option("--theme", help="The color theme, such as dark or light.")
 @click.pass_context
 def cli(context: click.Context, **options: Any) -> None:
     """A terminal chat client that shows exactly what the model will see.

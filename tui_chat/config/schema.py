@@ -64,7 +64,7 @@ class ConfigFile:
     editing_mode: str = ""
     """Keys of their own for editing in the composer: `vim`; without it those of text fields."""
     theme: str | None = None
-    """The name of a color theme; the command palette lists them."""
+    """The name of a color theme, such as `dark` or `light`; `/theme` lists them."""
     notify: Literal["osc9", "osc777", "bell", "off"] | None = None
     """The announcement of the end of a long reply while another window has the focus."""
     keys: Mapping[str, str] = field(default_factory=dict[str, str])

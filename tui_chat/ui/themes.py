@@ -8,7 +8,7 @@ the other themes are there all the same.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -27,8 +27,10 @@ from tui_chat.ui.questions import ask
 if TYPE_CHECKING:
     from tui_chat.config import Config
 
-DARK = "tui-chat-dark"
-LIGHT = "tui-chat-light"
+_OURS = "tui-chat-"
+"""The beginning of our themes' names, which may be left out."""
+DARK = f"{_OURS}dark"
+LIGHT = f"{_OURS}light"
 
 _COLORS = (
     "primary",
@@ -91,7 +93,7 @@ def origin_defaults(dark: bool) -> dict[str, str]:
 
 def sorted_theme_names(names: Iterable[str]) -> list[str]:
     """Return names of themes in the order in which they are offered: ours first."""
-    return sorted(names, key=lambda name: (name not in (DARK, LIGHT), name[:8] != "tui-chat", name))
+    return sorted(names, key=lambda name: (name not in (DARK, LIGHT), not name.startswith(_OURS), name))
 
 
 def load_themes(folders: Iterable[Path]) -> tuple[list[Theme], list[InputError]]:
@@ -179,12 +181,17 @@ def theme_error(config: Config) -> InputError | None:
     """Return an error if the configured theme does not exist."""
     themes, _ = load_themes((bundled("themes"), config.config_dir / "themes"))
     known = BUILTIN_THEMES.keys() | {theme.name for theme in themes}
-    return None if config.theme in known else _unknown_theme(config.theme, known)
+    return None if _full_name(config.theme, known) else _unknown_theme(config.theme, known)
+
+
+def _full_name(name: str, known: Container[str]) -> str:
+    """Return the name of a known theme, which may be given as `light`; empty if there is none."""
+    return next((each for each in (name, f"{_OURS}{name}") if each in known), "")
 
 
 def _unknown_theme(name: str, known: Iterable[str]) -> InputError:
     return InputError(
-        f"There is no theme “{name}”.", advice=f"Available: {', '.join(sorted(known))}."
+        f"There is no theme “{name}”.", advice=f"Available: {', '.join(sorted_theme_names(known))}."
     )
 
 
@@ -206,11 +213,10 @@ class ThemeFiles:
         """
         app = self._app
         errors = self._register()
-        theme = chosen_theme(self._choice_file, self._configured)
-        if theme not in app.available_themes:
-            theme = self._configured
-        if theme not in app.available_themes:
-            errors.append(_unknown_theme(theme, app.available_themes))
+        chosen, known = chosen_theme(self._choice_file, self._configured), app.available_themes
+        theme = _full_name(chosen, known) or _full_name(self._configured, known)
+        if not theme:
+            errors.append(_unknown_theme(self._configured, known))
             theme = DARK if DARK in app.available_themes else app.theme
         app.set_reactive(App.theme, theme)
         dark = app.current_theme.dark
@@ -259,9 +265,9 @@ class ThemeFiles:
 
     def choose(self, name: str) -> None:
         """Switch to a theme, also for the next start; show an error if there is none so named."""
-        if name in self._app.available_themes:
-            self._app.theme = name
-            save_choice(self._choice_file, name, self._configured)
+        if theme := _full_name(name, self._app.available_themes):
+            self._app.theme = theme
+            save_choice(self._choice_file, theme, self._configured)
         else:
             show_error(self._app, _unknown_theme(name, self._app.available_themes))
 
