@@ -89,3 +89,23 @@ async def test_a_second_session_does_not_make_each_row_two(tmp_path: Path):
                     await screen.type("No role")
                     await screen.press("enter")
             await screen.sees("first", "second", "third")
+
+
+async def test_a_session_of_which_there_is_nothing_to_say_has_one_line(tmp_path: Path):
+    with Provider(chat_text("Yes.")) as provider:
+        async with open_screen(tmp_path, config=provider.config()) as screen:
+            for words in ("first", "second", "third"):
+                if words == "third":
+                    await screen.type("/role")
+                    await screen.press("escape", "enter")
+                    await screen.sees("No role")
+                    await screen.type("No role")
+                    await screen.press("enter")
+                await screen.type(words)
+                await screen.press("enter")
+                await screen.sees("Yes.")
+                await screen.press("ctrl+n")
+            await screen.until(lambda: "third" in screen.text, "not listed")
+            column = [line[:30].rstrip() for line in screen.lines]
+            [row] = [row for row, line in enumerate(column) if "third" in line]
+            assert "second" in column[row + 1], screen.text

@@ -40,11 +40,11 @@ async def test_a_session_shows_title_age_role_model_tags_and_status() -> None:
         ]
 
 
-async def test_a_session_without_a_model_of_its_own_says_that_the_default_answers() -> None:
+async def test_a_session_without_role_and_model_has_one_line() -> None:
     async with Stage().run_test(size=SIZE) as pilot:
         usual = (summary(n, role_name="Editor") for n in (2, 3, 4))
         app = await shown(pilot, (summary(1, model=""), *usual), "s1")
-        assert app.lines()[2] == "▌ default model"
+        assert [line[2:13].strip() for line in app.lines()[1:3]] == ["Session 1", "Session 2"]
 
 
 async def test_sessions_with_arriving_replies_are_marked() -> None:

@@ -195,21 +195,20 @@ def usual_facts(summaries: Summaries, before: Usual | None = None) -> Usual | No
 
 def _line_ends(sessions: Summaries, usual: Usual | None) -> Sequence[int]:
     """Return for each session the number of lines that it and those above it take."""
-    if usual is None:
-        return range(2, 2 * len(sessions) + 1, 2)
-    role, model = usual
-    return list(
-        accumulate(
-            [
-                1
-                if s.role_name == role
-                and (s.model == model or not s.model)
-                and not (s.tags or s.client or s.fork_of)
-                else 2
-                for s in sessions
-            ]
-        )
-    )
+    return list(accumulate(2 if _has_second_line(each, usual) else 1 for each in sessions))
+
+
+def _has_second_line(summary: SessionSummary, usual: Usual | None) -> bool:
+    """True if there is more to say of a session than its title and what is usual."""
+    if summary.tags or summary.client or fork_source(summary):
+        return True
+    role, model = usual or ("", "")
+    return summary.role_name not in ("", role) or summary.model not in ("", model)
+
+
+def fork_source(summary: SessionSummary) -> str:
+    """Return the title of the session that one was forked from, unless its own title says it."""
+    return "" if summary.title == f"Fork of {summary.fork_of}" else summary.fork_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,7 @@ from tui_chat.ui.areas.sessions.session_groups import (
     SessionGroup,
     SessionLine,
     Usual,
+    fork_source,
 )
 from tui_chat.ui.widgets.pane_key import pane_key
 from tui_chat.ui.widgets.row_list import RowList, clipped
@@ -444,9 +445,9 @@ def second_line(
     names = state.names
     facts = (summary.client, summary.role_name, summary.model)
     facts = [one_line(fact, 80) for fact in facts if fact]
-    if summary.fork_of and summary.title != f"Fork of {summary.fork_of}":
-        facts.insert(0, f"fork of {clipped(one_line(summary.fork_of), FORK_TITLE)}")
-    words = clipped(" · ".join(facts) or "default model", max(width - 3, 1))
+    if source := fork_source(summary):
+        facts.insert(0, f"fork of {clipped(one_line(source), FORK_TITLE)}")
+    words = clipped(" · ".join(facts), max(width - 3, 1))
     left = width - 3 - cell_len(words)
     tags = ""
     for tag in summary.tags:
