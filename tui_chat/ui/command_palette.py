@@ -147,7 +147,7 @@ class CommandPalette(ChoiceDialog):
     """
 
     min_width = 84
-    hint = "Enter runs · Esc closes"
+    hint = "Enter run · Esc close"
 
     def __init__(self, entries: Sequence[PaletteEntry], recent: Sequence[str]) -> None:
         """`recent`: ids of the entries that were chosen before, the newest first."""

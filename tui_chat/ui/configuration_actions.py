@@ -45,7 +45,7 @@ class ConfigurationActions(DOMNode):
         plugins = [(each.name, each.summary) for each in extensions.plugins()]
         lines = enumerate((*faults, *plugins))  # a plugin of which a part is missing is in both
         choices = [(str(number), *line) for number, line in lines]
-        await ask(self._app, "Plugins", choices, hint="Esc closes")
+        await ask(self._app, "Plugins", choices, hint="Esc close")
 
     @work(group="dialog", exclusive=True)
     async def action_edit_file(self) -> None:

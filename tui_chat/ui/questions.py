@@ -17,7 +17,7 @@ from textual.screen import Screen
 from tui_chat.models.sanitize import one_line
 from tui_chat.paths import typed_path
 
-EDITS = "Enter edits · Esc cancels"
+EDITS = "Enter edit · Esc cancel"
 """The hint of a list to edit from."""
 
 
@@ -70,7 +70,7 @@ def show_question(app: App[Any], dialog: Callable[[], Screen[Any]]) -> Future[An
 
 
 async def ask_line(
-    app: App[Any], title: str, value: str = "", *, may_be_empty: bool = False, enter: str = "saves"
+    app: App[Any], title: str, value: str = "", *, may_be_empty: bool = False, enter: str = "save"
 ) -> str | None:
     """Ask for a line of text; `enter` says in the hint what Enter does."""
     from tui_chat.ui.dialogs.base import TextPrompt
@@ -85,7 +85,7 @@ async def ask_text(
     text: str = "",
     *,
     about: str = "",
-    enter: str = "Enter saves",
+    enter: str = "Enter save",
     reads: bool = False,
 ) -> str | None:
     """Ask for a text; `about` is above it. `reads`: the cursor begins at its beginning."""
@@ -96,9 +96,7 @@ async def ask_text(
     return answer.text if answer is not None else None
 
 
-async def ask_path(
-    app: App[Any], title: str, name: str = "", *, enter: str = "saves"
-) -> str | None:
+async def ask_path(app: App[Any], title: str, name: str = "", *, enter: str = "save") -> str | None:
     """Ask for the path of a file, as it is typed."""
     from tui_chat.ui.dialogs.base import PathPrompt
 

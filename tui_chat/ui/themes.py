@@ -93,7 +93,9 @@ def origin_defaults(dark: bool) -> dict[str, str]:
 
 def sorted_theme_names(names: Iterable[str]) -> list[str]:
     """Return names of themes in the order in which they are offered: ours first."""
-    return sorted(names, key=lambda name: (name not in (DARK, LIGHT), not name.startswith(_OURS), name))
+    return sorted(
+        names, key=lambda name: (name not in (DARK, LIGHT), not name.startswith(_OURS), name)
+    )
 
 
 def load_themes(folders: Iterable[Path]) -> tuple[list[Theme], list[InputError]]:

@@ -58,7 +58,7 @@ class FormDialog(_QuestionDialog[FormQuestion]):
     DEFAULT_CSS = """
     FormDialog SelectionList { height: auto; max-height: 8; border: none; background: $panel; }
     """
-    hint = "Ctrl+S answers · Esc cancels · Tab next field"
+    hint = "Ctrl+S answer · Esc cancel · Tab next field"
     save_label = "Answer"
 
     def compose(self) -> ComposeResult:
@@ -94,7 +94,7 @@ class UrlDialog(_QuestionDialog[UrlQuestion]):
 
     DEFAULT_CSS = "UrlDialog > Vertical { height: auto; }"
     AUTO_FOCUS = "#decline"
-    hint = "Nothing is opened for you · Ctrl+S you opened it · Esc cancels"
+    hint = "Open it yourself · Ctrl+S you opened it · Esc cancel"
     save_label = "I opened it"
 
     def compose(self) -> ComposeResult:

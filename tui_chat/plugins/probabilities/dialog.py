@@ -256,7 +256,7 @@ class TokenProbabilities(Dialog[None]):
                     alternatives.can_focus = False
                     yield Static(id="alternatives", markup=False)
             yield Static(id="legend")
-            yield Static("← → token · ↑ ↓ line · n N unsure · Esc closes", classes="hint")
+            yield Static("← → token · ↑ ↓ line · n N unsure · Esc close", classes="hint")
 
     def on_mount(self) -> None:
         palette = self.query_one(TokenView).palette

@@ -46,7 +46,7 @@ async def make_case(app: TuiChat, wrong: str, *, is_whole: bool = False) -> None
     whole = len(inputs.history)
     count = whole if is_whole else await asyncio.to_thread(shortest_history, inputs)
     title = f"What is wrong? The case has the text of {_words(count, whole)}"
-    name = wrong or await ask_line(app, title, may_be_empty=True, enter="makes it a case")
+    name = wrong or await ask_line(app, title, may_be_empty=True, enter="add the case")
     if name is None:
         return
     preset = workspace.state.preset_name

@@ -217,7 +217,7 @@ class CasesView(RowsView):
             ended = len(table.plan.cells) - len(missing)
             left = table.time_left
             time = "" if left is None else f" · {left:,.0f} s left"
-            yield line((f"Sending: {ended:,} of {len(table.plan.cells):,}{time} · x stops", "link"))
+            yield line((f"Sending: {ended:,} of {len(table.plan.cells):,}{time} · x stop", "link"))
         elif table.to_send:
             keys = "Enter" if self._is_on_plan else "g Enter"
             again = "" if missing else "again what had an error: "
@@ -306,7 +306,7 @@ class CasesView(RowsView):
         words += [failed.reason] if failed and _is_named(table, case, variant) else []
         words += [] if case.has_checks else [f"no checks: E opens {table.file.name} for “assert”"]
         words += [note for _, note in cell.notes][:1]
-        return f"{', '.join(words)} · Enter shows the request."
+        return f"{', '.join(words)} · Enter show the request"
 
     def _replies(self, table: CaseTable, width: int) -> Iterator[Part]:
         """Yield the question of the case under the cursor, and its replies."""

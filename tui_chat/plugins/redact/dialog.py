@@ -92,8 +92,8 @@ class FindingsDialog(Dialog[frozenset[str] | None]):
             yield Static(classes="excerpt")
             if self._warning:
                 yield Static(self._warning, classes="hint")
-            hint = "Space keeps or replaces · ← → other places · " if count else ""
-            yield Static(f"{hint}Enter goes on to the format · Esc cancels", classes="hint")
+            hint = "Space keep or replace · ← → other places · " if count else ""
+            yield Static(f"{hint}Enter choose the format · Esc cancel", classes="hint")
 
     def on_mount(self) -> None:
         if self._findings:

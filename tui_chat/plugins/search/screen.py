@@ -146,7 +146,7 @@ class SearchScreen(ModalScreen[Hit | None]):
                 yield self._list
                 yield self._preview
             yield Static(
-                "Enter opens · ↑↓ moves · Tab completes · Ctrl+S order · Esc back",
+                "Enter open · ↑ ↓ move · Tab complete · Ctrl+S order · Esc back",
                 classes="search--keys",
                 markup=False,
             )

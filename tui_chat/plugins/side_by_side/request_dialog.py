@@ -58,7 +58,7 @@ class RequestDialog(Dialog[None]):
         with Vertical() as box:
             set_title(box, self._title)
             yield self._view
-            yield Static("↑ ↓ scroll · Esc closes", classes="hint")
+            yield Static("↑ ↓ scroll · Esc close", classes="hint")
 
     def on_mount(self) -> None:
         self._view.show_state(self._state)

@@ -44,10 +44,10 @@ if TYPE_CHECKING:
 COST_PAUSE = 0.3
 """Seconds without a keystroke after which the cost is computed."""
 KEYS = (
-    "Enter keeps it · ← → 1-4 slot · = differences · d i requests · Space in or out · "
+    "Enter keep · ← → 1-4 slot · = differences · d i requests · Space in or out · "
     "a only this · r regenerate · y copy · Esc back"
 )
-WRITING = "Enter sends to all · Tab to the replies · Esc stops, then leaves"
+WRITING = "Enter send to all · Tab to the replies · Esc stop, then leave"
 
 
 class PanelComposer(Composer, inherit_bindings=False):
@@ -222,7 +222,7 @@ class ComparisonScreen(ModalScreen[str]):
         to = "to all" if whole else f"to {names}" if names else "to nobody"
         words = f"{files}{to} · {self._cost}".removesuffix(" · ")
         if awaited := self.workspace.state.awaited_sources:
-            words = f"waiting for the tools of {one_line(', '.join(awaited), 60)} · Esc cancels"
+            words = f"waiting for the tools of {one_line(', '.join(awaited), 60)} · Esc cancel"
         self._composer.show_facts(lambda width: Content(words[:width]))
 
     @on(Composer.Changed)

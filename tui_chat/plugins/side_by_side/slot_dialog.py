@@ -77,8 +77,8 @@ class SlotDialog(Dialog[tuple[Target, ...] | None]):
             yield OptionList()
             yield Static(classes="cost", markup=False)
             yield Static(
-                "Enter starts · m model · p preset · s settings · a add · d remove · "
-                "J K move · Esc cancels",
+                "Enter start · m model · p preset · s settings · a add · d remove · "
+                "J K move · Esc cancel",
                 classes="hint",
             )
 

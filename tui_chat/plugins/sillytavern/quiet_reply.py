@@ -65,8 +65,8 @@ class QuietReply(Dialog[str | None]):
 
     @property
     def _hint(self) -> str:
-        keys = "Esc stops" if self.is_arriving else "Esc closes"
-        return f"y copies · i inserts into the draft · {keys}" if self.text else keys
+        keys = "Esc stop" if self.is_arriving else "Esc close"
+        return f"y copy · i insert into the draft · {keys}" if self.text else keys
 
     def show_text(self, text: str) -> None:
         """Show what has arrived."""

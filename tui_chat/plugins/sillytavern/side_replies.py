@@ -46,7 +46,7 @@ async def quiet(app: TuiChat, prompt: str) -> None:
     workspace = await _stored_workspace(area)
     if not prompt:
         about = "It is sent after the conversation; neither it nor the answer is stored there."
-        prompt = await ask_text(app, "Quiet prompt", about=about, enter="Enter sends") or ""
+        prompt = await ask_text(app, "Quiet prompt", about=about, enter="Enter send") or ""
         if not prompt:
             return
     composed = await area.side_replies.compose(workspace, "quiet", prompt)
@@ -88,7 +88,7 @@ async def _write(area: ChatArea, workspace: Workspace, composed: Composed) -> No
             area.side_replies.stop()
             return
         words = f"{composed.model} writes your message · {len(arrived):,} characters"
-        area.pane.activity.show_status(f"{words} · Esc stops")
+        area.pane.activity.show_status(f"{words} · Esc stop")
 
     def show(text: str) -> None:
         nonlocal arrived, timer
@@ -96,7 +96,7 @@ async def _write(area: ChatArea, workspace: Workspace, composed: Composed) -> No
         timer = timer or area.set_timer(REWRITE_SECONDS, write)
 
     text, is_whole = "", False
-    area.pane.activity.show_status(f"{composed.model} writes your message · Esc stops")
+    area.pane.activity.show_status(f"{composed.model} writes your message · Esc stop")
     try:
         text = await workspace.side_requests.generate("impersonate", composed, show, for_user=True)
     finally:

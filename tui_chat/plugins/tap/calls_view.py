@@ -90,10 +90,10 @@ class CallsView(RowsView):
         for call in calls:
             waiting = held.get(call.message_id)
             if waiting is not None:
-                hint = "held · Enter sends it on, edits it, answers it or drops it."
+                hint = "held · Enter send on, edit, answer or drop"
                 action = f"plugins.held({call.message_id!r})"
             else:
-                hint = f"{call.status} · Enter goes to its reply and request."
+                hint = f"{call.status} · Enter go to its reply and request"
                 action = f"inspector.show_reply({call.session_id!r}, {call.message_id!r})"
             yield from _lines(_row(call), width, action=action, hint=hint)
             if waiting is not None:

@@ -113,6 +113,6 @@ async def _edit(app: TuiChat, store: Store, held: WaitingRequest) -> None:
 
 async def _answer(app: TuiChat, store: Store, held: WaitingRequest) -> None:
     await decide(store.replies.database, held.message_id, "editing")
-    text = await ask_text(app, "Answer in the model's place", enter="Enter sends it")
+    text = await ask_text(app, "Answer in the model's place", enter="Enter send")
     if text is not None and text.strip():
         await _decide(app, store, held, "answered", text)

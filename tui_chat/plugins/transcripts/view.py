@@ -125,7 +125,7 @@ async def view_from_app(app: TuiChat, path: str) -> None:
     from tui_chat.ui.terminal.external_programs import run_in_terminal
 
     title = "View a file or folder of conversations"
-    path = path or await ask_path(app, title, enter="opens") or ""
+    path = path or await ask_path(app, title, enter="open") or ""
     if not path:
         return
     file, config = typed_path(path), app.chat.context.config

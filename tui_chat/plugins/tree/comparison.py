@@ -65,7 +65,7 @@ class ComparisonDialog(Dialog[bool | None]):
                         side.border_title = title
                         yield Static(_text_of(entries[same:]))
             yield Static(
-                "↑ ↓ PgUp PgDn read · d difference of the requests · Esc leaves", classes="hint"
+                "↑ ↓ PgUp PgDn read · d difference of the requests · Esc close", classes="hint"
             )
 
     def action_scroll(self, lines: int) -> None:

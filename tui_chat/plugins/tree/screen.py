@@ -135,7 +135,7 @@ class TreeScreen(ModalScreen[str | RequestComparison | None]):
         writing = "b bring reply · s bring summary · e name · d delete · u undo · "
         return (
             "Enter go there · ← → fold · / search, n N results · Space mark · c compare · "
-            f"{'' if self._is_read_only else writing}Esc closes"
+            f"{'' if self._is_read_only else writing}Esc close"
         )
 
     # What is shown
@@ -401,7 +401,7 @@ class TreeScreen(ModalScreen[str | RequestComparison | None]):
             self._describe()
         title = "Summary of the branch, added at the end of the active one"
         while text:
-            edited = await ask_text(self._app, title, text, enter="Enter adds it", reads=True)
+            edited = await ask_text(self._app, title, text, enter="Enter add it", reads=True)
             if edited is None:
                 return
             if await bring_summary(workspace, plan, text := edited):

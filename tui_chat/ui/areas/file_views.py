@@ -81,7 +81,7 @@ class ImagePreview(Dialog[str | None]):
         with Vertical() as box:
             set_title(box, self._title)
             yield Static(id="picture")
-            yield Static("o opens in another program · s saves · Esc closes", classes="hint")
+            yield Static("o open in another program · s save · Esc close", classes="hint")
 
     def on_resize(self, event: events.Resize) -> None:
         columns, lines = event.size

@@ -46,7 +46,7 @@ class KeyForm(Form[bool | None]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "check", show=False, priority=True),
     ]
-    hint = "Enter checks the key and saves it · Ctrl+S saves without a check · Esc cancels"
+    hint = "Enter check the key and save it · Ctrl+S save without a check · Esc cancel"
     save_label = "Save unchecked"
 
     def __init__(self, workspace: Workspace, endpoint: Endpoint, places: tuple[str, ...]) -> None:

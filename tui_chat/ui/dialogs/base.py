@@ -130,7 +130,7 @@ class TextPrompt(Dialog[str | None]):
     """Hints on further keys, ending in ` · `."""
 
     def __init__(
-        self, title: str, value: str, *, may_be_empty: bool = False, enter: str = "saves"
+        self, title: str, value: str, *, may_be_empty: bool = False, enter: str = "save"
     ) -> None:
         """`enter` says in the hint what Enter does."""
         super().__init__()
@@ -144,7 +144,7 @@ class TextPrompt(Dialog[str | None]):
             set_title(box, self._title)
             yield TextField(sanitize(self._value))
             yield Static(
-                f"{self.key_hints}Enter {self._enter} · Esc cancels",
+                f"{self.key_hints}Enter {self._enter} · Esc cancel",
                 classes="hint",
                 markup=False,
             )
@@ -221,7 +221,7 @@ MOST_FILES = 10_000
 class PathPrompt(TextPrompt):
     """Prompts for a path; Tab completes it as a shell does."""
 
-    key_hints = "Tab completes · "
+    key_hints = "Tab complete · "
     BINDINGS: ClassVar[list[BindingType]] = [Binding("tab", "complete", "Complete", show=False)]
 
     async def action_complete(self) -> None:
@@ -284,7 +284,7 @@ class TextAreaPrompt(Dialog[TextAnswer | None]):
         *,
         about: str = "",
         sends: bool = False,
-        enter: str = "Enter saves",
+        enter: str = "Enter save",
         reads: bool = False,
     ) -> None:
         """`about` is shown above the text; with `sends`, Enter sends and Ctrl+S only saves.
@@ -300,14 +300,14 @@ class TextAreaPrompt(Dialog[TextAnswer | None]):
         self._sends = sends
 
     def compose(self) -> ComposeResult:
-        enter = "Enter sends · Ctrl+S saves without sending" if self._sends else self._enter
+        enter = "Enter send · Ctrl+S save without sending" if self._sends else self._enter
         with Vertical() as box:
             set_title(box, self._title)
             if self._about:
                 with VerticalScroll():
                     yield Static(self._about, markup=False)
             yield SafeTextArea(self._text)
-            yield Static(f"{enter} · Ctrl+J new line · Esc cancels", classes="hint")
+            yield Static(f"{enter} · Ctrl+J new line · Esc cancel", classes="hint")
 
     def on_mount(self) -> None:
         editor = self.query_one(TextArea)
@@ -358,7 +358,7 @@ class HelpDialog(ScrollDialog[None]):
                 none = Static("No matches.", classes="none")
                 none.display = False
                 yield none
-            yield Static("↑ ↓ scroll · Esc closes", classes="hint")
+            yield Static("↑ ↓ scroll · Esc close", classes="hint")
 
     @on(Input.Changed)
     def _filter(self, event: Input.Changed) -> None:

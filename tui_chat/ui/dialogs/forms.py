@@ -50,7 +50,7 @@ class Form(Dialog[T]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+s", "save", "Save", show=False, priority=True)
     ]
-    hint: ClassVar[str] = "Ctrl+S saves · Esc cancels · Tab next field"
+    hint: ClassVar[str] = "Ctrl+S save · Esc cancel · Tab next field"
     """The keys, in the last line."""
     save_label: ClassVar[str] = "Save"
     """The button that answers with the fields' values."""

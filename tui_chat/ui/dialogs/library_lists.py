@@ -61,7 +61,7 @@ class LibraryList(Dialog[T]):
         with DialogBox() as box:
             box.border_title = self.kind.capitalize()
             yield OptionList()
-            keys = f"{self.hint} · n new · x delete · Esc closes"
+            keys = f"{self.hint} · n new · x delete · Esc close"
             yield Static(keys, classes="hint", markup=False)
 
     def on_mount(self) -> None:
@@ -135,7 +135,7 @@ class LorebooksDialog(LibraryList[BookPlace | None]):
 
     kind = "lorebooks"
     word = "lorebook"
-    hint = "Space searches it · Enter entries"
+    hint = "Space search it or not · Enter entries"
 
     def __init__(self, workspace: Workspace) -> None:
         super().__init__(workspace)
@@ -189,7 +189,7 @@ class LorebooksDialog(LibraryList[BookPlace | None]):
             except InputError as error:
                 show_error(self, error)
 
-        prompt = TextPrompt("Name of the new lorebook", "", enter="creates it")
+        prompt = TextPrompt("Name of the new lorebook", "", enter="create")
         app_of(self).push_screen(prompt, create)
 
     def action_delete(self) -> None:
@@ -203,7 +203,7 @@ class ProfilesDialog(LibraryList[None]):
 
     kind = "profiles"
     word = "profile"
-    hint = "Enter uses it · Space uses it or none · e edits"
+    hint = "Enter use · Space use or not · e edit"
     BINDINGS: ClassVar[list[BindingType]] = [Binding("e", "edit", show=False)]
 
     def __init__(self, workspace: Workspace) -> None:

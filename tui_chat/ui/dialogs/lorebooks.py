@@ -104,7 +104,7 @@ class EntriesDialog(Dialog[None]):
             yield OptionList()
             yield Static(id="status")
             hint = "Enter edit · a add · d copy · Space on/off · x delete · u undo · U redo"
-            yield Static(f"{hint} · p settings · / filter · Esc closes", classes="hint")
+            yield Static(f"{hint} · p settings · / filter · Esc close", classes="hint")
 
     async def on_mount(self) -> None:
         await self.show_entries()

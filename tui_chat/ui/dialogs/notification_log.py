@@ -47,7 +47,7 @@ class NotificationLog(Dialog[None]):
                 )
             else:
                 yield Static("No notifications yet.")
-            yield Static("↑ ↓ scroll · y copies one · Y copies all · Esc closes", classes="hint")
+            yield Static("↑ ↓ scroll · y copy one · Y copy all · Esc close", classes="hint")
 
     def action_copy(self) -> None:
         marked = self.query_one(OptionList).highlighted if self._texts else None

@@ -30,7 +30,7 @@ class QueueDialog(ChoiceDialog):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("delete,ctrl+d", "remove", show=False, priority=True)
     ]
-    hint = "Enter edits · Delete removes · Esc cancels"
+    hint = "Enter edit · Delete remove · Esc cancel"
 
     def action_remove(self) -> None:
         options = self.query_one(OptionList)

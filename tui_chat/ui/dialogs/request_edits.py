@@ -167,8 +167,8 @@ class EditListDialog(Dialog[ListAnswer | None]):
                         side.can_focus = False
                         side.border_title = title
                         yield Static(markup=False)
-            change = "Delete removes · Space for one request or all · " * self._may_change
-            yield Static(f"{change}Enter goes there · Esc closes", classes="hint", markup=False)
+            change = "Delete remove · Space one request or all · " * self._may_change
+            yield Static(f"{change}Enter go there · Esc close", classes="hint", markup=False)
 
     def on_mount(self) -> None:
         self.query_one(OptionList).highlighted = self._index

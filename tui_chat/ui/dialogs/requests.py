@@ -117,7 +117,7 @@ async def ask_captured(app: App[Any]) -> str | None:
         "Paste a request body of any protocol, a curl command, a log line, an exported turn, or "
         "the path of a file with one."
     )
-    return await ask_text(app, "Open a captured request", about=about, enter="Enter opens it")
+    return await ask_text(app, "Open a captured request", about=about, enter="Enter open")
 
 
 _ROWS: FieldRows = (
@@ -133,7 +133,7 @@ _FIELDS = {field.name: field for row in _ROWS for field in row}
 class WhatIfForm(FieldsForm):
     """Changes limit, model, endpoint and history length of a what-if request."""
 
-    hint = "Enter shows the request · Esc cancels · Tab next field"
+    hint = "Enter show the request · Esc cancel · Tab next field"
     save_label = "Show"
 
     def __init__(self, workspace: Workspace) -> None:

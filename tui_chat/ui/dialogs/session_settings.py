@@ -329,7 +329,7 @@ class SessionSettingsForm(Form[bool | None]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+r", "reset", "Inherit", show=False, priority=True)
     ]
-    hint: ClassVar[str] = "Enter saves · Esc cancels · ↑ ↓ row · ← → choose · Ctrl+R inherits"
+    hint: ClassVar[str] = "Enter save · Esc cancel · ↑ ↓ row · ← → choose · Ctrl+R inherit"
 
     def __init__(self, workspace: Workspace, focus: str = "") -> None:
         """`focus` names the row that gets the focus."""

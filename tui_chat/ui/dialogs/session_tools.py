@@ -33,11 +33,13 @@ if TYPE_CHECKING:
 LONGEST_DEFINITION = 20_000
 """Characters of a definition that are shown."""
 _HINT = (
-    "Space offers · d default of the role · r asks again · s restarts the server · → reads on · "
-    "Esc closes"
+    "Space offer · d default of the role · r ask again · s restart the server · → read on · "
+    "Esc close"
 )
-_OFFERED_HINT = "Enter shows what the server runs, and asks whether it may start · Esc closes"
-_CHANGED_HINT = "Enter accepts the changed definition: it is offered again, and asks · Esc closes"
+_OFFERED_HINT = "Enter show what the server runs, and decide whether it may start · Esc close"
+_CHANGED_HINT = (
+    "Enter accept the changed definition: the model sees it again, and you are asked · Esc close"
+)
 
 _COMMANDS = SourceStatus("", "ready")
 

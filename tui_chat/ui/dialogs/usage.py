@@ -66,7 +66,7 @@ class UsageDialog(ScrollDialog[None]):
             yield Static(
                 f"{note}Replies without reported tokens, such as most that were stopped, are not "
                 "counted. The cost of a provider's own tools is not included. "
-                "For more: `tui-chat usage`, `tui-chat prices`. Esc closes",
+                "For more: `tui-chat usage`, `tui-chat prices` · Esc close",
                 classes="hint",
                 markup=False,
             )

@@ -78,7 +78,7 @@ class FindBar(Horizontal):
         if not is_on and self.display and not self._input.has_focus:
             self.display = False
         is_missing = is_on and not count
-        keys = "  Enter, then n N · Esc closes" if count and self.size.width > 60 else ""
+        keys = "  Enter, then n N · Esc close" if count and self.size.width > 60 else ""
         self._count.update(
             f"{number} of {count:,}{keys}" if count else "nothing" if is_missing else ""
         )

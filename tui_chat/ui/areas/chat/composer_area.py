@@ -382,7 +382,7 @@ class ComposerArea(Area):
                 about = " · ".join(one_line(fact, 100) for fact in facts if fact)
                 may_be_empty = not argument.required
                 title = f"{prompt.label}: {about}"
-                value = await ask_line(self.tui, title, may_be_empty=may_be_empty, enter="goes on")
+                value = await ask_line(self.tui, title, may_be_empty=may_be_empty, enter="go on")
                 if value is None:
                     break
                 values |= {argument.name: value} if value else {}

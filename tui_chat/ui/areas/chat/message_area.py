@@ -151,7 +151,7 @@ class MessageArea(Area):
         if entry is None or session is None:
             return
         proposed = f"Fork of {session.title.removeprefix('Fork of ')}"
-        title = await ask_line(self.tui, "Title of the fork", proposed, enter="forks")
+        title = await ask_line(self.tui, "Title of the fork", proposed, enter="fork")
         if title is not None:
             self._fork(entry.message.id, title)
 

@@ -44,7 +44,7 @@ class QueueLines(OnePassWidget):
     def render(self) -> Content:
         count, width = len(self._texts), self.content_size.width
         what = f"{count:,} queued" if count > 1 else "Queued"
-        when = "Enter sends the next one" if self._is_waiting else "sent after this reply"
+        when = "Enter send the next one" if self._is_waiting else "sent after this reply"
         edit = f" · {self.edit_key} edits the last" if self.edit_key else ""
         more = f" · {count - MAX_LINES:,} more below" if count > MAX_LINES else ""
         heading = clipped(f"{what} · {when}{edit}{more}", max(width, 1))

@@ -111,7 +111,7 @@ class HistoryCompaction(SideWriter):
 
         def show(text: str) -> None:
             about = f"Summing up {plan.messages:,} messages · {len(text):,} characters"
-            self._pane.activity.show_status(f"{about} · Esc stops")
+            self._pane.activity.show_status(f"{about} · Esc stop")
 
         show("")
         text = await workspace.compaction.write(plan, show)
@@ -159,10 +159,10 @@ class SideReplies(SideWriter):
         if composed is None:
             return
         status = f"{composed.model} continues your message"
-        self._pane.activity.show_status(f"{status} · Esc stops")
+        self._pane.activity.show_status(f"{status} · Esc stop")
 
         def show(text: str) -> None:
-            words = f"{status} · {len(text):,} characters · Esc stops"
+            words = f"{status} · {len(text):,} characters · Esc stop"
             self._pane.activity.show_status(words)
 
         write = partial(workspace.branches.continue_message, entry_id, composed, show)

@@ -274,7 +274,7 @@ class ActivityLine(OnePassWidget):
         facts = self._wait() or f"{self._progress()} · {format_duration(elapsed)}"
         if not (self.is_saved and self._is_reply_saved):
             facts = f"{NOT_SAVED} · {facts}"
-        stops = "Esc stops" if self._is_ours else "in another window"
+        stops = "Esc stop" if self._is_ours else "in another window"
         facts = clipped(facts, max(width - 2 - len(stops) - 2, 1))
         gap = " " * max(width - 2 - cell_len(facts) - len(stops), 1)
         return Content.assemble(

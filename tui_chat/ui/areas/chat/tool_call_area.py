@@ -51,8 +51,8 @@ class ToolCallArea(Area):
         )
         if awaited := self.workspace.state.awaited_sources:
             sources = one_line(", ".join(awaited), 60)
-            return f"Waiting for the tools of {sources} before this is sent · Esc cancels"
-        return f"Running {names} · Esc stops" if running else ""
+            return f"Waiting for the tools of {sources} before this is sent · Esc cancel"
+        return f"Running {names} · Esc stop" if running else ""
 
     def _waiting(self, call: PendingToolCall) -> WaitingCall:
         before = self.workspace.state.changed_tools.get(call.call.name)
@@ -138,7 +138,7 @@ class ToolCallArea(Area):
                 "Edit arguments",
                 text,
                 about=f"{fault}\n\n{about}" if fault else about,
-                enter="Enter runs it",
+                enter="Enter run it",
             )
             if written is None:
                 return

@@ -301,11 +301,11 @@ class PresetsArea(Area):
                     await self._save(workspace, new)
             case "import":
                 title = f"Import a {_program()} preset"
-                if path := await ask_path(app, title, enter="imports"):
+                if path := await ask_path(app, title, enter="import"):
                     await self._import(workspace, path)
             case "export":
                 title = f"Export the preset to {_program()}"
-                if path := await ask_path(app, title, f"{name}.json", enter="writes it"):
+                if path := await ask_path(app, title, f"{name}.json", enter="write"):
                     self._export(workspace, path)
             case "report":
                 self._show_report(workspace.state.preset)

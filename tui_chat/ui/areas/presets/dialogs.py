@@ -44,7 +44,7 @@ class _TextDialog(Dialog[None]):
             set_title(box, one_line(self._title, 100))
             with VerticalScroll():
                 yield Static(self.text())
-            yield Static("↑ ↓ scroll · Esc closes this", classes="hint")
+            yield Static("↑ ↓ scroll · Esc close", classes="hint")
 
     def on_mount(self) -> None:
         """Focus the lines, for keys to scroll."""

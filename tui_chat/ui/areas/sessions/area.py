@@ -134,7 +134,7 @@ class SessionsArea(Area):
         ]
         if not choices:
             raise InputError("There are no sessions yet.")
-        hint = "Enter opens · Esc cancels"
+        hint = "Enter open · Esc cancel"
         if session_id := await ask(self.tui, "Go to session", choices, state.session_id, hint=hint):
             self.action_open(session_id)
 
@@ -450,7 +450,7 @@ class SessionsArea(Area):
     async def action_import_file(self, path: str = "") -> None:
         workspace = await self.host.opened_workspace()
         title = "Import conversations of any program"
-        path = path or await ask_path(self.tui, title, enter="imports") or ""
+        path = path or await ask_path(self.tui, title, enter="import") or ""
         if path:
             self._import(workspace, path)
 
