@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.contexts import LETTERS
+from tests.support.tables import each_row
 from tui_chat.analysis.cache_forecast import Forecast, Forecaster
 from tui_chat.analysis.captured_request import read_captured
 from tui_chat.analysis.prompt import prompt_of
@@ -277,7 +278,7 @@ def test_an_earlier_cache_mark_still_serves_its_prefix() -> None:
     assert found.served == found.common - (1 + TURN_OVERHEAD) - TURN_OVERHEAD
 
 
-@pytest.mark.parametrize("protocol", list(Protocol))
+@each_row("protocol", list(Protocol))
 def test_only_anthropic_needs_a_cache_mark(protocol: Protocol) -> None:
     last = composed(talk("a", "b"), "c", protocol=protocol)
     found = forecast(last, composed(talk("a", "b", "c", "d"), "e", protocol=protocol))
@@ -291,7 +292,7 @@ TOOLS = [
 ]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("tools", "common", "sentence"),
     [
         ([TOOLS[0]], 100, "Tool “two” was removed"),
@@ -316,7 +317,7 @@ def test_tools_are_part_of_the_prompt(tools, common: int, sentence: str):
     assert Forecaster()(request(TOOLS), request(TOOLS), counter).after == 0
 
 
-@pytest.mark.parametrize("protocol", Protocol)
+@each_row("protocol", Protocol)
 def test_a_new_first_message_is_named_although_the_draft_became_history(
     protocol: Protocol,
 ) -> None:
@@ -329,7 +330,7 @@ def test_a_new_first_message_is_named_although_the_draft_became_history(
     assert found.lost > 0
 
 
-@pytest.mark.parametrize("protocol", Protocol)
+@each_row("protocol", Protocol)
 def test_a_draft_that_a_message_follows_is_no_whole_request(protocol: Protocol) -> None:
     last = composed((), "Hello", HISTORY, NOTE_LAST, protocol=protocol)
     now = composed(talk("Hello", "Hi"), "More", HISTORY, NOTE_LAST, protocol=protocol)

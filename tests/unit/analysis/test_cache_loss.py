@@ -2,8 +2,7 @@ from __future__ import annotations
 
 from decimal import Decimal
 
-import pytest
-
+from tests.support.tables import each_row
 from tui_chat.analysis.cache_forecast import CacheBreak, Forecast
 from tui_chat.analysis.cache_loss import (
     Idle,
@@ -27,7 +26,7 @@ CHANGED = Forecast(
 )
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("protocol", "before", "now", "lost"),
     [
         (CHAT, Usage(8000, 5, cached=0), Usage(9000, 5, cached=7936), 0),
@@ -47,7 +46,7 @@ def test_usage_says_how_much_was_lost(
     assert reported_loss(protocol, before, now) == lost
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("idle", "kind"),
     [(Idle(700, 600), "expired"), (Idle(60, 600), "unused"), (Idle(9999, None), "unused")],
 )

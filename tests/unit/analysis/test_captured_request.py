@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from tests.support.contexts import ENDPOINT, LETTERS
 from tests.support.strategies import histories
+from tests.support.tables import each_row
 from tui_chat.analysis.captured_request import read_captured
 from tui_chat.compose import compose
 from tui_chat.context import Inputs, SessionSettings
@@ -58,7 +59,7 @@ BODIES: dict[Protocol, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("protocol", list(Protocol))
+@each_row("protocol", list(Protocol))
 def test_the_protocol_of_a_body_is_detected_and_decoded(protocol: Protocol) -> None:
     found = read_captured(json.dumps(BODIES[protocol]))
     assert found.protocol is protocol
@@ -71,7 +72,7 @@ def test_the_protocol_of_a_body_is_detected_and_decoded(protocol: Protocol) -> N
     ]
 
 
-@pytest.mark.parametrize("protocol", list(Protocol))
+@each_row("protocol", list(Protocol))
 def test_the_body_of_a_curl_command_is_found(protocol: Protocol) -> None:
     body = json.dumps(BODIES[protocol])
     text = f"curl -X POST https://here.invalid/v1 -H 'X: {{a}}' -d {shlex.quote(body)}"
@@ -80,7 +81,7 @@ def test_the_body_of_a_curl_command_is_found(protocol: Protocol) -> None:
     assert read_captured(dollar).messages[0].content == "It's me"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("more", "protocol"),
     [
         ({"tools": [{"name": "t", "input_schema": {}}]}, Protocol.ANTHROPIC),
@@ -99,9 +100,7 @@ def test_fields_of_one_protocol_identify_it(more: dict[str, Any], protocol: Prot
     assert detect_request(body) is protocol
 
 
-@pytest.mark.parametrize(
-    "text", ["", "hello", "[]", "{}", '{"messages": 3}', "{" * 5000, "\ud800{"]
-)
+@each_row("text", ["", "hello", "[]", "{}", '{"messages": 3}', "{" * 5000, "\ud800{"])
 def test_text_that_is_not_a_request_is_refused(text: str) -> None:
     with pytest.raises(InputError) as told:
         read_captured(text)
@@ -160,7 +159,7 @@ def test_the_settings_that_a_session_can_hold_are_kept() -> None:
     assert found.not_kept == ()
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("body", "model", "not_kept"),
     [
         ({"model": "m", "messages": [], "temperature": 1, "max_tokens": 9}, "m", ()),

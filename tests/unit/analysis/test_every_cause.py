@@ -7,8 +7,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import get_args
 
-import pytest
-
+from tests.support.tables import each_row
 from tests.unit.analysis.test_cache_forecast import HISTORY, composed, forecast, talk
 from tui_chat.analysis.cache_forecast import BreakKind
 from tui_chat.compose import Composed
@@ -95,7 +94,7 @@ WALK: dict[
 STATES = [(kind, *state) for kind, states in WALK.items() for state in states]
 
 
-@pytest.mark.parametrize(("kind", "shows", "silent", "sentence"), STATES)
+@each_row(("kind", "shows", "silent", "sentence"), STATES)
 def test_a_cause_is_shown_where_it_is_true_and_nowhere_else(
     kind: str,
     shows: tuple[Composed | None, Composed],
@@ -116,7 +115,7 @@ def test_the_walk_has_every_kind() -> None:
     assert set(WALK) == set(get_args(BreakKind))
 
 
-@pytest.mark.parametrize(("kind", "shows"), [state[:2] for state in STATES])
+@each_row(("kind", "shows"), [state[:2] for state in STATES])
 def test_figures_compare_with_a_request_that_there_is(
     kind: str, shows: tuple[Composed | None, Composed]
 ) -> None:

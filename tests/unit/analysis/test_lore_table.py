@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from tests.support.contexts import ENDPOINT
+from tests.support.tables import each_row
 from tui_chat.analysis.lore_table import LoreTable
 from tui_chat.context import Inputs
 from tui_chat.context.lorebooks import explanation
@@ -85,7 +86,7 @@ def test_the_newest_turns_are_computed_first():
     assert table.missing == 3
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("texts", "known"),
     [
         (TEXTS, 3),

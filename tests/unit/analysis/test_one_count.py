@@ -8,6 +8,7 @@ from typing import Any, cast
 import pytest
 
 from tests.support.agent_requests import agent_body
+from tests.support.tables import each_row
 from tui_chat.analysis.cache_forecast import Forecaster
 from tui_chat.analysis.captured_request import read_captured
 from tui_chat.analysis.token_shares import ShareCalculator
@@ -42,7 +43,7 @@ def longer(protocol: Protocol) -> dict[str, Any]:
     return body
 
 
-@pytest.mark.parametrize("protocol", Protocol)
+@each_row("protocol", Protocol)
 def test_a_request_that_grew_has_all_of_the_last_one_in_common(protocol: Protocol) -> None:
     last, now = captured(agent_body(protocol), protocol), captured(longer(protocol), protocol)
     forecast = Forecaster()(last, now, counter_for(now.model))
@@ -52,7 +53,7 @@ def test_a_request_that_grew_has_all_of_the_last_one_in_common(protocol: Protoco
     assert forecast.lost == 0
 
 
-@pytest.mark.parametrize("protocol", Protocol)
+@each_row("protocol", Protocol)
 def test_what_follows_the_tools_is_lost_where_the_system_prompt_changes(
     protocol: Protocol,
 ) -> None:
@@ -66,8 +67,8 @@ def test_what_follows_the_tools_is_lost_where_the_system_prompt_changes(
     assert forecast.common + forecast.after + REQUEST_OVERHEAD == forecast.total
 
 
-@pytest.mark.parametrize("protocol", Protocol)
-@pytest.mark.parametrize("share", [0.5, 1.0, 1.37, 3])
+@each_row("protocol", Protocol)
+@each_row("share", [0.5, 1.0, 1.37, 3])
 def test_a_captured_request_has_the_input_that_its_reply_reported(
     protocol: Protocol, share: float
 ) -> None:

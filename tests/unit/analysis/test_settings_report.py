@@ -6,9 +6,8 @@ import json
 from dataclasses import replace
 from typing import Any
 
-import pytest
-
 from tests.support.strategies import EVERY_SETTING
+from tests.support.tables import each_row
 from tui_chat.analysis.settings_report import SettingReport, report_settings
 from tui_chat.compose import Composed, compose, encode
 from tui_chat.context import Inputs, SessionSettings
@@ -49,7 +48,7 @@ def value_at(body: Any, pointer: str) -> Any:
     return body
 
 
-@pytest.mark.parametrize("protocol", Protocol)
+@each_row("protocol", Protocol)
 def test_every_setting_is_in_the_body_or_has_a_note(protocol: Protocol):
     composed = request(protocol, EVERY_SETTING)
     body, found = json.loads(composed.payload.body), reported(composed)
@@ -133,8 +132,8 @@ TEXTS: list[tuple[str, Settings, Settings]] = [
 ]
 
 
-@pytest.mark.parametrize("protocol", Protocol)
-@pytest.mark.parametrize(("name", "sent", "held"), TEXTS, ids=[each[0] for each in TEXTS])
+@each_row("protocol", Protocol)
+@each_row(("name", "sent", "held"), TEXTS, ids=[each[0] for each in TEXTS])
 def test_a_text_of_a_setting_is_said_to_be_sent_where_it_is(
     name: str, sent: Settings, held: Settings, protocol: Protocol
 ):
@@ -151,7 +150,7 @@ def test_a_text_of_a_setting_is_said_to_be_sent_where_it_is(
     assert report.sentence.endswith("set by the session. Its text is not in this request.")
 
 
-@pytest.mark.parametrize("name", ["context_limit", "user_name", "lore"])
+@each_row("name", ["context_limit", "user_name", "lore"])
 def test_a_setting_without_a_text_of_its_own_decides_what_is_sent(name: str):
     report = reported(request(Protocol.OPENAI_CHAT, EVERY_SETTING))[name]
     assert report.outcome == "decides what is sent"

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.support.agent_requests import AGENTS, NAMES, QUESTION, REMINDER, RESULT, agent_body
+from tests.support.tables import each_row
 from tui_chat.analysis.captured_request import read_captured
 from tui_chat.analysis.history_parts import HistoryPart, parts_of
 from tui_chat.analysis.token_shares import Share, ShareCalculator, Shares
@@ -39,7 +40,7 @@ def share(shares: Shares, kind: OriginKind | HistoryPart) -> Share:
     return next(each for each in shares.shares if kind in (each.part, each.kind))
 
 
-@pytest.mark.parametrize("protocol", Protocol)
+@each_row("protocol", Protocol)
 def test_the_tools_of_a_captured_request_are_a_share_with_each_of_them(protocol: Protocol) -> None:
     tools = share(shares_of(captured(agent_body(protocol), protocol)), OriginKind.TOOL)
     assert {item.name for item in tools.items} == set(NAMES)
@@ -49,13 +50,13 @@ def test_the_tools_of_a_captured_request_are_a_share_with_each_of_them(protocol:
     assert servers == {"": 14, "github": 3, "linear": 3, "files": 2}
 
 
-@pytest.mark.parametrize("protocol", Protocol)
+@each_row("protocol", Protocol)
 def test_framing_is_little_where_tools_are_counted(protocol: Protocol) -> None:
     shares = shares_of(captured(agent_body(protocol), protocol))
     assert shares.framing < 10
 
 
-@pytest.mark.parametrize("protocol", Protocol)
+@each_row("protocol", Protocol)
 def test_each_character_of_a_captured_tool_has_its_origin(protocol: Protocol) -> None:
     composed = captured(agent_body(protocol), protocol)
     found = {
@@ -69,7 +70,7 @@ def test_each_character_of_a_captured_tool_has_its_origin(protocol: Protocol) ->
             assert region.piece.origin.outermost.kind is OriginKind.TOOL
 
 
-@pytest.mark.parametrize("protocol", Protocol)
+@each_row("protocol", Protocol)
 def test_a_captured_tool_that_cannot_be_encoded_again_has_its_origin(protocol: Protocol) -> None:
     body = agent_body(protocol)
     body["metadata"] = {"user_id": "\ud800"}  # half a character, which cannot be sent again
@@ -79,7 +80,7 @@ def test_a_captured_tool_that_cannot_be_encoded_again_has_its_origin(protocol: P
     assert OriginKind.HISTORY not in {origin.kind for origin in found}
 
 
-@pytest.mark.parametrize("protocol", Protocol)
+@each_row("protocol", Protocol)
 def test_an_own_tool_has_its_origin_and_its_tokens(protocol: Protocol) -> None:
     inputs = Inputs(
         Endpoint("e", protocol, "http://127.0.0.1:9"),
@@ -115,7 +116,7 @@ def test_the_server_of_a_tool_is_in_its_name(name: str, server: str) -> None:
     assert server_of(name) == server
 
 
-@pytest.mark.parametrize("protocol", Protocol)
+@each_row("protocol", Protocol)
 def test_the_history_of_a_captured_request_is_divided(protocol: Protocol) -> None:
     shares = shares_of(captured(agent_body(protocol), protocol))
     found = {each.part for each in shares.shares} - {None}
@@ -143,7 +144,7 @@ def test_reasoning_that_is_sent_back_is_a_part_of_its_own() -> None:
     assert abs(spoken - share(without, HistoryPart.CONVERSATION).tokens) < 20
 
 
-@pytest.mark.parametrize("protocol", Protocol)
+@each_row("protocol", Protocol)
 def test_the_tools_of_a_captured_request_say_how_often_they_were_called(protocol: Protocol) -> None:
     tools = share(shares_of(captured(agent_body(protocol), protocol)), OriginKind.TOOL)
     assert {item.name: item.count for item in tools.items if item.count} == {"Read": 1}
@@ -154,7 +155,7 @@ def user(text: str, role: Any = "user") -> Turn:
     return Turn(role, Text.of(text, origin), origin, Placement("history"))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "role", "parts"),
     [
         (QUESTION, "user", {"conversation"}),

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
-
 from tests.support.contexts import LETTERS
+from tests.support.tables import each_row
 from tui_chat.analysis.token_shares import ShareCalculator
 from tui_chat.compose import Composed, compose
 from tui_chat.context import Inputs
@@ -32,7 +31,7 @@ def total(composed: Composed) -> int:
     return composed.envelope.budget.total
 
 
-@pytest.mark.parametrize("protocol", Protocol)
+@each_row("protocol", Protocol)
 def test_a_picture_that_is_left_out_costs_nothing(protocol: Protocol) -> None:
     without, lost = request(protocol), request(protocol, LOST)
     assert [note.code for note in lost.notes].count("piece-left-out") == 1
@@ -42,7 +41,7 @@ def test_a_picture_that_is_left_out_costs_nothing(protocol: Protocol) -> None:
     assert total(request(protocol, SENT, LOST)) == total(without) + PART_TOKENS["image"]
 
 
-@pytest.mark.parametrize("protocol", Protocol)
+@each_row("protocol", Protocol)
 def test_a_picture_of_the_model_costs_something_where_it_is_sent(protocol: Protocol) -> None:
     history = (Message("user", "Draw.", "m1"), Message("assistant", "", "m2", parts=(SENT,)))
     endpoint = Endpoint("e", protocol, "http://127.0.0.1:9")

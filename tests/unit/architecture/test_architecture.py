@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import tui_chat
+from tests.support.tables import each_row
 
 PACKAGE = Path(tui_chat.__file__).parent
 PURE = ("models", "context", "protocols", "compose.py", "tokens", "errors.py")
@@ -50,7 +51,7 @@ def loaded_by_composing() -> set[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
+@each_row(
     "module",
     ["httpx", "textual", "rich", "aiosqlite", "sqlite3", "asyncio", "socket", "ssl",
      "random", "secrets", "platformdirs", "click", "tui_chat.store", "tui_chat.providers"],
@@ -71,7 +72,7 @@ def pure_modules() -> list[Path]:
     return found
 
 
-@pytest.mark.parametrize("path", pure_modules(), ids=lambda p: str(p.relative_to(PACKAGE)))
+@each_row("path", pure_modules(), ids=lambda p: str(p.relative_to(PACKAGE)))
 def test_no_pure_module_reads_the_clock(path: Path):
     asked = {
         node.attr
@@ -103,7 +104,7 @@ def test_package_docstrings_list_modules_that_exist():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
+@each_row(
     "module",
     [
         *("tui_chat.context", "tui_chat.protocols", "tui_chat.store", "tui_chat.providers"),

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 import tui_chat
+from tests.support.tables import each_row
 
 PACKAGE = Path(tui_chat.__file__).parent
 
@@ -57,7 +58,7 @@ def arrows(package: str) -> dict[str, set[str]]:
     }
 
 
-@pytest.mark.parametrize("package", package_names())
+@each_row("package", package_names())
 def test_no_circle_between_the_files_of_a_package(package: str):
     try:
         TopologicalSorter(arrows(package)).prepare()

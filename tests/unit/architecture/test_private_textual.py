@@ -19,6 +19,7 @@ import pytest
 import textual
 
 import tui_chat
+from tests.support.tables import each_row
 
 OURS = Path(tui_chat.__file__).parent
 THEIRS = Path(textual.__file__).parent
@@ -242,7 +243,7 @@ def is_there(member: str) -> bool:
     return hasattr(importlib.import_module(owner), name)
 
 
-@pytest.mark.parametrize("member", MEMBERS)
+@each_row("member", MEMBERS)
 def test_textual_has_the_private_member(member: str):
     assert is_there(member), f"Textual no longer has {member}: {MEMBERS[member]}"
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import pytest
 
+from tests.support.tables import each_row
 from tui_chat.config import BUILT_IN_ENDPOINTS, Config, built_in_endpoints, standard_endpoint
 from tui_chat.models.endpoint import Endpoint, ModelFacts, Protocol
 from tui_chat.models.model_facts import merged_facts, published_date
@@ -15,7 +16,7 @@ from tui_chat.models.model_facts import merged_facts, published_date
 BY_NAME = {endpoint.name: endpoint for endpoint in BUILT_IN_ENDPOINTS}
 
 
-@pytest.mark.parametrize(
+@each_row(
     "name",
     ["openai", "openai-responses", "anthropic", "google", "openrouter", "deepseek", "mistral",
      "groq", "ollama", "llama.cpp", "lm-studio", "vllm"],
@@ -46,7 +47,7 @@ def test_the_default_endpoint_needs_no_key():
     assert Config().endpoint_named(Config().endpoint).key == ""
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("endpoint", "model", "expected"),
     [
         ("openai", "gpt-5", ModelFacts(400_000, sampling=False, strict_keys=True)),
@@ -151,7 +152,7 @@ def test_reading_no_file_loads_neither_pydantic_nor_httpx():
     assert done.stdout.strip() == "[]"
 
 
-@pytest.mark.parametrize("protocol", Protocol)
+@each_row("protocol", Protocol)
 def test_a_protocol_without_a_known_provider_has_the_offline_one(
     protocol: Protocol, monkeypatch: pytest.MonkeyPatch
 ):

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.tables import each_row
 from tests.unit.config.test_built_in_endpoints import unpublished_facts
 from tui_chat.config import BUILT_IN_ENDPOINTS, Config, load_config
 from tui_chat.errors import ConfigError
@@ -311,7 +312,7 @@ FAULTS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("fault", FAULTS)
+@each_row("fault", FAULTS)
 def test_a_fault_names_the_place_and_never_the_value(fault: str, tmp_path: Path):
     text, place, words = FAULTS[fault]
     with pytest.raises(ConfigError) as raised:
@@ -338,7 +339,7 @@ def test_a_file_that_is_not_text_is_a_fault(tmp_path: Path):
         load_config(tmp_path, tmp_path, {}, {})
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("protocol", "typed", "base_url", "api_version"),
     [
         ("anthropic", "https://api.anthropic.com/v1/messages", "https://api.anthropic.com", ""),
@@ -374,7 +375,7 @@ DEEP = {
 }
 
 
-@pytest.mark.parametrize("text", DEEP.values(), ids=list(DEEP))
+@each_row("text", DEEP.values(), ids=list(DEEP))
 def test_a_file_that_is_nested_too_deeply_is_a_fault(text: str, tmp_path: Path):
     path = tmp_path / "config.toml"
     path.write_text(text)
@@ -435,7 +436,7 @@ def test_a_schema_may_be_a_table(tmp_path: Path):
     assert config.tools[0].consent == "ask"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("line", "fault"),
     [
         ("parameters = '{'", "tools.t.parameters is not JSON"),
@@ -481,7 +482,7 @@ def test_prices_may_have_tiers_and_days(tmp_path: Path):
     assert not prices.hold_on(date(2027, 1, 1))
 
 
-@pytest.mark.parametrize(
+@each_row(
     "fault",
     [
         "input = -1",

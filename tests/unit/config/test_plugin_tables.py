@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from tests.support.tables import each_row
 from tests.support.tool_servers import PLUGIN, ServerSettings, tool_servers
 from tui_chat import extensions
 from tui_chat.config import Config
@@ -36,7 +37,7 @@ def test_the_table_of_an_enabled_plugin_is_read_by_its_type():
     assert parse_config(ENABLED, "config.toml", Config()).sections == {}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("table", "sentence"),
     [
         (

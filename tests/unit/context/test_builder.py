@@ -20,6 +20,7 @@ from tests.support.contexts import (
     order,
     said,
 )
+from tests.support.tables import each_row
 from tui_chat.context import Inputs, SessionSettings, build_context
 from tui_chat.context.generation import CONTINUE_NUDGE, as_continuation, continued_text
 from tui_chat.models.endpoint import ModelFacts
@@ -34,7 +35,7 @@ from tui_chat.tokens import NO_CORRECTION, TOOL_OVERHEAD, Counter
 SYSTEM = said("S", role="system")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("sentence", "messages", "expected"),
     [
         ("a plain list has its system messages first", [said("X"), SYSTEM, HISTORY, said("Y")],
@@ -359,7 +360,7 @@ CALL = Message("assistant", "", "c", tool_calls=(ToolCall("t", "look", "{}"),))
 RESULT = Message("tool", "R", "r", tool_call_id="t")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("history", "draft", "expected"),
     [
         ((U1, A1, U2), "", "U1 AN A1 U2"),
@@ -438,7 +439,7 @@ def deep(**depths: tuple[int, int]) -> list[PresetMessage]:
     return [said(text, insertion_point=at, order=order) for text, (at, order) in depths.items()]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("depths", "history", "expected"),
     [
         ({"two": (-2, 50), "one": (-1, 100), "four": (-4, 200)}, (), "four two one D"),
@@ -469,7 +470,7 @@ def test_the_known_context_limit_reserves_a_share_for_the_reply():
     assert (envelope.budget.limit, envelope.budget.reserve) == (1000, 250)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("code", "messages"),
     [
         ("unknown-anchor", [HISTORY, said("X", anchor_target="nowhere")]),
@@ -502,7 +503,7 @@ def test_a_depth_beyond_an_end_says_which(depth: int, words: str, end: str):
     assert sentence.endswith(f"it goes to the {end} end.")
 
 
-@pytest.mark.parametrize("sides", [(), ("before",), ("after",), ("before", "after")])
+@each_row("sides", [(), ("before",), ("after",), ("before", "after")])
 def test_an_empty_placeholder_gets_a_note(sides: tuple[str, ...]):
     beside = [said(side, anchor_target="p", anchor_point=side) for side in sides]
     envelope = built(HISTORY, PresetMessage("p", type="placeholder", name="Lore"), *beside)
@@ -582,7 +583,7 @@ def test_a_message_listed_twice_is_sent_twice() -> None:
     assert order(built(*[said("X")] * 2)) == "X X U1 A1 U2 A2 D"
 
 
-@pytest.mark.parametrize("facts", [None, True, False])
+@each_row("facts", [None, True, False])
 def test_continue_ends_with_the_reply_and_a_nudge_unless_the_model_takes_a_prefill(
     facts: bool | None,
 ):

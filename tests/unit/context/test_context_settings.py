@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
-
 from tests.support.contexts import ENDPOINT, HISTORY, LETTERS, ROLE, U1, built, codes, order, said
+from tests.support.tables import each_row
 from tui_chat.context import Inputs, SessionSettings, build_context
 from tui_chat.models.preset import Preset
 from tui_chat.models.role import Profile
@@ -24,7 +23,7 @@ def with_note(text: str = "N", **where: object) -> SessionSettings:
     return SessionSettings(author_note=AuthorNote(text, **where))  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("depth", "wanted"),
     [
         (0, "U1 A1 U2 A2 D N"),

@@ -15,6 +15,7 @@ import pytest
 
 import tui_chat.context
 from tests.support.contexts import ENDPOINT, HISTORY, LETTERS, ROLE, U1, built, codes, said
+from tests.support.tables import each_row
 from tests.unit.context.lorebooks.test_activation import entry, told
 from tests.unit.context.test_summaries import summary
 from tui_chat.context import Contribution, Inputs, SessionSettings, build, build_context
@@ -320,7 +321,7 @@ def codes_of(state: Shown) -> list[str]:
     return [note.code for note in state] if isinstance(state, list) else codes(state)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("code", "number"), [(code, n) for code, states in WALK.items() for n in range(len(states))]
 )
 def test_a_note_is_shown_where_it_is_true_and_nowhere_else(

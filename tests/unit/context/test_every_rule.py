@@ -11,10 +11,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
-import pytest
-
 import tui_chat.context
 from tests.support.contexts import A1, HISTORY, ROLE, U1, U2, built, said
+from tests.support.tables import each_row
 from tests.unit.context.lorebooks.test_activation import entry, told
 from tests.unit.context.test_every_note import SPOT
 from tests.unit.context.test_summaries import summary
@@ -125,7 +124,7 @@ def rules(envelope: ChatEnvelope, word: str) -> str:
     return " ".join(turn.placement.rule for turn in envelope.turns if word in turn.text.plain)
 
 
-@pytest.mark.parametrize(("word", "rule", "shows", "silent"), WALK, ids=[row[1] for row in WALK])
+@each_row(("word", "rule", "shows", "silent"), WALK, ids=[row[1] for row in WALK])
 def test_a_rule_is_shown_where_it_is_true_and_nowhere_else(
     word: str,
     rule: str,

@@ -4,9 +4,8 @@ to it that must not. `test_every_note` walks over the codes.
 
 from __future__ import annotations
 
-import pytest
-
 from tests.support.contexts import HISTORY, built, said
+from tests.support.tables import each_row
 from tests.unit.context.lorebooks.test_activation import entry, told
 from tui_chat.models.preset import PresetMessage
 from tui_chat.models.role import Character, Profile, Role
@@ -53,7 +52,7 @@ KEYS: list[tuple[str, str, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("why", "shows", "silent"), MACROS)
+@each_row(("why", "shows", "silent"), MACROS)
 def test_why_a_macro_stays_is_said_where_it_is_true(why: str, shows: str, silent: str) -> None:
     def sentences(text: str) -> list[str]:
         made = built(HISTORY, said(text), preset_variables=VALUES, role=ADA)
@@ -63,7 +62,7 @@ def test_why_a_macro_stays_is_said_where_it_is_true(why: str, shows: str, silent
     assert sentences(silent) == []
 
 
-@pytest.mark.parametrize(("why", "shows", "silent"), KEYS)
+@each_row(("why", "shows", "silent"), KEYS)
 def test_why_a_key_is_no_pattern_is_said_where_it_is_true(
     why: str, shows: str, silent: str
 ) -> None:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-import pytest
-
 from tests.support.contexts import (
     A1,
     A2,
@@ -20,6 +18,7 @@ from tests.support.contexts import (
     order,
     said,
 )
+from tests.support.tables import each_row
 from tests.unit.context.lorebooks.test_activation import entry
 from tests.unit.context.test_summaries import summary
 from tui_chat.context import Inputs, build
@@ -75,7 +74,7 @@ def test_nothing_muted_is_the_same_history():
     assert sent(U1, replace(A1, muted=Muted())) == (U1, A1)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("history", "expected"),
     [
         ((U1, muted(A1), U2), ["U1", "U2"]),
@@ -130,7 +129,7 @@ def thinking(protocol: Protocol, *, kind: str = "") -> ReasoningBlock:
                           "rs_1", kind)  # fmt: skip
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("protocol", "kind", "is_open", "stays"),
     [
         (Protocol.ANTHROPIC, "", False, False),
@@ -281,7 +280,7 @@ def test_a_muted_message_is_never_in_the_budget():
     assert (order(envelope), envelope.dropped) == ("U1 A1 D", ())
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("history", "sentence"),
     [
         ((muted(U1), A1), "1 message is muted and not sent: about 6 tokens."),

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.tables import each_row
 from tui_chat.compose import Composed, compose
 from tui_chat.context import Inputs, SessionSettings
 from tui_chat.context.generation import of_kind
@@ -60,7 +61,7 @@ def test_a_reply_of_the_model_stays_its_own() -> None:
     assert "filler-added" in codes(found)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("protocol", "model"),
     [
         (Protocol.OPENAI_CHAT, "gpt-5.4"),

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
-
 from tests.support.contexts import (
     A1,
     A2,
@@ -19,6 +17,7 @@ from tests.support.contexts import (
     order,
     said,
 )
+from tests.support.tables import each_row
 from tui_chat.context import Inputs
 from tui_chat.context.history import summarize
 from tui_chat.context.inputs import EPOCH
@@ -47,7 +46,7 @@ def sent(*history: Message, **inputs: object) -> str:
     return order(built(HISTORY, history=history, **inputs))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("history", "expected"),
     [
         ((U1, A1, U2, A2, summary("S", 2)), "S U2 A2 D"),

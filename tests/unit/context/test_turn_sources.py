@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
-
+from tests.support.tables import each_row
 from tui_chat.context.turn_sources import split_turn, split_turns, with_shares
 from tui_chat.models.envelope import Placement, Turn
 from tui_chat.models.text import GLUE, Text
@@ -27,7 +26,7 @@ def test_a_turn_of_several_messages_is_split():
     assert list(split_turns([whole, one])) == [*whole.pieces, one]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("texts", "tokens", "shares"),
     [
         (("abc", "", "def"), 10, [5, 0, 5]),

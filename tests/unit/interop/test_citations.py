@@ -7,6 +7,7 @@ import json
 import pytest
 from hypothesis import given
 
+from tests.support.tables import each_row
 from tests.support.transcripts import references as any_references
 from tests.unit.interop.test_readable import reply
 from tui_chat.errors import InputError
@@ -67,7 +68,7 @@ def test_json_lines_are_read_back(references: References) -> None:
     assert message.semantics.references == references
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("value", "fault"),
     [
         (5, r"f: \$\[0\]\.references must be an object"),

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import tui_chat
 from tests.support.exports import lines
 from tests.support.reading import only, read, said
+from tests.support.tables import each_row
 from tui_chat import extensions
 from tui_chat.errors import InputError
 from tui_chat.interop.messages import message_lines, read_history
@@ -24,7 +25,7 @@ USER, REPLY = {"role": "user", "content": "Hi"}, {"role": "assistant", "content"
 PLAIN = [("user", "Hi"), ("assistant", "Hello")]
 
 
-@pytest.mark.parametrize(
+@each_row(
     "file",
     [
         [USER, REPLY],
@@ -47,7 +48,7 @@ def test_json_lines_may_be_several_conversations():
     ]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("file", "place", "fault"),
     [
         (b"", "", "is empty"),
@@ -74,7 +75,7 @@ def test_faults_have_a_place(file: object, place: str, fault: str):
     assert found.advice in ("", known_formats())
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("file", "fault", "advice"),
     [
         ({"entries": {}}, "is a lorebook", "the folder `lorebooks`"),
@@ -135,7 +136,7 @@ def test_the_number_of_a_muted_part_counts_those_that_are_written_as_parts():
     assert (history.parts, history.muted) == ((picture,), Muted(parts=(0,)))
 
 
-@pytest.mark.parametrize("muted", ["yes", 1, {"whole": "yes"}, {"parts": ["a"]}, [True]])
+@each_row("muted", ["yes", 1, {"whole": "yes"}, {"parts": ["a"]}, [True]])
 def test_a_wrong_mute_is_reported_with_its_place(muted: object):
     with pytest.raises(InputError, match=r"^f: line 1\.muted"):
         read_history(json.dumps({"role": "user", "content": "x", "muted": muted}), "f")

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.strategies import any_text
+from tests.support.tables import each_row
 from tui_chat.interop.json_stream import BadText, BadValue, JsonStream
 
 values = st.recursive(
@@ -69,7 +70,7 @@ def test_any_bytes_give_values_or_an_error(data: bytes, size: int):
         pass
 
 
-@pytest.mark.parametrize("size", [1, 3, 1000])
+@each_row("size", [1, 3, 1000])
 def test_after_a_broken_value_the_rest_is_read(size: int):
     reader = JsonStream(cut(b'[1, {"a": tru}, [NaN], "x\\q", 1e999, {"b": 2}]', size))
     read: list[object] = []
@@ -82,7 +83,7 @@ def test_after_a_broken_value_the_rest_is_read(size: int):
     assert [str(each).partition(":")[0] for each in read[1:-1]] == ["is not JSON"] * 4
 
 
-@pytest.mark.parametrize("size", [1, 7, 10_000])
+@each_row("size", [1, 7, 10_000])
 def test_a_value_that_is_too_large_is_skipped(size: int):
     data = json.dumps(["a" * 5_000, {"b": ["c" * 3_000] * 2}, "d"]).encode()
     reader = JsonStream(cut(data, size), largest=2_000)
@@ -103,7 +104,7 @@ def test_an_early_end_is_reported_with_its_line():
         every(JsonStream([b'[1,\n{"a": [2']))
 
 
-@pytest.mark.parametrize("data", [b"\xff[1]", b'["\xc3', b'["\xed\xa0\x80"]'])
+@each_row("data", [b"\xff[1]", b'["\xc3', b'["\xed\xa0\x80"]'])
 def test_invalid_utf_8_is_an_error(data: bytes):
     with pytest.raises(BadText, match="UTF-8"):
         every(JsonStream([data]))

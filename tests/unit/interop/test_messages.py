@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from tests.support.tables import each_row
 from tui_chat.errors import InputError
 from tui_chat.interop.messages import read_history
 
@@ -24,7 +25,7 @@ def test_parts_are_read_in_their_order() -> None:
     assert [piece.kind for piece in layout.pieces] == ["text", "part", "text"]
 
 
-@pytest.mark.parametrize("part", [{"type": "video_url"}, {"type": "image_url"}, 5])
+@each_row("part", [{"type": "video_url"}, {"type": "image_url"}, 5])
 def test_invalid_parts_name_their_place(part: object) -> None:
     with pytest.raises(InputError, match=r"f: \$\[0\]\.content"):
         read_history(json.dumps([{"role": "user", "content": [part]}]), "f")

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.reading import only, read
+from tests.support.tables import each_row
 from tests.support.transcripts import transcripts
 from tui_chat.interop import own_json
 from tui_chat.interop.reader import read_conversations
@@ -170,7 +171,7 @@ FAULTS = [
 ]
 
 
-@pytest.mark.parametrize(("where", "value", "place"), FAULTS)
+@each_row(("where", "value", "place"), FAULTS)
 def test_an_error_has_a_place_and_the_next_session_is_read(where: str, value: Any, place: str):
     said = example()
     said["sessions"].append(example()["sessions"][0])

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 
+from tests.support.tables import each_row
 from tests.support.transcripts import transcripts
 from tui_chat.interop.markdown import markdown
 from tui_chat.models.endpoint import Protocol
@@ -76,13 +77,13 @@ def muted_reply(muted: Muted) -> SessionTranscript:
     return reply("Well.", muted=muted, parts=parts)
 
 
-@pytest.mark.parametrize(("muted", "words"), MUTED)
+@each_row(("muted", "words"), MUTED)
 def test_what_is_muted_is_said(muted: Muted, words: str):
     transcript = muted_reply(muted)
     assert words in "".join(markdown(transcript))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "written"),
     [
         ("```py\nx", "```py\nx\n```"),

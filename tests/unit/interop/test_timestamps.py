@@ -6,12 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.tables import each_row
 from tui_chat.interop.timestamps import parse_timestamp
 
 AT = 1720747897.0  # 2024-07-12 01:31:37 UTC
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("said", "seconds"),
     [
         (AT, AT),
@@ -34,7 +35,7 @@ def test_known_notations_are_parsed(said: object, seconds: float):
     assert parse_timestamp(said) == pytest.approx(seconds)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "said",
     [None, True, "", "soon", "2024-13-40@99h99m99s", 0, -5, 1e30, 10**400, "Foo 1, 2024 1:00pm"],
 )

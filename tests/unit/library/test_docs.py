@@ -6,8 +6,7 @@ import json
 import re
 from pathlib import Path
 
-import pytest
-
+from tests.support.tables import each_row
 from tui_chat.context.macros.environment import is_value_macro
 from tui_chat.context.macros.functions import MACROS
 from tui_chat.extensions import plugins
@@ -19,7 +18,7 @@ DOCS = (ROOT / "docs" / "presets.md").read_text(encoding="utf-8")
 WORDS = ("user", "char", "preset", "model", "date", "time", "weekday", "lastMessage")
 
 
-@pytest.mark.parametrize(
+@each_row(
     "keys", [presets.PRESET_KEYS, presets.MESSAGE_KEYS, lorebooks.BOOK_KEYS, lorebooks.ENTRY_KEYS]
 )
 def test_every_key_is_documented(keys: presets.KnownKeys):

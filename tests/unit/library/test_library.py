@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.tables import each_row
 from tui_chat import paths
 from tui_chat.errors import ChangedElsewhere, InputError
 from tui_chat.library.library import Library, file_name
@@ -49,7 +50,7 @@ def test_a_saved_profile_is_read_back(shelf: Library):
         assert shelf.profile(shelf.save_profile(placed, placed.name)) == placed
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "file"),
     [
         ("Ada", "Ada"),

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.strategies import any_text
+from tests.support.tables import each_row
 from tui_chat.errors import InputError
 from tui_chat.library.json_locations import LineIndex, Path, format_path, locate
 from tui_chat.models.json_text import (
@@ -80,7 +81,7 @@ def test_lines_and_columns_count_from_one(text: str, data: st.DataObject):
     assert sum(len(part) + 1 for part in text.split("\n")[: line - 1]) + column - 1 == offset
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "line", "column", "words"),
     [
         ("", 1, 1, "empty"),

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.file_strategies import any_lorebooks
+from tests.support.tables import each_row
 from tests.unit.library.test_lorebooks import lorebook_text
 from tui_chat.errors import ChangedElsewhere, FieldError, InputError
 from tui_chat.library.lorebook_edits import (
@@ -122,7 +123,7 @@ def test_every_field_has_its_place_in_the_form():
     assert shown == {each.name for each in fields(Lorebook)} - {"entries", "extras"}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "text", "sentence"),
     [
         (

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 
 from tests.support.file_strategies import any_lorebooks
+from tests.support.tables import each_row
 from tui_chat.errors import InputError
 from tui_chat.library.lorebooks import (
     load_lorebook,
@@ -45,7 +46,7 @@ def test_both_spellings_and_a_bare_list(tmp_path: Path):
     assert load_lorebook(path) == Lorebook("town", (entry,))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "words"),
     [
         ("3", "$ (line 1, column 1) must be a list of entries"),

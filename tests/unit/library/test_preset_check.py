@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 
 from tests.support.file_strategies import any_presets, json_values
+from tests.support.tables import each_row
 from tui_chat.library.preset_check import check_preset
 from tui_chat.library.presets import dump_preset
 from tui_chat.models.preset import Preset
@@ -31,7 +32,7 @@ def said(content: str = "x", **where: Any) -> dict[str, Any]:
 WORLD = {"id": "world", "type": "placeholder"}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("messages", "expected"),
     [
         ([said(), HISTORY], []),

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from tests.support.file_strategies import any_presets
 from tests.support.strategies import EVERY_SETTING
+from tests.support.tables import each_row
 from tui_chat.errors import InputError
 from tui_chat.library.presets import (
     FileStyle,
@@ -42,8 +43,8 @@ def parsed(value: Any) -> Preset:
     return parse_preset(json.dumps(value), "p.json", "stem")
 
 
-@pytest.mark.parametrize("is_list", [False, True])
-@pytest.mark.parametrize("spelling", ["camel", "snake"])
+@each_row("is_list", [False, True])
+@each_row("spelling", ["camel", "snake"])
 @given(any_presets)
 def test_a_dumped_preset_is_read_back(spelling: Any, is_list: bool, preset: Preset):
     text = dump_preset(preset, FileStyle(spelling, is_list=is_list))
@@ -97,7 +98,7 @@ def test_unknown_keys_survive_load_and_save(tmp_path: Path):
     assert body["presetMessages"][0]["x-colour"] == [1, 2.5]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "style"),
     [
         (CAMEL, FileStyle("camel", "    ")),
@@ -133,7 +134,7 @@ def test_a_list_becomes_an_object_if_necessary(tmp_path: Path):
     assert load_preset(path) == Preset("p", system_placement="in_place")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "place", "words"),
     [
         ("5", "$ (line 1, column 1)", "must be a list of preset messages, or an object, not 5"),
@@ -255,7 +256,7 @@ def test_unknown_settings_of_a_preset_are_kept(tmp_path: Path):
     assert json.loads(path.read_text()) == found
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("parameters", "fault"),
     [
         ({"topP": 3}, "p.json: $.parameters.topP (line 1, column 25): top_p must be a number"),

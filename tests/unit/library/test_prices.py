@@ -8,8 +8,7 @@ from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
 
-import pytest
-
+from tests.support.tables import each_row
 from tui_chat.compose import compose
 from tui_chat.config import BUILT_IN_ENDPOINTS
 from tui_chat.context import Inputs, SessionSettings
@@ -50,7 +49,7 @@ def test_a_refreshed_table_goes_before_ours_unless_it_is_older(tmp_path: Path):
     assert "is older (2026-11-22)" in known.fault
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{", "\0"])
+@each_row("text", ["", "[]", "{", "\0"])
 def test_a_damaged_refreshed_table_is_not_used_and_named(tmp_path: Path, text: str):
     (tmp_path / FILE).write_text(text)
     known = load_prices(tmp_path)
@@ -70,14 +69,14 @@ def test_the_users_prices_go_first_on_their_days_and_at_the_standard_tier(tmp_pa
     assert known.prices_of(endpoint, "gpt-5", DAY, {"service_tier": "flex"}) is None
 
 
-@pytest.mark.parametrize(
+@each_row(
     "model",
     [
         *("gpt-5", "openai/gpt-5", "claude-opus-4-5", "anthropic/claude-opus-4.5"),
         *("us.anthropic.claude-opus-4-5-20251101-v1:0", "gemini-2.5-pro", "grok-4"),
     ],
 )
-@pytest.mark.parametrize("url", ["http://127.0.0.1:9911", "https://gateway.example/v1"])
+@each_row("url", ["http://127.0.0.1:9911", "https://gateway.example/v1"])
 def test_a_model_of_one_maker_has_its_prices_behind_any_gateway(
     tmp_path: Path, model: str, url: str
 ):
@@ -86,7 +85,7 @@ def test_a_model_of_one_maker_has_its_prices_behind_any_gateway(
     assert found.source == f"{shipped_prices().label}, by the model's name"
 
 
-@pytest.mark.parametrize(
+@each_row(
     "model", ["gpt-oss-120b", "deepseek-r1:8b", "llama-3.1-8b", "mistral", "mirror", "", "gpt"]
 )
 def test_a_model_that_anybody_serves_has_no_price_at_an_unknown_host(tmp_path: Path, model: str):
@@ -94,7 +93,7 @@ def test_a_model_that_anybody_serves_has_no_price_at_an_unknown_host(tmp_path: P
     assert load_prices(tmp_path).prices_of(local, model, DAY) is None
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("asked", "said", "dollars"),
     [
         (None, "", "1.25"),

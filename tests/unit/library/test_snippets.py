@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.contexts import ENDPOINT
+from tests.support.tables import each_row
 from tui_chat.context import Inputs
 from tui_chat.errors import InputError
 from tui_chat.library.library import Library
@@ -32,7 +33,7 @@ def test_text_blanks_and_description():
     assert lang.text == "Python"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "fault"),
     [
         ("", "f is empty"),

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.strategies import any_text
+from tests.support.tables import each_row
 from tui_chat.models.citations import (
     Citation,
     References,
@@ -28,7 +28,7 @@ def marked(text: str) -> str:
     return with_marks(plain, references, lambda number: f"[{number}]")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "expected"),
     [
         ("Paris is nice.¦ Yes.¦", "Paris is nice.[1] Yes.[2]"),
@@ -68,7 +68,7 @@ def test_an_edited_text_has_no_marks() -> None:
     assert with_marks("> Yes", shifted, lambda _: "!") == "> Yes!"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("after", "cited"),
     [
         ("One two three", ["One", "two", "three", ""]),
@@ -101,7 +101,7 @@ def test_without_its_marks_the_text_is_the_same(text: str, ends: list[int]) -> N
     )
 
 
-@pytest.mark.parametrize("char", ["`", "[", "$", "a`", "```\n", "![](", "\\", "| "])
+@each_row("char", ["`", "[", "$", "a`", "```\n", "![](", "\\", "| "])
 def test_absurd_lines_are_marked_in_no_time(char: str) -> None:
     text = (char * 4000)[:3990] * 20
     citations = tuple(Citation(0, 0, end) for end in range(1, 70_000, 70))

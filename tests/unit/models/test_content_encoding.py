@@ -10,6 +10,7 @@ import brotli
 import pytest
 from backports import zstd
 
+from tests.support.tables import each_row
 from tui_chat.models.content_encoding import ContentDecoder, EncodingFault, decode_body
 
 BODY = random.Random(1).randbytes(100) * 30 + b"x" * 100_000
@@ -27,8 +28,8 @@ ENCODED = [
 ]
 
 
-@pytest.mark.parametrize(("encoding", "encoded", "body"), ENCODED, ids=range(len(ENCODED)))
-@pytest.mark.parametrize("size", [0, 7, 4096])
+@each_row(("encoding", "encoded", "body"), ENCODED, ids=range(len(ENCODED)))
+@each_row("size", [0, 7, 4096])
 def test_a_body_decodes_whole_and_in_pieces(encoding: str, encoded: bytes, body: bytes, size: int):
     if not size:
         assert decode_body(encoded, encoding, len(body)) == body
@@ -41,7 +42,7 @@ def test_a_body_decodes_whole_and_in_pieces(encoding: str, encoded: bytes, body:
     assert not decoder.exceeded
 
 
-@pytest.mark.parametrize(("encoding", "encoded", "body"), ENCODED[:-1], ids=range(9))
+@each_row(("encoding", "encoded", "body"), ENCODED[:-1], ids=range(9))
 def test_no_more_than_the_limit_is_produced(encoding: str, encoded: bytes, body: bytes):
     decoder = ContentDecoder(encoding, 5000)
     assert decoder.decode(encoded) == body[:5000]
@@ -51,7 +52,7 @@ def test_no_more_than_the_limit_is_produced(encoding: str, encoded: bytes, body:
         decode_body(encoded, encoding, 5000)
 
 
-@pytest.mark.parametrize("encoding", ["gzip", "deflate", "br", "zstd"])
+@each_row("encoding", ["gzip", "deflate", "br", "zstd"])
 def test_a_damaged_body_is_a_fault(encoding: str):
     with pytest.raises(EncodingFault):
         decode_body(b"{} is not encoded at all" * 10, encoding, 5000)

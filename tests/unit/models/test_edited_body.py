@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.tables import each_row
 from tui_chat.errors import InputError
 from tui_chat.models.edit_list import add_value, remove_value, set_value
 from tui_chat.models.edited_body import EditedBody, apply_edits, fingerprint, value_at
@@ -115,7 +116,7 @@ def moved(body: Any, messages: list[Any]) -> Any:
     return {**body, "messages": messages}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("messages", "index"),
     [
         (BODY["messages"], 2),
@@ -148,7 +149,7 @@ def test_an_element_inside_a_moved_element_is_found():
     assert plain(edited.tree)["messages"][1]["content"][1]["text"] == "TWO"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("path", "body", "words"),
     [
         (CONTENT, moved(BODY, [*BODY["messages"][:2], BODY["messages"][3]]), "not in"),

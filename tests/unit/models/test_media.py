@@ -8,6 +8,7 @@ import wave
 
 import pytest
 
+from tests.support.tables import each_row
 from tui_chat.models.media import as_text, detect_mime, file_of, kind_of, size_of
 from tui_chat.models.message import Part
 
@@ -16,7 +17,7 @@ def base64_of(data: bytes) -> str:
     return base64.b64encode(data).decode()
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("part", "name"),
     [
         (Part("image", "image/png", data="AAAA"), "image-3.png"),
@@ -35,7 +36,7 @@ def test_a_file_name_is_safe_and_fits_the_type(part: Part, name: str) -> None:
     assert found[0] == name
 
 
-@pytest.mark.parametrize("data", ["", "AAA", "…", "A===="])
+@each_row("data", ["", "AAA", "…", "A===="])
 def test_what_is_not_base64_is_no_file(data: str) -> None:
     assert file_of(Part("image", "image/png", data=data), 1) is None
     assert file_of(Part("audio", "audio/pcm", data=data), 1) is None
@@ -53,7 +54,7 @@ def test_pcm_becomes_a_wav_file(mime: str, rate: int) -> None:
         assert file.readframes(1_000) == bytes(range(200))
 
 
-@pytest.mark.parametrize("size", range(7))
+@each_row("size", range(7))
 def test_the_size_is_that_of_the_bytes(size: int) -> None:
     assert size_of(Part("image", data=base64_of(bytes(size)))) == size
 

@@ -8,8 +8,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-import pytest
-
+from tests.support.tables import each_row
 from tui_chat.models import model_facts
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.model_facts import (
@@ -53,9 +52,7 @@ SPELLINGS = {
 }
 
 
-@pytest.mark.parametrize(
-    ("name", "spelled"), [(name, each) for name, many in SPELLINGS.items() for each in many]
-)
+@each_row(("name", "spelled"), [(name, each) for name, many in SPELLINGS.items() for each in many])
 def test_spellings_of_a_model_share_its_facts(name: str, spelled: str) -> None:
     assert known_facts(name) is not NO_FACTS
     assert known_facts(spelled) == known_facts(name)
@@ -104,7 +101,7 @@ FAMILIES: list[tuple[str, tuple[str, ...], tuple[int, ...] | None, str]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("model", "efforts", "budgets", "sampling"),
     [(name, *rest) for names, *rest in FAMILIES for name in names.split()],
 )
@@ -127,13 +124,13 @@ NOBODY = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("name", NEWER)
+@each_row("name", NEWER)
 def test_an_unknown_claude_has_no_facts(name: str) -> None:
     assert known_facts(name) is NO_FACTS
     assert is_newer_claude(name)
 
 
-@pytest.mark.parametrize("name", NOBODY)
+@each_row("name", NOBODY)
 def test_unknown_names_have_no_facts(name: str) -> None:
     assert known_facts(name) is NO_FACTS
     assert not is_newer_claude(name)
@@ -149,7 +146,7 @@ SAMPLING = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("model", SAMPLING)
+@each_row("model", SAMPLING)
 def test_which_models_accept_sampling_settings(model: str) -> None:
     assert known_facts(model).sampling is SAMPLING[model]
 
@@ -162,7 +159,7 @@ OUTPUT = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("model", OUTPUT)
+@each_row("model", OUTPUT)
 def test_output_limits_of_models(model: str) -> None:
     assert known_facts(model).max_output == OUTPUT[model]
 
@@ -195,7 +192,7 @@ def test_the_file_of_known_facts_is_sorted_and_has_evidence() -> None:
     assert firsts == sorted(firsts)
 
 
-@pytest.mark.parametrize("entry", known_entries(), ids=lambda entry: entry["models"][0])
+@each_row("entry", known_entries(), ids=lambda entry: entry["models"][0])
 def test_every_known_name_has_the_facts_of_its_entry(entry: dict[str, Any]) -> None:
     for name in entry["models"]:
         if not name.endswith("*"):
@@ -235,7 +232,7 @@ def test_published_facts_do_not_contradict_efforts_that_are_known() -> None:
     assert (chat.efforts, chat.reasons) == ((), None)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("model", "base_url", "accepted"),
     [
         ("anthropic/claude-4.5-opus", "", {"text", "image", "pdf"}),

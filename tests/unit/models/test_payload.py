@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.strategies import sources, trees
+from tests.support.tables import each_row
 from tui_chat.models.json_tree import Arr, Obj, Str, plain, tree_of
 from tui_chat.models.payload import render
 from tui_chat.models.text import GLUE, Origin, OriginKind, Text
@@ -79,7 +80,7 @@ def test_a_keystroke_renders_only_what_it_changed():
     assert all(old is new.body for old, new in zip(remembered, turns, strict=True))
 
 
-@pytest.mark.parametrize("number", [float("nan"), float("inf"), float("-inf")])
+@each_row("number", [float("nan"), float("inf"), float("-inf")])
 def test_values_outside_json_are_refused(number: float):
     with pytest.raises(ValueError, match="not a JSON number"):
         tree_of({"temperature": number})

@@ -17,6 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from refresh_prices import package_data
 
+from tests.support.tables import each_row
 from tui_chat.errors import InputError, TuiChatError
 from tui_chat.models import prices as prices_module
 from tui_chat.models.price_file import load_numbers, price_table_text, read_price_table
@@ -122,7 +123,7 @@ def test_the_last_prices_that_hold_count():
     assert [each and each.input for each in found] == [1, 3, 3, 1]
 
 
-@pytest.mark.parametrize(
+@each_row(
     "prices",
     [
         {},
@@ -264,7 +265,7 @@ def whole(**changes: Any) -> bytes:
     return json.dumps(body).encode()
 
 
-@pytest.mark.parametrize(
+@each_row(
     "raw",
     [
         b"",

@@ -1,11 +1,11 @@
-import pytest
 from hypothesis import given
 
 from tests.support.strategies import any_text
+from tests.support.tables import each_row
 from tui_chat.models.sanitize import character_name, exact_runs, sanitize
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "expected"),
     [
         ("plain", "plain"),
@@ -46,7 +46,7 @@ def test_ordinary_text_is_the_same_object() -> None:
     assert sanitize(text, "exact") is text
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("marked", "name"),
     [
         (r"\u202e", "U+202E RIGHT-TO-LEFT OVERRIDE"),

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 
 from tests.support.strategies import EVERY_SETTING, any_settings
+from tests.support.tables import each_row
 from tui_chat.models.setting_json import setting_text, settings_json
 from tui_chat.models.setting_types import (
     SETTINGS,
@@ -40,7 +41,7 @@ def test_settings_survive_json(settings: Settings):
     assert read_settings(json.loads(json.dumps(settings_json(settings)))) == settings
 
 
-@pytest.mark.parametrize("name", SETTINGS)
+@each_row("name", SETTINGS)
 def test_a_value_is_read_from_its_own_text(name: str):
     value = getattr(EVERY_SETTING, name)
     assert parse_setting(name, setting_text(value)) == value
@@ -53,7 +54,7 @@ def test_keys_may_be_camel_case_and_null_is_unset():
     assert read_settings({}) == NO_SETTINGS
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "text", "value"),
     [
         ("temperature", " 0.7 ", 0.7),
@@ -99,7 +100,7 @@ def test_a_setting_is_read_as_it_is_typed(name: str, text: str, value: object):
     assert parse_setting(name, text) == value
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "text", "fault"),
     [
         ("temperature", "hot", "temperature must be a number from 0 to 2, not “hot”"),
@@ -135,13 +136,13 @@ def test_errors_name_the_setting_and_what_it_accepts(name: str, text: str, fault
     assert fault in str(told.value)
 
 
-@pytest.mark.parametrize("value", [True, [1], {"a": 1}, 10**400, "1"])
+@each_row("value", [True, [1], {"a": 1}, 10**400, "1"])
 def test_a_value_of_another_type_is_refused(value: object):
     with pytest.raises(SettingError, match=r"^temperature must be a number"):
         read_settings({"temperature": value})
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "name"),
     [
         ("temp", "temperature"),
@@ -154,7 +155,7 @@ def test_the_beginning_of_a_typed_name_is_enough(text: str, name: str) -> None:
     assert typed_setting_name(text) == name
 
 
-@pytest.mark.parametrize("text", ["top", "t", "", "contxt"])
+@each_row("text", ["top", "t", "", "contxt"])
 def test_a_typed_name_of_several_settings_or_none_is_refused(text: str) -> None:
     with pytest.raises(SettingError, match="is not a setting"):
         typed_setting_name(text)

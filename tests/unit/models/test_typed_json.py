@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal
 
 import pytest
 
+from tests.support.tables import each_row
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.field_types import Accepts, FieldsOf, Forms, Key, Range, Validator, accepts
 from tui_chat.models.json_values import plain
@@ -82,7 +83,7 @@ def test_a_value_is_made_of_all_its_types():
     assert type(value.texts) is MappingProxyType
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("given", "place", "sentence"),
     [
         ({"name": 1}, "name", "must be text"),

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from decimal import Decimal
 
-import pytest
-
+from tests.support.tables import each_row
 from tui_chat.models.prices import Prices, PriceTier
 from tui_chat.models.stream_events import (
     ReasoningDelta,
@@ -23,7 +22,7 @@ HOURLY = replace(PRICES, cache_write_1h=D(4))
 TIERED = replace(PRICES, tiers=(PriceTier(100, D(4), D(20)), PriceTier(200, D(8), D(40), D(1))))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("usage", "prices", "millionths"),
     [
         (Usage(1000, 100), PRICES, 3000),
@@ -60,7 +59,7 @@ def test_media_that_are_priced_apart_have_no_cost():
     assert cost_of(Usage(1, 1), prices, {"output image"}) is None
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("timing", "pace"),
     [
         (Timing(3.0, 1.0, 100), 50.0),

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.tables import each_row
 from tests.unit.store.child_text import TEXT
 from tui_chat.errors import StoreBusy, StoreError
 from tui_chat.models.message import Message
@@ -205,7 +206,7 @@ async def test_a_full_disk_is_an_error_and_loses_nothing(store: Store) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no limit on the size of files there")
-@pytest.mark.parametrize("limit", [1, 40_000, 150_000])
+@each_row("limit", [1, 40_000, 150_000])
 async def test_a_disk_error_is_reported(path: Path, run: Run, limit: int) -> None:
     child = run("child_opens.py", path, limit)
     say(child, "go")

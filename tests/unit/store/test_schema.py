@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.tables import each_row
 from tui_chat.errors import StoreDamaged, StoreError, StoreNewer
 from tui_chat.models.message import Message
 from tui_chat.models.role import Role
@@ -384,7 +385,7 @@ def mode_of(path: Path) -> int:
     return stat.S_IMODE(path.stat().st_mode)
 
 
-@pytest.mark.parametrize("name", ["file/chat.db", "file/deeper/chat.db", "folder.db"])
+@each_row("name", ["file/chat.db", "file/deeper/chat.db", "folder.db"])
 async def test_unusable_paths_are_reported(
     tmp_path: Path, name: str, clock: Callable[[], float], new_id: Callable[[], str]
 ) -> None:

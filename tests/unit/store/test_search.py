@@ -19,6 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.stores import remove_forever
+from tests.support.tables import each_row
 from tui_chat.errors import InputError
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.json_values import pack
@@ -76,7 +77,7 @@ async def ids(store: Store, text: str, **more: object) -> list[str | None]:
     return [hit.message_id for hit in await store.search.find(Query(text, **more))]  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "found"),
     [
         ("fox", {"plain", "twice"}),
@@ -154,13 +155,13 @@ HOSTILE = [
 ]
 
 
-@pytest.mark.parametrize("text", HOSTILE)
+@each_row("text", HOSTILE)
 async def test_no_text_is_a_query_operator(filled: Store, text: str) -> None:
     await filled.search.find(Query(text))
     assert len(await filled.branches.load((await filled.sessions.list())[0].session_id)) == 1
 
 
-@pytest.mark.parametrize("text", ["", " ", '"', '""', "*", "…", "+-", "。", "\0"])
+@each_row("text", ["", " ", '"', '""', "*", "…", "+-", "。", "\0"])
 async def test_a_query_without_words_is_an_error(filled: Store, text: str) -> None:
     with pytest.raises(InputError, match="no word"):
         await filled.search.find(Query(text))
@@ -214,7 +215,7 @@ def test_every_substring_is_found_at_its_place(text: str, data: st.DataObject) -
     assert marks
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "query", "snippet", "marked"),
     [
         ("A fox.", "fox", "A fox.", ["fox"]),

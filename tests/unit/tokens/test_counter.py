@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.tables import each_row
 from tui_chat.models.envelope import Placement, ToolDefinition, Turn
 from tui_chat.models.message import Part, ToolCall
 from tui_chat.models.text import GLUE, Text
@@ -38,7 +39,7 @@ def turn(text: str, **more: Any) -> Turn:
     return Turn("user", Text.glue(text), GLUE, Placement("history"), **more)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("model", "vocabulary", "exact"),
     [
         ("gpt-4o-mini", "o200k_base", True),
@@ -89,8 +90,8 @@ def test_counts_match_recorded_ones():
     assert counted["cl100k"] > 10
 
 
-@pytest.mark.parametrize("text", ["<|endoftext|>", "<|im_start|>", "<|fim_prefix|>"])
-@pytest.mark.parametrize("model", ["gpt-4o", "gpt-4", "llama3", "qwen2.5-7b", "deepseek-chat"])
+@each_row("text", ["<|endoftext|>", "<|im_start|>", "<|fim_prefix|>"])
+@each_row("model", ["gpt-4o", "gpt-4", "llama3", "qwen2.5-7b", "deepseek-chat"])
 def test_typed_control_tokens_are_text(model: str, text: str):
     assert counter_for(model).count(text) > 1
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from tests.support.contexts import ENDPOINT, HISTORY, LETTERS, U1, built, codes, order, said
 from tests.support.strategies import histories, presets, words
+from tests.support.tables import each_row
 from tui_chat.context import (
     Contribution,
     Inputs,
@@ -51,7 +52,7 @@ def lore(envelope: ChatEnvelope) -> str:
     )
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("sentence", "key", "comes_up"),
     [
         ("a word that occurs", "red", True),
@@ -89,7 +90,7 @@ def test_a_key_activates_its_entry(sentence: str, key: str, comes_up: bool):
     assert lore(envelope) == ("LORE" if comes_up else ""), sentence
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("logic", "expected"),
     [("and_any", "one both"), ("and_all", "both"), ("not_any", "none"), ("not_all", "none one")],
 )
@@ -104,7 +105,7 @@ def test_secondary_keys(logic: str, expected: str):
     assert lore(envelope) == expected
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("sentence", "more", "expected"),
     [
         ("a constant one needs no key", {"constant": True, "keys": ()}, "LORE"),
@@ -210,7 +211,7 @@ def test_a_duplicate_lorebook_gets_one_note():
     assert lore(built(HISTORY, lorebooks=(book, book))) == "a"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("placement", "where", "expected"),
     [
         ("hoist", {}, "S LORE P U1 A1 U2 A2 D E"),
@@ -286,8 +287,8 @@ PATTERNS = {
 }
 
 
-@pytest.mark.parametrize("kind", PATTERNS)
-@pytest.mark.parametrize("where", ["message", "draft", "other entry"])
+@each_row("kind", PATTERNS)
+@each_row("where", ["message", "draft", "other entry"])
 def test_patterns_of_all_kinds_activate_entries(kind: str, where: str):
     pattern, present, absent = PATTERNS[kind]
     for text, found in ((present, "LORE"), (absent, "")):

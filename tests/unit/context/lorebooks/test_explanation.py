@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-import pytest
-
 from tests.support.contexts import ENDPOINT
+from tests.support.tables import each_row
 from tui_chat.context import Inputs, SessionSettings, build_context
 from tui_chat.context.lorebooks.explanation import LoreExplanation, LoreOutcome
 from tui_chat.models.lorebook import Lorebook, LorebookEntry, SecondaryLogic
@@ -62,7 +61,7 @@ def inputs_with(*entries: LorebookEntry, draft: str = "", **fields: Any) -> Inpu
     )
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("logic", "keys", "words"),
     [
         ("and_any", ("elk", "wolf"), ", and “wolf” occurs in message “A wolf.”"),
@@ -125,8 +124,8 @@ def test_active_entries_have_tokens_and_budgets_say_what_is_used():
     assert explanation.budgets() == (("", both, 500), ("b", found[0].tokens, 30))
 
 
-@pytest.mark.parametrize("system_placement", ["hoist", "in_place"])
-@pytest.mark.parametrize(
+@each_row("system_placement", ["hoist", "in_place"])
+@each_row(
     ("fields", "place", "kind"),
     [
         ({}, "before the history", "skeleton"),
@@ -186,6 +185,6 @@ OUTCOMES: list[tuple[dict[str, Any], bool, str]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("fields", "active", "sentence"), OUTCOMES)
+@each_row(("fields", "active", "sentence"), OUTCOMES)
 def test_the_outcome_of_an_entry(fields: dict[str, Any], active: bool, sentence: str):
     assert outcome(**fields) == (active, sentence)

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from tests.support.tables import each_row
 from tui_chat.context.lorebooks.keys import KeyIndex
 from tui_chat.context.lorebooks.patterns import BadPattern, Pattern, canonical
 from tui_chat.models.lorebook import Lorebook, LorebookEntry
@@ -59,7 +60,7 @@ def test_a_pattern_matches_where_re_matches(source: str, letters: str, some: lis
         assert pattern.occurs_in(text) is bool(oracle.search(text))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("source", "flags", "text", "occurs"),
     [
         (r"\bdragons?\b", "i", "Two Dragons", True),
@@ -83,7 +84,7 @@ def test_javascript_semantics(source: str, flags: str, text: str, occurs: bool):
     assert Pattern(source, flags).occurs_in(text) is occurs
 
 
-@pytest.mark.parametrize(
+@each_row(
     "source",
     ["(?<=a)*", "(?<!a){2}", "(?i:a)", "(?<1>a)", "(?<x>a)|(?<x>b)", r"(?<x>a)\k<y>", "(a", "^*",
      "a)", "*", "a{3,2}", "[a",
@@ -189,7 +190,7 @@ JAVASCRIPT = [
 ]
 
 
-@pytest.mark.parametrize(("source", "flags", "text", "occurs"), JAVASCRIPT)
+@each_row(("source", "flags", "text", "occurs"), JAVASCRIPT)
 def test_patterns_match_as_in_javascript(source: str, flags: str, text: str, occurs: bool):
     pattern = Pattern(source, flags)
     maybe = pattern.occurs_in(text)
@@ -200,7 +201,7 @@ def test_patterns_match_as_in_javascript(source: str, flags: str, text: str, occ
         assert maybe is occurs
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("source", "flags"),
     [("\\e", "u"), ("}", "u"), ("a]", "u"), ("a}", "u"), ("{2}", ""),
      ("\\u{110000}", "u"), ("[\\d-x]", "u"), ("\\2(a)", "u"),
@@ -243,7 +244,7 @@ def test_a_text_without_the_required_literals_does_not_match(
                 assert not pattern.occurs_in(text)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("source", "required"),
     [
         (r"\bdragons?\b", [{"dragon"}]),
@@ -283,7 +284,7 @@ def test_characters_that_differ_in_case_fold_alike():
             assert folded.setdefault((same, unicode), character.casefold()) == character.casefold()
 
 
-@pytest.mark.parametrize(
+@each_row(
     "source",
     ["(a+)+$", "(a|a)*b", "(.*a){20}", "(x+x+)+y", ".*.*.*.*=.*", "(?=(a+)+b)x", "(?<=(a*)*b)x",
      r"((a+)+)\1#", r"(?:(a*)*\1)*b", "(?:.*a.{400}){2}", "^(?:(?=.*foo)(?!.*bar).)*$"],

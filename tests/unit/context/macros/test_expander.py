@@ -12,6 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.support.contexts import ENDPOINT, HISTORY, LETTERS, built, codes, said
+from tests.support.tables import each_row
 from tui_chat.context import Inputs, build_context
 from tui_chat.context.macros.environment import MAX_EXPANSION
 from tui_chat.context.macros.expander import MAX_DEPTH, MAX_VALUES
@@ -64,7 +65,7 @@ def expanded(source: str, **inputs: object) -> str:
     return turn.text.plain if turn else ""
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("sentence", "source", "expected"),
     [
         ("user and char are the names of profile and role", "{{user}}, {{char}}", "Ada, Bot"),
@@ -259,7 +260,7 @@ def test_remembered_expansions_equal_fresh_ones(texts: list[str], seeds: list[in
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
+@each_row(
     "source",
     [
         "{{" * 20_000,
@@ -342,7 +343,7 @@ def test_an_expanded_value_has_the_origin_of_its_macro():
     assert turn.text.spans[1].origin == origin
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("source", "given", "plain", "macro", "place"),
     [
         ("<{{a}}>", {"a": "1 {{a}} 2"}, "<1 {{a}} 2>", "{{a}}", "variable “a” → variable “a”"),
@@ -399,8 +400,8 @@ def test_exponential_values_leave_their_macro_unexpanded():
     ]
 
 
-@pytest.mark.parametrize("levels", [1, 12, 20, MAX_DEPTH, MAX_DEPTH + 1, 50, 400])
-@pytest.mark.parametrize("opening", ["{{random::", "{{pick::", "{{random:", "{{random::a::"])
+@each_row("levels", [1, 12, 20, MAX_DEPTH, MAX_DEPTH + 1, 50, 400])
+@each_row("opening", ["{{random::", "{{pick::", "{{random:", "{{random::a::"])
 def test_nested_choices_lose_no_text(opening: str, levels: int):
     envelope = request(said(f"<{opening * levels}`x`, `y`{'}}' * levels}>", id="it"))
     plain = envelope.turns[0].text.plain
@@ -449,7 +450,7 @@ def test_white_space_from_macros_is_sent_like_written_white_space():
         assert codes(envelope) == ([] if "setvar" in nothing else ["empty-content"])
 
 
-@pytest.mark.parametrize("value", ["", " \n", "{{noop}}", "{{other}}", "{{// later}}"])
+@each_row("value", ["", " \n", "{{noop}}", "{{other}}", "{{// later}}"])
 def test_a_message_without_its_required_variable_is_not_sent(value: str):
     line = said("{{char}} is {{mood}}.{{setvar::set::x}}", id="it", name="Mood", requires="Mood")
     envelope = request(line, said("[{{getvar::set}}]"), **values(mood=value, other=" "))

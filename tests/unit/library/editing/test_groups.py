@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
-
+from tests.support.tables import each_row
 from tui_chat.library.editing.edits import groups_of, heading_title, switch_group
 from tui_chat.models.preset import Preset, PresetMessage
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "title"),
     [
         *(("--- STYLE ---", "STYLE"), ("━━━ Style", "Style"), ("➖➖ A ➖➖", "A"), ("== A", "A")),

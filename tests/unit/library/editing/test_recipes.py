@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.strategies import presets
+from tests.support.tables import each_row
 from tui_chat.library.editing.outline import outline_preset
 from tui_chat.library.editing.recipes import RECIPES, add_from_recipe
 from tui_chat.library.editing.slots import depth_of
@@ -40,7 +40,7 @@ def test_an_example_is_a_question_and_its_answer_before_the_history() -> None:
     assert [m.role for m in twice.messages[2:4]] == ["user", "assistant"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("recipe", "role", "depth"),
     [("reminder", "system", 1), ("note", "system", 4), ("prefill", "assistant", 0)],
 )

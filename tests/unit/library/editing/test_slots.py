@@ -3,11 +3,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.strategies import presets
+from tests.support.tables import each_row
 from tui_chat.library.editing.outline import outline_preset
 from tui_chat.library.editing.slots import (
     depth_fields,
@@ -162,7 +162,7 @@ def test_a_slot_before_the_history_targets_its_fixed_name() -> None:
     assert (placed.anchor_point, placed.anchor_target) == ("before", CHAT_HISTORY)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "where",
     [
         {"role": "system"},
