@@ -14,9 +14,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from tests.e2e.conftest import LOOPBACKS, make_workspace, settled
 from tests.support.strategies import EVERY_SETTING
-from tests.workspace.test_settings import put
+from tests.support.workspace import LOOPBACKS, make_workspace, put, settled
 from tui_chat.compose import Composed, compose, encode
 from tui_chat.context import Inputs, SessionSettings
 from tui_chat.models.edit_list import add_value, remove_value, set_value

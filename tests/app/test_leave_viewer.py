@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.terminal_app import CTRL_Q, TerminalApp
+from tests.support.terminal_app import CTRL_Q, TerminalApp
 
 pytestmark = [
     pytest.mark.slow,

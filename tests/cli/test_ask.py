@@ -16,9 +16,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.conftest import make_workspace
-from tests.e2e.terminal_app import TerminalApp
 from tests.support.command_line import Done, Run
+from tests.support.terminal_app import TerminalApp
+from tests.support.workspace import make_workspace
 from tui_chat.cli.app import open_workspace
 from tui_chat.cli.ask import check_json
 from tui_chat.cli.common_options import CommonOptions

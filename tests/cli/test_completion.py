@@ -11,9 +11,9 @@ from pathlib import Path
 import click
 import pytest
 
-from tests.e2e.terminal_app import TerminalApp
 from tests.support.command_line import Done, Run
 from tests.support.command_tree import subcommands
+from tests.support.terminal_app import TerminalApp
 from tui_chat.cli.commands import cli
 from tui_chat.cli.completion import SHELLS, VARIABLE
 

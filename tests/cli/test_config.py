@@ -11,8 +11,8 @@ from types import ModuleType
 
 import pytest
 
-from tests.e2e.terminal_app import TerminalApp
 from tests.support.command_line import Done, Run
+from tests.support.terminal_app import TerminalApp
 from tui_chat.config.file import TEMPLATE
 
 SECRET = "sk-secret-0123456789"

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.terminal_app import restore_signals
 from tests.support.command_line import Run
 from tests.support.sdks import anthropic, openai
+from tests.support.terminal_app import restore_signals
 
 KEY = "sk-proj-0123456789abcdef"
 

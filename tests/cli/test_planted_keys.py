@@ -12,8 +12,8 @@ from threading import Thread
 
 import pytest
 
-from tests.e2e.terminal_app import CTRL_Q, ENTER, TerminalApp
 from tests.support.command_line import Run
+from tests.support.terminal_app import CTRL_Q, ENTER, TerminalApp
 from tui_chat.extensions import missing_plugin
 
 KEY = "sk-planted-4f9d1c7e5b3a2680"

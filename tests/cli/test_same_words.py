@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.terminal_app import TerminalApp
 from tests.support.command_line import Run
 from tests.support.screen import open_screen
 from tests.support.server import Provider, chat_text
+from tests.support.terminal_app import TerminalApp
 
 SERVER = Path(__file__).parents[1] / "plugins/mcp/hostile_server.py"
 SCREEN_RULES = ("reads you in a terminal", "Answer in Markdown")

@@ -12,10 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.terminal_app import TerminalApp
 from tests.support.command_line import Done, Run
-from tests.workspace.test_cache_losses import CHANGING, WORDS, preset
-from tests.workspace.test_settings import put
+from tests.support.terminal_app import TerminalApp
+from tests.support.workspace import CHANGING, LONG_TEXT, cached_preset, put
 from tui_chat.cli.app import new_id
 from tui_chat.cli.names import SHORT_ID, shortened
 from tui_chat.models.message import Message
@@ -188,7 +187,7 @@ def test_an_unknown_session_suggests_the_nearest(words: tuple[str, ...], session
 
 def test_the_causes_of_lost_caches(tmp_path: Path, run: Run):
     home = ("--data-dir", tmp_path, "--config-dir", tmp_path)
-    put(tmp_path / "presets", "mine", preset(f"It is {CHANGING}. {WORDS}"))
+    put(tmp_path / "presets", "mine", cached_preset(f"It is {CHANGING}. {LONG_TEXT}"))
     assert run(*home, "ask", "one", "--model", "echo", "--preset", "mine").code == 0
     done = run(*home, "sessions", "cache")
     assert (done.code, done.out) == (0, "")

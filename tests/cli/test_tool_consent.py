@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.terminal_app import TerminalApp
 from tests.support.server import Provider, chat_calls, chat_text
+from tests.support.terminal_app import TerminalApp
 
 pytestmark = [
     pytest.mark.slow,

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.terminal_app import TerminalApp
 from tests.support.command_line import Run
+from tests.support.terminal_app import TerminalApp
 
 READERS = [
     ("ask", "-", "--model", "echo"),

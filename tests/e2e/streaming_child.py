@@ -28,7 +28,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from tests.e2e.terminal_app import own_time
+from tests.support.terminal_app import own_time
 from tui_chat.cli.app import new_id
 from tui_chat.compose import Composed, compose
 from tui_chat.config import BUILT_IN_ENDPOINTS

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.conftest import Heard, settled
+from tests.support.workspace import Heard, settled
 from tui_chat.workspace.workspace import Workspace
 
 TALKS = 12

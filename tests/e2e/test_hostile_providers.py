@@ -11,8 +11,8 @@ import time
 
 import pytest
 
-from tests.e2e.conftest import settled
 from tests.support.hostile_server import CASES, HostileServer, serve_hostile
+from tests.support.workspace import say, settled
 from tui_chat.config import BUILT_IN_ENDPOINTS
 from tui_chat.errors import ProviderError, Refused
 from tui_chat.models import json_text, reply_growth
@@ -123,8 +123,7 @@ async def meet(name: str, server: HostileServer, make_workspace):
     workspace, heard = await make_workspace(
         "hostile", "m", endpoints=(*BUILT_IN_ENDPOINTS, endpoint)
     )
-    assert await workspace.replies.submit("Hi.")
-    await settled(workspace, heard)
+    await say(workspace, heard, "Hi.")
     return workspace.state.entries[-1]
 
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.conftest import moved, settled
 from tests.support.sdk_types import accept
 from tests.support.vendors import serve
+from tests.support.workspace import moved, say, settled
 from tui_chat.config import BUILT_IN_ENDPOINTS
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.json_tree import plain
@@ -31,8 +31,7 @@ async def test_the_bytes_on_the_socket_are_the_bytes_in_the_inspector(endpoint, 
             for typed in range(1, len(draft) + 1):  # as the inspector sees it grow
                 seen = workspace.requests.compose(draft[:typed])
             assert json.loads(seen.payload.text) == plain(seen.encoded.tree)
-            assert await workspace.replies.submit(draft)
-            await settled(workspace, heard)
+            await say(workspace, heard, draft)
             request = received[-1]
             assert request.body == seen.payload.body
             accept(endpoint.protocol, json.loads(request.body))
@@ -67,8 +66,7 @@ async def test_opening_and_typing_send_nothing(make_workspace):
 
 async def test_a_restart_restores_everything(make_workspace):
     workspace, heard = await make_workspace(model="mirror")
-    assert await workspace.replies.submit("What do you see?")
-    await settled(workspace, heard)
+    await say(workspace, heard, "What do you see?")
     await workspace.drafts.save(workspace.state.session, "half a tho")
     before = workspace.state.entries
     await workspace.close()
@@ -84,8 +82,7 @@ async def test_a_restart_restores_everything(make_workspace):
 
 async def test_the_reply_streams_in(make_workspace):
     workspace, heard = await make_workspace(model="lorem:600:300")
-    assert await workspace.replies.submit("go")
-    await settled(workspace, heard)
+    await say(workspace, heard, "go")
     grown = [change.grown.reply for change in heard.of(ReplyGrew)]
     sizes = [len(reply.content) for reply in grown]
     assert len(sizes) > 8, "once a frame, for half a second"
@@ -104,8 +101,7 @@ async def test_a_stopped_reply_is_kept_and_the_session_continues(make_workspace)
     assert stopped.status == "stopped"
     assert stopped.message.content
     await workspace.settings.set_model("loopback", "echo")
-    assert await workspace.replies.submit("again")
-    await settled(workspace, heard)
+    await say(workspace, heard, "again")
     assert [e.status for e in workspace.state.entries] == [
         "complete",
         "stopped",
@@ -118,8 +114,7 @@ async def test_a_stopped_reply_is_kept_and_the_session_continues(make_workspace)
 @pytest.mark.parametrize("model", ["flaky-429", "flaky-500", "flaky-cut"])
 async def test_a_provider_error_is_explained_with_advice(endpoint, model, make_workspace):
     workspace, heard = await make_workspace(endpoint.name, model)
-    assert await workspace.replies.submit("go")
-    await settled(workspace, heard)
+    await say(workspace, heard, "go")
     failed = workspace.state.entries[-1]
     assert failed.status == "failed"
     assert len(failed.error.split()) > 3
@@ -131,8 +126,7 @@ async def test_a_provider_error_is_explained_with_advice(endpoint, model, make_w
 async def test_a_retry_adds_a_version(make_workspace):
     received: list[HttpRequest] = []
     workspace, heard = await make_workspace(model="flaky-429:3", on_request=received.append)
-    assert await workspace.replies.submit("once more")
-    await settled(workspace, heard)
+    await say(workspace, heard, "once more")
     failed = workspace.state.entries[-1]
     assert failed.status == "failed"
     assert await workspace.replies.regenerate(failed.message.id)
@@ -147,8 +141,7 @@ async def test_a_retry_adds_a_version(make_workspace):
 async def test_the_request_of_a_reply_is_kept(make_workspace):
     received: list[HttpRequest] = []
     workspace, heard = await make_workspace(on_request=received.append)
-    assert await workspace.replies.submit("remember")
-    await settled(workspace, heard)
+    await say(workspace, heard, "remember")
     record = await workspace.store.requests.get(workspace.state.entries[-1].message.id)
     assert record is not None
     assert record.body == received[0].body
@@ -167,8 +160,7 @@ async def test_two_sessions_stream_at_once(make_workspace):
     assert await workspace.replies.submit("first")
     first = workspace.state.session
     await workspace.sessions.new()
-    assert await workspace.replies.submit("second")
-    await settled(workspace, heard)
+    await say(workspace, heard, "second")
     assert first is not None
     await workspace.sessions.open(first.session_id)
     await heard.until(lambda: not workspace.state.is_streaming)
@@ -216,8 +208,7 @@ async def test_a_key_is_sent_and_never_stored(make_workspace, monkeypatch, tmp_p
 
         there = replace(moved(LOOPBACKS[0], server.base_url), key="env:TEST_KEY")
         workspace, heard = await make_workspace("loopback", "mirror", (there,))
-        assert await workspace.replies.submit("hi")
-        await settled(workspace, heard)
+        await say(workspace, heard, "hi")
     assert dict(received[0].headers)["authorization"] == "Bearer sk-secret-0123456789"
     await workspace.close()
     for path in tmp_path.rglob("*"):
@@ -232,8 +223,7 @@ async def test_a_missing_key_is_reported_with_the_variable_to_set(make_workspace
     workspace, heard = await make_workspace(
         "loopback", "echo", (replace(LOOPBACKS[0], key="env:TEST_KEY"),)
     )
-    assert await workspace.replies.submit("hi")
-    await settled(workspace, heard)
+    await say(workspace, heard, "hi")
     assert "TEST_KEY" in workspace.state.entries[-1].error
     assert "Set TEST_KEY" in workspace.state.entries[-1].advice
 
@@ -241,6 +231,5 @@ async def test_a_missing_key_is_reported_with_the_variable_to_set(make_workspace
 async def test_an_unreachable_server_is_reported(make_workspace):
     gone = moved(LOOPBACKS[0], "http://127.0.0.1:9")
     workspace, heard = await make_workspace("loopback", "echo", (gone,))
-    assert await workspace.replies.submit("hi")
-    await settled(workspace, heard)
+    await say(workspace, heard, "hi")
     assert "127.0.0.1:9" in workspace.state.entries[-1].error

@@ -11,8 +11,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.e2e.conftest import LOOPBACKS, no_wait
 from tests.support.vendors import VendorTransport
+from tests.support.workspace import LOOPBACKS, no_wait
 from tui_chat.compose import Composed, compose, encode
 from tui_chat.context import Inputs, SessionSettings
 from tui_chat.models.endpoint import Protocol

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.terminal_app import (
+from tests.support.terminal_app import (
     CTRL_Q,
     CTRL_Z,
     ENTER,

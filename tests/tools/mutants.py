@@ -45,7 +45,7 @@ TESTS = {
         *(("tests/plugins/sillytavern",) if (ROOT / "tests/plugins/sillytavern").is_dir() else ()),
     ),
     "tui_chat/protocols/": ("tests/protocols", "tests/test_same_request.py"),
-    "tui_chat/workspace/": ("tests/workspace",),
+    "tui_chat/workspace/": ("tests/unit/workspace",),
     "tui_chat/store/": ("tests/unit/store",),
     "tui_chat/models/": ("tests/unit/models", "tests/unit/context"),
     "tui_chat/library/": ("tests/unit/library",),

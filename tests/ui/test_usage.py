@@ -10,10 +10,9 @@ from rich.console import Console
 from textual.pilot import Pilot
 from textual.widgets import Static
 
+from tests.support.workspace import CHANGING, LONG_TEXT, cached_preset, put
 from tests.ui.album import Album
 from tests.ui.app_under_test import composer_facts, make_app, opened, say, settle, until
-from tests.workspace.test_cache_losses import CHANGING, WORDS, preset
-from tests.workspace.test_settings import put
 from tui_chat.models.prices import Prices
 from tui_chat.ui.areas.presets.pane import PresetPane
 from tui_chat.ui.dialogs.choices import ChoiceDialog
@@ -75,7 +74,7 @@ async def test_an_unknown_cost_is_not_zero(tmp_path: Path) -> None:
 async def test_why_the_cache_was_lost_with_the_way_to_the_place(
     album: Album, tmp_path: Path
 ) -> None:
-    put(tmp_path / "presets", "mine", preset(f"It is {CHANGING}. {WORDS}"))
+    put(tmp_path / "presets", "mine", cached_preset(f"It is {CHANGING}. {LONG_TEXT}"))
     random.seed(1)  # one time in 900 the next word would be that of the last request
     async with album.of(make_app(tmp_path, model="echo", prices=DOLLAR_A_TOKEN)) as pilot:
         app = await opened(pilot)

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.conftest import LOOPBACKS, make_workspace, settled
 from tests.plugins.mcp.conftest import SCRIPT, Start
 from tests.support.corpus import ORACLE, oracle
 from tests.support.sdk_types import accept
+from tests.support.workspace import LOOPBACKS, make_workspace, settled
 from tui_chat.errors import InputError, ProviderError
 from tui_chat.models.message import Part
 from tui_chat.models.semantics import Brought

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.conftest import LOOPBACKS, make_workspace, settled
 from tests.plugins.mcp.conftest import SCRIPT
 from tests.support.corpus import ORACLE, oracle
 from tests.support.sdk_types import accept
+from tests.support.workspace import LOOPBACKS, make_workspace, say, settled
 from tui_chat.models.endpoint import Endpoint
 from tui_chat.offline.http_messages import HttpRequest
 from tui_chat.plugins.mcp.settings import ServerSettings
@@ -49,8 +49,7 @@ async def sent(make_workspace: Any, request: pytest.FixtureRequest) -> Sent:
         for tool, answered in (("echo", name), ("image", following[name])):
             bodies.clear()
             await workspace.settings.set_model(name, f"toolsmith:bad__{tool}")
-            assert await workspace.replies.submit(f"Use {tool} with {endpoint.protocol}.")
-            await settled(workspace, heard)
+            await say(workspace, heard, f"Use {tool} with {endpoint.protocol}.")
             (waiting,) = workspace.state.pending_calls
             await workspace.settings.set_model(answered, "echo")
             assert await workspace.tools.run(waiting.entry_id, waiting.index)

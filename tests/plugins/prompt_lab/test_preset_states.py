@@ -7,10 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.conftest import settled
 from tests.support.command_line import Run
-from tests.workspace.test_presets import edits_of, rewrite
-from tests.workspace.test_settings import preset_with, put, words
+from tests.support.workspace import (
+    preset_with,
+    put,
+    say,
+    words,
+)
+from tests.unit.workspace.test_presets import edits_of, rewrite
 from tui_chat.cli.app import new_id
 from tui_chat.library.presets import load_preset
 from tui_chat.models.preset import Preset, PresetMessage
@@ -78,8 +82,7 @@ async def test_a_reply_names_the_state_that_made_it(make_workspace, tmp_path: Pa
     await workspace.presets.choose("mine")
     await save(workspace, "second")
     for draft in ("hi", "again"):
-        assert await workspace.replies.submit(draft)
-        await settled(workspace, heard)
+        await say(workspace, heard, draft)
     await save(workspace, "third")
     await workspace.plugin_listeners.finish()
     states = await PresetStates.open(workspace.store)

@@ -10,9 +10,9 @@ from textual.pilot import Pilot
 
 from tests.support.inspector_app import rows_shown
 from tests.support.tool_servers import ToolServer, tool_servers
+from tests.support.workspace import ECHO
 from tests.ui.app_under_test import asked, idle, make_app, opened, settle, until
 from tests.ui.named_keys import unnamed_letters
-from tests.workspace.test_tools import ECHO
 from tui_chat import extensions
 from tui_chat.models.settings import Settings
 from tui_chat.plugins.side_by_side.column import SlotColumn, SlotTitle

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from tests.e2e.conftest import settled
 from tests.plugins.sillytavern.test_character_cards import PIXEL, V1, V3
+from tests.support.workspace import say
 from tui_chat.models.role import Role
 from tui_chat.plugins.sillytavern.card_files import CardFile, dump_json, read_card
 from tui_chat.plugins.sillytavern.cards import card_of_role, role_of_card
@@ -73,8 +73,7 @@ async def test_greetings_open_a_new_chat(make_workspace) -> None:
     (second,) = workspace.state.entries
     assert second.message.content == "Closed today."
 
-    assert await workspace.replies.submit("Is the lamp lit?")
-    await settled(workspace, heard)
+    await say(workspace, heard, "Is the lamp lit?")
     first, said, reply = workspace.state.entries
     assert (first.message.content, said.message.content) == ("Closed today.", "Is the lamp lit?")
     assert (first.sibling, first.siblings) == (1, 3)
@@ -89,8 +88,7 @@ async def test_a_temporary_session_begins_with_a_greeting(make_workspace) -> Non
     await workspace.store.roles.save(ada())
     await workspace.sessions.new_temporary("ada")
     assert [entry.siblings for entry in workspace.state.entries] == [3]
-    assert await workspace.replies.submit("Hello")
-    await settled(workspace, heard)
+    await say(workspace, heard, "Hello")
     assert len(workspace.state.entries) == 3
 
 

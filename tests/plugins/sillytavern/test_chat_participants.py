@@ -11,7 +11,7 @@ import pytest
 
 from tests.plugins.sillytavern.test_characters import CARD
 from tests.support.exports import lines, tavern, tavern_header
-from tests.workspace.test_settings import put
+from tests.support.workspace import put
 from tui_chat.models.role import Role
 from tui_chat.workspace.chat_participants import ParticipantKind
 from tui_chat.workspace.workspace import Workspace

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.conftest import settled
-from tests.workspace.test_settings import put
+from tests.support.workspace import put, say, settled
 from tui_chat.offline.http_messages import HttpRequest
 from tui_chat.plugins.sillytavern.policies import GENERATION_KINDS
 from tui_chat.workspace.workspace import Workspace
@@ -29,8 +28,7 @@ async def talked(make_workspace: Any, tmp_path: Any) -> tuple[Workspace, Any, li
     put(tmp_path / "presets", "kinds", preset)
     put(tmp_path / "lorebooks", "lore", LORE)
     for text in ("one", "two"):
-        assert await workspace.replies.submit(text)
-        await settled(workspace, heard)
+        await say(workspace, heard, text)
     await workspace.presets.choose("kinds")
     await workspace.settings.set_lorebooks(("lore",))
     return workspace, heard, received

@@ -9,10 +9,9 @@ from typing import Any
 import pytest
 
 from tests.cli.test_ask import NO_RETRIES, Ask, ask, rows
-from tests.e2e.conftest import settled
 from tests.support.command_line import Run
+from tests.support.workspace import BY_HAND, say, settled
 from tests.unit.context.test_reply_starts import is_begun
-from tests.workspace.test_tools import BY_HAND
 from tui_chat.workspace.events import Failed
 
 __all__ = ["ask"]
@@ -45,8 +44,7 @@ async def test_tools_and_replies_that_are_no_part_of_the_conversation(make_works
     workspace, heard = await make_workspace(model="toolsmith", tools=(BY_HAND,))
     assert b"ask_me" in workspace.requests.compose("hi").payload.body
     assert b"ask_me" not in workspace.requests.compose_kind(kind, "hi").payload.body
-    assert await workspace.replies.submit("Use the tool.")
-    await settled(workspace, heard)
+    await say(workspace, heard, "Use the tool.")
     workspace.live_request.show_kind(kind)
     workspace.live_request.compose()
     assert workspace.state.request.kind_fault == "A tool call is still waiting for an answer."

@@ -10,8 +10,8 @@ from typing import Any
 
 import httpx
 
-from tests.e2e.conftest import settled
 from tests.support.vendors import serve
+from tests.support.workspace import settled
 from tui_chat.models.endpoint import Protocol
 from tui_chat.plugins.tap.proxy import TapProxy
 from tui_chat.plugins.tap.recorder import Recorder

@@ -10,9 +10,9 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import Input, Static
 
-from tests.e2e.terminal_app import TerminalApp
 from tests.support.command_line import Run
 from tests.support.exports import chatgpt, node
+from tests.support.terminal_app import TerminalApp
 from tests.ui.app_under_test import make_app, opened, until
 from tests.ui.test_import_export import told
 from tui_chat.config import Config

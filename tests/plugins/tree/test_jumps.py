@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.conftest import MakeWorkspace
 from tests.plugins.tree.trees import random_tree
+from tests.support.workspace import MakeWorkspace
 from tui_chat.errors import InputError
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import Message, MessageOrigin, Part, ToolCall

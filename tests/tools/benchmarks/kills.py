@@ -33,7 +33,7 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.e2e.terminal_app import ENTER, TerminalApp, modes_left, own_time
+from tests.support.terminal_app import ENTER, TerminalApp, modes_left, own_time
 
 LANES = 2
 LONGEST_LIFE = 2.0

@@ -7,11 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.conftest import settled
-from tests.workspace.test_compaction import limited
-from tests.workspace.test_live_request import send
+from tests.support.workspace import last_failure, limited, say, settled
 from tui_chat.models.json_values import pack
-from tui_chat.workspace.events import Failed, ReplySettled
+from tui_chat.workspace.events import ReplySettled
 from tui_chat.workspace.message_queue import read_queue
 from tui_chat.workspace.state import QueuedMessage
 
@@ -78,7 +76,7 @@ async def test_a_message_is_never_sent_to_another_session(make_workspace):
     await heard.until(lambda: len(heard.of(ReplySettled)) == 1)
     await workspace.settings.set_model("loopback", "echo")
     assert workspace.state.queue == ()
-    await send(workspace, heard, "elsewhere")
+    await say(workspace, heard, "elsewhere")
     assert texts(workspace) == ["elsewhere"]
     await workspace.sessions.open(first)
     assert [each.text for each in workspace.state.queue] == ["two"]
@@ -90,7 +88,7 @@ async def test_a_message_is_never_sent_to_another_session(make_workspace):
 
 async def test_a_message_that_comes_after_the_reply_is_sent_at_once(make_workspace):
     workspace, heard = await make_workspace()
-    await send(workspace, heard, "one")
+    await say(workspace, heard, "one")
     await heard.until(lambda: len(heard.of(ReplySettled)) == 1)
     await queue(workspace, "two")
     await heard.until(lambda: len(heard.of(ReplySettled)) == 2)
@@ -120,7 +118,7 @@ async def test_attachments_are_read_when_the_message_is_sent(make_workspace, tmp
     await paused(workspace, heard)
     await workspace.queue.add(workspace.state.session_id, QueuedMessage("two", (str(file),)))
     assert not await workspace.queue.send_next()
-    assert "notes.txt" in str(heard.of(Failed)[-1].error)
+    assert "notes.txt" in last_failure(heard)
     assert len(workspace.state.queue) == 1
     file.write_text("the notes")
     assert await workspace.queue.send_next()
@@ -133,7 +131,7 @@ async def test_a_request_with_errors_waits_for_consent(make_workspace):
     await paused(workspace, heard, "two " * 100)
     assert workspace.requests.compose("two " * 100).errors
     assert not await workspace.queue.send_next()
-    assert "was not sent" in str(heard.of(Failed)[-1].error)
+    assert "was not sent" in last_failure(heard)
     assert len(workspace.state.queue) == 1
     assert await workspace.queue.send_next(despite_errors=True)
 

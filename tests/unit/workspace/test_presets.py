@@ -8,8 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.conftest import settled
-from tests.workspace.test_settings import preset_with, put, words
+from tests.support.workspace import (
+    last_failure,
+    preset_with,
+    put,
+    say,
+    words,
+)
 from tui_chat import extensions
 from tui_chat.errors import InputError
 from tui_chat.extensions import ListenerPath, Plugin
@@ -42,8 +47,7 @@ async def test_an_edited_preset_is_sent(make_workspace, tmp_path: Path):
     rewrite(workspace, "second")
     shown = workspace.requests.compose("hi").payload.body
     assert b"second" in shown
-    assert await workspace.replies.submit("hi")
-    await settled(workspace, heard)
+    await say(workspace, heard, "hi")
     assert received[0].body == shown
     workspace.presets.edit("mine", edits_of(workspace).undo())
     assert "first" in words(workspace)
@@ -54,8 +58,7 @@ async def test_edits_survive_other_sessions_and_presets(make_workspace, tmp_path
     put(tmp_path / "presets", "mine", preset_with("first"))
     workspace, heard = await make_workspace()
     await workspace.presets.choose("mine")
-    assert await workspace.replies.submit("hi")
-    await settled(workspace, heard)
+    await say(workspace, heard, "hi")
     session = workspace.state.session_id
     rewrite(workspace, "second")
     await workspace.sessions.new()
@@ -101,7 +104,7 @@ async def test_saving_as_a_copy_keeps_the_original(make_workspace, tmp_path: Pat
     assert await workspace.presets.save("other") == tmp_path / "presets" / "other.json"
     assert (workspace.state.preset_name, contents(file)) == ("other", ["first"])
     assert await workspace.presets.save("mine") is None
-    assert "already" in str(heard.of(Failed)[-1].error)
+    assert "already" in last_failure(heard)
     await workspace.presets.rename("third")
     assert workspace.state.preset_name == "third"
     assert "second" in words(workspace)
@@ -158,8 +161,7 @@ async def test_a_broken_file_is_never_overwritten(make_workspace, tmp_path: Path
     file = put(tmp_path / "presets", "mine", preset_with("first"))
     workspace, heard = await make_workspace()
     await workspace.presets.choose("mine")
-    assert await workspace.replies.submit("hi")
-    await settled(workspace, heard)
+    await say(workspace, heard, "hi")
     session = workspace.state.session_id
     await workspace.close()
     file.write_text("{")
@@ -187,7 +189,7 @@ async def test_saving_all_overwrites_no_external_change(
     before = file.read_text()
     file.write_text(theirs)
     assert not workspace.presets.save_all()
-    assert "changed by another program" in str(heard.of(Failed)[-1].error)
+    assert "changed by another program" in last_failure(heard)
     assert file.read_text() == theirs
     assert "by me" in words(workspace)
     file.write_text(before)  # written again, and nothing changed by it

@@ -5,30 +5,16 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from tests.e2e.conftest import settled
+from tests.support.workspace import contents, ids, last_failure, say, settled
 from tui_chat.config import OFFLINE
 from tui_chat.models.token_probabilities import unpack_tokens
 from tui_chat.offline.http_messages import HttpRequest
 from tui_chat.workspace.events import Done, Failed
 
 
-async def send(workspace, heard, *drafts: str) -> None:
-    for draft in drafts:
-        assert await workspace.replies.submit(draft)
-        await settled(workspace, heard)
-
-
-def contents(workspace) -> list[str]:
-    return [entry.message.content for entry in workspace.state.entries]
-
-
-def ids(workspace) -> list[str]:
-    return [entry.message.id for entry in workspace.state.entries]
-
-
 async def test_a_regenerated_reply_is_a_sibling_and_both_can_be_activated(make_workspace):
     workspace, heard = await make_workspace(model="lorem:max:20")
-    await send(workspace, heard, "go")
+    await say(workspace, heard, "go")
     first = workspace.state.entries[-1]
     assert await workspace.replies.regenerate(first.message.id)
     await settled(workspace, heard)
@@ -45,7 +31,7 @@ async def test_a_regenerated_reply_is_a_sibling_and_both_can_be_activated(make_w
 async def test_an_edited_message_starts_a_branch_and_is_sent(make_workspace):
     received: list[HttpRequest] = []
     workspace, heard = await make_workspace(on_request=received.append)
-    await send(workspace, heard, "one", "two")
+    await say(workspace, heard, "one", "two")
     before = workspace.state.entries
     assert await workspace.branches.edit(before[2].message.id, "zwei", send=True)
     await settled(workspace, heard)
@@ -60,7 +46,7 @@ async def test_an_edited_message_starts_a_branch_and_is_sent(make_workspace):
 async def test_an_edited_message_need_not_be_sent(make_workspace):
     received: list[HttpRequest] = []
     workspace, heard = await make_workspace(on_request=received.append)
-    await send(workspace, heard, "one")
+    await say(workspace, heard, "one")
     assert await workspace.branches.edit(ids(workspace)[0], "eins")
     assert contents(workspace) == ["eins"]
     assert len(received) == 1
@@ -68,7 +54,7 @@ async def test_an_edited_message_need_not_be_sent(make_workspace):
 
 async def test_an_edited_reply_is_in_the_next_request(make_workspace):
     workspace, heard = await make_workspace()
-    await send(workspace, heard, "one")
+    await say(workspace, heard, "one")
     assert await workspace.branches.edit(ids(workspace)[1], "Something else.")
     assert contents(workspace) == ["one", "Something else."]
     assert workspace.state.entries[1].siblings == 2
@@ -78,7 +64,7 @@ async def test_an_edited_reply_is_in_the_next_request(make_workspace):
 async def test_an_edited_reply_loses_the_tokens_of_the_old_one_which_are_never_sent(make_workspace):
     workspace, heard = await make_workspace(model="echo")
     assert await workspace.settings.set_parameter("logprobs", "2")
-    await send(workspace, heard, "one")
+    await say(workspace, heard, "one")
     reply = workspace.state.entries[1].message
     assert [token.text for token in unpack_tokens(reply.semantics.tokens)] == ["one"]
     assert b"-0." not in workspace.requests.compose("more").payload.body
@@ -88,7 +74,7 @@ async def test_an_edited_reply_loses_the_tokens_of_the_old_one_which_are_never_s
 
 async def test_an_edited_reply_keeps_its_citations_where_its_words_stay(make_workspace):
     workspace, heard = await make_workspace(model="researcher")
-    await send(workspace, heard, "one")
+    await say(workspace, heard, "one")
     reply = workspace.state.entries[1].message
     assert await workspace.branches.edit(reply.id, "So: " + reply.content)
     edited = workspace.state.entries[1].message
@@ -101,7 +87,7 @@ async def test_an_edited_reply_keeps_its_citations_where_its_words_stay(make_wor
 
 async def test_resending_an_unchanged_message_regenerates_the_reply(make_workspace):
     workspace, heard = await make_workspace()
-    await send(workspace, heard, "one")
+    await say(workspace, heard, "one")
     assert await workspace.branches.edit(ids(workspace)[0], "one", send=True)
     await settled(workspace, heard)
     assert workspace.state.entries[0].siblings == 1
@@ -110,7 +96,7 @@ async def test_resending_an_unchanged_message_regenerates_the_reply(make_workspa
 
 async def test_an_empty_edit_is_refused(make_workspace):
     workspace, heard = await make_workspace()
-    await send(workspace, heard, "one")
+    await say(workspace, heard, "one")
     assert not await workspace.branches.edit(ids(workspace)[0], " ")
     assert "Delete it" in heard.of(Failed)[-1].error.advice
     assert not await workspace.branches.edit("nowhere", "x")
@@ -122,7 +108,7 @@ async def test_an_arriving_reply_cannot_be_edited(make_workspace):
     await heard.until(lambda: workspace.state.partial is not None)
     reply = ids(workspace)[1]
     assert not await workspace.branches.edit(reply, "Something else.")
-    assert "still arriving" in str(heard.of(Failed)[-1].error)
+    assert "still arriving" in last_failure(heard)
     await workspace.exchanges.stop()
     await heard.until(lambda: workspace.state.entries[-1].status == "stopped")
     assert await workspace.branches.edit(reply, "Something else.")
@@ -133,7 +119,7 @@ async def test_messages_of_an_imported_conversation_were_not_made_here(
     make_workspace, tmp_path: Path
 ):
     workspace, heard = await make_workspace()
-    await send(workspace, heard, "one", "two")
+    await say(workspace, heard, "one", "two")
     assert [await workspace.branches.was_made_here(each) for each in ids(workspace)] == [True] * 4
     messages = [{"role": "user", "content": "Q"}, {"role": "assistant", "content": "A"}]
     file = tmp_path / "talk.json"
@@ -148,7 +134,7 @@ async def test_messages_of_an_imported_conversation_were_not_made_here(
 
 async def test_a_conversation_that_ends_with_a_user_message_can_be_answered(make_workspace):
     workspace, heard = await make_workspace()
-    await send(workspace, heard, "one")
+    await say(workspace, heard, "one")
     question, reply = ids(workspace)
     await workspace.branches.delete(reply)
     assert contents(workspace) == ["one"]
@@ -164,7 +150,7 @@ async def test_a_conversation_that_ends_with_a_user_message_can_be_answered(make
 
 async def test_a_fork_is_a_session_of_its_own(make_workspace):
     workspace, heard = await make_workspace()
-    await send(workspace, heard, "one", "two", "three")
+    await say(workspace, heard, "one", "two", "three")
     old, sent = (
         workspace.state.session_id,
         await workspace.request_history.sent_request(ids(workspace)[3]),
@@ -177,7 +163,7 @@ async def test_a_fork_is_a_session_of_its_own(make_workspace):
     assert sent is not None
     assert copied is not None
     assert (copied.how, copied.body) == ("rebuilt", sent.body)
-    await send(workspace, heard, "other")
+    await say(workspace, heard, "other")
     await workspace.sessions.open(old)
     assert contents(workspace) == ["one", "one", "two", "two", "three", "three"]
     assert len(workspace.state.sessions) == 2
@@ -185,7 +171,7 @@ async def test_a_fork_is_a_session_of_its_own(make_workspace):
 
 async def test_deletions_are_undone_in_reverse_order(make_workspace):
     workspace, heard = await make_workspace()
-    await send(workspace, heard, "one", "two")
+    await say(workspace, heard, "one", "two")
     session_id = workspace.state.session_id
     two = ids(workspace)[2]
     await workspace.branches.delete(two)
@@ -209,13 +195,13 @@ async def test_deletions_are_undone_in_reverse_order(make_workspace):
     assert contents(workspace) == ["one", "one", "two", "two"]
     assert heard.of(Done)[-1] == Done("Brought back your message “two”.", message_id=two)
     await workspace.undo()
-    assert "Nothing to undo" in str(heard.of(Failed)[-1].error)
+    assert "Nothing to undo" in last_failure(heard)
     assert "sessions delete --undo" in heard.of(Failed)[-1].error.advice
 
 
 async def test_a_deleted_message_is_restored_while_another_session_is_active(make_workspace):
     workspace, heard = await make_workspace()
-    await send(workspace, heard, "one")
+    await say(workspace, heard, "one")
     session_id = workspace.state.session_id
     await workspace.branches.delete(ids(workspace)[1])
     await workspace.sessions.new()
@@ -227,10 +213,10 @@ async def test_a_deleted_message_is_restored_while_another_session_is_active(mak
 
 async def test_the_model_can_be_changed_in_the_middle(make_workspace):
     workspace, heard = await make_workspace("loopback", "echo")
-    await send(workspace, heard, "one")
+    await say(workspace, heard, "one")
     for endpoint in (each.name for each in OFFLINE[1:]):
         await workspace.settings.set_model(endpoint, "echo")
-        await send(workspace, heard, f"to {endpoint}")
+        await say(workspace, heard, f"to {endpoint}")
         assert workspace.state.entries[-1].endpoint == endpoint
         assert workspace.state.entries[-1].status == "complete"
     assert len(workspace.state.entries) == 2 * len(OFFLINE)
@@ -238,7 +224,7 @@ async def test_the_model_can_be_changed_in_the_middle(make_workspace):
 
 async def test_siblings_can_be_activated_while_a_reply_streams(make_workspace):
     workspace, heard = await make_workspace(model="lorem:max:20")
-    await send(workspace, heard, "go")
+    await say(workspace, heard, "go")
     await workspace.settings.set_model("loopback", "flaky-stall")
     assert await workspace.replies.regenerate(ids(workspace)[-1])
     arriving = ids(workspace)[-1]
@@ -255,7 +241,7 @@ async def test_siblings_can_be_activated_while_a_reply_streams(make_workspace):
 
 async def test_a_message_is_opened_on_its_branch(make_workspace):
     workspace, heard = await make_workspace()
-    await send(workspace, heard, "one", "two")
+    await say(workspace, heard, "one", "two")
     session_id, before = workspace.state.session_id, ids(workspace)
     assert await workspace.branches.edit(before[0], "eins", send=True)
     await settled(workspace, heard)

@@ -6,7 +6,7 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
-from tests.e2e.conftest import settled
+from tests.support.workspace import last_failure, say
 from tui_chat.models.role import Role
 from tui_chat.models.settings import Settings
 from tui_chat.models.text import OriginKind
@@ -33,8 +33,7 @@ async def test_a_new_session_has_the_last_used_role(make_workspace):
     assert workspace.state.role is not None
     assert workspace.state.role.name == "Assistant"
     await workspace.sessions.new(pirate.role_id)
-    assert await workspace.replies.submit("ahoy")
-    await settled(workspace, heard)
+    await say(workspace, heard, "ahoy")
     await workspace.sessions.new()
     assert workspace.state.role == pirate
     assert [role.name for role in workspace.state.roles] == ["Pirate", "Assistant"]
@@ -68,8 +67,7 @@ async def test_a_session_without_a_role(make_workspace):
     await workspace.sessions.new("")
     assert workspace.state.role is None
     assert role_words(workspace) == ""
-    assert await workspace.replies.submit("hi")
-    await settled(workspace, heard)
+    await say(workspace, heard, "hi")
     await workspace.sessions.new()
     assert workspace.state.role is None, "what was used last was no role"
 
@@ -79,11 +77,10 @@ async def test_the_role_can_be_chosen_until_the_session_begins(make_workspace):
     pirate = await a_pirate(workspace)
     await workspace.sessions.choose_role(pirate.role_id)
     assert workspace.state.role == pirate
-    assert await workspace.replies.submit("ahoy")
-    await settled(workspace, heard)
+    await say(workspace, heard, "ahoy")
     assert workspace.state.session.role_id == pirate.role_id
     await workspace.sessions.choose_role("assistant")
-    assert "keeps the role" in str(heard.of(Failed)[-1].error)
+    assert "keeps the role" in last_failure(heard)
     assert workspace.state.role == pirate
 
 
@@ -93,7 +90,7 @@ async def test_a_disabled_role_cannot_be_chosen(make_workspace):
     await workspace.roles.save(replace(pirate, status="disabled"))
     assert workspace.state.roles[-1].name == "Pirate"
     await workspace.sessions.new(pirate.role_id)
-    assert "disabled" in str(heard.of(Failed)[-1].error)
+    assert "disabled" in last_failure(heard)
     assert workspace.state.role is not None
     assert workspace.state.role.name == "Assistant"
     await workspace.sessions.choose_role(pirate.role_id)
@@ -113,8 +110,7 @@ async def test_a_session_whose_role_was_disabled_or_deleted_sends_nothing(make_w
     workspace, heard = await make_workspace()
     pirate = await a_pirate(workspace)
     await workspace.sessions.new(pirate.role_id)
-    assert await workspace.replies.submit("ahoy")
-    await settled(workspace, heard)
+    await say(workspace, heard, "ahoy")
     session_id = workspace.state.session.session_id
 
     await workspace.roles.save(replace(pirate, status="disabled"))
@@ -135,12 +131,11 @@ async def test_a_session_whose_role_was_disabled_or_deleted_sends_nothing(make_w
     assert "role-missing" in {note.code for note in workspace.requests.compose("hi").notes}
     assert not await workspace.replies.submit("still there?")
     assert not await workspace.replies.regenerate(workspace.state.entries[-1].message.id)
-    assert "was deleted" in str(heard.of(Failed)[-1].error)
+    assert "was deleted" in last_failure(heard)
 
     await workspace.roles.go_on_without()
     assert workspace.state.role_fault == ""
-    assert await workspace.replies.submit("still there?")
-    await settled(workspace, heard)
+    await say(workspace, heard, "still there?")
     assert workspace.state.entries[-1].status == "complete"
 
 
@@ -155,8 +150,7 @@ async def test_a_first_system_message_is_added_to_the_role_s_prompt(make_workspa
     assert role_words(workspace) == prompt
     system = [turn.text.plain for turn in composed.envelope.turns if turn.role == "system"]
     assert (system[0], system[-1]) == (prompt, "Be brief.")
-    assert await workspace.replies.submit("hi")
-    await settled(workspace, heard)
+    await say(workspace, heard, "hi")
     sent = await workspace.request_history.sent_request(workspace.state.entries[-1].message.id)
     assert sent is not None
     assert sent.is_exact, "its recipe says so too"

@@ -7,35 +7,19 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.conftest import settled
 from tests.support.stores import replace_variables
+from tests.support.workspace import last_failure, preset_with, put, say, settled, words
 from tui_chat.errors import InputError
 from tui_chat.models.role import Profile, Role
 from tui_chat.models.settings import Settings, WebSearch
 from tui_chat.workspace.events import Failed
 
 
-def put(folder: Path, name: str, value: object) -> Path:
-    folder.mkdir(exist_ok=True)
-    path = folder / f"{name}.json"
-    path.write_text(json.dumps(value))
-    return path
-
-
-def preset_with(content: str) -> dict[str, object]:
-    return {"name": "Called otherwise", "presetMessages": [{"role": "user", "content": content}]}
-
-
-def words(workspace, draft: str = "hi") -> list[str]:
-    return [turn.text.plain for turn in workspace.requests.compose(draft).envelope.turns]
-
-
 async def test_a_session_stores_the_file_name_of_its_preset(make_workspace, tmp_path: Path):
     put(tmp_path / "presets", "mine", preset_with("mind this"))
     workspace, heard = await make_workspace()
     await workspace.presets.choose("mine")
-    assert await workspace.replies.submit("hi")
-    await settled(workspace, heard)
+    await say(workspace, heard, "hi")
     await workspace.close()
     workspace, heard = await make_workspace()
     assert workspace.state.preset_name == "mine"
@@ -47,8 +31,7 @@ async def test_a_session_with_a_missing_preset_can_be_opened(make_workspace, tmp
     file = put(tmp_path / "presets", "mine", preset_with("mind this"))
     workspace, heard = await make_workspace()
     await workspace.presets.choose("mine")
-    assert await workspace.replies.submit("hi")
-    await settled(workspace, heard)
+    await say(workspace, heard, "hi")
     await workspace.close()
     file.unlink()
     workspace, heard = await make_workspace()
@@ -72,8 +55,7 @@ async def test_the_profile_is_sent_at_its_anchor(make_workspace, tmp_path: Path)
     await workspace.presets.choose("roleplay")
     await workspace.settings.set_profile("me")
     assert any("Ada counts." in each for each in words(workspace))
-    assert await workspace.replies.submit("hi")
-    await settled(workspace, heard)
+    await say(workspace, heard, "hi")
     assert workspace.state.session.profile == "me"
     await workspace.sessions.new()
     assert workspace.state.profile == Profile("Ada", "Ada counts."), (
@@ -98,8 +80,7 @@ async def test_a_deleted_profile_is_used_by_nobody_until_it_is_restored(
     for name in ("me", "other"):
         put(tmp_path / "profiles", name, {"name": name})
     workspace, heard = await make_workspace()
-    assert await workspace.replies.submit("hi")
-    await settled(workspace, heard)
+    await say(workspace, heard, "hi")
     await workspace.settings.set_profile("other")
     await workspace.sessions.new()
     await workspace.settings.set_profile("me")
@@ -126,10 +107,9 @@ async def test_lore_entries_are_sent_when_their_keywords_occur(make_workspace, t
     assert "Salt comes from the marsh." in words(workspace, "Where does salt come from?")
     assert "Salt comes from the marsh." not in words(workspace, "Hello")
     await workspace.settings.set_lorebooks(("sea", "nowhere"))
-    assert "There is no lorebook “nowhere”" in str(heard.of(Failed)[-1].error)
+    assert "There is no lorebook “nowhere”" in last_failure(heard)
     assert workspace.state.lorebook_names == ("sea",)
-    assert await workspace.replies.submit("Hello")
-    await settled(workspace, heard)
+    await say(workspace, heard, "Hello")
     await workspace.close()
     workspace, _ = await make_workspace()
     assert workspace.state.lorebook_names == ("sea",), "it stays with the session"
@@ -141,8 +121,7 @@ async def test_sticky_entries_follow_the_active_branch(make_workspace, tmp_path:
     put(tmp_path / "lorebooks", "sea", {"name": "Sea", "entries": [entry]})
     workspace, heard = await make_workspace()
     await workspace.settings.set_lorebooks(("sea",))
-    assert await workspace.replies.submit("Salt?")
-    await settled(workspace, heard)
+    await say(workspace, heard, "Salt?")
     assert "From the marsh." in words(workspace, "Go on")
     first = workspace.state.entries[0].message.id
     assert await workspace.branches.edit(first, "Sugar?", send=True)
@@ -170,8 +149,7 @@ async def test_settings_belong_to_the_session(make_workspace):
     workspace, heard = await make_workspace()
     for name, text in (("temperature", "0.3"), ("max-tokens", "77"), ("web_search", "off")):
         assert await workspace.settings.set_parameter(name, text)
-    assert await workspace.replies.submit("hi")
-    await settled(workspace, heard)
+    await say(workspace, heard, "hi")
     await workspace.close()
     workspace, heard = await make_workspace()
     body = json.loads(workspace.requests.compose("more").payload.body)
@@ -215,8 +193,7 @@ async def test_random_choices_are_stable_within_a_session(make_workspace, tmp_pa
     await workspace.presets.choose("pick")
     seen = words(workspace, "one")
     assert words(workspace, "one two")[-2:][:1] == seen[-2:][:1], "it stands still while one types"
-    assert await workspace.replies.submit("one")
-    await settled(workspace, heard)
+    await say(workspace, heard, "one")
     again = words(workspace, "two")
     first, then = (
         next(each for each in all_ if each[0].isdigit()).split() for all_ in (seen, again)
@@ -229,14 +206,12 @@ async def test_macros_read_the_variables_of_their_session(make_workspace, tmp_pa
     put(tmp_path / "presets", "mood", preset_with("You are {{getvar::mood}}."))
     workspace, heard = await make_workspace()
     await workspace.presets.choose("mood")
-    assert await workspace.replies.submit("hi")
-    await settled(workspace, heard)
+    await say(workspace, heard, "hi")
     session_id = workspace.state.session_id
     await replace_variables(workspace.store, session_id, {"mood": "merry"})
     await workspace.sessions.open(session_id)
     assert "You are merry." in words(workspace)
-    assert await workspace.replies.submit("and now")
-    await settled(workspace, heard)
+    await say(workspace, heard, "and now")
     sent = await workspace.request_history.sent_request(workspace.state.entries[-1].message.id)
     assert sent is not None
     assert b"merry" in (sent.body or b"")
@@ -251,8 +226,7 @@ async def test_new_sessions_keep_the_model_that_was_chosen_last(make_workspace):
     await workspace.settings.set_model("loopback", "thinker")
     await workspace.sessions.new()
     assert workspace.state.model == "thinker"
-    assert await workspace.replies.submit("hi")
-    await settled(workspace, heard)
+    await say(workspace, heard, "hi")
     await workspace.close()
     workspace, _ = await make_workspace("loopback", "echo")
     await workspace.sessions.new()

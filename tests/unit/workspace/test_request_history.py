@@ -9,9 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.conftest import LOOPBACKS, settled
-from tests.workspace.test_settings import preset_with, put
-from tests.workspace.test_tools import BY_HAND
+from tests.support.workspace import BY_HAND, LOOPBACKS, last_failure, preset_with, put, say, settled
 from tui_chat.compose import compose
 from tui_chat.models.endpoint import ModelFacts, Protocol
 from tui_chat.models.message import Part
@@ -22,17 +20,10 @@ from tui_chat.offline.http_messages import HttpRequest
 from tui_chat.protocols.registry import protocol_of
 from tui_chat.providers.response_recorder import recorded_events
 from tui_chat.turn_file import read_turn
-from tui_chat.workspace.events import Done, Failed
+from tui_chat.workspace.events import Done
 from tui_chat.workspace.request_history import SentRequest
 from tui_chat.workspace.state import WhatIf
 from tui_chat.workspace.workspace import Workspace
-
-
-async def said(workspace, heard, *drafts: str) -> str:
-    for draft in drafts:
-        assert await workspace.replies.submit(draft)
-        await settled(workspace, heard)
-    return workspace.state.entries[-1].message.id
 
 
 def forget_bodies(workspace, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -65,10 +56,9 @@ async def test_a_request_is_composed_again_whatever_changed_since(
     chosen = {"temperature": "0.4", "max_tokens": "500", "stop": "END", "web_search": "on"}
     for name, text in chosen.items():
         assert await workspace.settings.set_parameter(name, text)
-    replies = [await said(workspace, heard, draft) for draft in ("salt", "more", "and 汉字 \u2028")]
+    replies = [await say(workspace, heard, draft) for draft in ("salt", "more", "and 汉字 \u2028")]
     picture = Part("image", mime="image/png", data="iVBORw0KGgo=")
-    assert await workspace.replies.submit("look", (picture,))
-    await settled(workspace, heard)
+    await say(workspace, heard, "look", parts=(picture,))
     replies.append(workspace.state.entries[-1].message.id)
     assert await workspace.replies.regenerate(replies[-1])
     await settled(workspace, heard)
@@ -98,7 +88,7 @@ async def test_requests_are_exported_with_their_session(make_workspace, tmp_path
     workspace, heard = await make_workspace(on_request=received.append)
     await workspace.presets.choose("p")
     await workspace.settings.set_profile("me")
-    replies = [await said(workspace, heard, draft) for draft in ("salt", "and 汉字")]
+    replies = [await say(workspace, heard, draft) for draft in ("salt", "and 汉字")]
     file = tmp_path / "all.json"
     assert await workspace.import_export.export(workspace.state.session.session_id, "json", file)
     told = json.loads(file.read_text())
@@ -143,7 +133,7 @@ async def test_requests_are_exported_with_their_session(make_workspace, tmp_path
 async def test_stored_bytes_are_returned(make_workspace):
     received: list[HttpRequest] = []
     workspace, heard = await make_workspace(on_request=received.append)
-    entry_id = await said(workspace, heard, "hi")
+    entry_id = await say(workspace, heard, "hi")
     sent = await workspace.request_history.sent_request(entry_id)
     assert sent is not None
     assert sent.how == "kept"
@@ -153,7 +143,7 @@ async def test_stored_bytes_are_returned(make_workspace):
 
 async def test_a_request_that_cannot_be_composed_again_has_a_reason(make_workspace, monkeypatch):
     workspace, heard = await make_workspace()
-    entry_id = await said(workspace, heard, "hi")
+    entry_id = await say(workspace, heard, "hi")
     store = workspace.store
 
     async def none_kept(sha256: str) -> None:
@@ -173,12 +163,12 @@ async def test_a_request_that_cannot_be_composed_again_has_a_reason(make_workspa
     assert (
         await workspace.request_history.sent_request(workspace.state.entries[0].message.id) is None
     )
-    assert "No request" in str(heard.of(Failed)[-1].error)
+    assert "No request" in last_failure(heard)
 
 
 async def test_a_different_result_is_reported_as_different(make_workspace, monkeypatch):
     workspace, heard = await make_workspace()
-    entry_id = await said(workspace, heard, "hi")
+    entry_id = await say(workspace, heard, "hi")
     store = workspace.store
     request_of = store.requests.get
 
@@ -203,7 +193,7 @@ async def test_an_exported_turn_gives_the_same_bytes(endpoint, make_workspace, m
     workspace, heard = await make_workspace(
         endpoint.name, "echo", (there,), on_request=received.append
     )
-    entry_id = await said(workspace, heard, "one", "two 汉字 \u2028 \x00")
+    entry_id = await say(workspace, heard, "one", "two 汉字 \u2028 \x00")
     text = await workspace.request_history.export_turn(entry_id)
     assert text is not None
     turn = read_turn(text, "t.json")
@@ -219,7 +209,7 @@ async def test_an_exported_turn_gives_the_same_bytes(endpoint, make_workspace, m
 async def test_a_request_is_sent_to_another_endpoint_as_a_sibling(make_workspace):
     received: list[HttpRequest] = []
     workspace, heard = await make_workspace("loopback", "echo", on_request=received.append)
-    entry_id = await said(workspace, heard, "hi")
+    entry_id = await say(workspace, heard, "hi")
     assert await workspace.replies.replay(entry_id, "loopback-anthropic", "mirror")
     await settled(workspace, heard)
     assert workspace.state.entries[-1].siblings == 2
@@ -232,7 +222,7 @@ async def test_a_request_is_sent_to_another_endpoint_as_a_sibling(make_workspace
 
 async def test_requests_of_a_session_can_be_compared(make_workspace):
     workspace, heard = await make_workspace()
-    entry_id = await said(workspace, heard, "one", "two")
+    entry_id = await say(workspace, heard, "one", "two")
     assert len(await workspace.request_history.of_session()) == 2
     assert await workspace.request_history.last_sent("nobody") is None
 
@@ -250,7 +240,7 @@ async def test_requests_of_a_session_can_be_compared(make_workspace):
 
 async def test_a_draft_after_another_branch(make_workspace):
     workspace, heard = await make_workspace()
-    await said(workspace, heard, "one", "two")
+    await say(workspace, heard, "one", "two")
     first, reply, *_ = workspace.state.entries
     other = workspace.state.entries[-1].message.id
     assert await workspace.branches.edit(first.message.id, "uno")
@@ -273,7 +263,7 @@ async def test_a_reply_is_continued_if_the_model_accepts_its_beginning(endpoint,
     workspace, heard = await make_workspace(
         endpoint.name, "flaky-cut", endpoints, on_request=received.append
     )
-    cut = await said(workspace, heard, "go")
+    cut = await say(workspace, heard, "go")
     before = workspace.state.entries[-1].message.content.rstrip()
     assert workspace.state.entries[-1].status == "failed"
     await workspace.settings.set_model(endpoint.name, "echo")
@@ -306,7 +296,7 @@ async def test_a_reply_is_continued_if_the_model_accepts_its_beginning(endpoint,
 
 async def test_what_if_keeps_as_many_messages_with_a_stored_draft(make_workspace):
     workspace, heard = await make_workspace()
-    await said(workspace, heard, "one", "two", "three")
+    await say(workspace, heard, "one", "two", "three")
     await workspace.branches.delete(workspace.state.entries[-1].message.id)
 
     def shown(draft: str, kept: int) -> list[str]:
@@ -323,7 +313,7 @@ async def test_what_if_keeps_as_many_messages_with_a_stored_draft(make_workspace
 async def test_the_last_reply_continues_though_a_system_message_follows(named, make_workspace):
     [endpoint] = [each for each in PREFILLS if each.name == "loopback-anthropic"]
     workspace, heard = await make_workspace(endpoint.name, "flaky-cut", PREFILLS)
-    cut = await said(workspace, heard, "go")
+    cut = await say(workspace, heard, "go")
     before = workspace.state.entries[-1].message.content.rstrip()
     await workspace.branches.add_system_message("Be brief.")
     await workspace.settings.set_model(endpoint.name, "echo")
@@ -340,7 +330,7 @@ async def test_the_last_reply_continues_though_a_system_message_follows(named, m
 async def test_every_model_can_continue_a_reply(endpoint, make_workspace):
     received: list[HttpRequest] = []
     workspace, heard = await make_workspace(endpoint.name, "echo", on_request=received.append)
-    entry_id = await said(workspace, heard, "go")
+    entry_id = await say(workspace, heard, "go")
     shown = workspace.requests.compose_kind("continue")
     assert await workspace.replies.continue_reply(entry_id)
     await settled(workspace, heard)
@@ -368,9 +358,9 @@ async def test_every_model_can_continue_a_reply(endpoint, make_workspace):
 
 async def test_a_reply_that_cannot_be_continued(make_workspace):
     workspace, heard = await make_workspace(model="echo")
-    await said(workspace, heard, "go")
+    await say(workspace, heard, "go")
     assert not await workspace.replies.continue_reply(workspace.state.entries[0].message.id)
-    assert "Only the last reply" in str(heard.of(Failed)[-1].error)
+    assert "Only the last reply" in last_failure(heard)
     assert len(workspace.state.entries) == 2
 
 
@@ -385,7 +375,7 @@ async def received_response(workspace: Workspace, entry_id: str) -> RawResponse 
 @pytest.mark.parametrize("endpoint", LOOPBACKS, ids=lambda e: e.protocol.value)
 async def test_a_reply_keeps_its_response_as_it_was_received(endpoint, make_workspace):
     workspace, heard = await make_workspace(endpoint.name, "echo")
-    reply = await said(workspace, heard, "and 汉字")
+    reply = await say(workspace, heard, "and 汉字")
     received = await received_response(workspace, reply)
     assert received is not None
     definition = protocol_of(endpoint.protocol)
@@ -397,7 +387,7 @@ async def test_a_reply_keeps_its_response_as_it_was_received(endpoint, make_work
     assert again.message(endpoint.protocol).content == workspace.state.entries[-1].message.content
 
     await workspace.settings.set_model(endpoint.name, "flaky-500")
-    refused = await said(workspace, heard, "no")
+    refused = await say(workspace, heard, "no")
     received = await received_response(workspace, refused)
     assert received is not None
     assert received.status >= 500
@@ -407,11 +397,11 @@ async def test_a_reply_keeps_its_response_as_it_was_received(endpoint, make_work
 async def test_only_the_newest_responses_are_kept(make_workspace, monkeypatch):
     monkeypatch.setattr("tui_chat.store.requests.RESPONSES_KEPT", 2)
     workspace, heard = await make_workspace()
-    replies = [await said(workspace, heard, draft) for draft in ("a", "b", "c")]
+    replies = [await say(workspace, heard, draft) for draft in ("a", "b", "c")]
     kept = [await received_response(workspace, reply) is not None for reply in replies]
     assert kept == [False, True, True]
     monkeypatch.setattr("tui_chat.store.requests.RESPONSE_BYTES_KEPT", 10)
-    last = await said(workspace, heard, "d")
+    last = await say(workspace, heard, "d")
     assert await received_response(workspace, replies[-1]) is None
     assert await received_response(workspace, last) is not None
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.e2e.conftest import Heard
+from tests.support.workspace import Heard, last_failure
 from tui_chat.config import load_config
 from tui_chat.errors import ConfigError, Refused
 from tui_chat.providers.keys import Secret
@@ -90,7 +90,7 @@ async def test_a_removed_endpoint_leaves_the_session_at_the_default(
     edit(tmp_path / "config.toml", "")
     await workspace.configuration.check()
     assert (workspace.state.endpoint.name, workspace.state.model) == ("loopback", "")
-    assert "no endpoint “work”" in str(heard.of(Failed)[-1].error)
+    assert "no endpoint “work”" in last_failure(heard)
 
 
 async def test_a_key_is_checked_before_it_is_kept(work: tuple[Workspace, Heard]):

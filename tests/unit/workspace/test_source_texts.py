@@ -9,8 +9,8 @@ from datetime import UTC
 
 import pytest
 
-from tests.e2e.conftest import settled
 from tests.support.tool_servers import TextServer, ToolServer, tool_servers
+from tests.support.workspace import say, settled
 from tui_chat.errors import InputError
 from tui_chat.interop.readable_parts import captions
 from tui_chat.models.message import Message, Part
@@ -102,8 +102,7 @@ async def test_a_prompt_in_the_draft_keeps_its_origin(make_workspace, serve):
         ("Write a {{user}} message.", f"draft, from {ORIGIN}"),
         (" In Latin.", "draft"),
     ]
-    assert await workspace.replies.submit(draft)
-    await settled(workspace, heard)
+    await say(workspace, heard, draft)
     entry = workspace.state.entries[0]
     assert captions(entry, 0, 1, UTC)[-1] == f"from {ORIGIN}"
     sent = entry.message
@@ -116,8 +115,7 @@ async def test_a_prompt_in_the_draft_keeps_its_origin(make_workspace, serve):
     assert stored.shown is not None
     (turn,) = (turn for turn in stored.shown.envelope.turns if turn.role == "user")
     assert [span.origin.label for span in turn.text.spans] == [f"draft, from {ORIGIN}"]
-    assert await workspace.replies.submit(draft), "typed once more, it is the user's"
-    await settled(workspace, heard)
+    await say(workspace, heard, draft)
     assert workspace.state.entries[2].message.semantics.brought is None
 
 

@@ -8,8 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.e2e.conftest import settled
-from tests.workspace.test_settings import preset_with, put
+from tests.support.workspace import preset_with, put, say
 from tui_chat.compose import Composed
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import Part
@@ -18,14 +17,6 @@ from tui_chat.workspace.events import Failed, RequestComposed, RequestOutdated, 
 from tui_chat.workspace.state import ViewedRequest, WhatIf
 
 PICTURE = Part("image", mime="image/png", data="iVBORw0KGgo=")
-
-
-async def send(workspace, heard, *drafts: str) -> str:
-    """Send drafts and wait for the replies; return the id of the last one."""
-    for draft in drafts:
-        assert await workspace.replies.submit(draft)
-        await settled(workspace, heard)
-    return workspace.state.entries[-1].message.id
 
 
 def shown(workspace) -> Composed:
@@ -43,8 +34,7 @@ async def test_what_is_shown_while_typing_is_what_is_sent(make_workspace):
     composed = shown(workspace)
     assert workspace.state.request.live is composed
     assert heard.of(RequestComposed)
-    assert await workspace.replies.submit("Look", (PICTURE,))
-    await settled(workspace, heard)
+    await say(workspace, heard, "Look", parts=(PICTURE,))
     assert received[0].body == composed.payload.body
 
 
@@ -63,7 +53,7 @@ async def test_another_protocol_shows_the_same_context_and_changes_no_setting(ma
 
 async def test_a_what_if_stands_in_for_the_live_request_until_it_is_ended(make_workspace):
     workspace, heard = await make_workspace()
-    await send(workspace, heard, "one", "two")
+    await say(workspace, heard, "one", "two")
     workspace.live_request.set_draft("three")
     live = shown(workspace)
     workspace.live_request.set_what_if(WhatIf(model="lorem", messages=0))
@@ -76,7 +66,7 @@ async def test_a_what_if_stands_in_for_the_live_request_until_it_is_ended(make_w
 
 async def test_a_sent_request_is_viewed_with_its_reply_and_left_with_its_session(make_workspace):
     workspace, heard = await make_workspace()
-    reply = await send(workspace, heard, "one")
+    reply = await say(workspace, heard, "one")
     first = workspace.state.session.session_id
     sent = workspace.state.last_sent["loopback"].composed
     assert await workspace.viewed_requests.view_sent(reply)
@@ -99,10 +89,10 @@ async def test_a_sent_request_is_viewed_with_its_reply_and_left_with_its_session
 
 async def test_the_first_request_of_a_session_is_compared_with_none(make_workspace):
     workspace, heard = await make_workspace()
-    await send(workspace, heard, "elsewhere")
+    await say(workspace, heard, "elsewhere")
     await workspace.sessions.new(None)
-    first = await send(workspace, heard, "one")
-    second = await send(workspace, heard, "two")
+    first = await say(workspace, heard, "one")
+    second = await say(workspace, heard, "two")
     assert await workspace.viewed_requests.view_sent(first)
     base = workspace.live_request.comparison()
     assert (base.payload, base.reason) == (None, live_request.NOTHING_BEFORE)
@@ -114,7 +104,7 @@ async def test_the_first_request_of_a_session_is_compared_with_none(make_workspa
 
 async def test_the_stored_response_is_loaded_into_the_state(make_workspace):
     workspace, heard = await make_workspace()
-    reply = await send(workspace, heard, "one")
+    reply = await say(workspace, heard, "one")
     await workspace.viewed_requests.load_response(reply)
     received = workspace.state.request.received
     assert (received.entry_id, received.is_loading) == (reply, False)
@@ -136,7 +126,7 @@ async def test_the_stored_response_is_loaded_into_the_state(make_workspace):
 async def test_the_request_is_compared_with(choice, name, make_workspace, tmp_path):
     put(tmp_path / "presets", "other", preset_with("Another rule."))
     workspace, heard = await make_workspace()
-    reply = await send(workspace, heard, "one", "two")
+    reply = await say(workspace, heard, "one", "two")
     first = workspace.state.entries[1].message.id
     workspace.live_request.set_draft("three")
     live = shown(workspace).payload
@@ -166,8 +156,8 @@ async def test_a_first_comparison_says_that_nothing_was_sent(make_workspace):
 
 async def test_an_earlier_request_is_compared_with_the_accepted_one_before_it(make_workspace):
     workspace, heard = await make_workspace(model="echo")
-    first = await send(workspace, heard, "one")
-    second = await send(workspace, heard, "two")
+    first = await say(workspace, heard, "one")
+    second = await say(workspace, heard, "two")
     live = workspace.live_request
     assert await workspace.viewed_requests.view_sent(second)
     base = live.comparison()
@@ -184,23 +174,23 @@ async def test_an_earlier_request_is_compared_with_the_accepted_one_before_it(ma
 
 async def test_a_long_new_message_is_counted_in_a_thread_once(make_workspace):
     workspace, heard = await make_workspace(model="echo")
-    await send(workspace, heard, "short")
+    await say(workspace, heard, "short")
     assert not workspace.live_request.takes_long
-    await send(workspace, heard, "long " * 30_000)
+    await say(workspace, heard, "long " * 30_000)
     assert workspace.live_request.takes_long
     await workspace.live_request.compose_in_thread()
     assert not workspace.live_request.takes_long
-    await send(workspace, heard, "short again")
+    await say(workspace, heard, "short again")
     assert not workspace.live_request.takes_long
 
 
 async def test_only_accepted_requests_of_the_session_are_compared_with(make_workspace):
     workspace, heard = await make_workspace()
-    await send(workspace, heard, "one")
+    await say(workspace, heard, "one")
     first = workspace.state.session_id
     accepted = workspace.state.last_sent["loopback"].composed.payload
     await workspace.settings.set_model("loopback", "nobody")
-    refused = await send(workspace, heard, "two")
+    refused = await say(workspace, heard, "two")
     assert workspace.state.entries[-1].status == "failed"
     assert workspace.state.entries[-1].message.id == refused
     assert workspace.live_request.comparison().payload is accepted
@@ -223,7 +213,7 @@ async def test_a_long_session_is_composed_in_a_thread_and_stale_results_are_drop
 ):
     monkeypatch.setattr(live_request, "LONG_BRANCH", 2)
     workspace, heard = await make_workspace()
-    await send(workspace, heard, "one")
+    await say(workspace, heard, "one")
     live = workspace.live_request
     live.set_draft("two")
     assert live.takes_long, "the session's first request is not composed yet"

@@ -3,32 +3,25 @@
 from __future__ import annotations
 
 import json
-import sys
 
 import pytest
 
-from tests.e2e.conftest import LOOPBACKS, settled
+from tests.support.workspace import (
+    BY_HAND,
+    ECHO,
+    LOOPBACKS,
+    command,
+    last_failure,
+    say,
+    settled,
+)
 from tui_chat.errors import StoreError
-from tui_chat.models.envelope import ToolDefinition
 from tui_chat.models.message import Message, ToolCall
-from tui_chat.models.tool import DECLINED, CommandTool
+from tui_chat.models.tool import DECLINED
 from tui_chat.offline.http_messages import HttpRequest
 from tui_chat.store.messages import MessageStore
 from tui_chat.workspace.events import BranchChanged, Failed
 
-SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
-BY_HAND = CommandTool(ToolDefinition("ask_me", "A person answers.", SCHEMA))
-
-
-def command(name: str, code: str, **settings) -> CommandTool:
-    return CommandTool(
-        ToolDefinition(name, "A command answers.", SCHEMA),
-        command=(sys.executable, "-c", code),
-        **settings,
-    )
-
-
-ECHO = command("echo_city", "import json,sys; print('in', json.load(sys.stdin)['city'])")
 SLEEPER = command("sleeper", "import time; time.sleep(600)")
 
 
@@ -39,8 +32,7 @@ async def test_a_call_is_answered_by_hand_and_the_conversation_continues(endpoin
         endpoint.name, "toolsmith", tools=(BY_HAND,), on_request=received.append
     )
     assert b"ask_me" in workspace.requests.compose("hi").payload.body
-    assert await workspace.replies.submit("Use the tool.")
-    await settled(workspace, heard)
+    await say(workspace, heard, "Use the tool.")
     [waiting] = workspace.state.pending_calls
     assert waiting.call.name == "ask_me"
     assert not waiting.can_run
@@ -60,8 +52,7 @@ async def test_a_call_is_answered_by_hand_and_the_conversation_continues(endpoin
 @pytest.mark.parametrize("endpoint", LOOPBACKS, ids=lambda e: e.protocol.value)
 async def test_a_command_answers_after_consent(endpoint, make_workspace):
     workspace, heard = await make_workspace(endpoint.name, "toolsmith", tools=(ECHO,))
-    assert await workspace.replies.submit("Use the tool.")
-    await settled(workspace, heard)
+    await say(workspace, heard, "Use the tool.")
     [waiting] = workspace.state.pending_calls
     assert waiting.can_run
     city = json.loads(waiting.call.arguments)["city"]
@@ -87,8 +78,7 @@ async def test_an_unstored_answer_is_stored_later_without_running_the_command_ag
     log = tmp_path / "runs"
     once = command("once", f"open({str(log)!r}, 'a').write('x'); print('paid')")
     workspace, heard = await make_workspace(model="toolsmith", tools=(once,))
-    assert await workspace.replies.submit("Use the tool.")
-    await settled(workspace, heard)
+    await say(workspace, heard, "Use the tool.")
     [waiting] = workspace.state.pending_calls
     add_message = MessageStore.add
 
@@ -97,7 +87,7 @@ async def test_an_unstored_answer_is_stored_later_without_running_the_command_ag
 
     monkeypatch.setattr(MessageStore, "add", refuse)
     assert not await workspace.tools.run(waiting.entry_id, waiting.index)
-    assert "could not be stored" in str(heard.of(Failed)[-1].error)
+    assert "could not be stored" in last_failure(heard)
     monkeypatch.setattr(MessageStore, "add", add_message)
     assert await workspace.tools.run(waiting.entry_id, waiting.index)
     await settled(workspace, heard)
@@ -107,8 +97,7 @@ async def test_an_unstored_answer_is_stored_later_without_running_the_command_ag
 
 async def test_opening_a_session_runs_nothing(make_workspace):
     workspace, heard = await make_workspace(model="toolsmith", tools=(ECHO,))
-    assert await workspace.replies.submit("Use the tool.")
-    await settled(workspace, heard)
+    await say(workspace, heard, "Use the tool.")
     await workspace.close()
     received: list[HttpRequest] = []
     always = command("echo_city", "print('done')", consent="always")
@@ -126,8 +115,7 @@ async def test_opening_a_session_runs_nothing(make_workspace):
 async def test_output_of_a_failing_tool_is_sent_to_the_model(make_workspace):
     failing = command("broken", "import sys; print('no such city'); sys.exit(3)")
     workspace, heard = await make_workspace(model="toolsmith", tools=(failing,))
-    assert await workspace.replies.submit("Use the tool.")
-    await settled(workspace, heard)
+    await say(workspace, heard, "Use the tool.")
     [waiting] = workspace.state.pending_calls
     await workspace.tools.run(waiting.entry_id, waiting.index)
     await settled(workspace, heard)
@@ -140,14 +128,13 @@ async def test_a_running_tool_can_be_cancelled_or_answered_by_hand(make_workspac
     import asyncio
 
     workspace, heard = await make_workspace(model="toolsmith", tools=(SLEEPER,))
-    assert await workspace.replies.submit("Use the tool.")
-    await settled(workspace, heard)
+    await say(workspace, heard, "Use the tool.")
     [waiting] = workspace.state.pending_calls
     running = asyncio.create_task(workspace.tools.run(waiting.entry_id, waiting.index))
     await heard.until(lambda: workspace.state.pending_calls[0].is_running)
     assert isinstance(heard.changes[-1], BranchChanged)
     assert not await workspace.tools.run(waiting.entry_id, waiting.index)
-    assert "running already" in str(heard.of(Failed)[-1].error)
+    assert "running already" in last_failure(heard)
     assert workspace.tools.stop()
     assert not await running
     assert not workspace.state.pending_calls[0].is_running
@@ -164,20 +151,18 @@ async def test_a_running_tool_can_be_cancelled_or_answered_by_hand(make_workspac
 
 async def test_a_call_is_answered_once(make_workspace):
     workspace, heard = await make_workspace(model="toolsmith", tools=(BY_HAND,))
-    assert await workspace.replies.submit("Use the tool.")
-    await settled(workspace, heard)
+    await say(workspace, heard, "Use the tool.")
     [waiting] = workspace.state.pending_calls
     assert await workspace.tools.answer(waiting.entry_id, waiting.index, "one")
     await settled(workspace, heard)
     assert not await workspace.tools.answer(waiting.entry_id, waiting.index, "two")
-    assert "answered already" in str(heard.of(Failed)[-1].error)
+    assert "answered already" in last_failure(heard)
     assert len(workspace.state.entries) == 4
 
 
 async def test_a_tool_without_a_command_is_not_run(make_workspace):
     workspace, heard = await make_workspace(model="toolsmith", tools=(BY_HAND,))
-    assert await workspace.replies.submit("Use the tool.")
-    await settled(workspace, heard)
+    await say(workspace, heard, "Use the tool.")
     [waiting] = workspace.state.pending_calls
     assert not await workspace.tools.run(waiting.entry_id, waiting.index)
     assert "by hand" in heard.of(Failed)[-1].error.advice
@@ -192,10 +177,9 @@ async def test_offered_tools_belong_to_the_session(make_workspace):
     await workspace.tool_sources.choose(("echo_city",))
     assert b"echo_city" in workspace.requests.compose("hi").payload.body
     assert b"ask_me" not in workspace.requests.compose("hi").payload.body
-    assert await workspace.replies.submit("hi")
-    await settled(workspace, heard)
+    await say(workspace, heard, "hi")
     await workspace.tool_sources.choose(("nope",))
-    assert "no tool “nope”" in str(heard.of(Failed)[-1].error)
+    assert "no tool “nope”" in last_failure(heard)
     await workspace.close()
     workspace, _ = await make_workspace(model="echo", tools=(BY_HAND, extra))
     assert [tool.name for tool in workspace.state.tools] == ["echo_city"]
@@ -226,7 +210,7 @@ async def test_nothing_is_sent_while_a_call_is_pending(make_workspace, tmp_path)
     [report] = await workspace.import_export.import_files((talk,), lambda report: None)
     await workspace.sessions.open(report.session_ids[0])
     assert not await workspace.replies.regenerate(workspace.state.entries[-1].message.id)
-    assert "waiting for an answer" in str(heard.of(Failed)[-1].error)
+    assert "waiting for an answer" in last_failure(heard)
     assert received == []
 
 
@@ -235,8 +219,7 @@ async def test_declining_all_calls_leaves_the_next_word_to_the_user(make_workspa
     workspace, heard = await make_workspace(
         "loopback", "toolsmith", tools=(BY_HAND, ECHO), on_request=received.append
     )
-    assert await workspace.replies.submit("Use the tools.")
-    await settled(workspace, heard)
+    await say(workspace, heard, "Use the tools.")
     calls = workspace.state.pending_calls
     assert calls
     assert await workspace.tools.decline_and_stop(calls[0].entry_id)
@@ -246,9 +229,8 @@ async def test_declining_all_calls_leaves_the_next_word_to_the_user(make_workspa
     assert workspace.state.entries[-1].message is answers[-1]
     assert len(received) == 1, "nothing was sent"
     assert not await workspace.tools.decline_and_stop(calls[0].entry_id)
-    assert "answered already" in str(heard.of(Failed)[-1].error)
-    assert await workspace.replies.submit("Do without.")
-    await settled(workspace, heard)
+    assert "answered already" in last_failure(heard)
+    await say(workspace, heard, "Do without.")
     assert DECLINED.encode() in received[-1].body
 
 
@@ -256,8 +238,7 @@ async def test_declining_all_calls_leaves_the_next_word_to_the_user(make_workspa
 async def test_stored_calls_whose_ids_are_the_same_run_once_each(make_workspace, ids):
     code = "import json,sys; print('in', json.load(sys.stdin)['city'])"
     workspace, heard = await make_workspace(tools=(command("echo_city", code, consent="always"),))
-    assert await workspace.replies.submit("hello")
-    await settled(workspace, heard)
+    await say(workspace, heard, "hello")
     session_id, last = workspace.state.session_id, workspace.state.entries[-1]
     cities = zip(ids, "ab", strict=True)
     calls = tuple(ToolCall(id_, "echo_city", json.dumps({"city": city})) for id_, city in cities)

@@ -8,7 +8,7 @@ from decimal import Decimal
 
 import pytest
 
-from tests.e2e.conftest import LOOPBACKS, moved, settled
+from tests.support.workspace import LOOPBACKS, moved, say
 from tui_chat.models.model_facts import ModelFacts
 from tui_chat.models.prices import Prices
 from tui_chat.offline.http_messages import HttpRequest
@@ -32,8 +32,7 @@ async def test_the_user_message_is_stored_before_the_request_leaves(make_workspa
 async def test_opening_a_session_that_ends_with_a_user_message_sends_nothing(make_workspace):
     received: list[HttpRequest] = []
     workspace, heard = await make_workspace()
-    assert await workspace.replies.submit("one")
-    await settled(workspace, heard)
+    await say(workspace, heard, "one")
     assert await workspace.branches.edit(workspace.state.entries[0].message.id, "eins")
     await workspace.close()
     workspace, heard = await make_workspace(on_request=received.append)
@@ -45,30 +44,26 @@ async def test_opening_a_session_that_ends_with_a_user_message_sends_nothing(mak
 
 async def test_a_session_of_an_unreachable_server_can_be_opened(make_workspace):
     workspace, heard = await make_workspace()
-    assert await workspace.replies.submit("one")
-    await settled(workspace, heard)
+    await say(workspace, heard, "one")
     await workspace.close()
     down = moved(LOOPBACKS[0], "http://127.0.0.1:9")
     workspace, heard = await make_workspace(endpoints=(down,))
     assert [e.message.content for e in workspace.state.entries] == ["one", "one"]
-    assert await workspace.replies.submit("two")
-    await settled(workspace, heard)
+    await say(workspace, heard, "two")
     assert [e.message.content for e in workspace.state.entries] == ["one", "one", "two", ""]
     assert workspace.state.entries[-1].error
 
 
 async def test_a_session_of_a_removed_endpoint_or_model_can_be_opened(make_workspace):
     workspace, heard = await make_workspace("loopback-gemini", "echo")
-    assert await workspace.replies.submit("one")
-    await settled(workspace, heard)
+    await say(workspace, heard, "one")
     await workspace.close()
     left = replace(LOOPBACKS[0], models=("mirror",))
     workspace, heard = await make_workspace(left.name, "mirror", (left,))
     assert [e.message.content for e in workspace.state.entries] == ["one", "one"]
     assert "no endpoint “loopback-gemini”" in str(heard.of(Failed)[0].error)
     assert workspace.state.endpoint.name == left.name
-    assert await workspace.replies.submit("two")
-    await settled(workspace, heard)
+    await say(workspace, heard, "two")
     assert len(workspace.state.entries) == 4
 
 
@@ -84,8 +79,7 @@ async def test_timing_is_published_while_a_reply_streams_and_at_its_end(endpoint
     workspace, heard = await make_workspace(
         endpoint.name, "lorem:1000:200", PRICED, clock=lambda: float(next(seconds))
     )
-    assert await workspace.replies.submit("go")
-    await settled(workspace, heard)
+    await say(workspace, heard, "go")
     grown = [change.grown for change in heard.of(ReplyGrew)]
     worded = [each.timing for each in grown if not each.reply.is_empty]
     assert all(each.first is not None for each in worded)
@@ -111,8 +105,7 @@ async def test_timing_is_published_while_a_reply_streams_and_at_its_end(endpoint
 async def test_a_provider_corrects_estimates_and_the_offline_one_does_not(url, make_workspace):
     endpoint = replace(PRICED[0], name="elsewhere", base_url=url)
     workspace, heard = await make_workspace("elsewhere", "lorem:max:200", (endpoint,))
-    assert await workspace.replies.submit("go")
-    await settled(workspace, heard)
+    await say(workspace, heard, "go")
     estimated = workspace.requests.compose("more").envelope.budget
     assert (estimated.total != estimated.uncorrected) == (url != PRICED[0].base_url)
     await workspace.close()
@@ -131,8 +124,7 @@ def test_token_corrections_are_kept_for_the_latest_models():
 
 async def test_a_reply_of_a_removed_endpoint_without_a_stored_cost_has_none(make_workspace):
     workspace, heard = await make_workspace(PRICED[0].name, "echo", PRICED)
-    assert await workspace.replies.submit("go")
-    await settled(workspace, heard)
+    await say(workspace, heard, "go")
     gone = replace(
         workspace.state.entries[-1],
         endpoint="gone",
@@ -157,8 +149,7 @@ async def test_the_state_names_streaming_sessions(make_workspace):
 
 async def test_the_cost_is_stored_with_the_reply_and_later_prices_do_not_change_it(make_workspace):
     workspace, heard = await make_workspace(PRICED[0].name, "echo", PRICED)
-    assert await workspace.replies.submit("go")
-    await settled(workspace, heard)
+    await say(workspace, heard, "go")
     entry = workspace.state.entries[-1]
     assert entry.cost == Decimal(entry.usage.input + 2 * entry.usage.output) / 1_000_000
     assert entry.priced == "config.toml"
@@ -174,8 +165,7 @@ async def test_the_cost_is_stored_with_the_reply_and_later_prices_do_not_change_
 
 async def test_a_model_without_prices_has_no_cost(make_workspace):
     workspace, heard = await make_workspace(LOOPBACKS[0].name, "echo", LOOPBACKS)
-    assert await workspace.replies.submit("go")
-    await settled(workspace, heard)
+    await say(workspace, heard, "go")
     entry = workspace.state.entries[-1]
     assert (entry.cost, entry.priced) == (None, "")
     assert workspace.exchanges.timing(entry).cost is None

@@ -4,30 +4,13 @@ from __future__ import annotations
 
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from tests.e2e.conftest import LOOPBACKS
-from tests.workspace.test_live_request import send
-from tests.workspace.test_settings import put
+from tests.support.workspace import CHANGING, LONG_TEXT, LOOPBACKS, cached_preset, put, say
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.text import OriginKind
 from tui_chat.workspace.events import ReplySettled
-
-WORDS = "Rivers do not hurry, and yet they arrive. " * 130
-CHANGING = "{{random::" + "::".join(f"n{number}" for number in range(100, 999)) + "}}"
-HISTORY = {"type": "chat_history", "id": "history"}
-
-
-def preset(*contents: str) -> dict[str, Any]:
-    """A preset with system messages, the last of which has a cache mark, and the history."""
-    messages: list[dict[str, Any]] = [
-        {"id": f"p{number}", "name": f"Part {number}", "role": "system", "content": content}
-        for number, content in enumerate(contents)
-    ]
-    messages[-1]["cacheControl"] = True
-    return {"name": "p", "presetMessages": [*messages, HISTORY]}
 
 
 def reported_losses(workspace) -> int:
@@ -55,10 +38,10 @@ CACHING = [
 async def test_a_macro_that_changes_is_the_cause_of_each_loss(
     make_workspace, tmp_path: Path, endpoint: str
 ):
-    put(tmp_path / "presets", "mine", preset(f"It is {CHANGING}. {WORDS}"))
+    put(tmp_path / "presets", "mine", cached_preset(f"It is {CHANGING}. {LONG_TEXT}"))
     workspace, heard = await make_workspace(endpoint=endpoint, model="echo")
     await workspace.presets.choose("mine")
-    await send(workspace, heard, "one", "two", "three")
+    await say(workspace, heard, "one", "two", "three")
     await heard.until(lambda: len(heard.of(ReplySettled)) == 3)
     (cause,) = await workspace.cache_losses.causes(workspace.state.session_id)
     assert cause.origin is not None
@@ -74,10 +57,10 @@ async def test_a_macro_that_changes_is_the_cause_of_each_loss(
 
 
 async def test_a_request_that_only_grows_loses_nothing(make_workspace, tmp_path: Path):
-    put(tmp_path / "presets", "mine", preset(WORDS))
+    put(tmp_path / "presets", "mine", cached_preset(LONG_TEXT))
     workspace, heard = await make_workspace()
     await workspace.presets.choose("mine")
-    await send(workspace, heard, "one", "two", "three")
+    await say(workspace, heard, "one", "two", "three")
     await heard.until(lambda: len(heard.of(ReplySettled)) == 3)
     assert workspace.state.entries[-1].usage.cached
     assert await workspace.cache_losses.causes(workspace.state.session_id) == ()
@@ -87,15 +70,15 @@ async def test_a_request_that_only_grows_loses_nothing(make_workspace, tmp_path:
 async def test_a_change_of_the_preset_and_of_the_model_are_two_causes(
     make_workspace, tmp_path: Path, endpoint: str
 ):
-    put(tmp_path / "presets", "mine", preset(WORDS, "Be brief."))
-    put(tmp_path / "presets", "other", preset(WORDS[100:], "Be brief."))
+    put(tmp_path / "presets", "mine", cached_preset(LONG_TEXT, "Be brief."))
+    put(tmp_path / "presets", "other", cached_preset(LONG_TEXT[100:], "Be brief."))
     workspace, heard = await make_workspace(endpoint=endpoint)
     await workspace.presets.choose("mine")
-    await send(workspace, heard, "one", "two")
+    await say(workspace, heard, "one", "two")
     await workspace.presets.choose("other")
-    await send(workspace, heard, "three")
+    await say(workspace, heard, "three")
     await workspace.settings.set_model(workspace.state.endpoint.name, "mirror")
-    await send(workspace, heard, "four")
+    await say(workspace, heard, "four")
     await heard.until(lambda: len(heard.of(ReplySettled)) == 4)
     causes = await workspace.cache_losses.causes(workspace.state.session_id)
     if endpoint != "loopback-gemini":  # after a request without cached tokens it says nothing

@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from tests.e2e.conftest import settled
+from tests.support.workspace import last_failure, say, settled
 from tui_chat.cli.common_options import CommonOptions
 from tui_chat.cli.usage import sums_of
 from tui_chat.config import BUILT_IN_ENDPOINTS
@@ -43,8 +43,7 @@ async def test_the_first_words_are_replaced_after_the_first_reply_and_only_then(
     budget = workspace.state.request.viewed.composed.envelope.budget
     assert (budget.total, budget.exact) == (sent.usage.input, True)
     workspace.live_request.return_to_live()
-    assert await workspace.replies.submit("And then?")
-    await settled(workspace, heard)
+    await say(workspace, heard, "And then?")
     await workspace.titles.stop()
     assert len(await titles(workspace)) == 1
 
@@ -54,8 +53,7 @@ async def test_a_title_that_the_user_gave_stays(make_workspace):
     assert await workspace.replies.submit("Hello")
     await workspace.organization.rename(workspace.state.session_id, "Mine")
     await settled(workspace, heard)
-    assert await workspace.replies.submit("Again")
-    await settled(workspace, heard)
+    await say(workspace, heard, "Again")
     await asyncio.gather(*workspace.titles._tasks)
     assert workspace.state.session.title == "Mine"
     assert await titles(workspace) == []
@@ -74,8 +72,7 @@ async def test_a_title_given_meanwhile_wins(make_workspace):
 
 async def test_nothing_is_asked_without_a_model_unless_the_user_asks(make_workspace):
     workspace, heard = await make_workspace()
-    assert await workspace.replies.submit("Hello")
-    await settled(workspace, heard)
+    await say(workspace, heard, "Hello")
     assert not workspace.titles._tasks
     assert workspace.state.session.title == "Hello"
     assert await workspace.titles.suggest() == "User: Hello", "by the session's own model"
@@ -84,8 +81,7 @@ async def test_nothing_is_asked_without_a_model_unless_the_user_asks(make_worksp
 
 async def test_a_failure_is_silent_and_not_repeated(make_workspace):
     workspace, heard = await make_workspace(title_model="loopback/flaky-500")
-    assert await workspace.replies.submit("Hello")
-    await settled(workspace, heard)
+    await say(workspace, heard, "Hello")
     await heard.until(lambda: bool(workspace.titles._tasks))
     await asyncio.gather(*workspace.titles._tasks)
     await workspace.replies.regenerate(workspace.state.entries[-1].message.id)
@@ -99,17 +95,15 @@ async def test_a_failure_is_silent_and_not_repeated(make_workspace):
 async def test_a_title_is_suggested_on_demand(make_workspace):
     workspace, heard = await make_workspace(title_model=TITLER)
     assert await workspace.titles.suggest() == ""
-    assert "no message" in str(heard.of(Failed)[-1].error)
-    assert await workspace.replies.submit("Hello")
-    await settled(workspace, heard)
+    assert "no message" in last_failure(heard)
+    await say(workspace, heard, "Hello")
     await heard.until(lambda: workspace.state.session.title != "Hello")
     assert await workspace.titles.suggest() == "User: Hello"
 
 
 async def test_what_it_costs_is_counted_under_its_own_kind(make_workspace, tmp_path):
     workspace, heard = await make_workspace(title_model=TITLER)
-    assert await workspace.replies.submit("Hello")
-    await settled(workspace, heard)
+    await say(workspace, heard, "Hello")
     await heard.until(lambda: workspace.state.session.title != "Hello")
     common = CommonOptions(tmp_path, tmp_path)
     sums, _ = await sums_of(common, "kind")
@@ -120,8 +114,7 @@ async def test_what_it_costs_is_counted_under_its_own_kind(make_workspace, tmp_p
 
 async def test_closing_does_not_wait_for_a_title(make_workspace):
     workspace, heard = await make_workspace(title_model="loopback/flaky-stall")
-    assert await workspace.replies.submit("Hello")
-    await settled(workspace, heard)
+    await say(workspace, heard, "Hello")
     await heard.until(lambda: bool(workspace.titles._tasks))
     session_id = workspace.state.session_id
     await workspace.close()

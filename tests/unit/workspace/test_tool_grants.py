@@ -6,12 +6,12 @@ import asyncio
 
 import pytest
 
-from tests.e2e.conftest import settled
 from tests.support.tool_servers import ToolServer, tool_servers
+from tests.support.workspace import last_failure, say, settled
 from tui_chat.models.envelope import ToolDefinition
 from tui_chat.models.tool import CommandTool
 from tui_chat.store.messages import MessageStore
-from tui_chat.workspace.events import Done, Failed
+from tui_chat.workspace.events import Done
 from tui_chat.workspace.tool_grants import definition_changes, read_grants, revoke_grants
 
 ECHO = CommandTool(ToolDefinition("echo", "Answers.", {}), command=("cat",))
@@ -139,8 +139,7 @@ async def test_a_role_has_tools_of_its_own(make_workspace, server):
     await workspace.sessions.new(workspace.state.role.role_id)
     assert [tool.name for tool in workspace.state.tools] == ["time__now"]
     await workspace.tool_sources.choose(["echo"])
-    assert await workspace.replies.submit("Hello")
-    await settled(workspace, heard)
+    await say(workspace, heard, "Hello")
     await workspace.close()
     workspace, _ = await make_workspace(model="toolsmith", tools=(ECHO,))
     assert [tool.name for tool in workspace.state.tools] == ["echo"]
@@ -169,4 +168,4 @@ async def test_a_call_is_answered_once(make_workspace, server):
         *(workspace.tools.answer(call.entry_id, call.index, text) for text in ("one", "two"))
     )
     assert sorted(results) == [False, True]
-    assert "was answered already" in str(heard.of(Failed)[-1].error)
+    assert "was answered already" in last_failure(heard)

@@ -3,29 +3,13 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 
 import pytest
 
-from tests.e2e.conftest import settled
-from tui_chat.config import BUILT_IN_ENDPOINTS
+from tests.support.workspace import contents, last_failure, limited, say
 from tui_chat.models.message import Muted
-from tui_chat.models.model_facts import ModelFacts
 from tui_chat.workspace.compaction import HEADING
-from tui_chat.workspace.events import Done, Failed
-
-
-def limited(tokens: int):
-    """The built-in endpoints, whose models have a context of so many tokens."""
-    facts = (("*", ModelFacts(context_limit=tokens, max_output=20)),)
-    return tuple(replace(each, facts=facts) for each in BUILT_IN_ENDPOINTS)
-
-
-async def talk(workspace, heard, *texts: str) -> None:
-    """Send messages, each once the reply to the one before has ended."""
-    for text in texts:
-        assert await workspace.replies.submit(text)
-        await settled(workspace, heard)
+from tui_chat.workspace.events import Done
 
 
 def sent(workspace, draft: str = "") -> list[str]:
@@ -35,16 +19,12 @@ def sent(workspace, draft: str = "") -> list[str]:
     return [text for text in texts if not text.startswith(("You are", "The user reads"))]
 
 
-def contents(workspace) -> list[str]:
-    return [entry.message.content for entry in workspace.state.entries]
-
-
 WORDS = ("one " * 20, "two " * 20, "three " * 20, "four " * 20)
 
 
 async def summarized(make_workspace):
     workspace, heard = await make_workspace()
-    await talk(workspace, heard, *WORDS)
+    await say(workspace, heard, *WORDS)
     plan = await workspace.compaction.plan()
     assert plan is not None
     assert await workspace.compaction.accept(plan, "SUM")
@@ -53,7 +33,7 @@ async def summarized(make_workspace):
 
 async def test_the_older_part_is_summed_up_and_the_newest_stays(make_workspace):
     workspace, heard = await make_workspace()
-    await talk(workspace, heard, *WORDS)
+    await say(workspace, heard, *WORDS)
     before = sent(workspace, "next")
     plan = await workspace.compaction.plan()
     assert (plan.messages, plan.end, plan.is_whole) == (6, 6, True)
@@ -83,7 +63,7 @@ async def test_undo_brings_the_messages_back_to_the_byte(make_workspace):
 
 async def test_undo_keeps_what_follows_the_summary(make_workspace):
     workspace, heard, _ = await summarized(make_workspace)
-    await talk(workspace, heard, "five")
+    await say(workspace, heard, "five")
     await workspace.undo()
     assert contents(workspace)[-2:] == ["five", "five"]
     assert sent(workspace)[0] == WORDS[0]
@@ -93,7 +73,7 @@ async def test_undo_keeps_what_follows_the_summary(make_workspace):
 async def test_it_is_switched_off_and_on_and_requests_are_still_rebuilt(make_workspace):
     workspace, heard, _ = await summarized(make_workspace)
     summary = workspace.state.entries[-1].message.id
-    await talk(workspace, heard, "five")
+    await say(workspace, heard, "five")
     with_it = workspace.state.entries[-1].message.id
     await workspace.compaction.switch(summary, enabled=False)
     assert sent(workspace, "next")[0] == WORDS[0]
@@ -112,7 +92,7 @@ async def test_an_edited_summary_keeps_what_follows(make_workspace):
     assert contents(workspace)[-1] == "BETTER", "at the end it has versions as any message"
     assert workspace.state.entries[-1].siblings == 2
     second = workspace.state.entries[-1].message.id
-    await talk(workspace, heard, "five")
+    await say(workspace, heard, "five")
     assert await workspace.branches.edit(second, "BEST")
     assert contents(workspace)[-4:] == ["BETTER", "five", "five", "BEST"]
     assert sent(workspace, "next") == ["BEST", WORDS[3], WORDS[3], "five", "five", "next"]
@@ -120,7 +100,7 @@ async def test_an_edited_summary_keeps_what_follows(make_workspace):
 
 async def test_a_second_summary_is_written_from_the_first_and_what_follows(make_workspace):
     workspace, heard, _ = await summarized(make_workspace)
-    await talk(workspace, heard, "five " * 20, "six " * 20)
+    await say(workspace, heard, "five " * 20, "six " * 20)
     plan = await workspace.compaction.plan()
     asked = json.loads(plan.composed.payload.body)["messages"]
     assert [m["content"].split()[0] for m in asked[1:-1]] == ["SUM", "four", "four", "five", "five"]
@@ -133,7 +113,7 @@ async def test_a_second_summary_is_written_from_the_first_and_what_follows(make_
 
 async def test_what_is_muted_is_not_in_the_summary(make_workspace):
     workspace, heard = await make_workspace()
-    await talk(workspace, heard, *WORDS)
+    await say(workspace, heard, *WORDS)
     entry_id = workspace.state.entries[2].message.id
     await workspace.active_store.messages.mute({entry_id: Muted(whole=True)})
     await workspace.active.reload_branch()
@@ -149,7 +129,7 @@ async def test_what_is_muted_is_not_in_the_summary(make_workspace):
 async def test_it_stays_in_a_fork_and_after_a_new_start(make_workspace):
     workspace, heard, _ = await summarized(make_workspace)
     assert await workspace.branches.fork(workspace.state.entries[-1].message.id)
-    await talk(workspace, heard, "five")
+    await say(workspace, heard, "five")
     assert sent(workspace)[:2] == ["SUM", WORDS[3]]
     await workspace.close()
     workspace, _ = await make_workspace()
@@ -158,7 +138,7 @@ async def test_it_stays_in_a_fork_and_after_a_new_start(make_workspace):
 
 async def test_as_much_as_fits_into_a_request_is_summed_up(make_workspace):
     workspace, heard = await make_workspace(endpoints=limited(500))
-    await talk(workspace, heard, *(f"{word} " * 60 for word in ("one", "two", "three", "four")))
+    await say(workspace, heard, *(f"{word} " * 60 for word in ("one", "two", "three", "four")))
     assert workspace.requests.compose("").envelope.dropped
     plan = await workspace.compaction.plan()
     assert not plan.is_whole
@@ -172,22 +152,22 @@ async def test_as_much_as_fits_into_a_request_is_summed_up(make_workspace):
 async def test_what_it_cannot_do_is_said(make_workspace):
     workspace, heard = await make_workspace()
     assert await workspace.compaction.plan() is None
-    assert "no message" in str(heard.of(Failed)[-1].error)
-    await talk(workspace, heard, "one")
+    assert "no message" in last_failure(heard)
+    await say(workspace, heard, "one")
     assert await workspace.compaction.plan() is None
-    assert "Too short to compact" in str(heard.of(Failed)[-1].error)
-    await talk(workspace, heard, *WORDS)
+    assert "Too short to compact" in last_failure(heard)
+    await say(workspace, heard, *WORDS)
     plan = await workspace.compaction.plan()
     await workspace.branches.delete(workspace.state.entries[-2].message.id)
     assert not await workspace.compaction.accept(plan, "SUM")
-    assert "not on the shown branch" in str(heard.of(Failed)[-1].error)
+    assert "not on the shown branch" in last_failure(heard)
 
 
 async def test_a_summary_of_a_branch_that_went_on_is_stored_at_its_end(make_workspace):
     workspace, heard = await make_workspace()
-    await talk(workspace, heard, *WORDS)
+    await say(workspace, heard, *WORDS)
     plan = await workspace.compaction.plan()
-    await talk(workspace, heard, "five")
+    await say(workspace, heard, "five")
     assert await workspace.compaction.accept(plan, "SUM")
     assert sent(workspace, "next") == ["SUM", WORDS[3], WORDS[3], "five", "five", "next"]
 
@@ -202,12 +182,12 @@ async def test_the_users_own_preset_goes_before_ours(make_workspace, tmp_path):
     (tmp_path / "presets").mkdir()
     (tmp_path / "presets" / "compact.json").write_text(json.dumps(preset))
     workspace, heard = await make_workspace()
-    await talk(workspace, heard, *WORDS)
+    await say(workspace, heard, *WORDS)
     plan = await workspace.compaction.plan()
     assert (await workspace.compaction.write(plan)).endswith("\n\nIn one word, please.")
     (tmp_path / "presets" / "compact.json").write_text("{")
     assert await workspace.compaction.plan() is None
-    assert "compact.json" in str(heard.of(Failed)[-1].error)
+    assert "compact.json" in last_failure(heard)
 
 
 @pytest.mark.parametrize(
@@ -215,10 +195,10 @@ async def test_the_users_own_preset_goes_before_ours(make_workspace, tmp_path):
 )
 async def test_every_protocol_sends_it(make_workspace, endpoint: str):
     workspace, heard = await make_workspace(endpoint=endpoint)
-    await talk(workspace, heard, *WORDS)
+    await say(workspace, heard, *WORDS)
     plan = await workspace.compaction.plan()
     assert await workspace.compaction.accept(plan, "SUM")
-    await talk(workspace, heard, "five")
+    await say(workspace, heard, "five")
     assert workspace.state.entries[-1].status == "complete"
     body = workspace.state.last_sent[endpoint].composed.payload.body
     assert b"SUM" in body

@@ -4,21 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.e2e.conftest import settled
+from tests.support.workspace import PLANTED, files_with, last_failure, say, settled
 from tui_chat.models.role import Role
 from tui_chat.models.search import Query
 from tui_chat.workspace.events import BackgroundReplyEnded, Failed
-
-PLANTED = "zaffre quokka 7731"
-"""Words that occur nowhere else."""
-
-
-def files_with(folder: Path, text: str) -> list[Path]:
-    """The files below a folder that contain a text, in UTF-8 or UTF-16."""
-    wanted = [text.encode(), text.encode("utf-16-le")]
-    files = [path for path in folder.rglob("*") if path.is_file()]
-    assert files
-    return [path for path in files if any(each in path.read_bytes() for each in wanted)]
 
 
 async def use_everything(workspace, heard) -> None:
@@ -27,8 +16,7 @@ async def use_everything(workspace, heard) -> None:
     await workspace.drafts.save(state.session, f"draft {PLANTED}", (f"/tmp/{PLANTED}",))
     assert await workspace.drafts.text() == f"draft {PLANTED}"
     assert await workspace.branches.add_system_message(f"system {PLANTED}")
-    assert await workspace.replies.submit(f"question {PLANTED}")
-    await settled(workspace, heard)
+    await say(workspace, heard, f"question {PLANTED}")
     question = workspace.state.entries[1].message.id
     assert await workspace.branches.edit(question, f"other {PLANTED}")
     assert await workspace.replies.regenerate(question) is False, "another branch is active"
@@ -42,8 +30,7 @@ async def use_everything(workspace, heard) -> None:
 
 async def test_no_file_has_a_word_of_it(make_workspace, tmp_path: Path):
     workspace, heard = await make_workspace()
-    assert await workspace.replies.submit("an ordinary question")
-    await settled(workspace, heard)
+    await say(workspace, heard, "an ordinary question")
     assert files_with(tmp_path, "an ordinary question"), "this would find it"
     listed = workspace.state.sessions
     await workspace.sessions.new_temporary()
@@ -101,12 +88,10 @@ async def test_a_late_draft_of_an_ended_session_is_dropped(make_workspace, tmp_p
 
 async def test_the_program_can_end_in_it(make_workspace, tmp_path: Path):
     workspace, heard = await make_workspace()
-    assert await workspace.replies.submit("ordinary")
-    await settled(workspace, heard)
+    await say(workspace, heard, "ordinary")
     before = workspace.state.session_id
     await workspace.sessions.new_temporary()
-    assert await workspace.replies.submit(PLANTED)
-    await settled(workspace, heard)
+    await say(workspace, heard, PLANTED)
     await workspace.close()
     assert files_with(tmp_path, PLANTED) == []
     workspace, _ = await make_workspace()
@@ -118,9 +103,8 @@ async def test_what_is_kept_is_a_session_like_any_other(make_workspace):
     role = await workspace.roles.save(Role("", "Aria", "Be Aria."))
     await workspace.sessions.new_temporary(role.role_id)
     assert not await workspace.temporary.keep()
-    assert "no message" in str(heard.of(Failed)[-1].error)
-    assert await workspace.replies.submit(f"first {PLANTED}")
-    await settled(workspace, heard)
+    assert "no message" in last_failure(heard)
+    await say(workspace, heard, f"first {PLANTED}")
     session_id, reply = workspace.state.session_id, workspace.state.entries[-1].message.id
     assert await workspace.temporary.keep()
     assert not workspace.state.is_temporary
@@ -132,8 +116,7 @@ async def test_what_is_kept_is_a_session_like_any_other(make_workspace):
     sent = await workspace.request_history.sent_request(reply)
     assert sent is not None
     assert sent.is_exact
-    assert await workspace.replies.submit("and on")
-    await settled(workspace, heard)
+    await say(workspace, heard, "and on")
     assert not await workspace.temporary.keep()
     await workspace.close()
     workspace, _ = await make_workspace()
@@ -143,24 +126,21 @@ async def test_what_is_kept_is_a_session_like_any_other(make_workspace):
 async def test_it_cannot_be_forked_and_another_one_replaces_it(make_workspace):
     workspace, heard = await make_workspace()
     await workspace.sessions.new_temporary()
-    assert await workspace.replies.submit(PLANTED)
-    await settled(workspace, heard)
+    await say(workspace, heard, PLANTED)
     assert not await workspace.branches.fork(workspace.state.entries[-1].message.id)
-    assert "cannot be forked" in str(heard.of(Failed)[-1].error)
+    assert "cannot be forked" in last_failure(heard)
     first = workspace.state.session_id
     await workspace.sessions.new_temporary()
     assert workspace.state.session_id != first
     assert workspace.state.is_temporary
     assert workspace.state.entries == ()
-    assert await workspace.replies.submit("again")
-    await settled(workspace, heard)
+    await say(workspace, heard, "again")
     assert len(workspace.state.entries) == 2
 
 
 async def test_a_deleted_message_of_another_session_is_restored_from_within_it(make_workspace):
     workspace, heard = await make_workspace()
-    assert await workspace.replies.submit("ordinary")
-    await settled(workspace, heard)
+    await say(workspace, heard, "ordinary")
     session_id = workspace.state.session_id
     await workspace.branches.delete(workspace.state.entries[-1].message.id)
     await workspace.sessions.new_temporary()

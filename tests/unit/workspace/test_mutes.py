@@ -6,12 +6,11 @@ import json
 
 import pytest
 
-from tests.e2e.conftest import LOOPBACKS, settled
-from tests.workspace.test_branches import contents, ids, send
-from tests.workspace.test_compaction import limited, summarized
+from tests.support.workspace import LOOPBACKS, contents, ids, last_failure, limited, say, settled
+from tests.unit.workspace.test_compaction import summarized
 from tui_chat.models.message import NOT_MUTED, Message, Muted, Part, ToolCall
 from tui_chat.offline.http_messages import HttpRequest
-from tui_chat.workspace.events import Done, Failed
+from tui_chat.workspace.events import Done
 from tui_chat.workspace.mutes import NOTHING_MUTED, muted_messages
 
 
@@ -33,7 +32,7 @@ def left_out(workspace) -> list[str]:
 async def with_tools(make_workspace, rounds: int = 2):
     """A session with calls: a question, two calls, their results, an answer, some times."""
     workspace, heard = await make_workspace()
-    await send(workspace, heard, "begin")
+    await say(workspace, heard, "begin")
     store, session_id = workspace.active_store, workspace.state.session_id
     parent = ids(workspace)[-1]
     for number in range(1, rounds + 1):
@@ -55,7 +54,7 @@ def done(heard) -> str:
 
 async def test_a_muted_message_is_not_sent_until_it_is_unmuted(make_workspace):
     workspace, heard = await make_workspace()
-    await send(workspace, heard, "one", "two")
+    await say(workspace, heard, "one", "two")
     before = workspace.requests.compose("next").payload.body
     first = ids(workspace)[0]
     await workspace.branches.pin(first, True)
@@ -76,7 +75,7 @@ async def test_a_muted_message_is_not_sent_until_it_is_unmuted(make_workspace):
 
 async def test_it_says_what_it_saves_and_what_it_costs_now(make_workspace):
     workspace, heard = await make_workspace(endpoints=limited(100_000))
-    await send(workspace, heard, "one " * 50, "two " * 50, "three " * 50)
+    await say(workspace, heard, "one " * 50, "two " * 50, "three " * 50)
     total = workspace.requests.compose("").envelope.budget.total
     await workspace.mutes.toggle(ids(workspace)[0])
     saved = total - workspace.requests.compose("").envelope.budget.total
@@ -99,9 +98,9 @@ async def test_it_says_what_it_saves_and_what_it_costs_now(make_workspace):
 async def test_every_request_obeys(make_workspace):
     received: list[HttpRequest] = []
     workspace, heard = await make_workspace(on_request=received.append)
-    await send(workspace, heard, "one", "two")
+    await say(workspace, heard, "one", "two")
     await workspace.mutes.toggle(ids(workspace)[0])
-    await send(workspace, heard, "three")
+    await say(workspace, heard, "three")
 
     def last() -> list[str]:
         return [m["content"] for m in json.loads(received[-1].body)["messages"][-4:]]
@@ -128,7 +127,7 @@ async def test_every_request_obeys(make_workspace):
 
 async def test_a_fork_has_mutes_of_its_own_and_branches_share_them(make_workspace):
     workspace, heard = await make_workspace()
-    await send(workspace, heard, "one", "two")
+    await say(workspace, heard, "one", "two")
     first = ids(workspace)[0]
     await workspace.mutes.toggle(first)
     assert await workspace.branches.edit(ids(workspace)[2], "zwei", send=True)
@@ -183,21 +182,20 @@ async def test_old_tool_results_and_ranges_are_muted_at_once(make_workspace):
     assert await mutes.mute(ids(workspace)[:2])
     assert left_out(workspace) == ["begin", "begin"]
     assert not await mutes.mute(ids(workspace)[:2])
-    assert "All of it is muted already" in str(heard.of(Failed)[-1].error)
+    assert "All of it is muted already" in last_failure(heard)
     assert not await mutes.mute(())
-    assert "nothing to mute" in str(heard.of(Failed)[-1].error)
+    assert "nothing to mute" in last_failure(heard)
     assert await mutes.unmute(ids(workspace)[:1])
     assert left_out(workspace) == ["begin"]
     assert await mutes.unmute()
     assert not await mutes.unmute()
-    assert "Nothing is muted" in str(heard.of(Failed)[-1].error)
+    assert "Nothing is muted" in last_failure(heard)
 
 
 async def test_parts_and_reasoning_are_muted_apart(make_workspace):
     workspace, heard = await make_workspace()
     picture = Part("image", "image/png", "iVBORw0KGgo=", name="a.png")
-    assert await workspace.replies.submit("look", (picture,))
-    await settled(workspace, heard)
+    await say(workspace, heard, "look", parts=(picture,))
     entry_id = ids(workspace)[0]
     await workspace.mutes.set(entry_id, Muted(parts=(0,)))
     assert done(heard).startswith("Muted a.png")
@@ -214,7 +212,7 @@ async def test_parts_and_reasoning_are_muted_apart(make_workspace):
 @pytest.mark.parametrize("endpoint", LOOPBACKS, ids=lambda e: e.name)
 async def test_it_says_what_muted_reasoning_saves_or_why_nothing(endpoint, make_workspace):
     workspace, heard = await make_workspace(endpoint.name, model="thinker")
-    await send(workspace, heard, "one")
+    await say(workspace, heard, "one")
     before = len(workspace.requests.compose("").payload.body)
     await workspace.mutes.set(ids(workspace)[-1], Muted(reasoning=True))
     saved = before - len(workspace.requests.compose("").payload.body)
@@ -228,8 +226,7 @@ async def test_it_says_what_muted_reasoning_saves_or_why_nothing(endpoint, make_
 async def test_a_message_of_which_nothing_is_left_is_unmuted_whole(make_workspace):
     workspace, heard = await make_workspace()
     picture = Part("image", "image/png", "iVBORw0KGgo=")
-    assert await workspace.replies.submit("", (picture,))
-    await settled(workspace, heard)
+    await say(workspace, heard, "", parts=(picture,))
     entry_id = ids(workspace)[0]
     await workspace.mutes.set(entry_id, Muted(parts=(0,)))
     assert muted_messages(workspace.state.entries).ids == {entry_id}
@@ -254,14 +251,14 @@ async def test_a_reply_that_is_arriving_is_not_muted(make_workspace):
     assert await workspace.replies.submit("go")
     await heard.until(lambda: workspace.state.partial is not None)
     await workspace.mutes.toggle(ids(workspace)[-1])
-    assert "still arriving" in str(heard.of(Failed)[-1].error)
+    assert "still arriving" in last_failure(heard)
     await workspace.exchanges.stop()
 
 
 async def test_a_muted_reply_can_be_continued(make_workspace):
     received: list[HttpRequest] = []
     workspace, heard = await make_workspace(on_request=received.append)
-    await send(workspace, heard, "one")
+    await say(workspace, heard, "one")
     reply = ids(workspace)[-1]
     await workspace.mutes.toggle(reply)
     assert await workspace.replies.continue_reply(reply)
@@ -276,7 +273,7 @@ async def test_a_muted_reply_can_be_continued(make_workspace):
 
 async def test_a_title_is_of_what_is_sent(make_workspace):
     workspace, heard = await make_workspace()
-    await send(workspace, heard, "salt", "marsh")
+    await say(workspace, heard, "salt", "marsh")
     for entry_id in ids(workspace)[:2]:
         await workspace.mutes.toggle(entry_id)
     body = workspace.titles.request().payload.body
@@ -286,7 +283,7 @@ async def test_a_title_is_of_what_is_sent(make_workspace):
 
 async def test_another_program_notices_a_mute(make_workspace):
     workspace, heard = await make_workspace()
-    await send(workspace, heard, "one")
+    await say(workspace, heard, "one")
     other, _ = await make_workspace()
     await other.start()
     await workspace.mutes.toggle(ids(workspace)[0])

@@ -11,15 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.conftest import LOOPBACKS
-from tests.workspace.test_settings import put
-from tests.workspace.test_tools import ECHO, command
+from tests.support.workspace import ECHO, LOOPBACKS, command, last_failure, put
 from tui_chat.compose import compose
 from tui_chat.models.endpoint import Endpoint
 from tui_chat.models.settings import Settings
 from tui_chat.offline.http_messages import HttpRequest
 from tui_chat.turn_file import read_turn
-from tui_chat.workspace.events import Failed
 from tui_chat.workspace.state import QueuedMessage
 from tui_chat.workspace.target import Slot, Target
 from tui_chat.workspace.workspace import Workspace
@@ -160,7 +157,7 @@ async def test_a_branch_whose_reply_is_arriving_takes_no_message(make_workspace)
     (reply_id,) = await workspace.replies.submit_to(slots_of(workspace, stalls), "one")
     slot = Slot(stalls, await branch(workspace, reply_id))
     assert await workspace.replies.submit_to((slot,), "two") == ()
-    assert "still arriving" in str(heard.of(Failed)[-1].error)
+    assert "still arriving" in last_failure(heard)
     await workspace.exchanges.stop()
 
 
@@ -169,7 +166,7 @@ async def test_a_target_that_cannot_be_used_sends_nothing(make_workspace):
     workspace, heard = await make_workspace(on_request=received.append)
     targets = TARGETS[0], Target("nowhere", "echo")
     assert await workspace.replies.submit_to(slots_of(workspace, *targets), "one") == ()
-    assert "nowhere" in str(heard.of(Failed)[-1].error)
+    assert "nowhere" in last_failure(heard)
     assert (received, workspace.state.entries) == ([], ())
 
 

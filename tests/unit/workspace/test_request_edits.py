@@ -12,7 +12,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.e2e.conftest import Heard, MakeWorkspace, make_workspace, settled
+from tests.support.workspace import Heard, MakeWorkspace, make_workspace, settled
 from tui_chat.errors import InputError
 from tui_chat.interop.own_json import read_session, session_text
 from tui_chat.models.endpoint import Protocol

@@ -8,11 +8,10 @@ from dataclasses import replace
 
 import pytest
 
-from tests.e2e.conftest import settled
 from tests.support.tool_servers import SERVERS, ToolServer, tool_servers
+from tests.support.workspace import last_failure, say, settled
 from tui_chat.models.envelope import ToolDefinition
 from tui_chat.models.tool import CommandTool
-from tui_chat.workspace.events import Failed
 
 ECHO = CommandTool(ToolDefinition("echo", "Answers.", {}), command=("cat",))
 
@@ -49,8 +48,7 @@ async def test_a_call_goes_to_its_server_after_consent(make_workspace, serve):
     serve(server)
     workspace, heard = await make_workspace(model="toolsmith")
     await workspace.tool_sources.loaded()
-    assert await workspace.replies.submit("Use the tool.")
-    await settled(workspace, heard)
+    await say(workspace, heard, "Use the tool.")
     [waiting] = workspace.state.pending_calls
     assert waiting.can_run
     assert not server.calls
@@ -65,8 +63,7 @@ async def test_the_progress_of_a_call_is_there_while_it_runs(make_workspace, ser
     serve(server)
     workspace, heard = await make_workspace(model="toolsmith")
     await workspace.tool_sources.loaded()
-    assert await workspace.replies.submit("Use the tool.")
-    await settled(workspace, heard)
+    await say(workspace, heard, "Use the tool.")
     [waiting] = workspace.state.pending_calls
     server.may_answer.clear()
     running = asyncio.ensure_future(workspace.tools.run(waiting.entry_id, waiting.index))
@@ -84,8 +81,7 @@ async def test_a_waiting_call_of_an_opened_session_asks_its_server(make_workspac
     serve(server)
     workspace, heard = await make_workspace(model="toolsmith")
     await workspace.tool_sources.loaded()
-    assert await workspace.replies.submit("Use the tool.")
-    await settled(workspace, heard)
+    await say(workspace, heard, "Use the tool.")
     await workspace.close()
     workspace, heard = await make_workspace(model="toolsmith")
     await heard.until(lambda: server.loads == 2)
@@ -99,15 +95,14 @@ async def test_only_the_servers_of_chosen_tools_are_asked(make_workspace, serve)
     workspace, heard = await make_workspace(model="toolsmith", tools=(ECHO,))
     await workspace.tool_sources.loaded()
     await workspace.tool_sources.choose(("git__log",))
-    assert await workspace.replies.submit("Hello")
-    await settled(workspace, heard)
+    await say(workspace, heard, "Hello")
     await workspace.close()
     workspace, heard = await make_workspace(model="toolsmith", tools=(ECHO,))
     await workspace.tool_sources.loaded()
     assert [tool.name for tool in workspace.state.tools] == ["git__log"]
     assert (time.loads, git.loads) == (1, 2)
     await workspace.tool_sources.choose(("nope",))
-    assert str(heard.of(Failed)[-1].error) == "There is no tool “nope”."
+    assert last_failure(heard) == "There is no tool “nope”."
 
 
 async def test_of_two_tools_with_one_name_the_first_counts(make_workspace, serve):
@@ -137,7 +132,7 @@ async def test_a_plugin_whose_sources_fail_is_named(make_workspace, serve, monke
     monkeypatch.delattr("tests.support.tool_servers.open_sources")
     workspace, heard = await make_workspace(tools=(ECHO,))
     await asyncio.wait_for(workspace.tool_sources.loaded(), 10)
-    assert "The plugin “servers” cannot be loaded" in str(heard.of(Failed)[-1].error)
+    assert "The plugin “servers” cannot be loaded" in last_failure(heard)
     assert [tool.name for tool in workspace.state.tools] == ["echo"]
 
 
@@ -151,8 +146,7 @@ async def test_requests_wait_once_for_each_start_of_a_source(make_workspace, ser
     assert await workspace.replies.submit("Use the tool.")
     monkeypatch.setattr("tui_chat.workspace.tool_sources.TOOL_SECONDS", None)
     await settled(workspace, heard)
-    assert await workspace.replies.submit("Again."), "it has hung before"
-    await settled(workspace, heard)
+    await say(workspace, heard, "Again.")
     assert not workspace.state.pending_calls
     restart = asyncio.ensure_future(workspace.tool_sources.restart("time"))
     await asyncio.sleep(0)

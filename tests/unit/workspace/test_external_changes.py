@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.conftest import settled
+from tests.support.workspace import say
 from tui_chat.errors import StoreBusy
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import Message, ToolCall
@@ -84,8 +84,7 @@ async def test_a_reply_that_another_program_receives_is_followed_to_its_end(
     make_workspace, other_program: OpenOther
 ):
     workspace, heard = await make_workspace()
-    assert await workspace.replies.submit("one")
-    await settled(workspace, heard)
+    await say(workspace, heard, "one")
     other = await other_program()
     assert await workspace.external_changes.check() == CHECK_INTERVAL
     reply_id = await asked(other, workspace.state.session_id, "two")
@@ -130,8 +129,7 @@ async def test_a_reply_that_another_program_receives_is_followed_to_its_end(
     assert workspace.state.entries[-1].message.content == "So."
     assert workspace.state.entries[-1].status == "complete"
     assert workspace.state.partial is None
-    assert await workspace.replies.submit("three"), "one goes on from there at once"
-    await settled(workspace, heard)
+    await say(workspace, heard, "three")
     assert len(workspace.state.entries) == 6
 
 
@@ -139,12 +137,10 @@ async def test_a_reply_of_another_program_is_not_shown_in_the_session_opened_mea
     make_workspace, other_program: OpenOther, monkeypatch: pytest.MonkeyPatch
 ):
     workspace, heard = await make_workspace()
-    assert await workspace.replies.submit("one")
-    await settled(workspace, heard)
+    await say(workspace, heard, "one")
     first = workspace.state.session_id
     await workspace.sessions.new()
-    assert await workspace.replies.submit("elsewhere")
-    await settled(workspace, heard)
+    await say(workspace, heard, "elsewhere")
     second = workspace.state.session_id
     await workspace.sessions.open(first)
     other = await other_program()
@@ -174,8 +170,7 @@ async def test_replies_of_a_killed_program_are_interrupted(
     workspace, heard = await make_workspace(clock=clock)
     for word in ("one", "two"):
         await workspace.sessions.new()
-        assert await workspace.replies.submit(word)
-        await settled(workspace, heard)
+        await say(workspace, heard, word)
     shown, listed = (each.session_id for each in workspace.state.sessions)
     other = await other_program()
     await asked(other, listed, "unseen")
@@ -198,8 +193,7 @@ async def test_replies_of_a_killed_program_are_interrupted(
 async def test_checks_are_rarer_while_nobody_writes(make_workspace, other_program: OpenOther):
     clock = Clock()
     workspace, heard = await make_workspace(clock=clock)
-    assert await workspace.replies.submit("mine")
-    await settled(workspace, heard)
+    await say(workspace, heard, "mine")
     other = await other_program()
     assert await workspace.external_changes.check() == CHECK_INTERVAL
     clock.time += IDLE_AFTER
@@ -213,8 +207,7 @@ async def test_changes_of_sessions_by_other_programs_are_noticed(
 ):
     clock = Clock()
     workspace, heard = await make_workspace(clock=clock)
-    assert await workspace.replies.submit("mine")
-    await settled(workspace, heard)
+    await say(workspace, heard, "mine")
     mine, other = workspace.state.session_id, await other_program()
 
     async def titles() -> list[str]:
@@ -284,8 +277,7 @@ async def test_a_failed_check_is_repeated_later(
     make_workspace, other_program: OpenOther, monkeypatch: pytest.MonkeyPatch
 ):
     workspace, heard = await make_workspace(clock=Clock())
-    assert await workspace.replies.submit("mine")
-    await settled(workspace, heard)
+    await say(workspace, heard, "mine")
     other = await other_program()
     await workspace.external_changes.check()
 

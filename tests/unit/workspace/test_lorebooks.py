@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.conftest import settled
+from tests.support.workspace import say
 from tui_chat.errors import ChangedElsewhere, InputError
 from tui_chat.library.lorebook_edits import (
     LorebookFile,
@@ -114,8 +114,7 @@ async def test_a_restored_lorebook_is_not_searched_in_another_session(
 ) -> None:
     workspace, heard = await make_workspace()
     path = write(tmp_path, FOX)
-    assert await workspace.replies.submit("hi")
-    await settled(workspace, heard)
+    await say(workspace, heard, "hi")
     await workspace.lorebooks.use("town", is_used=True)
     await workspace.lorebooks.delete("town")
     await workspace.sessions.new()

@@ -10,7 +10,7 @@ from weakref import ref
 
 import pytest
 
-from tests.e2e.conftest import settled
+from tests.support.workspace import say, settled
 from tui_chat.models.message import Part
 from tui_chat.models.search import Query
 from tui_chat.models.session import Entry
@@ -30,8 +30,7 @@ async def test_the_end_of_a_branch_is_loaded_first_and_sending_waits_for_the_res
     received: list[HttpRequest] = []
     workspace, heard = await make_workspace(on_request=received.append)
     for word in ("one", "two"):
-        assert await workspace.replies.submit(word)
-        await settled(workspace, heard)
+        await say(workspace, heard, word)
     long = workspace.state.session_id
     await workspace.drafts.save(workspace.state.session, "kept")
     await workspace.sessions.new()
@@ -72,8 +71,7 @@ async def test_a_new_session_does_not_wait_for_the_previous_one(
     make_workspace, monkeypatch: pytest.MonkeyPatch
 ):
     workspace, heard = await make_workspace()
-    assert await workspace.replies.submit("one")
-    await settled(workspace, heard)
+    await say(workspace, heard, "one")
     old, gate = workspace.state.session_id, asyncio.Event()
     await workspace.sessions.new()
     store = workspace.store
@@ -98,11 +96,9 @@ async def test_a_new_session_does_not_wait_for_the_previous_one(
 
 async def test_unchanged_entries_stay_the_same_objects(make_workspace):
     workspace, heard = await make_workspace()
-    assert await workspace.replies.submit("one")
-    await settled(workspace, heard)
+    await say(workspace, heard, "one")
     before = workspace.state.entries
-    assert await workspace.replies.submit("two")
-    await settled(workspace, heard)
+    await say(workspace, heard, "two")
     assert all(was is now for was, now in zip(before, workspace.state.entries, strict=False))
     await workspace.branches.pin(before[0].message.id, True)
     assert workspace.state.entries[0].message.pinned
@@ -111,8 +107,7 @@ async def test_unchanged_entries_stay_the_same_objects(make_workspace):
 
 async def test_messages_of_a_left_session_are_released(make_workspace):
     workspace, heard = await make_workspace()
-    assert await workspace.replies.submit("one")
-    await settled(workspace, heard)
+    await say(workspace, heard, "one")
     await workspace.close()
     workspace, _ = await make_workspace()
     assert b"one" in workspace.requests.compose("and").payload.body
@@ -127,8 +122,7 @@ async def test_a_late_read_does_not_replace_newer_entries(
     make_workspace, monkeypatch: pytest.MonkeyPatch
 ):
     workspace, heard = await make_workspace()
-    assert await workspace.replies.submit("one")
-    await settled(workspace, heard)
+    await say(workspace, heard, "one")
     read, is_first = BranchStore.load, True
 
     async def late(store: BranchStore, *asked: Any, **more: Any) -> tuple[Entry, ...]:
@@ -136,8 +130,7 @@ async def test_a_late_read_does_not_replace_newer_entries(
         entries = await read(store, *asked, **more)
         if is_first:
             is_first = False
-            assert await workspace.replies.submit("two")
-            await settled(workspace, heard)
+            await say(workspace, heard, "two")
         return entries
 
     monkeypatch.setattr(BranchStore, "load", late)
@@ -149,8 +142,7 @@ async def three(workspace, heard) -> list[str]:
     found: list[str] = []
     for draft in ("one", "two", "three"):
         await workspace.sessions.new()
-        assert await workspace.replies.submit(draft)
-        await settled(workspace, heard)
+        await say(workspace, heard, draft)
         found.append(workspace.state.session_id)
     return found
 
@@ -310,8 +302,7 @@ async def test_a_branch_that_is_read_late_is_not_shown_in_the_next_new_chat(
     second.set()
     await workspace.tools.all_ended()
     assert workspace.state.entries == ()
-    assert await workspace.replies.submit("new")
-    await settled(workspace, heard)
+    await say(workspace, heard, "new")
     assert [entry.message.content for entry in workspace.state.entries] == ["new", "new"]
     contents = [entry.message.content for entry in await load(workspace.store.branches, old)]
     assert contents == ["old", "old"]

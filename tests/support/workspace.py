@@ -1,0 +1,237 @@
+"""A workspace wired as the app wires it, with a real store and the offline provider behind the
+vendors' checks, and what tests do with one: send, and look at messages, requests and files.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+import sys
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.support.databases import provide_database
+from tests.support.vendors import VendorTransport
+from tui_chat.cli.app import open_library
+from tui_chat.config import BUILT_IN_ENDPOINTS, Config, load_config
+from tui_chat.models.endpoint import Endpoint
+from tui_chat.models.envelope import ToolDefinition
+from tui_chat.models.message import Part
+from tui_chat.models.model_facts import ModelFacts
+from tui_chat.models.tool import CommandTool
+from tui_chat.offline.http_messages import HttpRequest
+from tui_chat.providers.client import HttpClient
+from tui_chat.store import Store
+from tui_chat.workspace.core import WorkspaceCore
+from tui_chat.workspace.events import Failed, WorkspaceEvent
+from tui_chat.workspace.workspace import Workspace
+
+LOOPBACKS = [e for e in BUILT_IN_ENDPOINTS if e.name.startswith("loopback")]
+
+
+async def no_wait(seconds: float) -> None:
+    """Stand in for the pause before another try."""
+    await asyncio.sleep(0)
+
+
+class Heard:
+    """What a workspace told, and a way to wait for the state one needs."""
+
+    def __init__(self) -> None:
+        self.changes: list[WorkspaceEvent] = []
+        self._news = asyncio.Event()
+        self.react: Callable[[WorkspaceEvent], None] = lambda change: None
+        """What a test does at once: whoever waits may wake when the moment is gone."""
+
+    def __call__(self, change: WorkspaceEvent) -> None:
+        self.changes.append(change)
+        self.react(change)
+        self._news.set()
+
+    async def until(self, true: Callable[[], bool], seconds: float = 60) -> None:
+        async with asyncio.timeout(seconds):
+            while not true():
+                self._news.clear()
+                await self._news.wait()
+
+    def of(self, kind: type) -> list[WorkspaceEvent]:
+        return [change for change in self.changes if isinstance(change, kind)]
+
+
+MakeWorkspace = Callable[..., "asyncio.Future[tuple[Workspace, Heard]]"]
+
+
+@pytest.fixture
+async def make_workspace(tmp_path: Path) -> AsyncIterator[Callable[..., object]]:
+    """Return a function that opens a workspace over `tmp_path`; all are closed at the end."""
+    workspaces: list[Workspace] = []
+    numbers = itertools.count()
+
+    async def make(
+        endpoint: str = "loopback",
+        model: str = "echo",
+        endpoints: tuple[Endpoint, ...] = BUILT_IN_ENDPOINTS,
+        on_request: Callable[[HttpRequest], None] | None = None,
+        clock: Callable[[], float] = monotonic,
+        transport: Callable[[], httpx.AsyncBaseTransport] | None = None,
+        reads_config: bool = False,
+        **settings: Any,
+    ) -> tuple[Workspace, Heard]:
+        config = Config(
+            endpoints=endpoints,
+            endpoint=endpoint,
+            model=model,
+            data_dir=tmp_path,
+            config_dir=tmp_path,
+            **settings,
+        )
+        heard = Heard()
+        moments = itertools.count(1_700_000_000)
+        store = await Store.open(
+            provide_database(tmp_path / "chat.db"),
+            now=lambda: float(next(moments)),
+            new_id=lambda: f"id{next(numbers):06}",
+        )
+        workspace = Workspace(
+            WorkspaceCore(
+                config,
+                store,
+                HttpClient(
+                    dict.fromkeys(
+                        ("loopback.invalid", "provider.invalid"),
+                        transport or (lambda: VendorTransport(on_request=on_request)),
+                    ),
+                    sleep=no_wait,
+                ),
+                open_library(config),
+                now=lambda: datetime(2026, 1, 2, tzinfo=UTC),
+                clock=clock,
+                new_id=lambda: f"ws{next(numbers):06}",
+            ),
+            read_config=partial(load_config, tmp_path, tmp_path, {}, {}) if reads_config else None,
+        )
+        workspace.subscribe(heard)
+        workspaces.append(workspace)
+        await workspace.start()
+        return workspace, heard
+
+    yield make
+    for workspace in workspaces:
+        await workspace.close()
+
+
+async def settled(workspace: Workspace, heard: Heard) -> None:
+    """Wait until the reply has ended and the workspace shows it so."""
+    await heard.until(
+        lambda: (
+            not workspace.state.is_streaming
+            and bool(workspace.state.entries)
+            and workspace.state.entries[-1].message.role == "assistant"
+            and workspace.state.entries[-1].status != "streaming"
+        )
+    )
+
+
+async def say(workspace: Workspace, heard: Heard, *drafts: str, parts: Sequence[Part] = ()) -> str:
+    """Send drafts, each once the reply to the one before has ended; return the last reply's id."""
+    for draft in drafts:
+        assert await workspace.replies.submit(draft, tuple(parts))
+        await settled(workspace, heard)
+    return workspace.state.entries[-1].message.id
+
+
+def contents(workspace: Workspace) -> list[str]:
+    """Return the texts of the shown messages."""
+    return [entry.message.content for entry in workspace.state.entries]
+
+
+def ids(workspace: Workspace) -> list[str]:
+    """Return the ids of the shown messages."""
+    return [entry.message.id for entry in workspace.state.entries]
+
+
+def last_failure(heard: Heard) -> str:
+    """Return the sentence of what failed last."""
+    return str(heard.of(Failed)[-1].error)
+
+
+def words(workspace: Workspace, draft: str = "hi") -> list[str]:
+    """Return the texts of the turns that the next request has."""
+    return [turn.text.plain for turn in workspace.requests.compose(draft).envelope.turns]
+
+
+def put(folder: Path, name: str, value: object) -> Path:
+    """Write a value as a JSON file with this name into a folder."""
+    folder.mkdir(exist_ok=True)
+    path = folder / f"{name}.json"
+    path.write_text(json.dumps(value))
+    return path
+
+
+def preset_with(content: str) -> dict[str, object]:
+    """Return a preset with one message."""
+    return {"name": "Called otherwise", "presetMessages": [{"role": "user", "content": content}]}
+
+
+def cached_preset(*contents: str) -> dict[str, Any]:
+    """Return a preset with system messages, the last of which has a cache mark, and the history."""
+    messages: list[dict[str, Any]] = [
+        {"id": f"p{number}", "name": f"Part {number}", "role": "system", "content": content}
+        for number, content in enumerate(contents)
+    ]
+    messages[-1]["cacheControl"] = True
+    history = {"type": "chat_history", "id": "history"}
+    return {"name": "p", "presetMessages": [*messages, history]}
+
+
+LONG_TEXT = "Rivers do not hurry, and yet they arrive. " * 130
+"""Enough for the caches of providers."""
+CHANGING = "{{random::" + "::".join(f"n{number}" for number in range(100, 999)) + "}}"
+"""A macro that is another text in nearly every request."""
+
+PLANTED = "zaffre quokka 7731"
+"""Words that occur nowhere else."""
+
+
+def files_with(folder: Path, text: str) -> list[Path]:
+    """Return the files below a folder that contain a text, in UTF-8 or UTF-16."""
+    wanted = [text.encode(), text.encode("utf-16-le")]
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    assert files
+    return [path for path in files if any(each in path.read_bytes() for each in wanted)]
+
+
+def limited(tokens: int) -> tuple[Endpoint, ...]:
+    """Return the built-in endpoints with models that have a context of so many tokens."""
+    facts = (("*", ModelFacts(context_limit=tokens, max_output=20)),)
+    return tuple(replace(each, facts=facts) for each in BUILT_IN_ENDPOINTS)
+
+
+SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
+BY_HAND = CommandTool(ToolDefinition("ask_me", "A person answers.", SCHEMA))
+
+
+def command(name: str, code: str, **settings: Any) -> CommandTool:
+    """Return a tool that is a program in Python."""
+    return CommandTool(
+        ToolDefinition(name, "A command answers.", SCHEMA),
+        command=(sys.executable, "-c", code),
+        **settings,
+    )
+
+
+ECHO = command("echo_city", "import json,sys; print('in', json.load(sys.stdin)['city'])")
+
+
+def moved(endpoint: Endpoint, base: str) -> Endpoint:
+    """Return a loopback endpoint that goes to a socket instead."""
+    return replace(endpoint, base_url=endpoint.base_url.replace("http://loopback.invalid", base))

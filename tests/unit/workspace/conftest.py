@@ -1,0 +1,1 @@
+from tests.support.workspace import make_workspace as make_workspace
