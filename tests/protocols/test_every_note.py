@@ -6,12 +6,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-import tui_chat.protocols
 from tests.protocols.test_item_ids import ANSWER, RIGHT, reply
 from tests.support.contexts import HISTORY, said
 from tests.support.requests import (
@@ -33,7 +31,6 @@ from tests.support.requests import (
     system,
     user,
 )
-from tests.unit.context.test_every_note import codes_in
 from tui_chat.compose import compose, encode
 from tui_chat.context import Inputs, SessionSettings
 from tui_chat.models.endpoint import Protocol
@@ -459,11 +456,6 @@ def test_a_note_is_shown_where_it_is_true_and_nowhere_else(
         assert code not in codes(silent, target)
     elif all(target not in places for _, _, places in WALK[code]):
         assert code not in codes(shows, target)
-
-
-def test_the_walk_has_every_code_of_the_sources() -> None:
-    assert tui_chat.protocols.__file__ is not None
-    assert codes_in(Path(tui_chat.protocols.__file__).parent) == {c for c, w in WALK.items() if w}
 
 
 def test_content_that_is_not_known_stays_only_in_its_protocol() -> None:

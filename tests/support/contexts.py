@@ -5,9 +5,11 @@ from __future__ import annotations
 from tui_chat.context import Inputs, build
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.envelope import ChatEnvelope
+from tui_chat.models.lorebook import Lorebook, LorebookEntry
 from tui_chat.models.message import Message
 from tui_chat.models.preset import Preset, PresetMessage
 from tui_chat.models.role import Role
+from tui_chat.models.semantics import MessageSemantics, Summary
 from tui_chat.models.settings import Settings
 from tui_chat.tokens import Counter
 
@@ -20,6 +22,7 @@ ROLE = Role(
     "r", "Coder", "ROLE", model="role-model", settings=Settings(temperature=0.5, max_tokens=99)
 )
 HISTORY = PresetMessage("history", role="user", type="chat_history")
+SPOT = PresetMessage("spot", type="placeholder")
 
 
 def said(content: str, **where: object) -> PresetMessage:
@@ -48,3 +51,30 @@ def order(envelope: ChatEnvelope) -> str:
 def codes(envelope: ChatEnvelope) -> list[str]:
     """The codes of the notes."""
     return [note.code for note in envelope.notes]
+
+
+def rules(envelope: ChatEnvelope, word: str) -> str:
+    """The rules that place the turns with a text."""
+    return " ".join(turn.placement.rule for turn in envelope.turns if word in turn.text.plain)
+
+
+def summary(text: str, kept: int, messages: int = 2, *, enabled: bool = True) -> Message:
+    """A summary that stands for all messages but the last `kept` before it."""
+    semantics = MessageSemantics(summary=Summary(kept, messages, enabled))
+    return Message("system", text, text, semantics=semantics)
+
+
+def entry(content: str, *keys: str, **more: object) -> LorebookEntry:
+    return LorebookEntry(**{"id": content, "content": content, "keys": keys, **more})  # type: ignore[arg-type]
+
+
+def told(*entries: LorebookEntry, draft: str = "", **book: object) -> ChatEnvelope:
+    """What is sent with a book of these entries to a conversation about dragons and tea."""
+    history = tuple(
+        Message(role, content, str(number))
+        for number, (role, content) in enumerate(
+            [("user", "Old Rome"), ("assistant", "I like tea"), ("user", "A red Dragon, twice")]
+        )
+    )
+    books = (Lorebook("Book", entries, **book),)  # type: ignore[arg-type]
+    return built(HISTORY, history=history, draft=draft, lorebooks=books)

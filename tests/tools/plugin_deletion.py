@@ -25,7 +25,8 @@ COPIED = ("tui_chat", "tests", "docs", "themes", "sample_presets", "README.md", 
 START = ("tests/ui/test_first_run.py", "tests/ui/test_inspector_in_app.py")
 """Tests that start the app and go through its panes."""
 CORE = (
-    *("tests/unit/architecture", "tests/unit/test_extensions.py", "tests/unit/workspace"),
+    *("tests/unit/test_loaded_modules.py", "tests/unit/test_extensions.py"),
+    "tests/unit/workspace",
     *("tests/unit/context/test_builder.py", "tests/unit/library/test_presets.py"),
     "tests/unit/store/test_sessions.py",
     *("tests/cli/test_build.py", "tests/cli/test_ask.py", "tests/cli/test_captured.py"),

@@ -4,18 +4,13 @@ the core: each shown where it is true, and not in a request close to it.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
-import tui_chat.plugins.sillytavern.context
 from tests.plugins.sillytavern.test_policies import EXAMPLE, FIXED, TALKED, with_room
-from tests.support.contexts import A1, ENDPOINT, HISTORY, LETTERS, U1, built, codes, said
-from tests.unit.context.test_every_note import codes_in
-from tests.unit.context.test_every_rule import rules, rules_in
+from tests.support.contexts import A1, ENDPOINT, HISTORY, LETTERS, U1, built, codes, rules, said
 from tui_chat.context import Inputs, SessionSettings, build
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import ChatEnvelope
@@ -24,7 +19,6 @@ from tui_chat.models.settings import AuthorNote, Injection, TextScript
 from tui_chat.plugins.sillytavern.context.post_processing import PLACEHOLDER
 from tui_chat.plugins.sillytavern.policies import Policies, policy_values
 
-FOLDER = Path(str(tui_chat.plugins.sillytavern.context.__file__)).parent
 JOINED = policy_values(Policies(depths="joined"))
 EMPTY = policy_values(Policies(send_if_empty="EMPTY"))
 STRICT = policy_values(Policies(depths="joined", post_processing="strict"))
@@ -122,9 +116,3 @@ def test_a_rule_is_shown_where_it_is_true_and_nowhere_else(
 ):
     assert rule in rules(shows(), word)
     assert rule not in rules(silent(), word)
-
-
-def test_the_walk_has_every_code_and_rule_of_the_sources():
-    assert codes_in(FOLDER) == set(NOTES)
-    found = rules_in(FOLDER)
-    assert {each for each in found if not any(re.search(each, row[1]) for row in RULES)} == set()

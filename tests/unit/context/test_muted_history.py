@@ -15,12 +15,12 @@ from tests.support.contexts import (
     U2,
     built,
     codes,
+    entry,
     order,
     said,
+    summary,
 )
 from tests.support.tables import each_row
-from tests.unit.context.lorebooks.test_activation import entry
-from tests.unit.context.test_summaries import summary
 from tui_chat.context import Inputs, build
 from tui_chat.context.generation import as_continuation
 from tui_chat.context.muted_history import without_muted

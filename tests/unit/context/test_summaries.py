@@ -16,6 +16,7 @@ from tests.support.contexts import (
     codes,
     order,
     said,
+    summary,
 )
 from tests.support.tables import each_row
 from tui_chat.context import Inputs
@@ -23,7 +24,6 @@ from tui_chat.context.history import summarize
 from tui_chat.context.inputs import EPOCH
 from tui_chat.models.message import Message, ToolCall
 from tui_chat.models.preset import Preset
-from tui_chat.models.semantics import MessageSemantics, Summary
 from tui_chat.models.text import OriginKind
 from tui_chat.request_recipe import (
     dump_recipe,
@@ -34,12 +34,6 @@ from tui_chat.request_recipe import (
 )
 
 U3, A3 = Message("user", "U3", "5"), Message("assistant", "A3", "6")
-
-
-def summary(text: str, kept: int, messages: int = 2, *, enabled: bool = True) -> Message:
-    """A summary that stands for all messages but the last `kept` before it."""
-    semantics = MessageSemantics(summary=Summary(kept, messages, enabled))
-    return Message("system", text, text, semantics=semantics)
 
 
 def sent(*history: Message, **inputs: object) -> str:

@@ -8,7 +8,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.contexts import ENDPOINT, HISTORY, LETTERS, U1, built, codes, order, said
+from tests.support.contexts import (
+    ENDPOINT,
+    HISTORY,
+    LETTERS,
+    U1,
+    built,
+    codes,
+    entry,
+    order,
+    said,
+    told,
+)
 from tests.support.strategies import histories, presets, words
 from tests.support.tables import each_row
 from tui_chat.context import (
@@ -28,22 +39,6 @@ from tui_chat.models.role import Profile
 from tui_chat.models.settings import LoreRules
 from tui_chat.models.text import Origin, OriginKind
 from tui_chat.tokens import Counter
-
-
-def entry(content: str, *keys: str, **more: object) -> LorebookEntry:
-    return LorebookEntry(**{"id": content, "content": content, "keys": keys, **more})  # type: ignore[arg-type]
-
-
-def told(*entries: LorebookEntry, draft: str = "", **book: object) -> ChatEnvelope:
-    """What is sent with a book of these entries to a conversation about dragons and tea."""
-    history = tuple(
-        Message(role, content, str(number))
-        for number, (role, content) in enumerate(
-            [("user", "Old Rome"), ("assistant", "I like tea"), ("user", "A red Dragon, twice")]
-        )
-    )
-    books = (Lorebook("Book", entries, **book),)  # type: ignore[arg-type]
-    return built(HISTORY, history=history, draft=draft, lorebooks=books)
 
 
 def lore(envelope: ChatEnvelope) -> str:

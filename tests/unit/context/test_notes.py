@@ -1,0 +1,479 @@
+"""Notes of the context builder and rules that place a turn, each with a request that it is true of
+and one close to it that must not show it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
+
+import pytest
+
+from tests.support.contexts import (
+    A1,
+    ENDPOINT,
+    HISTORY,
+    LETTERS,
+    ROLE,
+    SPOT,
+    U1,
+    U2,
+    built,
+    codes,
+    entry,
+    rules,
+    said,
+    summary,
+    told,
+)
+from tests.support.tables import each_row
+from tui_chat.context import Contribution, Inputs, SessionSettings, build, build_context
+from tui_chat.models.chat_settings import ChatSettings
+from tui_chat.models.endpoint import Endpoint, Protocol
+from tui_chat.models.envelope import ChatEnvelope
+from tui_chat.models.generation import GenerationKind
+from tui_chat.models.lorebook import Lorebook, LorebookEntry
+from tui_chat.models.message import Message, Muted, ToolCall
+from tui_chat.models.preset import Preset, PresetMessage
+from tui_chat.models.role import Character, Profile, Role
+from tui_chat.models.semantics import MessageSemantics, ReasoningBlock
+from tui_chat.models.settings import TextScript
+from tui_chat.tokens import Counter
+
+State = Callable[[], ChatEnvelope]
+ADA = Profile("Ada", "Calm.")
+CARD = Role("c", "Mira", character=Character(description="Keeps the light."))
+LINKED = Role("c", "Mira", character=Character(world="Town"))
+AT_SPOT = said("X", anchor_target="spot")
+
+
+def of(*messages: PresetMessage, **inputs: object) -> State:
+    return partial(built, *messages, **inputs)
+
+
+def lore_of(*entries: LorebookEntry, **book: object) -> State:
+    return partial(told, *entries, **book)
+
+
+def without_plugins(*scripts: TextScript) -> ChatEnvelope:
+    settings = SessionSettings(scripts=scripts)
+    inputs = Inputs(ENDPOINT, Preset("p", (HISTORY,)), (U1,), "D", settings=settings)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("tui_chat.context.builders.plugins", tuple)
+        return build(inputs, lambda _: LETTERS)
+
+
+def contributed(inputs: Inputs, counter: Counter) -> Contribution:
+    return Contribution()
+
+
+def broken(inputs: Inputs, counter: Counter) -> Contribution:
+    raise RuntimeError("no luck")
+
+
+def with_contributor(contributor: Callable[[Inputs, Counter], Contribution]) -> ChatEnvelope:
+    inputs = Inputs(ENDPOINT, Preset("p", (HISTORY,)), (U1,), "D")
+    return build_context(inputs, lambda _: LETTERS, (contributor,))
+
+
+def with_model(model: str) -> ChatEnvelope:
+    endpoint = Endpoint("e", Protocol.OPENAI_CHAT, "https://e.invalid", models=(model,))
+    endpoint = endpoint if model else replace(endpoint, models=())
+    return build_context(Inputs(endpoint, Preset("p", (HISTORY,)), (), "D"), lambda _: LETTERS)
+
+
+def summarized(is_enabled: bool) -> ChatEnvelope:
+    return built(HISTORY, history=(U1, summary("S", 0, enabled=is_enabled)))
+
+
+def with_muted(*, message: bool = False, reasoning: bool = False, draft: str = "D") -> ChatEnvelope:
+    """A request whose last message, a user's, and whose reasoning before it may be muted."""
+    thoughts = MessageSemantics((ReasoningBlock(Protocol.OPENAI_CHAT, "Hm.", kind="reasoning"),))
+    calls = (ToolCall("x", "look", "{}"),)
+    history = (
+        Message("assistant", "", "a", calls, muted=Muted(reasoning=reasoning), semantics=thoughts),
+        Message("tool", "R", "r", tool_call_id="x"),
+        replace(U1, muted=Muted(message)),
+    )
+    return built(HISTORY, history=history, draft=draft)
+
+
+def by_builder(name: str) -> ChatEnvelope:
+    preset = Preset("p", (HISTORY,), builder=name)
+    return build(Inputs(ENDPOINT, preset, (U1,), "D"), lambda _: LETTERS)
+
+
+def slow_key(is_slow: bool) -> ChatEnvelope:
+    pattern = r"/((\w+\s?)+)\1\d{9}/" if is_slow else "/dragon/"
+    history = tuple(Message("user", f"{n:010} dragon " + "ab " * 200, str(n)) for n in range(40))
+    books = (Lorebook("b", (entry("SLOW", pattern),), scan_depth=40),)
+    inputs = Inputs(ENDPOINT, Preset("p", (HISTORY,)), history, "", lorebooks=books)
+    return build_context(inputs, lambda _: LETTERS)
+
+
+def chain(length: int) -> Iterator[LorebookEntry]:
+    """Entries of which each activates the next."""
+    return (entry(f"k{n + 1}", f"k{n}", constant=n == 0) for n in range(length))
+
+
+NOTES: list[tuple[str, State, State]] = [
+    ("blank-content", of(HISTORY, said(" \n")), of(HISTORY, said("x"))),
+    ("blank-content", of(HISTORY, said("{{newline}}")), of(HISTORY, said("{{noop}}"))),
+    ("contributor-failed", lambda: with_contributor(broken), lambda: with_contributor(contributed)),
+    (
+        "depth-clamped",
+        of(HISTORY, said("X", insertion_point=5)),
+        of(HISTORY, said("X", insertion_point=4)),
+    ),
+    (
+        "depth-clamped",
+        of(HISTORY, said("X", insertion_point=-6)),
+        of(HISTORY, said("X", insertion_point=-5)),
+    ),
+    ("doubled-anchor", of(HISTORY, SPOT, SPOT, AT_SPOT), of(HISTORY, SPOT, AT_SPOT)),
+    (
+        "doubled-anchor",
+        of(HISTORY, replace(HISTORY, id="again")),
+        of(HISTORY, replace(HISTORY, id="again", enabled=False)),
+    ),
+    ("history-muted", lambda: with_muted(message=True), with_muted),
+    (
+        "muted-message-sent",
+        lambda: with_muted(message=True, draft=""),
+        lambda: with_muted(message=True),
+    ),
+    (
+        "muted-message-sent",
+        lambda: with_muted(message=True, draft=""),
+        lambda: with_muted(draft=""),
+    ),
+    ("muted-reasoning-sent", lambda: with_muted(reasoning=True), with_muted),
+    ("empty-content", of(HISTORY, said("", id="e")), of(HISTORY, said("x"))),
+    ("empty-content", of(HISTORY, said("{{// note}}")), of(HISTORY, said("{{setvar::a::b}}"))),
+    (
+        "empty-message",
+        of(HISTORY, history=(Message("user", "", "1"), U1)),
+        of(HISTORY, history=(U1,)),
+    ),
+    (
+        "empty-value",
+        of(HISTORY, said("x", requires="a")),
+        of(HISTORY, said("x", requires="a"), preset_variables={"a": "b"}),
+    ),
+    (
+        "history-dropped",
+        of(HISTORY, context_limit=21, reply_reserve=0),
+        of(HISTORY, context_limit=99, reply_reserve=0),
+    ),
+    ("history-summarized", lambda: summarized(True), lambda: summarized(False)),
+    ("idle-anchor", of(HISTORY, SPOT), of(HISTORY, SPOT, AT_SPOT)),
+    (
+        "idle-anchor",
+        of(HISTORY, SPOT, replace(AT_SPOT, role="system")),
+        of(HISTORY, SPOT, replace(AT_SPOT, role="system"), placement="in_place"),
+    ),
+    (
+        "idle-anchor",
+        of(HISTORY, SPOT, replace(AT_SPOT, enabled=False)),
+        of(HISTORY, replace(SPOT, enabled=False)),
+    ),
+    ("lore-idle", lore_of(entry("x")), lore_of(entry("x", constant=True))),
+    ("lore-key", lore_of(entry("x", "/(/")), lore_of(entry("x", "("))),
+    ("lore-key-too-slow", lambda: slow_key(True), lambda: slow_key(False)),
+    (
+        "lore-left-out",
+        lore_of(entry("x" * 50, "red"), token_budget=20),
+        lore_of(entry("x", "red"), token_budget=20),
+    ),
+    (
+        "lore-not-searched",
+        lore_of(*chain(200), max_recursion=10**9),
+        lore_of(*chain(9), max_recursion=10**9),
+    ),
+    ("macro-stays", of(HISTORY, said("{{random::a")), of(HISTORY, said("{{random::a}}"))),
+    ("missing-builder", lambda: by_builder("knitting"), lambda: by_builder("")),
+    (
+        "more-macros",
+        of(HISTORY, said("".join(f"{{{{x{n}}}}}" for n in range(9)))),
+        of(HISTORY, said("".join(f"{{{{x{n}}}}}" for n in range(8)))),
+    ),
+    ("no-history-anchor", of(said("X")), of(said("X"), HISTORY)),
+    ("no-history-anchor", of(said("X"), replace(HISTORY, enabled=False)), of(HISTORY)),
+    ("no-model", lambda: with_model(""), lambda: with_model("m")),
+    (
+        "over-budget",
+        of(HISTORY, context_limit=7, reply_reserve=0),
+        of(HISTORY, context_limit=8, reply_reserve=0),
+    ),
+    (
+        "position-ignored",
+        of(HISTORY, said("X", role="system", insertion_point=0)),
+        of(HISTORY, said("X", role="system", insertion_point=0), placement="in_place"),
+    ),
+    (
+        "position-ignored",
+        of(HISTORY, said("X", insertion_point=0, anchor_point="after")),
+        of(HISTORY, said("X", insertion_point=0)),
+    ),
+    ("role-disabled", of(HISTORY, role=replace(ROLE, status="disabled")), of(HISTORY, role=ROLE)),
+    ("role-missing", of(HISTORY, role_missing=True), of(HISTORY, role=ROLE)),
+    (
+        "role-prompt-skipped",
+        of(HISTORY, role=ROLE, history=(Message("system", "S", "1"), U1)),
+        of(HISTORY, role=ROLE, history=(U1,)),
+    ),
+    ("character-not-sent", of(HISTORY, role=CARD), of(HISTORY, said("{{description}}"), role=CARD)),
+    (
+        "lore-not-sent",
+        lore_of(entry("X", constant=True, position="outlet", outlet="o")),
+        lore_of(entry("X", constant=True)),
+    ),
+    (
+        "lore-not-sent",
+        of(HISTORY, role=LINKED),
+        of(HISTORY, role=LINKED, lorebooks=(Lorebook("Town"),)),
+    ),
+    ("profile-not-sent", of(HISTORY, profile=ADA), of(HISTORY, said("{{persona}}"), profile=ADA)),
+    (
+        "profile-not-sent",
+        of(HISTORY, profile=ADA),
+        of(HISTORY, PresetMessage("p", type="user_profile"), profile=ADA),
+    ),
+    (
+        "scripts-not-run",
+        lambda: without_plugins(TextScript("s", "a", "b", ("user",))),
+        lambda: without_plugins(),
+    ),
+    ("unfilled-blank", of(HISTORY, draft="Dear {{?name}}"), of(HISTORY, draft="Dear Ada")),
+    (
+        "unknown-anchor",
+        of(HISTORY, said("X", anchor_target="nowhere")),
+        of(HISTORY, said("X", anchor_target="history")),
+    ),
+    ("unknown-macro", of(HISTORY, said("{{nonsense}}")), of(HISTORY, said("{{user}}"))),
+    (
+        "unset-variable",
+        of(HISTORY, said("x{{getvar::a}}")),
+        of(HISTORY, said("x{{getvar::a}}"), preset_variables={"a": ""}),
+    ),
+]
+
+
+@each_row(("code", "shows", "silent"), NOTES)
+def test_a_note_is_shown_where_it_is_true_and_nowhere_else(
+    code: str, shows: State, silent: State, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if code == "lore-key-too-slow":
+        monkeypatch.setattr("tui_chat.context.lorebooks.keys.BACKTRACKING_STEPS", 200_000)
+    assert code in codes(shows())
+    assert code not in codes(silent())
+
+
+# Why a turn stands where it does, in the inspector below the body.
+
+EXAMPLES = PresetMessage("examples", type="example_dialogues")
+WITH_EXAMPLES = replace(ROLE, character=Character(example_dialogues="<START>\n{{user}}: E"))
+WHO = PresetMessage("who", type="user_profile")
+LORE = entry("LORE", constant=True, role="user")
+
+
+def starting(start: str, **more: object) -> ChatEnvelope:
+    return built(HISTORY, settings=SessionSettings(reply_start=start), **more)
+
+
+def continued(kind: GenerationKind) -> ChatEnvelope:
+    return built(HISTORY, history=(U1, A1), draft="", chat=ChatSettings(kind=kind))
+
+
+IN_PLACE = "This is its place in the preset."
+TALKED = "It is part of the conversation."
+DRAFT = "Your draft follows the history."
+FIRST = "System messages go first."
+RULES: list[tuple[str, str, State, State]] = [
+    ("U1", TALKED, of(HISTORY), of(HISTORY, history=())),
+    ("D", DRAFT, of(HISTORY, said("X")), of(HISTORY, draft="")),
+    ("X", IN_PLACE, of(HISTORY, said("X")), of(HISTORY, said("X", insertion_point=0))),
+    (
+        "S",
+        FIRST,
+        of(HISTORY, said("S", role="system")),
+        of(HISTORY, said("S", role="system"), placement="in_place"),
+    ),
+    (
+        "ROLE",
+        "The role's system prompt goes first.",
+        of(HISTORY, role=ROLE),
+        of(HISTORY, role=replace(ROLE, system_prompt="")),
+    ),
+    (
+        "X",
+        "It is anchored after the history.",
+        of(HISTORY, said("X", anchor_point="after")),
+        of(HISTORY, said("X")),
+    ),
+    (
+        "X",
+        "It is anchored after “spot”.",
+        of(SPOT, HISTORY, said("X", anchor_target="spot")),
+        of(replace(SPOT, enabled=False), HISTORY, said("X", anchor_target="spot")),
+    ),
+    (
+        "Calm.",
+        "The anchor “who” stands for the profile.",
+        of(WHO, HISTORY, profile=ADA),
+        of(WHO, HISTORY, profile=replace(ADA, placement="depth", depth=1)),
+    ),
+    (
+        "E",
+        "It is an example dialogue of the character, at its anchor.",
+        of(EXAMPLES, HISTORY, role=WITH_EXAMPLES),
+        of(EXAMPLES, HISTORY, role=ROLE),
+    ),
+    (
+        "X",
+        "It stands before the oldest message of the history.",
+        of(HISTORY, said("X", insertion_point=0)),
+        of(HISTORY, said("X", insertion_point=1)),
+    ),
+    (
+        "X",
+        "It stands after message 1 of the history that is sent.",
+        of(HISTORY, said("X", insertion_point=1)),
+        of(HISTORY, said("X", insertion_point=2)),
+    ),
+    (
+        "X",
+        "Its depth 1 is after the newest message of the history.",
+        of(HISTORY, said("X", insertion_point=-1)),
+        of(HISTORY, said("X", insertion_point=-2)),
+    ),
+    (
+        "X",
+        "Its depth 2 is before the newest message of the history.",
+        of(HISTORY, said("X", insertion_point=-2)),
+        of(HISTORY, said("X", insertion_point=-2), history=(U1,)),
+    ),
+    (
+        "X",
+        "Its depth 3 is before the 2 newest messages of the history.",
+        of(HISTORY, said("X", insertion_point=-3)),
+        of(HISTORY, said("X", insertion_point=-4)),
+    ),
+    (
+        "X",
+        "It stands in the history, which is empty.",
+        of(HISTORY, said("X", insertion_point=0), history=()),
+        of(HISTORY, said("X", insertion_point=0)),
+    ),
+    (
+        "START",
+        "The setting “reply_start” puts it at the end.",
+        lambda: starting("START"),
+        lambda: starting(""),
+    ),
+    (
+        "S",
+        "It is a summary, and stands for earlier messages.",
+        of(HISTORY, history=(U1, summary("S", 0), U2)),
+        of(HISTORY, history=(U1, summary("S", 0, enabled=False), U2)),
+    ),
+    (
+        "U1",
+        "It is the message to be answered, which ends the history.",
+        of(HISTORY, history=(U1,), draft=""),
+        of(HISTORY, history=(U1, A1), draft=""),
+    ),
+    (
+        "Continue your last",
+        "The kind of generation puts it at the end.",
+        lambda: continued("continue"),
+        lambda: continued("normal"),
+    ),
+    (
+        "LORE",
+        "Without a position of its own, it goes before the history.",
+        lore_of(LORE),
+        lore_of(replace(LORE, anchor_target="history", anchor_point="before")),
+    ),
+]
+
+
+@each_row(("word", "rule", "shows", "silent"), RULES)
+def test_a_rule_is_shown_where_it_is_true_and_nowhere_else(
+    word: str, rule: str, shows: State, silent: State
+) -> None:
+    assert rule in rules(shows(), word)
+    assert rule not in rules(silent(), word)
+
+
+# Why a macro or a key stays as it is written.
+
+VALUES = {
+    "a": "{{getvar::b}}",
+    "b": "{{getvar::a}}",
+    "long": "x" * 200_000,
+    "word": "w",
+    "list": "[1]",
+}
+GREETER = Role("r", "Ada", character=Character(first_message="Hello."))
+MACROS: list[tuple[str, str, str]] = [
+    ("is not a dice roll such as 2d6 or d20+1", "{{roll::x}}", "{{roll::d6}}"),
+    ("takes 1 to 100 dice of at least one face", "{{roll::101d6}}", "{{roll::100d6}}"),
+    ("takes 1 to 100 dice of at least one face", "{{roll::1d0}}", "{{roll::1d1}}"),
+    ("is not a variable with an operator", "{{.word ~ 2}}", "{{.word == 2}}"),
+    ("does not compare numbers", "{{.word < 2}}", "{{.n = 1}}{{.n < 2}}"),
+    ("does not subtract a number", "{{.word -= x}}", "{{.n = 1}}{{.n -= 1}}"),
+    ("does not name a greeting by its number", "{{greeting::x}}", "{{greeting::0}}"),
+    ("takes two times such as 2025-06-30 or 2025-06-30 18:05", "{{timeDiff::x::y}}",
+     "{{timeDiff::2025-06-30::2025-06-29}}"),
+    ("names no key of an object, and no index below 1,000", "{{setvarkey::list::1000::x}}",
+     "{{setvarkey::list::999::x}}"),
+    ("names a variable that is no list or object", "{{setvarkey::word::k::v}}",
+     "{{setvarkey::list::0::v}}"),
+    ("takes no arguments", "{{user::a}}", "{{user}}"),
+    ("lacks an argument", "{{setvar::x}}", "{{setvar::x::y}}"),
+    ("has too many arguments", "{{getvar::word::b::c}}", "{{getvar::word}}"),
+    ("leads back to itself (variable “a” → variable “b” → variable “a”)", "{{getvar::a}}",
+     "{{getvar::word}}"),
+    ("would exceed the 2,000,000 characters that macros may expand to", "{{long}}" * 11,
+     "{{long}}" * 9),
+]  # fmt: skip
+KEYS: list[tuple[str, str, str]] = [
+    ("it has a group of an unknown kind", "/(?/", "/(?:a)/"),
+    ("it leaves a class open", "/[a/", "/[a]/"),
+    ("it names a character that does not exist", r"/\u{110000}/u", r"/\u{10ffff}/u"),
+    ("it asks for the property Zz9, which is unknown", r"/\p{Zz9}/u", r"/\p{Lu}/u"),
+    ("it has an escape \\p without a property", r"/\p/u", r"/\p{L}/u"),
+    ("it has an escape \\c that means nothing", r"/\c/u", r"/\cA/u"),
+    ("it has a range of characters that ends before it begins", "/[z-a]/", "/[a-z]/"),
+    ("it has a repetition that ends before it begins", "/a{2,1}/", "/a{1,2}/"),
+]
+
+
+@each_row(("why", "shows", "silent"), MACROS)
+def test_why_a_macro_stays_is_said_where_it_is_true(why: str, shows: str, silent: str) -> None:
+    def sentences(text: str) -> list[str]:
+        made = built(HISTORY, said(text), preset_variables=VALUES, role=GREETER)
+        return [note.sentence for note in made.notes if note.code == "macro-stays"]
+
+    assert any(f"{why}; it stays as it is written." in each for each in sentences(shows))
+    assert sentences(silent) == []
+
+
+@each_row(("why", "shows", "silent"), KEYS)
+def test_why_a_key_is_no_pattern_is_said_where_it_is_true(
+    why: str, shows: str, silent: str
+) -> None:
+    [note] = [note for note in told(entry("x", shows)).notes if note.code == "lore-key"]
+    assert f"is not a usable pattern: {why}; it is searched for as plain text." in note.sentence
+    assert not [note for note in told(entry("x", silent)).notes if note.code == "lore-key"]
+
+
+def test_a_second_anchor_of_the_profile_names_the_first() -> None:
+    first, second = (PresetMessage(name, type="user_profile") for name in ("who", "again"))
+    made = built(HISTORY, first, second, profile=ADA)
+    [sentence] = [note.sentence for note in made.notes if note.code == "doubled-anchor"]
+    assert sentence.endswith("is another anchor for the profile, which is sent once: at “who”.")
+    made = built(HISTORY, first, profile=ADA)
+    assert "doubled-anchor" not in [note.code for note in made.notes]
