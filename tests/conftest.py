@@ -16,6 +16,8 @@ from hypothesis import HealthCheck, settings
 from tests.support.databases import migrate
 from tui_chat import hooks
 
+pytest_plugins = ["tests.support.app_fixtures"]
+
 # The same examples each time, so that a change is judged by what it changed; `deep` draws new ones.
 settings.register_profile(
     "suite",

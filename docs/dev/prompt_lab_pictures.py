@@ -17,7 +17,7 @@ from textual.pilot import Pilot
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT))
 
-from tests.ui.app_under_test import make_app, opened, settle, until  # noqa: E402
+from tests.support.app import make_app, opened, settle, until  # noqa: E402
 from tui_chat.library.editing.edits import change_message  # noqa: E402
 from tui_chat.models.prices import Prices  # noqa: E402
 from tui_chat.offline.script import read_script  # noqa: E402

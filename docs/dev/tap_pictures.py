@@ -22,7 +22,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from picture import COLUMNS, ROOT, ROWS, rows, svg
 
-from tests.ui.app_under_test import make_app, opened, settle, until
+from tests.support.app import make_app, opened, settle, until
 from tui_chat.ui.areas.inspector.inspector import Inspector
 
 PICTURES = ROOT / "docs" / "pictures"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from textual.app import App, ComposeResult
-from textual.scroll_view import ScrollView
 
 from tests.support.recorded_actions import RecordedActions
 from tui_chat.compose import Composed
@@ -232,8 +231,3 @@ def _glue(word: str) -> Str:
 
 def _text(text: Text) -> Obj:
     return Obj((("text", Str(text)),))
-
-
-def rows_shown(view: ScrollView) -> list[str]:
-    """Return the text of the visible rows."""
-    return [view.render_line(y).text.rstrip() for y in range(view.size.height)]

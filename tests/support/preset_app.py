@@ -8,13 +8,15 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from textual.pilot import Pilot
-from textual.widgets import Static
+from textual.scroll_view import ScrollView
+from textual.widgets import Button, Static
 
-from tests.ui.app_under_test import make_app, opened, settle, until
+from tests.support.app import make_app, opened, settle, until
 from tui_chat.models.preset import Preset, PresetMessage
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.inspector.inspector import Inspector
 from tui_chat.ui.areas.presets.pane import PresetPane
+from tui_chat.ui.dialogs.base import Confirm
 
 SIZE = (178, 45)
 MESSAGES: list[dict[str, object]] = [
@@ -130,3 +132,27 @@ async def let_go(pilot: Pilot[None]) -> None:
     assert isinstance(app, TuiChat)
     if app.workspace is not None:
         app.workspace.presets.revert()
+
+
+async def at_rest(pilot: Pilot[None], pane: PresetPane) -> None:
+    """Wait for the request, and show its beginning; how far it scrolled depends on haste."""
+    await followed(pilot, pane)
+    for view in pilot.app.query_one(Inspector).query(ScrollView):
+        view.scroll_to(y=0, animate=False, force=True)
+    await settle(pilot)
+
+
+async def said_yes(pilot: Pilot[None], answer: str = "yes") -> None:
+    """Answer a question that is on its way."""
+    await until(pilot, lambda: isinstance(pilot.app.screen, Confirm))
+    await pilot.click(pilot.app.screen.query_one(f"#{answer}", Button))
+    await settle(pilot)
+
+
+def dialog_text(pilot: Pilot[None]) -> str:
+    """The words of the dialog on top."""
+    return "\n".join(str(each.render()) for each in pilot.app.screen.query(Static))
+
+
+def ids_in(file: Path) -> list[str]:
+    return [m["id"] for m in json.loads(file.read_text())["presetMessages"]]

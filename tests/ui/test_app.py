@@ -10,7 +10,7 @@ import pytest
 from textual import events
 from textual.widgets import OptionList
 
-from tests.ui.app_under_test import asked, make_app, opened, replied, say, settle, until
+from tests.support.app import asked, make_app, opened, replied, say, settle, until
 from tui_chat.errors import Refused
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.reply import Reply, Rope

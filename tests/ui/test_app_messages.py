@@ -11,7 +11,7 @@ from textual import events
 from textual.pilot import Pilot
 from textual.widgets import TextArea
 
-from tests.ui.app_under_test import (
+from tests.support.app import (
     asked,
     composer_facts,
     make_app,

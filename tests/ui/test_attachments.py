@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from PIL import Image, ImageGrab
 
-from tests.ui.app_under_test import make_app, opened, replied, settle, until
+from tests.support.app import make_app, opened, replied, settle, until
 from tui_chat.errors import InputError
 from tui_chat.offline.http_messages import HttpRequest
 from tui_chat.ui.areas.chat.composer import Composer

@@ -11,10 +11,9 @@ from pathlib import Path
 import pytest
 from textual.pilot import Pilot
 
-from tests.support.inspector_app import rows_shown
+from tests.support import app as support
+from tests.support.app import opened, rows_shown, say, settle, until
 from tests.support.preset_app import app_with, body, line_of, message
-from tests.ui import app_under_test
-from tests.ui.app_under_test import opened, say, settle, until
 from tui_chat.compose import compose
 from tui_chat.config import BUILT_IN_ENDPOINTS
 from tui_chat.context import Inputs, SessionSettings
@@ -53,7 +52,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Models with room for 1,000 tokens."""
     facts = (("*", ModelFacts(context_limit=1_000)),)
     ends = tuple(replace(each, facts=facts) for each in BUILT_IN_ENDPOINTS)
-    monkeypatch.setattr(app_under_test, "BUILT_IN_ENDPOINTS", ends)
+    monkeypatch.setattr(support, "BUILT_IN_ENDPOINTS", ends)
 
 
 async def begun(pilot: Pilot[None]) -> tuple[TuiChat, Inspector]:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from textual.widgets import Input, OptionList
 
-from tests.ui.app_under_test import make_app, opened, say, settle, until
+from tests.support.app import make_app, opened, say, settle, until
 from tui_chat.ui.command_palette import PANE_ALIASES, CommandPalette, match_score
 from tui_chat.ui.dialogs.base import HelpDialog
 from tui_chat.ui.key_names import keys_of

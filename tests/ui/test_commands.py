@@ -11,7 +11,7 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import Input, Static
 
-from tests.ui.app_under_test import make_app, opened, replied, say, settle, until
+from tests.support.app import make_app, opened, replied, say, settle, told, until
 from tui_chat.config.file import TEMPLATE
 from tui_chat.models.endpoint import Protocol
 from tui_chat.offline.http_messages import HttpRequest
@@ -131,10 +131,6 @@ async def test_an_unknown_command_is_reported_and_kept(tmp_path: Path):
         assert [r.body for r in received] == [shown.payload.body]
 
 
-def shown_toasts(app) -> str:
-    return "\n".join(str(each.message) for each in app.notifications.shown)
-
-
 async def test_settings_are_set_shown_and_reset_by_command(tmp_path: Path):
     app = make_app(tmp_path, model="echo")
     async with app.run_test(size=(120, 35)) as pilot:
@@ -153,8 +149,7 @@ async def test_settings_are_set_shown_and_reset_by_command(tmp_path: Path):
         await until(
             pilot,
             lambda: (
-                "temperature: 0.7, set by the session. Sent as 0.7 at /temperature."
-                in shown_toasts(app)
+                "temperature: 0.7, set by the session. Sent as 0.7 at /temperature." in told(app)
             ),
         )
         shown = app.query_one(Inspector).composed
@@ -162,18 +157,18 @@ async def test_settings_are_set_shown_and_reset_by_command(tmp_path: Path):
         assert b'"temperature":0.7' in shown.payload.body, "the live request follows"
         app.notifications.clear()
         await enter("/set temperature")
-        await until(pilot, lambda: "temperature: 0.7, set by the session" in shown_toasts(app))
+        await until(pilot, lambda: "temperature: 0.7, set by the session" in told(app))
         app.notifications.clear()
         await enter("/set temperature default")
         await until(pilot, lambda: workspace.state.settings.temperature is None)
-        await until(pilot, lambda: "temperature is not set" in shown_toasts(app))
+        await until(pilot, lambda: "temperature is not set" in told(app))
         app.notifications.clear()
         await enter("/set effort huge")
-        await until(pilot, lambda: "effort must be one of none, minimal" in shown_toasts(app))
+        await until(pilot, lambda: "effort must be one of none, minimal" in told(app))
         assert app.query_one(Composer).text == "/set effort huge", "it can be corrected"
         app.notifications.clear()
         await enter("/set char_name")
-        await until(pilot, lambda: "it is Assistant (role Assistant)" in shown_toasts(app))
+        await until(pilot, lambda: "it is Assistant (role Assistant)" in told(app))
         await enter("/set seed=7")
         await until(pilot, lambda: workspace.state.settings.seed == 7)
         await enter("/set seed=inherit")
@@ -224,7 +219,7 @@ async def test_commands_act_on_the_last_message(tmp_path: Path):
         await pilot.press(*"/copy", "enter")
         await until(pilot, lambda: app.clipboard == "two")
         await pilot.press(*"/copy-code", "enter")
-        await until(pilot, lambda: "no code block" in shown_toasts(app))
+        await until(pilot, lambda: "no code block" in told(app))
         await pilot.press(*"/delete", "enter")
         await until(pilot, lambda: len(app.workspace.state.entries) == 3)
         await pilot.press(*"/fork Another way", "enter")

@@ -11,7 +11,7 @@ from textual.pilot import Pilot
 from textual.widgets import Static, TextArea
 from textual.worker import Worker
 
-from tests.ui.app_under_test import asked, make_app, opened, say, settle, until
+from tests.support.app import asked, make_app, opened, say, settle, until
 from tui_chat.models.model_facts import ModelFacts
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.chat.header_footer import header_lines

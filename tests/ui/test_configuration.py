@@ -9,8 +9,8 @@ import pytest
 from textual import events
 from textual.widgets import Input
 
-from tests.ui.album import Album
-from tests.ui.app_under_test import make_app, opened, settle, until
+from tests.support.app import make_app, opened, settle, until
+from tests.support.pictures import Album
 from tui_chat import extensions
 from tui_chat.ui.dialogs.api_key import KeyForm
 

@@ -12,7 +12,7 @@ from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import OptionList
 
-from tests.ui.app_under_test import make_app, opened, settle, until
+from tests.support.app import make_app, opened, settle, until
 from tui_chat.library.typed_fields import Field, Values
 from tui_chat.ui.dialogs.base import Confirm, DialogBox, HelpDialog, HelpLine
 from tui_chat.ui.dialogs.choices import Choice, ChoiceDialog
@@ -115,7 +115,7 @@ async def test_scrollbars_take_one_column_everywhere(size: tuple[int, int], tmp_
             await settle(pilot)
 
 
-@pytest.mark.drawn
+@pytest.mark.usefixtures("drawn")
 async def test_what_is_below_a_dialog_is_drawn_for_a_new_size(tmp_path: Path):
     app = make_app(tmp_path)
     async with app.run_test(size=(80, 24)) as pilot:

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from textual.widgets import Input
 
+from tests.support.app import NOON, make_app, opened, say, settle, until
 from tests.support.sidebar_app import Stage, shown, summary
-from tests.ui.app_under_test import NOON, make_app, opened, say, settle, until
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import Message
 from tui_chat.models.request import RequestRecord

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from tests.ui.app_under_test import composer_facts, make_app, opened, say, settle, until
+from tests.support.app import composer_facts, make_app, opened, say, settle, until
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.chat.status_lines import ChatFacts
 from tui_chat.ui.dialogs.choices import ChoiceDialog

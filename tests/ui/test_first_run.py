@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from rich.cells import cell_len
 
-from tests.ui.album import Album
-from tests.ui.app_under_test import make_app, opened, replied, settle, until
+from tests.support.app import make_app, opened, replied, settle, until
+from tests.support.pictures import Album
 from tui_chat.config import BUILT_IN_ENDPOINTS, endpoints_with_key
 from tui_chat.ui.areas.chat.welcome import Welcome, welcome, welcome_lines
 from tui_chat.ui.key_names import DEFAULT_KEYS, NO_KEY

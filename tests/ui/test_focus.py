@@ -9,9 +9,7 @@ from textual.color import Color
 from textual.events import Paste
 from textual.pilot import Pilot
 
-from tests.ui.app_under_test import make_app, opened, say, settle, until
-from tests.ui.named_keys import unnamed_letters
-from tests.ui.test_key_queue import burst
+from tests.support.app import burst, make_app, opened, say, settle, until
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.area import Area
 from tui_chat.ui.areas.presets.pane import PresetPane
@@ -94,16 +92,6 @@ async def focus_pane(pilot: Pilot[None], app: TuiChat, pane: str) -> None:
         await until(pilot, lambda: bool(app.query(PresetPane)))
     await settle(pilot)
     assert app.focused is not app.chat.pane.composer
-
-
-@pytest.mark.parametrize("run", ["show_notifications", "main.usage", "configuration.list_plugins"])
-async def test_dialogs_name_the_letters_that_act(tmp_path: Path, run: str) -> None:
-    async with make_app(tmp_path, model="echo").run_test(size=(80, 24)) as pilot:
-        app = await with_a_conversation(pilot)
-        await app.run_action(run)
-        await until(pilot, lambda: len(app.screen_stack) == 2)
-        await settle(pilot)
-        assert not unnamed_letters(app)
 
 
 @pytest.mark.parametrize("pane", PANES)

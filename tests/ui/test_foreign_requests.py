@@ -9,16 +9,13 @@ from pathlib import Path
 
 from textual.widgets import Static
 
-from tests.support.inspector_app import rows_shown
+from tests.support.app import make_app, opened, rows_shown, settle, state_of, until
+from tests.support.pictures import WIDE
 from tests.support.reading import only
 from tests.support.recorded_sessions import store_recorded
-from tests.ui.app_under_test import make_app, opened, settle, until
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.chat.composer import Composer
 from tui_chat.ui.areas.inspector.inspector import Inspector
-from tui_chat.workspace.state import WorkspaceState
-
-WIDE = (160, 45)
 
 
 def banner(app: TuiChat) -> str:
@@ -27,11 +24,6 @@ def banner(app: TuiChat) -> str:
 
 def nothing(app: TuiChat) -> str:
     return str(app.query_one("#inspector-empty", Static).render())
-
-
-def state_of(app: TuiChat) -> WorkspaceState:
-    assert app.workspace is not None
-    return app.workspace.state
 
 
 async def test_a_recorded_session_opens_on_the_recorded_request(tmp_path: Path):

@@ -5,42 +5,28 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from textual.pilot import Pilot
-
-from tests.ui.app_under_test import make_app, opened, replied, say, settle, until
+from tests.support.app import (
+    body_shown,
+    make_app,
+    opened,
+    replied,
+    say,
+    settle,
+    typed_command,
+    until,
+    workspace_of,
+)
 from tui_chat.offline.http_messages import HttpRequest
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.chat.composer import Composer
 from tui_chat.ui.dialogs.base import TextPrompt
 from tui_chat.ui.dialogs.choices import ChoiceDialog
-from tui_chat.workspace.workspace import Workspace
 
 NUDGE = b"Continue your last message from the point where it ends."
 
 
-def workspace_of(app: TuiChat) -> Workspace:
-    assert app.workspace is not None
-    return app.workspace
-
-
-def shown(app: TuiChat) -> bytes:
-    composed = workspace_of(app).state.request.shown
-    return composed.payload.body if composed is not None else b""
-
-
 def banner(app: TuiChat) -> str:
     return str(app.screen.query_one("#inspector-banner").render())
-
-
-async def typed_command(pilot: Pilot[None], command: str) -> bytes:
-    """Type a command; return the request that the inspector shows before Enter."""
-    app = pilot.app
-    assert isinstance(app, TuiChat)
-    before = shown(app)
-    await pilot.press(*command)
-    await until(pilot, lambda: shown(app) != before)
-    await settle(pilot)
-    return shown(app)
 
 
 async def test_what_a_command_will_send_is_shown_while_it_is_typed(tmp_path: Path) -> None:
@@ -81,7 +67,7 @@ async def test_the_requests_for_a_title_and_a_summary_are_shown_before_and_after
         summary = await typed_command(pilot, "/compact")
         assert banner(app).startswith("not sent yet: Compact")
         composer.clear_text()
-        await until(pilot, lambda: shown(app) != summary)
+        await until(pilot, lambda: body_shown(app) != summary)
         body = await typed_command(pilot, "/suggest-title")
         assert banner(app).startswith("not sent yet: Suggest title")
         count = len(received)
@@ -90,11 +76,11 @@ async def test_the_requests_for_a_title_and_a_summary_are_shown_before_and_after
         assert [request.body for request in received[count:]] == [body]
         await pilot.press("escape")
         await settle(pilot)
-        assert shown(app) != body
+        assert body_shown(app) != body
         await app.run_action("inspector.choose_kind")
         await until(pilot, lambda: isinstance(app.screen, ChoiceDialog))
         await pilot.press(*"title, sent", "enter")
-        await until(pilot, lambda: shown(app) == body)
+        await until(pilot, lambda: body_shown(app) == body)
         assert banner(app).startswith("title request, as sent at ")
         await pilot.press("escape")
         await until(pilot, lambda: not banner(app))
@@ -113,11 +99,11 @@ async def test_the_inspector_shows_the_request_of_another_action(tmp_path: Path)
         await until(pilot, lambda: isinstance(app.screen, ChoiceDialog))
         await settle(pilot)
         await pilot.press(*"the rest", "enter")
-        await until(pilot, lambda: NUDGE in shown(app))
+        await until(pilot, lambda: NUDGE in body_shown(app))
         await settle(pilot)
         assert banner(app).startswith("not sent yet: Continue")
         assert app.inspector.pane.view_shown == "payload", "not the reply to another request"
         await pilot.press("escape")
-        await until(pilot, lambda: b'"draft"' in shown(app))
+        await until(pilot, lambda: b'"draft"' in body_shown(app))
         await settle(pilot)
         assert banner(app) == ""

@@ -2,37 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
-from textual.pilot import Pilot
-
-from tests.ui.app_under_test import make_app, opened, say, settle, until
+from tests.support.app import make_app, opened, say, until
+from tests.support.hostile_names import EVIL, shown
 from tui_chat.models.role import Role
-from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.chat.transcript import Transcript
-
-EVIL = "[red]a[/b]\x1b[31m\x07\u202eb" + "\u200b" * 50
-"""Markup that opens and that closes what was never opened, a color, a bell, bidi, a flood."""
-OBEYED = re.compile("[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\u200b]")
-
-
-def screen_text(app: TuiChat) -> str:
-    width, height = app.size
-    strips = app.screen._compositor.render_strips(app.size)  # pyright: ignore[reportPrivateUsage]
-    assert len(strips) == height
-    return "\n".join(strip.text[:width] for strip in strips)
-
-
-async def shown(pilot: Pilot[None], what: str, begins: str = "") -> None:
-    """Wait until the name can be read, and see that nothing else of it is done."""
-    app = pilot.app
-    assert isinstance(app, TuiChat)
-    await settle(pilot)
-    text = screen_text(app)
-    found = OBEYED.search(text.replace("\n", ""))
-    assert found is None, f"{what}: {found!r}"
-    assert re.search(begins + r"\[red\]a\[/?b\][␛�]\[31m", text), f"{what}: {text}"
 
 
 async def test_hostile_names_are_displayed_harmlessly(tmp_path: Path) -> None:

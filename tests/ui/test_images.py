@@ -11,8 +11,8 @@ from PIL import Image
 from textual.pilot import Pilot
 from textual.widgets import Static
 
-from tests.ui.album import Album
-from tests.ui.app_under_test import make_app, opened, replied, say, settle, until
+from tests.support.app import make_app, opened, replied, say, settle, until
+from tests.support.pictures import Album
 from tui_chat.errors import InputError
 from tui_chat.models.message import Part
 from tui_chat.ui.app import TuiChat

@@ -10,8 +10,8 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import Input, Static
 
+from tests.support.app import make_app, opened, say, settle, told, until
 from tests.support.exports import lines, tavern, tavern_header
-from tests.ui.app_under_test import make_app, opened, say, settle, until
 from tui_chat.models.role import Role
 from tui_chat.models.session import Node
 from tui_chat.ui.app import TuiChat
@@ -20,10 +20,6 @@ from tui_chat.ui.dialogs.base import Confirm, TextPrompt
 from tui_chat.ui.dialogs.choices import ChoiceDialog
 from tui_chat.ui.dialogs.export import format_and_path
 from tui_chat.ui.dialogs.requests import branch_lines
-
-
-def told(app: TuiChat) -> str:
-    return "\n".join(str(note.message) for note in app.notifications.shown)
 
 
 async def command(pilot: Pilot[None], text: str) -> None:

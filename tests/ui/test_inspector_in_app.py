@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 from textual.widgets import Input, Static, TextArea
 
-from tests.support.inspector_app import rows_shown
+from tests.support.app import asked, make_app, opened, replied, rows_shown, say, settle, told, until
 from tests.support.preset_app import SIZE, app_with, edited, press
-from tests.ui.app_under_test import asked, make_app, opened, replied, say, settle, until
 from tui_chat.compose import Composed, compose
 from tui_chat.config import BUILT_IN_ENDPOINTS
 from tui_chat.context import Inputs
@@ -201,11 +200,6 @@ async def test_what_if_changes_nothing_of_the_session(tmp_path: Path) -> None:
         assert count_of_history(workspace.requests.compose("")) == 4
 
 
-def told_in(app: TuiChat) -> str:
-    """Return all that is told just now."""
-    return "\n".join(notice.message for notice in app.notifications.shown)
-
-
 async def test_a_captured_request_is_read_converted_and_stored(tmp_path: Path) -> None:
     body = {
         "model": "claude-sonnet-5",
@@ -278,9 +272,9 @@ async def test_a_captured_request_is_read_converted_and_stored(tmp_path: Path) -
         )
         await settle(pilot)
         assert workspace.state.entries[0].message.content == "What grows under pines?"
-        await until(pilot, lambda: "Its model claude-sonnet-5" in told_in(app))
-        assert "is not offered here: the session uses mirror." in told_in(app)
-        assert "Not kept: tools (dig)." in told_in(app)
+        await until(pilot, lambda: "Its model claude-sonnet-5" in told(app))
+        assert "is not offered here: the session uses mirror." in told(app)
+        assert "Not kept: tools (dig)." in told(app)
         assert b"You are a gardener." in workspace.requests.compose("").payload.body
         assert workspace.state.session is not None
         assert workspace.state.session.settings.max_tokens == body["max_tokens"]

@@ -8,7 +8,7 @@ import pytest
 from textual.binding import Binding
 from textual.widgets import OptionList, Static
 
-from tests.ui.app_under_test import make_app, opened, say, settle, until
+from tests.support.app import make_app, opened, say, settle, until
 from tui_chat.ui.actions import ACTIONS
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.chat.composer import Composer

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 from typing import cast
 
 import pytest
 from textual import events
-from textual.pilot import Pilot
 from textual.widgets import Input, OptionList
 
-from tests.ui.app_under_test import make_app, opened, replied, say, settle, until
+from tests.support.app import burst, leave_dialog, make_app, opened, replied, say, settle, until
 from tui_chat.models.endpoint import Protocol
-from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.chat.composer import Composer
 from tui_chat.ui.areas.chat.transcript import Transcript
 from tui_chat.ui.areas.inspector.inspector import Inspector
@@ -25,28 +23,6 @@ from tui_chat.ui.dialogs.choices import ChoiceDialog
 from tui_chat.workspace.workspace import Workspace
 
 
-def burst(app: TuiChat, *typed: str) -> None:
-    """Have keys arrive as if in one piece."""
-    for each in typed:
-        names: Iterable[str] = [each] if each.isascii() and len(each) > 1 else each
-        for key in names:
-            app.post_message(events.Key(key, key if len(key) == 1 else None))
-
-
-async def asked(pilot: Pilot[None], kind: type, typed: str) -> None:
-    """Wait until a dialog of this kind stands with these words, and leave it."""
-    app = pilot.app
-    await until(
-        pilot,
-        lambda: (
-            isinstance(app.screen, kind)
-            and any(one.value == typed for one in app.screen.query(Input))
-        ),
-    )
-    await pilot.press("escape")
-    await until(pilot, lambda: not isinstance(app.screen, kind))
-
-
 async def test_text_typed_right_after_a_key_goes_where_the_key_leads(tmp_path: Path):
     app = make_app(tmp_path, model="echo")
     async with app.run_test(size=(160, 45)) as pilot:
@@ -54,12 +30,12 @@ async def test_text_typed_right_after_a_key_goes_where_the_key_leads(tmp_path: P
         assert app.workspace is not None
         composer = app.query_one(Composer)
         burst(app, *"draft", "ctrl+p", *"theme")
-        await asked(pilot, CommandPalette, "theme")
+        await leave_dialog(pilot, CommandPalette, "theme")
         burst(app, "ctrl+o", *"ech")
-        await asked(pilot, ChoiceDialog, "ech")
+        await leave_dialog(pilot, ChoiceDialog, "ech")
         burst(app, "ctrl+p", *"and ")
         app.post_message(events.Paste("pasted"))
-        await asked(pilot, CommandPalette, "and pasted")
+        await leave_dialog(pilot, CommandPalette, "and pasted")
         burst(app, "f1", "end", *"nn")
         await until(pilot, lambda: isinstance(app.screen, HelpDialog))
         await pilot.press("escape")
@@ -139,7 +115,7 @@ async def test_keys_in_one_read_are_handled_in_order_across_dialogs(
             pilot, lambda: [one.option_count for one in app.screen.query(OptionList)] == [1]
         )
         burst(app, "enter", *"pine")
-        await asked(pilot, ChoiceDialog, "pine")
+        await leave_dialog(pilot, ChoiceDialog, "pine")
         app.query_one(Transcript).focus()
         burst(app, "home", "e", *" yet", "backspace", "enter", *" too")
         await until(pilot, lambda: composer.text == "so it is here too")

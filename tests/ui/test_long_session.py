@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.ui.app_under_test import make_app, opened, say, settle, until
+from tests.support.app import make_app, opened, say, settle, until
 from tui_chat.context.lorebooks.keys import KeyIndex, Occurrences
 from tui_chat.store.branches import BranchStore
 from tui_chat.ui.areas.chat.chat_pane import ChatPane

@@ -9,8 +9,7 @@ from typing import Any
 from textual.pilot import Pilot
 from textual.widgets import Button, Checkbox, Input, OptionList, Static, TextArea
 
-from tests.support.inspector_app import rows_shown
-from tests.ui.app_under_test import idle, make_app, opened, settle, until
+from tests.support.app import idle, make_app, opened, rows_shown, settle, until
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.chat.composer import Composer
 from tui_chat.ui.areas.inspector.inspector import Inspector

@@ -9,7 +9,7 @@ import pytest
 from textual import events
 from textual.pilot import Pilot
 
-from tests.ui.app_under_test import idle, make_app, opened, say, settle, until
+from tests.support.app import idle, make_app, opened, say, settle, until
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.chat.completion import SuggestionList
 from tui_chat.ui.areas.chat.composer import Composer

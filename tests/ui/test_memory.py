@@ -14,7 +14,7 @@ from textual.color import Color
 from textual.filter import Monochrome
 from textual.strip import Strip
 
-from tests.ui.app_under_test import NOON, make_app, opened, say, settle, until
+from tests.support.app import NOON, make_app, opened, say, settle, until
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import Message
 from tui_chat.models.session import Entry, Session

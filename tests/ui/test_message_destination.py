@@ -20,9 +20,7 @@ from textual import events
 from textual.message import Message
 from textual.worker import Worker, WorkerState
 
-from tests.ui.app_under_test import make_app, opened, say, settle, until
-from tests.ui.test_hostile_names import screen_text
-from tests.ui.test_key_queue import burst
+from tests.support.app import burst, make_app, opened, say, screen_text, settle, until
 from tui_chat.store.branches import BranchStore
 from tui_chat.store.drafts import DraftStore, SettingStore
 from tui_chat.store.messages import MessageStore

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from textual.pilot import Pilot
 
-from tests.ui.app_under_test import make_app, opened, say, settle, until
+from tests.support.app import make_app, opened, say, settle, until
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import NOT_MUTED, Message, Muted, Part, ToolCall
 from tui_chat.models.semantics import MessageSemantics, ReasoningBlock

@@ -9,8 +9,8 @@ from textual.notifications import SeverityLevel
 from textual.pilot import Pilot
 from textual.widgets import Input
 
-from tests.ui.album import Album
-from tests.ui.app_under_test import make_app, opened, say, settle, until
+from tests.support.app import make_app, opened, say, settle, until
+from tests.support.pictures import Album
 from tui_chat.errors import InputError
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.chat.composer import Composer

@@ -8,7 +8,7 @@ from pathlib import Path
 from textual.pilot import Pilot
 from textual.widgets import Input, TextArea
 
-from tests.ui.app_under_test import idle, make_app, opened, until
+from tests.support.app import idle, make_app, opened, until
 from tests.ui.test_lorebooks import listed, on, words
 from tui_chat.models.role import Profile
 from tui_chat.ui.app import TuiChat

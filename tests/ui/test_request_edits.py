@@ -11,8 +11,7 @@ from typing import Any
 from textual.pilot import Pilot
 from textual.widgets import Checkbox, Input, OptionList, Static, TextArea
 
-from tests.ui.app_under_test import composer_facts, make_app, opened, say, settle, until
-from tests.ui.test_commands import shown_toasts
+from tests.support.app import composer_facts, make_app, opened, say, settle, told, until
 from tui_chat.models.envelope import Level
 from tui_chat.models.request_edit import EDITED
 from tui_chat.offline.http_messages import HttpRequest
@@ -186,7 +185,7 @@ async def test_what_cannot_be_edited_says_why(tmp_path: Path) -> None:
 
 
 def _said(app: TuiChat, words: str) -> bool:
-    return words in shown_toasts(app)
+    return words in told(app)
 
 
 async def test_the_origin_of_an_edited_text_is_where_it_was_from(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from textual.widgets import Button, Input, Static
 
-from tests.ui.app_under_test import make_app, opened, say, until
+from tests.support.app import make_app, opened, say, until
 from tests.ui.test_images import picture as picture_of_size
 from tui_chat.models.media import format_size
 from tui_chat.models.role import Character, Role

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from textual.pilot import Pilot
 
-from tests.ui.app_under_test import make_app, opened, say, settle, until
+from tests.support.app import make_app, opened, say, settle, until
 from tui_chat.models.session import SessionSummary
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.sessions import SessionList

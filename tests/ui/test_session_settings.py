@@ -8,7 +8,7 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import Button, OptionList, Static
 
-from tests.ui.app_under_test import make_app, opened, say, settle, until
+from tests.support.app import make_app, opened, say, settle, until
 from tui_chat.models.role import Role
 from tui_chat.models.setting_types import SETTINGS
 from tui_chat.models.settings import AuthorNote, Settings

@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 from textual.pilot import Pilot
 
+from tests.support import app as support
+from tests.support.app import settle, until
 from tests.support.preset_app import MESSAGES, app_with, opened
-from tests.ui import app_under_test
-from tests.ui.app_under_test import settle, until
 from tui_chat import config
 from tui_chat.models.endpoint import Protocol
 from tui_chat.offline.http_messages import HttpRequest
@@ -146,7 +146,7 @@ async def test_the_shown_request_is_sent_after_a_random_walk(
         await asyncio.sleep(0)
         await going.wait()
 
-    monkeypatch.setattr(app_under_test, "no_sleep", slept)
+    monkeypatch.setattr(support, "no_sleep", slept)
     received: list[HttpRequest] = []
     app = app_with(tmp_path, model=MODEL, on_request=received.append)
     async with app.run_test(size=(100, 18)) as pilot:

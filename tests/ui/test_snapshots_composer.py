@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from textual import events
 
-from tests.ui.album import NARROW, Album
-from tests.ui.app_under_test import make_app, opened, say, settle, until
+from tests.support.app import make_app, opened, say, settle, until
+from tests.support.pictures import NARROW, Album
 from tui_chat.models.message import Part
 from tui_chat.ui.areas.chat.composer import Composer
 from tui_chat.ui.areas.chat.transcript import Transcript

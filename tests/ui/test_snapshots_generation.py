@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.ui.album import Album
-from tests.ui.app_under_test import make_app, opened, say, settle, until
+from tests.support.app import make_app, opened, say, settle, until
+from tests.support.pictures import Album
 
 
 async def test_kinds(album: Album, tmp_path: Path) -> None:

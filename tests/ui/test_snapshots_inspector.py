@@ -7,9 +7,9 @@ from pathlib import Path
 
 from textual.widgets import Checkbox, Input, TextArea
 
+from tests.support.app import asked, opened, say, settle, until
+from tests.support.pictures import Album
 from tests.support.preset_app import app_with
-from tests.ui.album import Album
-from tests.ui.app_under_test import asked, opened, say, settle, until
 from tui_chat.ui.areas.chat.composer import Composer
 from tui_chat.ui.areas.inspector.inspector import Inspector
 from tui_chat.ui.areas.inspector.views.lore import LoreView

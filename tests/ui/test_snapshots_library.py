@@ -8,8 +8,8 @@ from pathlib import Path
 
 from textual.pilot import Pilot
 
-from tests.ui.album import MEDIUM, Album
-from tests.ui.app_under_test import make_app, opened, settle, until
+from tests.support.app import make_app, opened, settle, until
+from tests.support.pictures import MEDIUM, Album
 from tests.ui.test_lorebooks import on
 from tui_chat.ui.areas.chat.composer import Composer
 from tui_chat.ui.dialogs.forms import FieldsForm

@@ -6,12 +6,8 @@ from pathlib import Path
 
 import pytest
 from textual.pilot import Pilot
-from textual.scroll_view import ScrollView
 
-from tests.support.preset_app import app_with, edited, followed, press
-from tests.ui.app_under_test import settle
-from tui_chat.ui.areas.inspector.inspector import Inspector
-from tui_chat.ui.areas.presets.pane import PresetPane
+from tests.support.preset_app import app_with, at_rest, edited, press
 
 MESSAGES: list[dict[str, object]] = [
     {"id": "rules", "name": "Rules", "role": "system", "content": "Write plainly, {{user}}."},
@@ -28,14 +24,6 @@ MESSAGES: list[dict[str, object]] = [
     {"id": "start", "name": "Prefill", "role": "assistant", "content": "Then", "anchorPoint":
      "after"},
 ]  # fmt: skip
-
-
-async def at_rest(pilot: Pilot[None], pane: PresetPane) -> None:
-    """Wait for the request, and show its beginning; how far it scrolled depends on haste."""
-    await followed(pilot, pane)
-    for view in pilot.app.query_one(Inspector).query(ScrollView):
-        view.scroll_to(y=0, animate=False, force=True)
-    await settle(pilot)
 
 
 async def listed(pilot: Pilot[None]) -> None:

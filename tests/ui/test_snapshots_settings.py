@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.ui.album import Album
-from tests.ui.app_under_test import make_app, opened, say, until
+from tests.support.app import make_app, opened, say, until
+from tests.support.pictures import Album
 from tui_chat.models.role import Role
 from tui_chat.models.settings import Settings
 from tui_chat.ui.dialogs.session_settings import SessionSettingsForm

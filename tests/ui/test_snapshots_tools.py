@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.app import make_app, opened, say, settle, until
+from tests.support.pictures import NARROW, THEMES, WIDE, Album
 from tests.support.tool_servers import ToolServer, tool_servers
-from tests.ui.album import NARROW, THEMES, WIDE, Album
-from tests.ui.app_under_test import make_app, opened, say, settle, until
 from tests.ui.test_session_tools import ECHO, dialog, workspace_of
 from tui_chat.ui.areas.chat.tool_question import ToolQuestion
 from tui_chat.workspace.workspace import Workspace

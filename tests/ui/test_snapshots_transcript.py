@@ -7,8 +7,8 @@ from decimal import Decimal
 from textual.app import App, ComposeResult
 from textual.pilot import Pilot
 
-from tests.ui.album import Album
-from tests.ui.app_under_test import NOON
+from tests.support.app import NOON
+from tests.support.pictures import Album
 from tests.ui.areas.chat.test_transcript import Actions
 from tui_chat.models.citations import Citation, References, Source
 from tui_chat.models.message import Message, ToolCall

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.ui.app_under_test import asked, make_app, opened, settle, until
+from tests.support.app import asked, make_app, opened, settle, until
 from tui_chat.ui.dialogs.choices import ChoiceDialog
 
 

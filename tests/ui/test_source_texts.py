@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.app import asked, make_app, opened, settle, until
 from tests.support.tool_servers import TextServer, tool_servers
-from tests.ui.app_under_test import asked, make_app, opened, settle, until
 from tui_chat.models.message import Message
 from tui_chat.models.semantics import Brought, MessageSemantics
 from tui_chat.ui.app import TuiChat

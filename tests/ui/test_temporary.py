@@ -8,8 +8,8 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import OptionList
 
+from tests.support.app import composer_facts, make_app, opened, say, settle, until
 from tests.support.workspace import PLANTED, files_with
-from tests.ui.app_under_test import composer_facts, make_app, opened, say, settle, until
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.dialogs.choices import ChoiceDialog
 

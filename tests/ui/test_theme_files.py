@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.ui.app_under_test import make_app, opened, settle, until
+from tests.support.app import make_app, opened, settle, until
 from tui_chat.ui.areas.chat.composer import Composer
 from tui_chat.ui.themes import chosen_theme, file_states, save_choice
 

@@ -8,6 +8,7 @@ from textual.color import Color
 from textual.strip import Strip
 from textual.theme import Theme
 
+from tests.support.app import make_app, opened, say, settle, until
 from tests.support.inspector_app import (
     DATE,
     DRAFT,
@@ -17,7 +18,6 @@ from tests.support.inspector_app import (
     InspectorApp,
     composed,
 )
-from tests.ui.app_under_test import make_app, opened, say, settle, until
 from tui_chat.errors import InputError
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.text import Origin, OriginKind

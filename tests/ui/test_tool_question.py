@@ -13,7 +13,7 @@ from textual import events
 from textual.pilot import Pilot
 from textual.widgets import TextArea
 
-from tests.ui.app_under_test import make_app, opened, replied, say, settle, until
+from tests.support.app import make_app, opened, replied, say, settle, until
 from tui_chat.models.envelope import ToolDefinition
 from tui_chat.models.message import Message
 from tui_chat.models.tool import DECLINED, CommandTool

@@ -13,7 +13,7 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import TextArea
 
-from tests.ui.app_under_test import idle, make_app, opened, replied, say, until
+from tests.support.app import idle, make_app, opened, replied, say, until
 from tui_chat.errors import StoreError
 from tui_chat.store.database import Database, Transaction
 from tui_chat.ui.app import TuiChat

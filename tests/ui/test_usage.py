@@ -10,9 +10,9 @@ from rich.console import Console
 from textual.pilot import Pilot
 from textual.widgets import Static
 
+from tests.support.app import composer_facts, make_app, opened, say, settle, until
+from tests.support.pictures import Album
 from tests.support.workspace import CHANGING, LONG_TEXT, cached_preset, put
-from tests.ui.album import Album
-from tests.ui.app_under_test import composer_facts, make_app, opened, say, settle, until
 from tui_chat.models.prices import Prices
 from tui_chat.ui.areas.presets.pane import PresetPane
 from tui_chat.ui.dialogs.choices import ChoiceDialog

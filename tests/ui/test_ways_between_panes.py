@@ -10,9 +10,8 @@ from textual.events import Key
 from textual.pilot import Pilot
 from textual.widgets import Input
 
-from tests.support.inspector_app import rows_shown
+from tests.support.app import make_app, opened, rows_shown, say, settle, until
 from tests.support.preset_app import SIZE, app_with, edited, press
-from tests.ui.app_under_test import make_app, opened, say, settle, until
 from tui_chat.models.text import OriginKind
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.inspector.inspector import Inspector

@@ -9,7 +9,7 @@ from textual.events import Paste
 from textual.geometry import Region
 from textual.pilot import Pilot
 
-from tests.ui.app_under_test import make_app, opened, settle, until
+from tests.support.app import make_app, opened, settle, until
 from tests.ui.test_focus import PANES, SIZES, focus_pane, with_a_conversation
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.area import Area

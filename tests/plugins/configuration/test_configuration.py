@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import tomllib
 from pathlib import Path
 
 from textual.widgets import Input
 
+from tests.support.app import make_app, opened, settle, until
+from tests.support.pictures import Album
 from tests.support.screen import open_screen
-from tests.ui.album import Album
-from tests.ui.app_under_test import make_app, opened, settle, until
-from tests.ui.test_configuration import written
 from tui_chat.models.message import Message
 from tui_chat.models.session import Entry
 from tui_chat.ui.areas.chat.header_footer import footer_lines
 from tui_chat.ui.dialogs.forms import FieldsForm
+
+
+def written(folder: Path) -> dict[str, object]:
+    return tomllib.loads((folder / "config.toml").read_text())
 
 
 async def test_an_endpoint_is_added_and_in_use(tmp_path: Path) -> None:

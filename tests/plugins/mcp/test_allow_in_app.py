@@ -10,7 +10,7 @@ import pytest
 from textual.widgets import Static
 
 from tests.plugins.mcp.conftest import SCRIPT
-from tests.ui.app_under_test import make_app, opened, settle, until
+from tests.support.app import make_app, opened, settle, until
 from tui_chat.ui.dialogs.base import Confirm
 from tui_chat.ui.dialogs.session_tools import SessionToolsDialog
 

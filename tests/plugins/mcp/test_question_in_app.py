@@ -13,7 +13,7 @@ from textual.pilot import Pilot
 from textual.widgets import Input
 
 from tests.plugins.mcp.conftest import SCRIPT, has_ended, is_alive, process_of
-from tests.ui.app_under_test import make_app, opened, settle, until
+from tests.support.app import make_app, opened, settle, until
 from tui_chat.plugins.mcp.question_dialog import FormDialog
 from tui_chat.plugins.mcp.settings import ServerSettings
 from tui_chat.plugins.mcp.source import ServerSource

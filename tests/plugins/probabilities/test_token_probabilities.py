@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from textual.widgets import Static
 
-from tests.ui.album import MEDIUM, Album
-from tests.ui.app_under_test import make_app, opened, say, until
+from tests.support.app import make_app, opened, say, until
+from tests.support.pictures import MEDIUM, Album
 from tui_chat.models.token_probabilities import (
     LOWEST,
     TokenAlternative,

@@ -19,7 +19,7 @@ from statistics import median, quantiles
 from time import perf_counter
 
 from tests.plugins.prompt_lab.ui.test_cases_view import PRESET, edit, open_cases
-from tests.ui.app_under_test import make_app, opened, until
+from tests.support.app import make_app, opened, until
 from tui_chat.plugins.prompt_lab.cases_view import CasesView
 
 CASES = 1_000

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.ui.app_under_test import make_app, opened
+from tests.support.app import make_app, opened
 from tui_chat.ui.command_palette import match_score
 from tui_chat.ui.slash_commands import complete_command
 

@@ -7,8 +7,8 @@ from pathlib import Path
 from textual.pilot import Pilot
 from textual.widgets import Input, OptionList, Static
 
-from tests.ui.album import Album
-from tests.ui.app_under_test import make_app, opened, say, settle, until
+from tests.support.app import make_app, opened, say, settle, until
+from tests.support.pictures import Album
 from tui_chat.plugins.redact.dialog import FindingsDialog
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.dialogs.base import PathPrompt

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from tests.ui.app_under_test import NOON, make_app, until
+from tests.support.app import NOON, make_app, until
 from tui_chat.models.message import Message
 from tui_chat.store import Store
 from tui_chat.ui.dialogs.base import Confirm

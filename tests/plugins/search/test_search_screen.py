@@ -10,10 +10,8 @@ from textual.app import App
 from textual.pilot import Pilot
 from textual.widgets import Input, Static
 
-from tests.ui.app_under_test import make_app, opened, say, settle, until
-from tests.ui.test_hostile_names import EVIL, shown
-from tests.ui.test_key_bindings import rebound
-from tests.ui.test_key_queue import asked, burst
+from tests.support.app import burst, leave_dialog, make_app, opened, say, settle, until
+from tests.support.hostile_names import EVIL, shown
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import Message, Part
 from tui_chat.models.search import Hit, Query
@@ -329,10 +327,10 @@ async def test_text_typed_right_after_the_key_goes_into_the_query(tmp_path: Path
     async with app.run_test(size=(160, 45)) as pilot:
         await opened(pilot)
         burst(app, *"draft", "ctrl+f", *"pine")
-        await asked(pilot, SearchScreen, "pine")
+        await leave_dialog(pilot, SearchScreen, "pine")
         burst(app, "ctrl+f", *"and ")
         app.post_message(events.Paste("pasted"))
-        await asked(pilot, SearchScreen, "and pasted")
+        await leave_dialog(pilot, SearchScreen, "and pasted")
         assert app.query_one(Composer).text == "draft"
 
 
@@ -350,7 +348,7 @@ async def test_hostile_names_are_displayed_harmlessly(tmp_path: Path) -> None:
 
 
 async def test_a_filter_without_matches_names_the_configured_key(tmp_path: Path) -> None:
-    app = rebound(tmp_path, search="ctrl+k")
+    app = make_app(tmp_path, keys=(("search", "ctrl+k"),))
     async with app.run_test(size=(120, 35)) as pilot:
         await opened(pilot)
         await pilot.press("ctrl+k")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.ui.album import NARROW, Album
-from tests.ui.app_under_test import make_app, opened, settle, until
-from tests.ui.test_snapshots_sessions import filled
+from tests.support.app import make_app, opened, settle, until
+from tests.support.old_sessions import filled
+from tests.support.pictures import NARROW, Album
 from tui_chat.plugins.search.hit_list import HitList
 from tui_chat.ui.areas.chat.transcript import Transcript
 

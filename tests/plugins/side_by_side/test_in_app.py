@@ -8,11 +8,9 @@ from pathlib import Path
 import pytest
 from textual.pilot import Pilot
 
-from tests.support.inspector_app import rows_shown
+from tests.support.app import asked, idle, make_app, opened, rows_shown, settle, until
 from tests.support.tool_servers import ToolServer, tool_servers
 from tests.support.workspace import ECHO
-from tests.ui.app_under_test import asked, idle, make_app, opened, settle, until
-from tests.ui.named_keys import unnamed_letters
 from tui_chat import extensions
 from tui_chat.models.settings import Settings
 from tui_chat.plugins.side_by_side.column import SlotColumn, SlotTitle
@@ -310,19 +308,3 @@ async def test_slots_are_chosen_with_preset_and_settings_and_remembered(tmp_path
         assert targets[0].settings == Settings(temperature=0.5, effort="low")
         assert targets[-1].model == "thinker"
         assert len(targets) == 3
-
-
-@pytest.mark.parametrize("size", [(160, 45), (80, 24)], ids=str)
-async def test_no_letter_acts_that_the_screens_do_not_name(tmp_path: Path, size: tuple[int, int]):
-    async with make_app(tmp_path).run_test(size=size) as pilot:
-        screen = await compared(pilot, "echo", "mirror")
-        await sent(pilot, screen, "salt")
-        assert unnamed_letters(screen.app) <= {"3", "4"}, "of slots that are not there"
-        await pilot.press("tab")
-        await settle(pilot)
-        assert unnamed_letters(screen.app) <= {"3", "4"}, "of slots that are not there"
-        await pilot.press("escape")
-        await pilot.app.run_action("plugins.compare")
-        await until(pilot, lambda: isinstance(pilot.app.screen, SlotDialog))
-        await settle(pilot)
-        assert not unnamed_letters(pilot.app)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.plugins.side_by_side.test_in_app import compared, ended, sent
+from tests.support.app import make_app, opened, settle, until
+from tests.support.pictures import Album
 from tests.support.workspace import BY_HAND
-from tests.ui.album import Album
-from tests.ui.app_under_test import make_app, opened, settle, until
 from tui_chat.plugins.side_by_side.slot_dialog import SlotDialog
 
 

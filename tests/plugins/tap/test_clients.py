@@ -26,7 +26,7 @@ from typing import Any
 
 import pytest
 
-from tests.ui.app_under_test import make_app, opened, until
+from tests.support.app import make_app, opened, until
 from tui_chat.offline.http_messages import HttpRequest
 from tui_chat.offline.script import read_script
 from tui_chat.offline.server import serve

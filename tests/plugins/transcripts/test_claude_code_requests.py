@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from tests.plugins.transcripts.test_viewer import viewer_of
+from tests.support.app import until
 from tests.support.reading import only
-from tests.ui.app_under_test import until
 from tui_chat.models.transcript import SessionTranscript
 from tui_chat.ui.areas.inspector.inspector import Inspector
 

@@ -12,8 +12,8 @@ from textual.widgets import Input, OptionList
 
 from tests.plugins.transcripts.test_agent_sessions import claude_code
 from tests.plugins.transcripts.test_viewer import viewer_of
+from tests.support.app import settle, until
 from tests.support.exports import lines
-from tests.ui.app_under_test import settle, until
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.chat.token_strip import LEAST_TURNS, TokenStrip
 from tui_chat.ui.areas.chat.transcript import Transcript

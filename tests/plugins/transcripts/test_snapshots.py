@@ -6,9 +6,9 @@ import json
 import os
 from pathlib import Path
 
+from tests.support.app import NOON, opened
 from tests.support.exports import chatgpt, node
-from tests.ui.album import Album
-from tests.ui.app_under_test import NOON, opened
+from tests.support.pictures import Album
 from tui_chat.config import Config
 from tui_chat.plugins.transcripts import view
 from tui_chat.ui.app import TuiChat

@@ -13,10 +13,8 @@ from textual.pilot import Pilot
 
 from tests.plugins.transcripts.test_agent_sessions import claude_code, gemini
 from tests.plugins.transcripts.test_viewer import viewer_of
+from tests.support.app import screen_text, told, until
 from tests.support.exports import chatgpt, lines, node
-from tests.ui.app_under_test import until
-from tests.ui.test_hostile_names import screen_text
-from tests.ui.test_import_export import told
 from tui_chat.errors import InputError
 from tui_chat.interop.transcript_builder import stable_id
 from tui_chat.plugins.transcripts.file_index import find_files, heading_of, require_conversations

@@ -10,11 +10,10 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import Input, Static
 
+from tests.support.app import make_app, opened, told, until
 from tests.support.command_line import Run
 from tests.support.exports import chatgpt, node
 from tests.support.terminal_app import TerminalApp
-from tests.ui.app_under_test import make_app, opened, until
-from tests.ui.test_import_export import told
 from tui_chat.config import Config
 from tui_chat.models.text import Origin, OriginKind
 from tui_chat.plugins.transcripts import view

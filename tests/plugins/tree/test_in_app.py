@@ -12,10 +12,9 @@ from textual.pilot import Pilot
 from textual.widgets import Input, Static, TextArea
 
 from tests.plugins.tree.trees import NOON, random_tree
+from tests.support.app import asked, make_app, opened, replied, say, settle, until
 from tests.support.databases import provide_database
-from tests.ui.album import Album
-from tests.ui.app_under_test import asked, make_app, opened, replied, say, settle, until
-from tests.ui.named_keys import unnamed_letters
+from tests.support.pictures import Album
 from tui_chat.models.message import Message, ToolCall
 from tui_chat.models.session import Entry, Session
 from tui_chat.models.text import OriginKind
@@ -350,15 +349,3 @@ async def test_the_palette_finds_it_by_the_words_that_people_use(tmp_path: Path)
         for words in ("branch", "tree", "branches", "map", "forks", "history tree", "bookmarks"):
             best = max(entries, key=lambda entry: match_score(entry, words))
             assert best.title.startswith("Show the branches"), words
-
-
-@SIZES
-async def test_no_letter_acts_that_the_tree_does_not_name(tmp_path: Path, size: tuple[int, int]):
-    async with make_app(tmp_path, model="echo").run_test(size=size) as pilot:
-        app = await opened(pilot)
-        await say(pilot, "one")
-        await say(pilot, "two")
-        await app.run_action("plugins.tree")
-        await until(pilot, lambda: isinstance(app.screen, TreeScreen))
-        await settle(pilot)
-        assert not unnamed_letters(app)

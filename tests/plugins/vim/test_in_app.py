@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from textual.events import Paste
 
-from tests.ui.album import Album
-from tests.ui.app_under_test import make_app, opened, replied, say, settle, until
+from tests.support.app import make_app, opened, replied, say, settle, until
+from tests.support.pictures import Album
 from tui_chat.errors import InputError
 from tui_chat.plugins.vim.command import vim_editing
 from tui_chat.ui.app import TuiChat

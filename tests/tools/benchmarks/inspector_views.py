@@ -32,7 +32,7 @@ from typing import TypeAlias
 from textual import events
 from textual.pilot import Pilot
 
-from tests.ui.app_under_test import NOON, make_app, opened, say, settle, until
+from tests.support.app import NOON, make_app, opened, say, settle, until
 from tui_chat.cli.interpreter import collect_seldom
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import Message

@@ -22,10 +22,10 @@ from statistics import median
 
 import pytest
 
+from tests.support.app import make_app, opened
 from tests.support.tool_servers import ToolServer, tool_servers
 from tests.tools.benchmarks.inspector_views import TYPED, fresh, p95, typed
 from tests.tools.benchmarks.startup import seconds_until, tmux
-from tests.ui.app_under_test import make_app, opened
 
 SERVERS, TOOLS = 20, 25
 DESCRIPTION = "Does one thing that takes many words to describe. " * 5

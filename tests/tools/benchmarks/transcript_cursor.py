@@ -19,9 +19,9 @@ from time import process_time
 from textual import events
 from textual.pilot import Pilot
 
+from tests.support.app import settle
 from tests.tools.benchmarks.inspector_views import look, with_long_session
 from tests.tools.benchmarks.stage import p95
-from tests.ui.app_under_test import settle
 from tui_chat.models.endpoint import Protocol
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.chat.transcript import Transcript

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.ui.app_under_test import make_app, opened, replied
+from tests.support.app import make_app, opened, replied
 from tui_chat.ui.areas.chat.composer import Composer
 
 

@@ -12,9 +12,8 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
+from tests.support.app import asked, make_app, opened, rows_shown, say, settle, until
 from tests.support.command_line import Done, Run
-from tests.support.inspector_app import rows_shown
-from tests.ui.app_under_test import asked, make_app, opened, say, settle, until
 from tui_chat.library.editing.edits import change_message
 from tui_chat.offline.http_messages import HttpRequest
 from tui_chat.plugins.prompt_lab.case_table import CaseTable, load_table

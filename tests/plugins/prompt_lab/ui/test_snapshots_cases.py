@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 
 from tests.plugins.prompt_lab.ui.test_cases_view import PRESET, edit, open_cases
-from tests.ui.album import Album
-from tests.ui.app_under_test import make_app, opened, settle, until
+from tests.support.app import make_app, opened, settle, until
+from tests.support.pictures import Album
 
 TESTS = [
     {

@@ -9,8 +9,7 @@ import pytest
 from textual import events
 
 from tests.plugins.sillytavern.test_character_cards import PIXEL, V2, picture, text_chunk
-from tests.ui.app_under_test import make_app, opened, settle, until
-from tests.ui.test_generation_kinds import workspace_of
+from tests.support.app import make_app, opened, settle, until, workspace_of
 from tui_chat.ui.areas.chat.composer import Composer
 
 

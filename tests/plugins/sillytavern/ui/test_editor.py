@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from tests.support.app import settle
 from tests.support.preset_app import (
     SIZE,
     app_with,
@@ -13,7 +14,6 @@ from tests.support.preset_app import (
     lines,
     told,
 )
-from tests.ui.app_under_test import settle
 
 
 async def test_messages_that_are_sent_as_one_are_bracketed(tmp_path: Path) -> None:

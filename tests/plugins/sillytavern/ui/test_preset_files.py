@@ -9,9 +9,8 @@ from textual.containers import Vertical
 from textual.pilot import Pilot
 from textual.widgets import Input
 
-from tests.support.preset_app import body, editing, ids, press
-from tests.ui.app_under_test import until
-from tests.ui.areas.presets.test_files import ids_in, said_yes, shown
+from tests.support.app import until
+from tests.support.preset_app import body, dialog_text, editing, ids, ids_in, press, said_yes
 from tui_chat.ui.areas.presets.dialogs import PresetDiff, ReportDialog
 from tui_chat.ui.dialogs.base import TextPrompt
 from tui_chat.ui.dialogs.choices import ChoiceDialog
@@ -29,12 +28,12 @@ async def test_presets_are_compared_copied_renamed_and_deleted(tmp_path: Path) -
         await press(pilot, "x")
         await more(pilot, "saved")
         assert isinstance(pilot.app.screen, PresetDiff)
-        assert '-      "content": "Be brief."' in shown(pilot)
+        assert '-      "content": "Be brief."' in dialog_text(pilot)
         await press(pilot, "escape")
         await more(pilot, "with another")
         await press(pilot, *"plain", "enter")
         await until(pilot, lambda: isinstance(pilot.app.screen, PresetDiff))
-        assert '+      "id": "terminal"' in shown(pilot)
+        assert '+      "id": "terminal"' in dialog_text(pilot)
         await press(pilot, "escape")
 
         await more(pilot, "save as")
@@ -72,7 +71,7 @@ async def test_presets_are_compared_copied_renamed_and_deleted(tmp_path: Path) -
         await until(pilot, lambda: "Be calm." in body(pane))
         assert pilot.app.workspace.state.preset_name == "calm"  # type: ignore[attr-defined]
         assert isinstance(pilot.app.screen, ReportDialog)
-        told = shown(pilot)
+        told = dialog_text(pilot)
         assert "Import of “calm”" in str(pilot.app.screen.query_one(Vertical).border_title)
         assert "does not send custom prompts with “system_prompt”: “0”" in told
         assert "and 25 more." in told, "not one line for each of them"
@@ -80,7 +79,7 @@ async def test_presets_are_compared_copied_renamed_and_deleted(tmp_path: Path) -
         assert (tmp_path / "presets" / "calm.json").is_file()
         await more(pilot, "report")
         assert isinstance(pilot.app.screen, ReportDialog), "it can be seen again"
-        assert shown(pilot) == told
+        assert dialog_text(pilot) == told
         await press(pilot, "escape")
 
         await press(pilot, "space")

@@ -7,7 +7,7 @@ from pathlib import Path
 from textual.widgets import Button, Input, OptionList, TextArea
 
 from tests.plugins.sillytavern.test_characters import ada
-from tests.ui.app_under_test import make_app, opened, until
+from tests.support.app import make_app, opened, until
 from tui_chat.models.role import Character
 from tui_chat.ui.dialogs.forms import FieldsForm
 from tui_chat.ui.dialogs.lorebooks import EntriesDialog

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.ui.app_under_test import make_app, opened, say, settle, until
-from tests.ui.test_generation_kinds import typed_command, workspace_of
+from tests.support.app import make_app, opened, say, settle, typed_command, until, workspace_of
 from tui_chat.offline.http_messages import HttpRequest
 from tui_chat.plugins.sillytavern.quiet_reply import QuietReply
 from tui_chat.plugins.sillytavern.side_replies import ComposerEdit

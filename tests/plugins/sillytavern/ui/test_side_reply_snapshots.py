@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tests.support.app import make_app, opened, say, settle, until
 from tests.support.exports import lines, tavern, tavern_header
-from tests.ui.album import Album
-from tests.ui.app_under_test import make_app, opened, say, settle, until
+from tests.support.pictures import Album
 from tui_chat.plugins.sillytavern.quiet_reply import QuietReply
 from tui_chat.ui.dialogs.choices import ChoiceDialog
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from textual.pilot import Pilot
 
-from tests.support.preset_app import app_with, edited, press
-from tests.ui.test_snapshots_presets import MESSAGES, at_rest
+from tests.support.preset_app import app_with, at_rest, edited, press
+from tests.ui.test_snapshots_presets import MESSAGES
 from tui_chat.library.presets import dump_preset
 from tui_chat.plugins.sillytavern.presets import import_preset
 from tui_chat.ui.app import TuiChat

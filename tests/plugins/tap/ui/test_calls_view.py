@@ -5,8 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 from pathlib import Path
 
-from tests.support.inspector_app import rows_shown
-from tests.ui.app_under_test import make_app, opened, settle, until
+from tests.support.app import make_app, opened, rows_shown, settle, until
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import Message
 from tui_chat.models.request import RequestRecord

@@ -19,12 +19,10 @@ from tests.plugins.tap.conftest import Recording, recording
 from tests.plugins.tap.test_pause import Waiting, texts_by_hand
 from tests.plugins.tap.ui.test_calls_view import add_call, recorded
 from tests.plugins.tap.wire import PATIENCE
+from tests.support.app import asked, make_app, opened, rows_shown, settle, told, until
 from tests.support.command_line import Run
-from tests.support.inspector_app import rows_shown
+from tests.support.pictures import NARROW, WIDE, Album
 from tests.support.vendors import serve
-from tests.ui.album import NARROW, WIDE, Album
-from tests.ui.app_under_test import asked, make_app, opened, settle, until
-from tests.ui.test_inspector_in_app import told_in
 from tui_chat.models.usage import Usage
 from tui_chat.offline.http_messages import HttpRequest
 from tui_chat.plugins.tap.calls_view import CallsView
@@ -238,7 +236,7 @@ async def test_a_held_request_is_answered_and_dropped_in_the_app(tmp_path: Path)
             await choose(pilot, "Drop it")
             assert (await held.reply).status_code == 403
         await app.run_action("plugins.held")
-        await until(pilot, lambda: "No request of another program" in told_in(pilot.app))
+        await until(pilot, lambda: "No request of another program" in told(pilot.app))
 
 
 async def test_the_limit_begins_again_while_the_user_edits(tmp_path: Path):

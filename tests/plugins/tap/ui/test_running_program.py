@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.plugins.tap.test_recorded_requests import BODY, record
-from tests.ui.app_under_test import make_app, opened, until
-from tests.ui.test_foreign_requests import WIDE, state_of
+from tests.support.app import make_app, opened, state_of, until
+from tests.support.pictures import WIDE
 from tui_chat.ui.areas.inspector.inspector import Inspector
 
 

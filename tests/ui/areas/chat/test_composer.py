@@ -220,7 +220,7 @@ def test_a_paste_that_mentions_a_chip_is_not_expanded_twice() -> None:
     assert pastes.expand(second) == first + "b" * 6000
 
 
-@pytest.mark.drawn
+@pytest.mark.usefixtures("drawn")
 async def test_the_terminal_cursor_follows_the_text_for_input_methods() -> None:
     async with Stage().run_test(size=(60, 24)) as pilot:
         app = pilot.app

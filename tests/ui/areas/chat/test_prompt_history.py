@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.ui.app_under_test import make_app, opened, say, settle, until
+from tests.support.app import make_app, opened, say, settle, until
 from tests.ui.areas.chat.test_composer import Stage
 from tui_chat.models.message import Message
 from tui_chat.models.session import Entry

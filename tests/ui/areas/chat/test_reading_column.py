@@ -6,7 +6,7 @@ import pytest
 from rich.style import Style
 from textual.pilot import Pilot
 
-from tests.ui.app_under_test import until
+from tests.support.app import until
 from tests.ui.areas.chat.test_transcript import Stage, branch, entry, shown
 from tui_chat.ui.areas.chat.line_painter import COLUMN_WIDTH, GUTTER, reading_column
 from tui_chat.ui.areas.chat.transcript import Transcript

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from textual.widgets import Input
 
-from tests.ui.app_under_test import make_app, opened, replied, until
+from tests.support.app import make_app, opened, replied, until
 from tui_chat.models.message import Message, Part
 from tui_chat.models.session import Entry
 from tui_chat.ui.areas.chat.header_footer import footer_lines

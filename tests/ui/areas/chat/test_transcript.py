@@ -14,8 +14,8 @@ from textual.geometry import Offset, Region
 from textual.pilot import Pilot
 from textual.selection import SELECT_ALL, Selection
 
+from tests.support.app import until
 from tests.support.recorded_actions import RecordedActions
-from tests.ui.app_under_test import until
 from tests.unit.ui.chat.test_message_layout import SOURCES
 from tui_chat.models.message import Message, ToolCall
 from tui_chat.models.reply import Reply

@@ -10,7 +10,7 @@ from textual import events
 from textual.pilot import Pilot
 from textual.widgets import Input
 
-from tests.ui.app_under_test import until
+from tests.support.app import until
 from tests.ui.areas.chat.test_transcript import LIVE, Stage, branch, entry, shown
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import Message, Muted, Part, ToolCall

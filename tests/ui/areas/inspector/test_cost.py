@@ -28,7 +28,7 @@ from tui_chat.ui.areas.inspector.payload_blocks import HeightMeasurer
 from tui_chat.ui.areas.inspector.payload_layout import PayloadLayout
 from tui_chat.ui.areas.inspector.payload_view import PayloadView
 
-pytestmark = pytest.mark.drawn
+pytestmark = pytest.mark.usefixtures("drawn")
 
 DRAFTS = ("", "a", "ab", "ab " + "word " * 30, "ab " + "word " * 29, "ab", "")
 

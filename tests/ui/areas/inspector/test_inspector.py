@@ -7,6 +7,7 @@ import pytest
 from rich.cells import cell_len
 from textual.widgets._toast import Toast
 
+from tests.support.app import rows_shown, until
 from tests.support.inspector_app import (
     DATE,
     DRAFT,
@@ -15,10 +16,8 @@ from tests.support.inspector_app import (
     chat_tree,
     composed,
     long_chat,
-    rows_shown,
     said,
 )
-from tests.ui.app_under_test import until
 from tui_chat.analysis.cache_forecast import CacheBreak, Forecast
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import IN_HISTORY, Level, Note

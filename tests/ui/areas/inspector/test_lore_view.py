@@ -10,7 +10,8 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import Input
 
-from tests.support.inspector_app import InspectorApp, rows_shown
+from tests.support.app import rows_shown
+from tests.support.inspector_app import InspectorApp
 from tests.unit.analysis.test_lore_table import BOOK, TEXTS, inputs
 from tui_chat.analysis.lore_table import LoreTable
 from tui_chat.compose import compose

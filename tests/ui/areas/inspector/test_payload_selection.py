@@ -7,6 +7,7 @@ from rich.cells import cell_len
 from textual import events
 from textual.pilot import Pilot
 
+from tests.support.app import rows_shown, until
 from tests.support.inspector_app import (
     DRAFT,
     STYLE,
@@ -14,10 +15,8 @@ from tests.support.inspector_app import (
     chat_tree,
     composed,
     long_chat,
-    rows_shown,
     said,
 )
-from tests.ui.app_under_test import until
 from tui_chat.models.text import Text
 from tui_chat.ui.areas.inspector import payload_selection
 from tui_chat.ui.areas.inspector.origins import OriginStatus

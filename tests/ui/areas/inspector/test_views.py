@@ -14,6 +14,7 @@ from textual.app import ComposeResult
 from textual.pilot import Pilot
 from textual.widgets import Input
 
+from tests.support.app import rows_shown, until
 from tests.support.inspector_app import (
     DRAFT,
     STYLE,
@@ -21,11 +22,9 @@ from tests.support.inspector_app import (
     chat_tree,
     composed,
     long_chat,
-    rows_shown,
     said,
     turns_with,
 )
-from tests.ui.app_under_test import until
 from tui_chat.compose import Composed, compose, encode
 from tui_chat.config import BUILT_IN_ENDPOINTS
 from tui_chat.context import Inputs, SessionSettings

@@ -10,7 +10,7 @@ import pytest
 from textual import events
 from textual.widgets import Input, Static, TextArea
 
-from tests.support.inspector_app import rows_shown
+from tests.support.app import asked, opened, rows_shown, say, settle, until
 from tests.support.preset_app import (
     SIZE,
     app_with,
@@ -26,7 +26,6 @@ from tests.support.preset_app import (
     press,
     told,
 )
-from tests.ui.app_under_test import asked, opened, say, settle, until
 from tui_chat.compose import compose
 from tui_chat.context import Inputs
 from tui_chat.library.editing.outline import OutlineRow, outline_preset

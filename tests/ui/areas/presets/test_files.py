@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 import sys
 from contextlib import nullcontext
@@ -10,10 +9,20 @@ from pathlib import Path
 
 import pytest
 from textual.pilot import Pilot
-from textual.widgets import Button, Static
 
-from tests.support.preset_app import SIZE, body, editing, ids, message, preset_of, press
-from tests.ui.app_under_test import make_app, opened, settle, until
+from tests.support.app import make_app, opened, settle, until
+from tests.support.preset_app import (
+    SIZE,
+    body,
+    dialog_text,
+    editing,
+    ids,
+    ids_in,
+    message,
+    preset_of,
+    press,
+    said_yes,
+)
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.presets.pane import PresetPane
 from tui_chat.ui.dialogs.base import Confirm
@@ -27,13 +36,6 @@ if before not in text:
     sys.exit(3)
 open(path, "w", encoding="utf-8").write(text.replace(before, after))
 """
-
-
-async def said_yes(pilot: Pilot[None], answer: str = "yes") -> None:
-    """Answer a question that is on its way."""
-    await until(pilot, lambda: isinstance(pilot.app.screen, Confirm))
-    await pilot.click(pilot.app.screen.query_one(f"#{answer}", Button))
-    await settle(pilot)
 
 
 async def test_external_changes_are_loaded_and_a_conflict_loses_nothing(tmp_path: Path) -> None:
@@ -89,15 +91,6 @@ async def test_a_broken_file_is_reported_and_not_overwritten(tmp_path: Path) -> 
         assert file.read_text() == '{"presetMessages": [\n 1]}'
 
 
-def shown(pilot: Pilot[None]) -> str:
-    """The difference that is shown."""
-    return "\n".join(str(each.render()) for each in pilot.app.screen.query(Static))
-
-
-def ids_in(file: Path) -> list[str]:
-    return [m["id"] for m in json.loads(file.read_text())["presetMessages"]]
-
-
 async def test_the_users_own_editor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     script = tmp_path / "editor.py"
     script.write_text(EDITOR)
@@ -130,7 +123,7 @@ async def test_the_users_own_editor(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
         # What cannot be read is told, with its place, and can be dropped.
         await edits(pilot, pane, "E", "presetMessages", 'presetMessages" "')
-        assert "mine.json: line 4, column 20" in shown(pilot)
+        assert "mine.json: line 4, column 20" in dialog_text(pilot)
         await said_yes(pilot, "yes")
         assert message(pane, "lore").content == "It rains."
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from textual.pilot import Pilot
 
+from tests.support.app import asked, make_app, opened, settle
 from tests.support.preset_app import body, followed, press
-from tests.ui.app_under_test import asked, make_app, opened, settle
 from tui_chat.ui.areas.presets.pane import PresetPane
 
 MOST = 20

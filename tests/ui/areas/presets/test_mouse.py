@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from tests.support.app import settle
 from tests.support.preset_app import body, editing, ids, line_of, message
-from tests.ui.app_under_test import settle
 from tui_chat.ui.areas.presets.header import PresetToolbar
 from tui_chat.ui.areas.presets.rows import PresetRows
 

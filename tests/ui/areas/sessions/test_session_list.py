@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.support.app import until
 from tests.support.sidebar_app import DAY, NOW, Stage, press, shown, summary
-from tests.ui.app_under_test import until
 from tui_chat.models.session import SessionSummary
 from tui_chat.ui.ago import ago
 from tui_chat.ui.areas.sessions import SessionList

@@ -5,18 +5,21 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from types import MappingProxyType
 
+from textual import events
 from textual.content import Content
 from textual.pilot import Pilot
+from textual.scroll_view import ScrollView
+from textual.widgets import Input
 
 from tests.support.databases import provide_database
+from tests.support.idle import wait_for_rest
 from tests.support.vendors import VendorTransport
-from tests.ui.idle import wait_for_rest
 from tui_chat.cli.app import open_library
 from tui_chat.config import BUILT_IN_ENDPOINTS, Config
 from tui_chat.config.file import read_config_file
@@ -32,6 +35,7 @@ from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.chat.composer import Composer
 from tui_chat.ui.areas.inspector.inspector import Inspector
 from tui_chat.workspace.core import WorkspaceCore
+from tui_chat.workspace.state import WorkspaceState
 from tui_chat.workspace.workspace import Workspace
 
 NOON = 1_767_268_800.0
@@ -199,3 +203,70 @@ async def replied(pilot: Pilot[None]) -> None:
         ),
     )
     await settle(pilot)
+
+
+def workspace_of(app: TuiChat) -> Workspace:
+    assert app.workspace is not None
+    return app.workspace
+
+
+def state_of(app: TuiChat) -> WorkspaceState:
+    assert app.workspace is not None
+    return app.workspace.state
+
+
+def told(app: TuiChat) -> str:
+    """Return the notifications on the screen."""
+    return "\n".join(str(note.message) for note in app.notifications.shown)
+
+
+def screen_text(app: TuiChat) -> str:
+    """Return the screen's rows as text."""
+    width, height = app.size
+    strips = app.screen._compositor.render_strips(app.size)  # pyright: ignore[reportPrivateUsage]
+    assert len(strips) == height
+    return "\n".join(strip.text[:width] for strip in strips)
+
+
+def rows_shown(view: ScrollView) -> list[str]:
+    """Return the text of the visible rows."""
+    return [view.render_line(y).text.rstrip() for y in range(view.size.height)]
+
+
+def body_shown(app: TuiChat) -> bytes:
+    """Return the body of the request that the inspector shows."""
+    composed = workspace_of(app).state.request.shown
+    return composed.payload.body if composed is not None else b""
+
+
+async def typed_command(pilot: Pilot[None], command: str) -> bytes:
+    """Type a command; return the request that the inspector shows before Enter."""
+    app = pilot.app
+    assert isinstance(app, TuiChat)
+    before = body_shown(app)
+    await pilot.press(*command)
+    await until(pilot, lambda: body_shown(app) != before)
+    await settle(pilot)
+    return body_shown(app)
+
+
+def burst(app: TuiChat, *typed: str) -> None:
+    """Have keys arrive as if in one piece."""
+    for each in typed:
+        names: Iterable[str] = [each] if each.isascii() and len(each) > 1 else each
+        for key in names:
+            app.post_message(events.Key(key, key if len(key) == 1 else None))
+
+
+async def leave_dialog(pilot: Pilot[None], kind: type, typed: str) -> None:
+    """Wait until a dialog of this kind stands with these words, and leave it."""
+    app = pilot.app
+    await until(
+        pilot,
+        lambda: (
+            isinstance(app.screen, kind)
+            and any(one.value == typed for one in app.screen.query(Input))
+        ),
+    )
+    await pilot.press("escape")
+    await until(pilot, lambda: not isinstance(app.screen, kind))

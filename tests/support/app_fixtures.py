@@ -1,3 +1,7 @@
+"""Fixtures of tests that run the app; `tests/conftest.py` loads them. Most replace private parts of
+Textual: without them the tests of the screen take several times as long.
+"""
+
 from __future__ import annotations
 
 import os
@@ -5,6 +9,7 @@ import time
 from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any
+from weakref import WeakSet
 
 import pytest
 from syrupy.assertion import SnapshotAssertion
@@ -15,27 +20,43 @@ from textual.pilot import Pilot
 from textual.screen import Screen
 from textual.widgets import Input, TextArea
 
-from tests.ui import idle
-from tests.ui.album import Album
-from tests.ui.idle import wait_for_rest
+from tests.support import idle
+from tests.support.idle import wait_for_rest
+from tests.support.pictures import Album
+
+_draw = Screen._compositor_refresh
 
 
-@pytest.fixture(autouse=True)
-def quick_pilot(monkeypatch: pytest.MonkeyPatch):
-    """A pilot goes on as soon as its app rests."""
-    apps: list[App[Any]] = []
+@pytest.fixture(scope="session", autouse=True)
+def _quick_apps() -> Iterator[None]:
+    """A pilot goes on as soon as its app rests, and cursors stand still. Nothing is drawn for the
+    terminal that is not there, which is half of what a key costs: tests ask widgets what they show,
+    and pictures are drawn when they are taken. A test that watches the drawing uses `drawn`.
+    """
+    apps: WeakSet[App[Any]] = WeakSet()
     make = Pilot.__init__
 
     def make_and_remember(pilot: Pilot[Any], app: App[Any]) -> None:
         make(pilot, app)
-        apps.append(app)
+        apps.add(app)
 
     async def wait_for_idle(min_sleep: float = 0, max_sleep: float = 1) -> None:
-        await wait_for_rest(apps, max_sleep)
+        await wait_for_rest([app for app in apps if app.is_running], max_sleep)
 
-    monkeypatch.setattr(Pilot, "__init__", make_and_remember)
-    for module in ("app", "pilot"):
-        monkeypatch.setattr(f"textual.{module}.wait_for_idle", wait_for_idle)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Pilot, "__init__", make_and_remember)
+        for module in ("app", "pilot"):
+            patch.setattr(f"textual.{module}.wait_for_idle", wait_for_idle)
+        for widget in (Input, TextArea):
+            patch.setattr(widget.cursor_blink, "_default", False)
+        patch.setattr(Screen, "_compositor_refresh", lambda screen: None)
+        yield
+
+
+@pytest.fixture
+def drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The app draws for its terminal."""
+    monkeypatch.setattr(Screen, "_compositor_refresh", _draw)
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -69,13 +90,6 @@ def _parsed_once() -> Iterator[None]:
         yield
 
 
-@pytest.fixture(autouse=True)
-def cursors_stand_still(monkeypatch: pytest.MonkeyPatch):
-    """A picture is the same whenever it is taken."""
-    for widget in (Input, TextArea):
-        monkeypatch.setattr(widget.cursor_blink, "_default", False)
-
-
 @pytest.fixture
 def time_stands_still(monkeypatch: pytest.MonkeyPatch):
     """A picture is the same wherever it is taken, and however long it takes."""
@@ -88,16 +102,6 @@ def time_stands_still(monkeypatch: pytest.MonkeyPatch):
     yield
     os.environ.pop("TZ", None)
     time.tzset()
-
-
-@pytest.fixture(autouse=True)
-def undrawn(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch):
-    """Nothing is drawn for the terminal that is not there, which is half of what a key costs. Tests
-    ask widgets what they show, and pictures are drawn when they are taken; those that watch the
-    drawing are marked `drawn`.
-    """
-    if request.node.get_closest_marker("drawn") is None:
-        monkeypatch.setattr(Screen, "_compositor_refresh", lambda screen: None)
 
 
 @pytest.fixture
