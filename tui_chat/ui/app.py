@@ -199,6 +199,8 @@ class TuiChat(App[None]):
     async def on_event(self, event: events.Event) -> None:
         if isinstance(event, events.Key):
             self.notifications.key_pressed()
+        elif isinstance(event, events.MouseDown):
+            self.notifications.clicked()
         await self.key_queue.on_event(event)
 
     @on(KeyMarker)

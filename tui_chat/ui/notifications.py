@@ -1,12 +1,13 @@
-"""Notifications: one at a time in place of the keys in the footer, covering nothing; and a log.
+"""Notifications: one at a time in front of the keys in the footer, covering nothing; and a log.
 
 1. The newest notification is shown, for as long as it takes to read it. A warning or an error that
-   it replaces before its time is shown again afterwards; an information is not.
-2. A notification that does not fit in the line takes up to `MOST_LINES` of them; what stands above
-   gives way. The log has the whole text of each.
+   it replaces before it could be read is shown again afterwards; an information is not.
+2. A notification that does not fit beside the keys has lines above them, up to `MOST_LINES` with
+   the keys; what stands above gives way. The log has the whole text of each.
 3. A key that is pressed after the time that it takes to read it ends it: the user has gone on. What
    was wrong with a command ends at once when the command is changed or another one is run.
-4. One about messages of a session ends when the session is left, and when its messages change.
+4. All end when the session is left, but for those that are newer than the key or click that did it.
+   One about messages of a session ends when its messages change, too.
 5. The footer of the main screen shows it; on a dialog, a line at the bottom of the screen.
 """
 
@@ -16,7 +17,6 @@ from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING, cast
 
-from rich.cells import cell_len
 from textual import events
 from textual.app import App
 from textual.content import Content
@@ -69,6 +69,8 @@ class Notice:
     """Seconds since the epoch."""
     seconds: float
     """Seconds that it is shown."""
+    inputs: int = 0
+    """How often something had been pressed or clicked when it was created."""
 
 
 class NotificationLine(OnePassWidget):
@@ -99,23 +101,28 @@ class NotificationLine(OnePassWidget):
         self.refresh(layout=True)
 
     def _notice_content(self, width: int) -> Content:
-        """Return the notification, cut at `MOST_LINES`."""
+        """Return the notification, cut to the lines that it may take."""
         notice = self.notice
         if notice is None:
             return Content("")
-        mark, style = _STYLES[notice.severity]
         text = " · ".join(filter(None, map(str.strip, notice.message.splitlines())))
         more = f" · {self._waiting} more: {self._log_hint}" if self._waiting else ""
-        room = MOST_LINES * width * 4 // 5 - cell_len(self._log_hint)
-        if cell_len(text) > room > 0:
-            text, more = f"{text[:room]}…", f" · {self._log_hint} has all of it"
-        return Content.assemble(
-            " ", (mark, f"bold {style}"), (text, style), (more, "$foreground 67%")
-        )
+        content = _content(notice, text, more)
+        room = self._most_lines * width
+        while room > 0 and content.get_height({}, width) > self._most_lines:
+            room = room * 9 // 10
+            content = _content(notice, f"{text[:room]}…", f" · {self._log_hint} has all of it")
+        return content
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
         """Return the lines of the notification; 1 without one."""
-        return min(self._notice_content(width).get_height({}, width), MOST_LINES) or 1
+        lines = self._notice_content(width).get_height({}, width)
+        return min(lines, self._most_lines) or 1
+
+    @property
+    def _most_lines(self) -> int:
+        """Return the lines that a notification may take."""
+        return MOST_LINES
 
     def render(self) -> Content:
         return self._notice_content(self.size.width)
@@ -125,6 +132,11 @@ class NotificationLine(OnePassWidget):
             event.stop()
             event.prevent_default()
             self.end_notice()
+
+
+def _content(notice: Notice, text: str, more: str) -> Content:
+    mark, style = _STYLES[notice.severity]
+    return Content.assemble(" ", (mark, f"bold {style}"), (text, style), (more, "$foreground 67%"))
 
 
 class Notifications:
@@ -142,6 +154,10 @@ class Notifications:
         """The time at which the current one was shown, in seconds since the epoch."""
         self._waiting: tuple[Notice, ...] = ()
         """Replaced before their time, to be shown again; the next one last."""
+        self._inputs = 0
+        """How often something was pressed or clicked."""
+        self._session_id = ""
+        """The active session."""
         self._about_messages: Notice | None = None
         """The last one about messages of the active session."""
         self._timer: Timer | None = None
@@ -183,11 +199,12 @@ class Notifications:
         message = sanitize(message).strip()
         if seconds is None:
             seconds = reading_seconds(message, severity)
-        notice = Notice(message, severity, self._now(), seconds)
+        notice = Notice(message, severity, self._now(), seconds, self._inputs)
         self.log.append(notice)
         self._waiting = tuple(waiting for waiting in self._waiting if waiting.message != message)
         replaced = self._current
-        if replaced and replaced.severity != "information" and replaced.message != message:
+        is_serious = replaced is not None and replaced.severity != "information"
+        if replaced and is_serious and replaced.message != message and not self._could_be_read:
             self._waiting = (*self._waiting, replaced)[-MAX_WAITING:]
         self._show(notice)
 
@@ -198,13 +215,35 @@ class Notifications:
         if self._current is not None and self._current.message == message:
             self.end_current()
 
+    def follow_session(self, session_id: str) -> None:
+        """If another session is active, end what was said before the key or click that opened it;
+        it stays in the log.
+        """
+        if session_id == self._session_id:
+            return
+        self._session_id = session_id
+        self._waiting = tuple(n for n in self._waiting if n.inputs >= self._inputs)
+        if self._current is not None and self._current.inputs < self._inputs:
+            self.end_current()
+
+    def clicked(self) -> None:
+        """Note that what is said from now on is said of something later."""
+        self._inputs += 1
+
     def key_pressed(self) -> None:
         """End the current one if there was time to read it."""
+        self._inputs += 1
+        if self._could_be_read:
+            self.end_current()
+
+    @property
+    def _could_be_read(self) -> bool:
+        """True if the current one has been shown for as long as reading it takes."""
         current = self._current
-        if current is not None:
-            seconds = max(len(current.message) / CHARACTERS_PER_SECOND, MIN_READING)
-            if self._now() - self._shown_at >= min(seconds, current.seconds):
-                self.end_current()
+        if current is None:
+            return False
+        seconds = max(len(current.message) / CHARACTERS_PER_SECOND, MIN_READING)
+        return self._now() - self._shown_at >= min(seconds, current.seconds)
 
     def clear(self) -> None:
         """Show none; the log stays."""

@@ -1,0 +1,75 @@
+"""The line at the bottom: its messages leave with their session, and hide no keys."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from textual import events
+
+from tests.support.screen import Screen, open_screen
+from tests.support.server import Provider, chat_text
+from tests.support.tables import each_row
+
+KEYS = ("F1", "Ctrl+P", "F2", "F3", "F4")
+LONG = "cook-" * 60
+
+
+async def send(screen: Screen, words: str) -> None:
+    await screen.type(words)
+    await screen.press("enter")
+
+
+async def test_an_error_leaves_with_its_session_and_does_not_return(tmp_path: Path):
+    with Provider(chat_text("A reply.")) as provider:
+        async with open_screen(tmp_path, config=provider.config(), size=(120, 35)) as screen:
+            await send(screen, "hello")
+            await screen.sees("A reply.")
+            await send(screen, "/role nobody")
+            await screen.sees("✗ There is no role “nobody”.")
+            await screen.press("ctrl+n")
+            await screen.sees("New chat")
+            await screen.loses("nobody", seconds=3)
+
+            await send(screen, "/role nothing")
+            await screen.sees("✗ There is no role “nothing”.")
+            await screen.press("ctrl+c")  # a message that replaces the error for its time
+            await screen.sees("Ctrl+Q quits", "1 more")
+            await screen.press("f2", "down", "enter")
+            await screen.sees("A reply.")
+            await screen.loses("Ctrl+Q quits; the draft", seconds=3)
+            assert "1 more" not in screen.text
+            assert "nothing" not in screen.text
+
+
+async def test_what_is_said_of_a_new_session_stays(tmp_path: Path):
+    with Provider(chat_text("A reply.")) as provider:
+        async with open_screen(tmp_path, config=provider.config(), size=(120, 35)) as screen:
+            await send(screen, "hello")
+            await screen.sees("A reply.")
+            await send(screen, "/role Assistant")
+            await screen.sees("New chat", "Started a new session")
+            await screen.rests()
+            await screen.sees("Started a new session")
+
+
+@each_row("size, command", [
+    ((160, 45), "/role sailor"), ((120, 35), "/role sailor"), ((120, 35), f"/role {LONG}"),
+    ((80, 24), "/role sailor"), ((80, 24), f"/role {LONG}"),
+])  # fmt: skip
+async def test_a_message_hides_no_keys_and_all_of_it_can_be_read(
+    size: tuple[int, int], command: str, tmp_path: Path
+):
+    async with open_screen(tmp_path, size=size, waits=("Enter", "F1")) as screen:
+        keys = [key for key in KEYS if key in screen.lines[-1]]
+        assert keys[:2] == ["F1", "Ctrl+P"]
+        screen.app.post_message(events.Paste(command))
+        await screen.sees("/role")
+        await screen.press("enter")
+        await screen.sees("✗ There is no role")
+        assert [key for key in KEYS if key in screen.lines[-1]] == keys
+        if command.endswith(LONG):
+            await screen.sees("…", "Ctrl+P notifications has all of it")
+        await screen.press("ctrl+p")
+        await screen.type("notifications")
+        await screen.press("enter")
+        await screen.sees("Available: Assistant.")
