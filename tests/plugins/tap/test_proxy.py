@@ -573,6 +573,41 @@ async def test_a_websocket_is_refused_at_once_and_noted():
         assert "plain requests" in exchange.fault
 
 
+@pytest.mark.parametrize("switches", [True, False], ids=["always", "if asked"])
+async def test_a_connection_stays_http_1_1(switches: bool):
+    asked: list[bytes] = []
+
+    async def upstream(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while True:
+            asked.append(await read_request(reader))
+            if switches or b"upgrade" in asked[-1].lower():
+                head = b"HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: h2c"
+                writer.write(head + b"\r\n\r\n\0\0\0\4\0\0\0\0\0")
+                await reader.read()
+            writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhello")
+
+    async with tap_with(upstream) as tap:
+        reader, writer = await tap.connect()
+        wish = ("Connection: Upgrade, HTTP2-Settings, keep-alive", "Upgrade: h2c")
+        data = request(tap.proxy.port, b"{}", "/v1/messages", *wish, "HTTP2-Settings: AAMAAABk")
+        writer.write(data)
+        if switches:
+            writer.write(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
+            assert (await within(reader.read())).startswith(b"HTTP/1.1 101 ")
+        else:
+            assert (await within(reader.readuntil(b"hello"))).startswith(b"HTTP/1.1 200 ")
+            writer.write(data)  # the connection goes on
+            assert (await within(reader.readuntil(b"hello"))).startswith(b"HTTP/1.1 200 ")
+        writer.close()
+        exchange, *_ = await tap.ended()
+        assert exchange.outcome == ("unreadable" if switches else "complete")
+        assert ("another protocol" in exchange.fault) == switches
+    head = asked[0].partition(b"\r\n\r\n")[0]
+    assert b"h2c" not in head
+    assert b"HTTP2-Settings" not in head
+    assert b"\r\nConnection: keep-alive" in head
+
+
 def test_a_protocol_without_a_known_server_needs_an_upstream(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(upstreams, "_OWN_SERVERS", {})
     with pytest.raises(MessageFault, match="--upstream"):

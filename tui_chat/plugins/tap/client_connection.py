@@ -3,7 +3,8 @@
 1. What one side sends the other one gets as it came: chunks, trailers, pipelined requests,
    informational responses, `connection` headers. So the client and the provider agree with each
    other, and the proxy has nothing to invent.
-2. Only the `host` header is written anew, and the target if the upstream has a path.
+2. Only the `host` header is written anew, and the target if the upstream has a path; an `upgrade`
+   to HTTP/2 is left out. An upstream that switches the protocol all the same is left.
 3. The end of either side is passed on as what it was. A client that leaves ends the request at the
    provider; a response that breaks off breaks off for the client too.
 4. No more is read from one side than the other one takes.
@@ -36,6 +37,7 @@ from tui_chat.plugins.tap.http_messages import (
     MessageFault,
     MessageReader,
     Part,
+    ProtocolSwitch,
     RequestHead,
     ResponseHead,
     read_request_head,
@@ -162,8 +164,10 @@ class ClientConnection:
         head, reader, has_body = read_request_head(data)
         upstream = self._route(head)
         passed = head.addressed_to(upstream.authority, upstream.target(head.target))
+        if (refusal := self._refusal(head)) is None:
+            passed = passed.without_upgrade()
         exchange = self._begin(passed, upstream)
-        if refusal := self._refusal(head):
+        if refusal is not None:
             self._end(exchange, "refused", refusal[1])
             await self._nothing_pending.wait()
             await self._answer(*refusal, head.target, close=True)
@@ -419,6 +423,8 @@ class ClientConnection:
                 parts, data = pending.reader.feed(data)
             except MessageFault as fault:
                 self._end(exchange, "unreadable", f"The response is not HTTP/1.1: {fault}")
+                if isinstance(fault, ProtocolSwitch):  # the client's next bytes are no request
+                    raise ConnectionAbortedError(str(fault)) from fault
                 break
             _keep_response(exchange, parts, now)
             if not pending.reader.is_whole:

@@ -1,8 +1,9 @@
 """HTTP/1.1 messages as they pass: the bytes of a head, and where a message ends.
 
 The bytes are passed on as they came. h11 reads a copy of them, and says where a message ends and
-what its body is without the chunks; nothing is ever written anew but the two values of a request's
-head that name the server: the target, if the upstream has a path of its own, and `host`.
+what its body is without the chunks; nothing is written anew but the two values of a request's head
+that name the server: the target, if the upstream has a path of its own, and `host`. A wish for
+another protocol than HTTP/1.1 is left out.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import asyncio
 from asyncio import StreamReader
 from collections.abc import Iterable
+from http import HTTPStatus
 from typing import Any, TypeAlias
 
 import h11
@@ -33,6 +35,10 @@ class MessageFault(Exception):
     def __init__(self, sentence: str, status: int = 400) -> None:
         super().__init__(sentence)
         self.status = status
+
+
+class ProtocolSwitch(MessageFault):
+    """A server has left HTTP/1.1; what follows belongs to another protocol."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +78,24 @@ class RequestHead:
         data = b"\r\n".join((line, *fields)) + _END
         return RequestHead(data, self.method, target, headers)
 
+    def without_upgrade(self) -> RequestHead:
+        """Return a head that does not ask for another protocol than HTTP/1.1."""
+        if self.header("upgrade") is None:
+            return self
+        line, *fields = self.data[: -len(_END)].split(b"\r\n")
+        kept: list[bytes] = []
+        headers: list[tuple[str, str]] = []
+        for field, (name, value) in zip(fields, self.headers, strict=True):
+            if name.lower() == "connection":
+                words = [word.strip() for word in value.split(",")]
+                value = ", ".join(word for word in words if word.lower() not in _OF_UPGRADE)
+                field = f"{name}: {value}".encode("latin-1")
+            if value and name.lower() not in _OF_UPGRADE:
+                kept.append(field)
+                headers.append((name, value))
+        data = b"\r\n".join((line, *kept)) + _END
+        return RequestHead(data, self.method, self.target, tuple(headers))
+
     def with_body(self, size: int) -> RequestHead:
         """Return a head for another, unencoded body, without headers about the former one."""
         line, *fields = self.data[: -len(_END)].split(b"\r\n")
@@ -91,6 +115,8 @@ _OF_BODY = frozenset(
     )
 )
 """Headers that are about the bytes of one body."""
+_OF_UPGRADE = frozenset(("upgrade", "http2-settings"))
+"""Headers, also as words of `connection`, that ask for another protocol."""
 
 
 def _name_of(field: bytes) -> str:
@@ -184,7 +210,8 @@ class MessageReader:
     def of_response(cls, method: str) -> MessageReader:
         """Return the reader of the response to a request with this method."""
         connection = h11.Connection(h11.CLIENT, max_incomplete_event_size=LARGEST_HEAD)
-        connection.send(h11.Request(method=method, target="/", headers=[("host", "upstream")]))
+        headers = [("host", "upstream"), ("upgrade", "any"), ("connection", "upgrade")]
+        connection.send(h11.Request(method=method, target="/", headers=headers))
         connection.send(h11.EndOfMessage())
         return cls(connection)
 
@@ -205,7 +232,9 @@ class MessageReader:
                     method, target = event.method.decode(), event.target.decode("latin-1")
                     parts.append(RequestHead(b"", method, target, _headers(event)))
                 elif isinstance(event, h11.InformationalResponse):
-                    pass  # 100 Continue, 103 Early Hints: passed on, and not of interest
+                    if event.status_code == HTTPStatus.SWITCHING_PROTOCOLS:
+                        raise ProtocolSwitch("The server switched to another protocol.")
+                    # 100 Continue, 103 Early Hints: passed on, and not of interest
                 elif isinstance(event, h11.Response):
                     parts.append(ResponseHead(event.status_code, _headers(event)))
                 elif isinstance(event, h11.Data):
