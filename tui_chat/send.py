@@ -32,7 +32,7 @@ from tui_chat.models.request import RequestRecord
 from tui_chat.models.request_edit import RequestEdit
 from tui_chat.models.session import UNPRICED, Entry, NewSession, Session
 from tui_chat.models.stream_events import StreamEvent, TextDelta, text_bytes
-from tui_chat.models.usage import BYTES_PER_TOKEN, NO_TIMING, Timing, cost_of
+from tui_chat.models.usage import BYTES_PER_TOKEN, NO_TIMING, Timing, cost_of, source_of_cost
 from tui_chat.protocols.common.error_body import response_error
 from tui_chat.protocols.common.tools import restore_names
 from tui_chat.protocols.registry import protocol_of
@@ -396,7 +396,7 @@ class _StreamingReply:
         media = self._media | {f"output {part.kind}" for part in self._reply.parts}
         counted = replace(usage, input=input_tokens, output=tokens)
         cost = cost_of(counted, prices, media)
-        priced = prices.source if prices and cost is not None else ""
+        priced = source_of_cost(usage, prices, cost)
         if exact and not priced and (prices or usage.tier.lower() not in STANDARD_TIERS):
             priced = UNPRICED
         return Timing(self._clock() - self._began, self._first, tokens, exact, cost, priced)

@@ -248,6 +248,7 @@ def _newest(before: Usage, new: Usage) -> Usage:
         *map(newest, ("input", "output", "cached", "cache_write", "reasoning")),
         cache_write_1h=new.cache_write_1h or before.cache_write_1h,
         tier=new.tier or before.tier,
+        cost=before.cost if new.cost is None else new.cost,
     )
 
 

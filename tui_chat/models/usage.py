@@ -35,9 +35,14 @@ class Usage:
     """The part of `cache_write` that stays for an hour: Anthropic."""
     tier: str = field(default="", compare=False)
     """The service tier that served the request, in the provider's word; empty if it said none."""
+    cost: Decimal | None = field(default=None, compare=False)
+    """The price in US dollars, where the provider says it (OpenRouter, Perplexity, xAI)."""
 
 
 NO_USAGE = Usage()
+
+BY_PROVIDER = "by the provider's report"
+"""Whose prices a cost is from that the provider reported."""
 
 
 def usage_json(usage: Usage) -> dict[str, int | None]:
@@ -104,7 +109,8 @@ NO_TIMING = Timing()
 
 
 def cost_of(usage: Usage, prices: Prices | None, media: Set[str] = frozenset()) -> Decimal | None:
-    """Return the cost of a reply in US dollars; None if a price or figure is unknown.
+    """Return the cost of a reply in US dollars: the provider's own figure if it reported one; None
+    if a price or figure is unknown.
 
     1. The prices are those for all of the input, cached parts included: a tier holds for the whole
        request.
@@ -113,6 +119,8 @@ def cost_of(usage: Usage, prices: Prices | None, media: Set[str] = frozenset()) 
     3. Figures that contradict each other have no cost, and neither has a request or a reply with
        `media` that are priced apart (see `Prices.apart`).
     """
+    if usage.cost is not None:
+        return usage.cost
     if prices is None or usage.input is None or usage.output is None or prices.apart & media:
         return None
     prices = prices.for_input(usage.input)
@@ -135,6 +143,13 @@ def cost_of(usage: Usage, prices: Prices | None, media: Set[str] = frozenset()) 
         return None
     total = sum((tokens * price for tokens, price in counts), Decimal(0)) / _MILLION
     return total + (prices.per_request or 0)
+
+
+def source_of_cost(usage: Usage, prices: Prices | None, cost: Decimal | None) -> str:
+    """Return whose prices the cost of a reply is from, and of which day; empty without a cost."""
+    if usage.cost is not None:
+        return BY_PROVIDER
+    return prices.source if prices is not None and cost is not None else ""
 
 
 def short_number(number: int) -> str:

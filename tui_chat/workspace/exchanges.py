@@ -23,7 +23,7 @@ from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.message import Message
 from tui_chat.models.request_edit import edits_after
 from tui_chat.models.session import Entry
-from tui_chat.models.usage import Timing, cost_of
+from tui_chat.models.usage import Timing, cost_of, source_of_cost
 from tui_chat.providers.retry import RetryPause
 from tui_chat.request_recipe import dump_recipe
 from tui_chat.send import ExchangeStored, FinishedReply, PartialReply, SendProgress, send
@@ -117,7 +117,7 @@ class Exchanges:
         if not priced and tokens is not None and entry.status == "complete":
             prices = self._usage.prices_of(entry)
             cost = cost_of(entry.usage, prices)
-            priced = prices.source if prices and cost is not None else ""
+            priced = source_of_cost(entry.usage, prices, cost)
         exact = tokens is not None
         return Timing(entry.seconds, entry.first, tokens, exact, cost, priced)
 

@@ -18,7 +18,7 @@ from tui_chat.models.generation import GenerationKind
 from tui_chat.models.reply import Reply
 from tui_chat.models.request import SideRequest
 from tui_chat.models.text import clean
-from tui_chat.models.usage import cost_of
+from tui_chat.models.usage import cost_of, source_of_cost
 from tui_chat.send import receive
 from tui_chat.workspace.core import WorkspaceCore, reported
 from tui_chat.workspace.requests import Requests, require_usable_role
@@ -131,7 +131,7 @@ class SideRequests:
             reply.text[:REPLY_KEPT],
             reply.usage,
             cost,
-            prices.source if prices is not None and cost is not None else "",
+            source_of_cost(reply.usage, prices, cost),
             error,
         )
         with suppress(StoreError):  # the session may have been deleted meanwhile

@@ -26,7 +26,7 @@ from tui_chat.errors import ConfigError, Refused, TuiChatError
 from tui_chat.library.prices import KnownPrices
 from tui_chat.models.prices import Prices
 from tui_chat.models.reply import Reply
-from tui_chat.models.usage import cost_of
+from tui_chat.models.usage import cost_of, source_of_cost
 from tui_chat.plugins.prompt_lab.budget import FREE, RunBudget, is_local, reserve_of
 from tui_chat.plugins.prompt_lab.checks import Undecidable, undecided
 from tui_chat.plugins.prompt_lab.endpoint_limits import OVERLOADED, EndpointLimit, usual_limit
@@ -297,7 +297,7 @@ class _Exchange:
             model=reply.model,
             usage=reply.usage,
             cost=cost,
-            priced=prices.source if prices is not None and cost is not None else "",
+            priced=source_of_cost(reply.usage, prices, cost),
             first=self._first,
             seconds=seconds,
             error=error,

@@ -19,7 +19,7 @@ from tui_chat.models.envelope import Turn
 from tui_chat.models.prices import STANDARD_TIERS, Prices
 from tui_chat.models.reply import Reply
 from tui_chat.models.session import UNPRICED
-from tui_chat.models.usage import Usage, cost_of
+from tui_chat.models.usage import Usage, cost_of, source_of_cost
 from tui_chat.plugins.tap.calls import Call, RecordedReplyReader, read_call
 from tui_chat.plugins.tap.comparison import CallComparison, compare
 from tui_chat.plugins.tap.conversations import Conversations, PlacedCall
@@ -301,7 +301,7 @@ class Recorder:
         media = {p.kind for t in _turns(call) for p in t.parts}
         media |= {f"output {part.kind}" for part in reply.parts}
         cost = cost_of(reply.usage, prices, media)
-        priced = prices.source if prices is not None and cost is not None else ""
+        priced = source_of_cost(reply.usage, prices, cost)
         loss = None
         before = self._usages.get(comparison.previous) if comparison is not None else None
         if comparison is not None and before is not None and error is None:

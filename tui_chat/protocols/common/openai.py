@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import fields
+from decimal import Decimal
 from typing import Any, cast
 
 from tui_chat.lazy_dataclass import dataclass
@@ -312,7 +313,28 @@ def read_usage(usage: JsonObject, timings: JsonObject = _NONE) -> Usage:
         cached = kept if cached is None else cached
         given = fresh + (kept or 0) if given is None and fresh is not None else given
         output = as_count(timings.get("predicted_n")) if output is None else output
-    return Usage(given, output, cached, write, reasoning)
+    return Usage(given, output, cached, write, reasoning, cost=_cost(usage))
+
+
+def _cost(usage: JsonObject) -> Decimal | None:
+    """Return the price of a reply in US dollars, where the provider says it."""
+    if (ticks := _amount(usage.get("cost_in_usd_ticks"))) is not None:  # xAI
+        return ticks / 10**10
+    cost = usage.get("cost")
+    if (total := _amount(as_object(cost).get("total_cost"))) is not None:  # Perplexity
+        return total
+    dollars = _amount(cost)  # OpenRouter: its own fee alone if the key is the user's
+    if dollars is not None and usage.get("is_byok") is True:
+        upstream = as_object(usage.get("cost_details")).get("upstream_inference_cost")
+        more = _amount(upstream)
+        return None if more is None else dollars + more
+    return dollars
+
+
+def _amount(value: object) -> Decimal | None:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 10**15:
+        return None
+    return Decimal(str(value))
 
 
 def _first_object(holder: JsonObject, names: Sequence[str]) -> JsonObject:

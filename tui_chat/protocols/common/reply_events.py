@@ -306,7 +306,7 @@ class ReplyEvents:
 
     def set_usage(self, usage: Usage) -> None:
         """Set the usage so far; some providers repeat it with every chunk."""
-        if usage != self._usage:
+        if usage != self._usage or usage.cost != self._usage.cost:
             self._usage = usage
             self._out.append(UsageReport(usage))
 
