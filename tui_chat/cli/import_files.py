@@ -169,9 +169,13 @@ def _print_report(report: Report, dry_run: bool) -> None:
         would = "would become" if dry_run else "is now" if len(names) == 1 else "are now"
         if len(names) == 1:
             preset = one_line(report.cards[0].preset)
+            is_enabled = report.cards[0].status == "enabled"
+            use = (
+                "begin a session with it" if is_enabled else "it is disabled: enable it in the app"
+            )
             write_line(
                 f"{name}: the character “{names[0]}” {would} a role with the preset “{preset}”; "
-                "begin a session with it."
+                f"{use}."
             )
         else:
             write_line(f"{name}: {len(names):,} characters {would} roles: {_first(names)}.")

@@ -95,11 +95,11 @@ class Filters:
 
     def apply(self, sessions: Sequence[SessionSummary]) -> list[SessionSummary]:
         """Return the sessions that meet the conditions, in the same order."""
-        return [session for session in sessions if self._matches(session)][: self.limit]
+        return [session for session in sessions if self.matches(session)][: self.limit]
 
     def rows(self, sessions: Sequence[SessionSummary], *, unfolded: bool) -> list[_ListedSession]:
         """Return matching sessions; side conversations follow theirs only if `unfolded`."""
-        matching = [session for session in sessions if self._matches(session)]
+        matching = [session for session in sessions if self.matches(session)]
         ids = {session.session_id for session in matching if not session.parent_id}
         sides = [session for session in matching if session.parent_id in ids]
         rows: list[_ListedSession] = []
@@ -110,7 +110,8 @@ class Filters:
             rows += [_ListedSession(side, "└ ") for side in own if unfolded]
         return rows
 
-    def _matches(self, session: SessionSummary) -> bool:
+    def matches(self, session: SessionSummary) -> bool:
+        """Return True if a session meets the conditions."""
         return (
             (session.deleted is not None) == self.deleted
             and (self.archived or not session.archived or self.deleted)
@@ -162,6 +163,7 @@ async def list_sessions(common: CommonOptions, as_json: bool, sides: bool, **fil
     async with open_store(common, only_reads=True) as store:
         listed = store.sessions.list_trash() if conditions.deleted else store.sessions.list()
         summaries, ids = await listed, await short_ids(store)
+        summaries = await store.sessions.counted_by_branch(filter(conditions.matches, summaries))
     if as_json:
         rows = [_ListedSession(session, "") for session in conditions.apply(summaries)]
     else:

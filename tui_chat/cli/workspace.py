@@ -235,7 +235,7 @@ async def choose_role(workspace: Workspace, role: Role | None) -> None:
     """Give the new chat a role; None for none. Raises InputError if it is disabled."""
     if role is not None and role.status == "disabled":
         sentence = f"The role “{role.name}” is disabled."
-        raise InputError(sentence, advice="Enable it, or choose another role.")
+        raise InputError(sentence, advice="Enable it in the app (/roles), or choose another role.")
     await workspace.settings.apply_new_chat(role)
     workspace.active.show_opening()
 

@@ -94,6 +94,7 @@ async def require_enabled_role(tx: Transaction, role_id: str) -> Role:
         raise InputError("This role does not exist.")
     if role.status == "disabled":
         raise InputError(
-            f"The role “{role.name}” is disabled.", advice="Enable it, or choose another role."
+            f"The role “{role.name}” is disabled.",
+            advice="Enable it in the app (/roles), or choose another role.",
         )
     return role

@@ -85,7 +85,9 @@ class Roles:
             raise InputError("This role does not exist.")
         if role.status == "disabled":
             sentence = f"The role “{role.name}” is disabled."
-            raise InputError(sentence, advice="Enable it, or choose another role.")
+            raise InputError(
+                sentence, advice="Enable it in the app (/roles), or choose another role."
+            )
         return role
 
     async def mark_used(self, role_id: str) -> None:

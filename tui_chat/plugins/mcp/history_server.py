@@ -170,7 +170,8 @@ class HistoryServer:
         limit = min(as_count(arguments.get("limit")) or 50, _MOST)
         offered = [one for one in await self._store.sessions.list() if self._scope.has(one)]
         if name == "list_sessions":
-            return [_session_json(session) for session in offered[:limit]]
+            listed = await self._store.sessions.counted_by_branch(offered[:limit])
+            return [_session_json(session) for session in listed]
         if name == "search":
             return await self._search(as_string(arguments.get("query")), offered, limit)
         wanted = as_string(arguments.get("session"))
@@ -181,6 +182,7 @@ class HistoryServer:
             start = as_count(arguments.get("start")) or 0
             entries = await self._store.branches.load(session.session_id)
             messages = [_message_json(entry) for entry in entries[start : start + limit]]
+            session = session._replace(message_count=len(entries))
             return {**_session_json(session), "start": start, "of": len(entries), "shown": messages}
         calls = await self._store.requests.calls(session.session_id)
         if name == "list_requests":

@@ -29,9 +29,10 @@ def import_summary(report: Report) -> tuple[str, Literal["information", "warning
     roles = [one_line(role.name, 60) for role in report.cards]
     if len(roles) == 1:
         preset = one_line(report.cards[0].preset, 60)
+        is_enabled = report.cards[0].status == "enabled"
+        use = "Start a session with it." if is_enabled else "It is disabled: /roles enables it."
         lines.append(
-            f"{name}: the character “{roles[0]}” is now a role with the preset “{preset}”. Start a "
-            "session with it."
+            f"{name}: the character “{roles[0]}” is now a role with the preset “{preset}”. {use}"
         )
     elif roles:
         listed = ", ".join(roles[:5]) + (", …" if len(roles) > 5 else "")

@@ -152,7 +152,12 @@ class RoleForm(FieldsForm):
         )
         if await self._workspace.roles.save(changed) is not None:
             name = one_line(typed.name, 40)
-            self.notify(f"Role “{name}” saved. Use it with /role {name}.", markup=False)
+            use = (
+                f"Use it with /role {name}."
+                if typed.enabled
+                else "It is disabled: /roles enables it."
+            )
+            self.notify(f"Role “{name}” saved. {use}", markup=False)
 
     def fields_below(self) -> ComposeResult:
         role = self._role

@@ -358,10 +358,7 @@ class ComposerDrafts:
         """
         activity = self._pane.activity
         if not self._switched.is_set():
-            session_id = workspace.state.session_id
-            listed = (s for s in workspace.state.sessions if s.session_id == session_id)
-            count = next((summary.message_count for summary in listed), 0)
-            activity.show_status(f"Loading {count:,} messages. Then this is sent.")
+            activity.show_status("Loading the session. Then this is sent.")
             await self._switched.wait()
             activity.show_status("")
         if self._is_for_active(submission) and not workspace.requests.is_lore_searched:

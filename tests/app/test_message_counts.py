@@ -1,0 +1,42 @@
+"""The number of messages of a session is the same on the screen and on the command line."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.support.screen import Screen, open_screen
+from tests.support.server import Provider, chat_text
+
+
+async def listed(folder: Path, *words: str) -> str:
+    folders = ("--data-dir", str(folder), "--config-dir", str(folder))
+    command = (sys.executable, "-m", "tui_chat", *folders, "sessions", *words)
+    done = await asyncio.to_thread(subprocess.run, command, capture_output=True, check=True)
+    return done.stdout.decode()
+
+
+async def send(screen: Screen, words: str) -> None:
+    await screen.type(words)
+    await screen.press("enter")
+
+
+async def test_versions_are_not_counted_as_messages(tmp_path: Path):
+    with Provider(chat_text("A reply."), chat_text("Another."), chat_text("More.")) as provider:
+        async with open_screen(tmp_path, config=provider.config()) as screen:
+            await send(screen, "hello")
+            await screen.sees("A reply.", "2 messages")
+            await screen.press("ctrl+r")
+            await screen.sees("Another.", "2/2")
+            await send(screen, "go on")
+            await screen.sees("More.", "4 messages")
+            [session] = json.loads(await listed(tmp_path, "list", "--json"))
+            assert session["message_count"] == 4
+            words = (await listed(tmp_path, "list")).splitlines()
+            columns = words[0].split()
+            assert words[1].split()[columns.index("MESSAGES")] == "4"
+            shown = json.loads(await listed(tmp_path, "show", "hello", "--json"))
+            assert len(shown["messages"]) == 4
