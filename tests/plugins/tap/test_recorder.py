@@ -49,6 +49,18 @@ def said(*texts: str) -> list[Any]:
     return [{"role": roles[n % 2], "content": text} for n, text in enumerate(texts)]
 
 
+async def test_a_program_that_only_its_instructions_name(tap: Recording):
+    pi = "You are an expert coding assistant operating inside pi, a coding agent harness."
+    rows = (("pi", pi), ("AsyncOpenAI/Python", "You are terse."))
+    async with gpt(tap) as client:
+        for _, text in rows:
+            for role in ("system", "developer"):
+                messages: list[Any] = [{"role": role, "content": text}, *said("Hi")]
+                await client.chat.completions.create(model="echo", messages=messages)
+    names = [each.call.program.name for each in await tap.recorded(4)]
+    assert sorted(names) == sorted(name for name, _ in rows for _ in range(2))
+
+
 async def test_a_conversation_of_openai_chat_with_tools_is_one_session(tap: Recording):
     messages: list[Any] = [
         {"role": "system", "content": "You are terse."},

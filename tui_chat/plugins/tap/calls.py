@@ -113,9 +113,15 @@ def read_call(
     call = _received_call(exchange, protocol)
     if call is None:
         return None
-    call = replace(call, program=program_of(exchange.headers, command))
+    program = program_of(exchange.headers, command, _instructions(call))
+    call = replace(call, program=program)
     sent = exchange.hold.sent if exchange.hold is not None else None
     return call if sent is None else edited_call(call, sent)
+
+
+def _instructions(call: Call) -> str:
+    turns = call.composed.envelope.turns if call.composed is not None else ()
+    return next((str(turn.text) for turn in turns if turn.role == "system"), "")
 
 
 def _received_call(exchange: RecordedExchange, wanted: Protocol | None) -> Call | None:

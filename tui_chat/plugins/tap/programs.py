@@ -4,7 +4,7 @@
 2. `User-Agent` is a list of products (RFC 9110, 10.1.5). The first one that is not an HTTP library,
    an SDK or a runtime is the program.
 3. Without either, a program behind an SDK has the name of the command that the tap was started
-   with; else the SDK or library is named.
+   with, or the one that its instructions give the model; else the SDK or library is named.
 """
 
 from __future__ import annotations
@@ -33,6 +33,8 @@ _NAMES = {
     "geminicli": "Gemini CLI",
 }
 """Names of programs whose product is called otherwise, by how that begins."""
+_OPENINGS = {"operating inside pi, a coding agent": "pi"}
+"""Names of programs whose requests say nothing else, by words of their instructions."""
 _RUNNERS = re.compile(
     r"^(env|nice|nohup|time|sudo|npx|bunx|uvx|pipx|uv|run|exec|sh|bash|zsh|"
     r"(python|node|bun|deno|ruby|perl|php)[\d.]*)$"
@@ -51,8 +53,10 @@ class Program:
 NO_PROGRAM = Program()
 
 
-def program_of(headers: Headers, command: Sequence[str] = ()) -> Program:
-    """Return the program that sent a request. `command` is what the tap was started with."""
+def program_of(headers: Headers, command: Sequence[str] = (), instructions: str = "") -> Program:
+    """Return the program that sent a request. `command` is what the tap was started with, and
+    `instructions` are those of the request.
+    """
     values = {name.lower(): value for name, value in headers}
     products = [_product(word) for word in _words(values.get("user-agent", ""))]
     own = next((item for item in products if item.name and not _is_library(item)), NO_PROGRAM)
@@ -61,6 +65,8 @@ def program_of(headers: Headers, command: Sequence[str] = ()) -> Program:
     if own.name:
         return Program(_known_name(own.name), own.version)
     if name := command_name(command):
+        return Program(name)
+    if name := next((name for words, name in _OPENINGS.items() if words in instructions), ""):
         return Program(name)
     return next((item for item in products if item.name), NO_PROGRAM)
 
