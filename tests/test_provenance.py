@@ -8,11 +8,11 @@ import json
 from collections import defaultdict
 from dataclasses import replace
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.strategies import histories, presets, words
+from tests.support.tables import each_row
 from tui_chat.compose import compose
 from tui_chat.config import BUILT_IN_ENDPOINTS
 from tui_chat.context import Inputs
@@ -52,7 +52,7 @@ def spoken(draw: st.DrawFn) -> Preset:
     return replace(preset, messages=tuple(said))
 
 
-@pytest.mark.parametrize("protocol", list(Protocol))
+@each_row("protocol", list(Protocol))
 @given(spoken(), histories(), words, st.none() | st.integers(20, 300))
 @settings(max_examples=25)
 def test_every_fragment_names_its_source_and_every_source_its_places(

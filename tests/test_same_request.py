@@ -15,6 +15,7 @@ import pytest
 from hypothesis import settings
 
 from tests.support.strategies import EVERY_SETTING
+from tests.support.tables import each_row
 from tests.support.workspace import LOOPBACKS, make_workspace, put, settled
 from tui_chat.compose import Composed, compose, encode
 from tui_chat.context import Inputs, SessionSettings
@@ -291,7 +292,7 @@ def comparable_notes(notes: tuple[Note, ...], answered: Message) -> list[tuple[s
     return [(n.level, n.code, n.sentence.replace(called, "the draft"), n.place) for n in notes]
 
 
-@pytest.mark.parametrize(
+@each_row(
     "cases",
     [
         pytest.param(range(20), id="some"),

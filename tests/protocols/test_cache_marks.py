@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from tests.support.requests import body_of, converted, decoded, encoded, endpoint
 from tests.support.tables import each_row
 from tui_chat.compose import Composed, compose
 from tui_chat.context import Inputs
@@ -181,103 +180,8 @@ def test_models_of_openai_that_accept_breakpoints_get_the_last_four(protocol: Pr
     assert "setting-changed" in {note.code for note in request.notes}
 
 
-def test_breakpoints_of_openai_become_marks_of_anthropic_and_stay_at_home() -> None:
-    parts = [
-        {"type": "text", "text": "a", "prompt_cache_breakpoint": {"mode": "explicit", "ttl": t}}
-        for t in ("12h", "30m")
-    ]
-    message = {"role": "user", "content": parts}
-    body = {"model": "gpt-5.6", "messages": [message]}
-    assert converted(body, Protocol.OPENAI_CHAT)[0] == body
-    sent, notes = converted(body, Protocol.ANTHROPIC)
-    assert [part["cache_control"] for part in sent["messages"][0]["content"]] == [HOUR, MARK]
-    assert notes == []
-    assert converted(body, Protocol.GEMINI)[1] == []
-
-
-def test_marks_of_anthropic_become_breakpoints_for_models_that_accept_them() -> None:
-    block = {"type": "text", "text": "long", "cache_control": HOUR}
-    body = {
-        "model": "claude-opus-4-8",
-        "max_tokens": 99,
-        "system": [block],
-        "messages": [{"role": "user", "content": [block, {"type": "text", "text": "short"}]}],
-    }
-    sent, _ = converted(body, Protocol.OPENAI_CHAT, source=Protocol.ANTHROPIC, model="gpt-5.6")
-    system, user = sent["messages"]
-    assert [part["prompt_cache_breakpoint"] for part in system["content"]] == [BREAKPOINT]
-    assert ["prompt_cache_breakpoint" in part for part in user["content"]] == [False, True]
-    older, _ = converted(body, Protocol.OPENAI_CHAT, source=Protocol.ANTHROPIC, model="gpt-5.5")
-    assert "breakpoint" not in json.dumps(older)
-
-
-def breakpoints(
-    protocol: Protocol, *messages: Any, source: Protocol = Protocol.ANTHROPIC
-) -> tuple[int, list[str]]:
-    """Return how many marks of a captured request are sent, and what the notes say of marks."""
-    envelope = decoded({"max_tokens": 99, "messages": messages}, source, "gpt-5.6")
-    out = encoded(envelope, protocol, endpoint(protocol, "gpt-5.6"))
-    body = json.dumps(body_of(out))
-    sent = body.count("prompt_cache_breakpoint") + body.count("cache_control")
-    return sent, [note.sentence for note in out.notes if "ache mark" in note.sentence]
-
-
 def marked(count: int, role: str = "user") -> dict[str, Any]:
     return {
         "role": role,
         "content": [{"type": "text", "text": "w", "cache_control": MARK}] * count,
     }
-
-
-@pytest.mark.parametrize("protocol", [Protocol.OPENAI_CHAT, Protocol.OPENAI_RESPONSES])
-def test_notes_on_marks_count_what_a_message_of_openai_sends(protocol: Protocol) -> None:
-    label = protocol.label
-    form = f"Cache marks are sent in the form of {label}, at the end of their messages; a prompt "
-    form += "is kept for half an hour at least."
-    one = f"{label} is sent one cache mark for a message, at its end; "
-    assert breakpoints(protocol, marked(5)) == (
-        1,
-        [form, f"{one}4 of 5 in this message are left out."],
-    )
-    assert breakpoints(protocol, marked(1)) == (1, [form])
-    more = (marked(1), {"role": "assistant", "content": "x"}) * 4
-    assert breakpoints(protocol, *more, marked(2)) == (
-        4,
-        [
-            form,
-            f"{label} accepts 4 cache marks, and later ones save more; this one is left out.",
-            f"{one}1 of 2 in this message are left out.",
-        ],
-    )
-
-
-def test_a_mark_that_a_message_of_openai_cannot_hold_is_left_out_with_a_note() -> None:
-    said = ({"role": "user", "content": "x"}, marked(1, "assistant"))
-    sent, sentences = breakpoints(Protocol.OPENAI_CHAT, *said)
-    assert (sent, len(sentences)) == (1, 1)
-    refused = "OpenAI Responses accepts no cache mark in this message; this one is left out."
-    assert breakpoints(Protocol.OPENAI_RESPONSES, *said) == (0, [refused])
-    use = {"type": "tool_use", "id": "a", "name": "f", "input": {}, "cache_control": MARK}
-    result = {"type": "tool_result", "tool_use_id": "a", "content": "x"}
-    called = ({"role": "user", "content": "x"}, {"role": "assistant", "content": [use]})
-    done = {"role": "user", "content": [result]}
-    refused = "OpenAI Chat accepts no cache mark in this message; this one is left out."
-    assert breakpoints(Protocol.OPENAI_CHAT, *called, done) == (0, [refused])
-
-
-def test_notes_on_marks_of_anthropic_count_those_of_one_message() -> None:
-    accepts = "Anthropic accepts 4 cache marks, and later ones save more; "
-    lost = f"{accepts}2 of 6 in this message are left out."
-    assert breakpoints(Protocol.ANTHROPIC, marked(6), source=Protocol.OPENAI_CHAT) == (4, [lost])
-
-
-def test_cache_options_that_only_responses_has_are_changed_or_left_out_with_notes() -> None:
-    options = {"mode": "explicit", "ttl": "12h", "prewarm": True}
-    body = {"model": "gpt-5.6", "input": "hi", "prompt_cache_options": options}
-    envelope = protocol_of(Protocol.OPENAI_RESPONSES).decode(json.dumps(body).encode())
-    out = protocol_of(Protocol.OPENAI_CHAT).encode(
-        envelope, Endpoint("e", Protocol.OPENAI_CHAT, "https://e")
-    )
-    sent = json.loads(render(out.tree).body)
-    assert sent["prompt_cache_options"] == {"mode": "explicit", "ttl": "30m"}
-    assert {note.code for note in out.notes} >= {"setting-changed", "setting-left-out"}

@@ -14,6 +14,7 @@ from hypothesis import given
 from tests.support.corpus import CORPUS, ORACLE, RECORDED, oracle, read
 from tests.support.requests import CHAT, OLLAMA, converted
 from tests.support.strategies import histories, presets
+from tests.support.tables import each_row
 from tui_chat.compose import compose
 from tui_chat.context import Inputs
 from tui_chat.models.endpoint import Endpoint, Protocol
@@ -25,9 +26,7 @@ pytestmark = pytest.mark.skipif(not ORACLE.is_file(), reason=f"no corpus at {COR
 CASES = sorted((CORPUS / "cases").glob("*.json"))
 
 
-@pytest.mark.parametrize(
-    ("protocol", "path"), RECORDED, ids=[f"{p.value}-{f.name[:-13]}" for p, f in RECORDED]
-)
+@each_row(("protocol", "path"), RECORDED, ids=[f"{p.value}-{f.name[:-13]}" for p, f in RECORDED])
 def test_a_recorded_request_round_trips(protocol: Protocol, path: Path) -> None:
     body = read(path)
     assert converted(body, protocol, source=protocol)[0] == body
@@ -42,9 +41,7 @@ MODELS = {
 }
 
 
-@pytest.mark.parametrize(
-    ("protocol", "path"), RECORDED, ids=[f"{p.value}-{f.name[:-13]}" for p, f in RECORDED]
-)
+@each_row(("protocol", "path"), RECORDED, ids=[f"{p.value}-{f.name[:-13]}" for p, f in RECORDED])
 def test_a_recorded_request_is_valid_in_every_other_protocol(
     protocol: Protocol, path: Path
 ) -> None:
@@ -55,8 +52,8 @@ def test_a_recorded_request_is_valid_in_every_other_protocol(
             assert oracle(target, sent, model) == []
 
 
-@pytest.mark.parametrize("target", list(Protocol))
-@pytest.mark.parametrize("path", CASES, ids=[path.stem for path in CASES])
+@each_row("target", list(Protocol))
+@each_row("path", CASES, ids=[path.stem for path in CASES])
 def test_a_hard_conversation_keeps_its_content(path: Path, target: Protocol) -> None:
     case = read(path)
     body, notes = converted(case["request"], target)

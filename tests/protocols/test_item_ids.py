@@ -5,23 +5,14 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pytest
-
 from tests.support.requests import (
-    ANTHROPIC,
     CHAT,
-    GEMINI,
     RESPONSES,
-    body_of,
     call,
     calls,
     chat,
-    converted,
     decoded,
-    encoded,
     endpoint,
-    result,
-    user,
 )
 from tests.support.tables import each_row
 from tui_chat.compose import compose
@@ -103,15 +94,7 @@ def test_a_search_with_an_invalid_id_is_left_out_with_a_note() -> None:
     assert codes == ["piece-left-out"]
 
 
-def test_a_captured_request_keeps_the_ids_it_had() -> None:
-    item = {"type": "function_call", "id": "odd", "call_id": "c", "name": "f", "arguments": "{}"}
-    answer = {"type": "function_call_output", "id": "odd2", "call_id": "c", "output": "x"}
-    request = {"model": "m", "input": [item, answer]}
-    assert converted(request, RESPONSES, source=RESPONSES)[0] == request
-
-
 LONG = "call_" + "a1b2" * 24
-TWIN = LONG[:-1] + "X"
 
 
 def ids_in(body: dict[str, Any], target: Protocol) -> tuple[list[str], list[str]]:
@@ -122,45 +105,6 @@ def ids_in(body: dict[str, Any], target: Protocol) -> tuple[list[str], list[str]
         return one, two
     called = [c["id"] for m in body["messages"] for c in m.get("tool_calls", ())]
     return called, [m["tool_call_id"] for m in body["messages"] if m["role"] == "tool"]
-
-
-def blocks(*ids: str) -> dict[str, Any]:
-    """An Anthropic request whose calls have these ids."""
-    used = [{"type": "tool_use", "id": each, "name": "f", "input": {}} for each in ids]
-    answers = [{"type": "tool_result", "tool_use_id": each, "content": "x"} for each in ids]
-    messages = [
-        user(),
-        {"role": "assistant", "content": used},
-        {"role": "user", "content": answers},
-    ]
-    return {"model": "m", "max_tokens": 9, "messages": messages}
-
-
-@pytest.mark.parametrize(("target", "longest"), [(RESPONSES, 64), (CHAT, 40)])
-def test_long_call_ids_are_shortened_alike_and_apart(target: Protocol, longest: int) -> None:
-    ids = (LONG, TWIN, "short", "x" * (longest + 1), "x" * longest)
-    body, _ = converted(blocks(*ids), target, source=ANTHROPIC)
-    called, answered = ids_in(body, target)
-    assert called == answered
-    assert len(set(called)) == len(ids)
-    assert max(map(len, called)) <= longest
-    assert (called[2], called[4]) == ("short", "x" * longest)
-    assert called == ids_in(converted(blocks(*ids), target, source=ANTHROPIC)[0], target)[0]
-    out = encoded(decoded(blocks(*ids), ANTHROPIC), target)
-    assert "call-id-changed" in {note.code for note in out.notes}
-
-
-def test_long_ids_of_chat_reach_responses_short() -> None:
-    request = chat(user(), calls(call(LONG), call(TWIN)), result(LONG), result(TWIN), user())
-    called, answered = ids_in(converted(request, RESPONSES)[0], RESPONSES)
-    assert called == answered
-    assert max(map(len, called)) <= 64
-
-
-@pytest.mark.parametrize("target", [ANTHROPIC, GEMINI])
-def test_ids_are_whole_without_a_length_limit(target: Protocol) -> None:
-    request = chat(user(), calls(call(LONG)), result(LONG), user())
-    assert json.dumps(converted(request, target)[0]).count(LONG) == 2
 
 
 @each_row(
@@ -180,11 +124,6 @@ def test_a_gateways_long_ids_go_back_whole_to_it_and_short_to_openai(
     called, answered = ids_in(json.loads(composed.payload.body), CHAT)
     assert called == answered
     assert (called != [LONG]) is is_cut
-
-
-def test_a_captured_request_keeps_its_long_ids() -> None:
-    request = chat(user(), calls(call(LONG)), result(LONG), user())
-    assert body_of(encoded(decoded(request), CHAT)) == request
 
 
 def decoded_message(message: dict[str, Any]) -> Message:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.requests import CHAT, GEMINI, OLLAMA, RESPONSES
+from tests.support.requests import CHAT, GEMINI, RESPONSES
 from tests.support.sdk_types import accept
 from tests.support.tables import each_row
 from tui_chat.compose import compose
@@ -66,13 +66,6 @@ INLINE = {
     "inlineData": {"mimeType": "image/png", "data": PNG},
     "thoughtSignature": "U2ln",
 }
-SPEECH = {"inlineData": {"mimeType": "audio/L16;codec=pcm;rate=24000", "data": "abcd"}}
-
-
-def gemini() -> Reply:
-    return streamed(
-        GEMINI, candidate({"text": "Here:"}), candidate(INLINE), candidate(SPEECH, finish="STOP")
-    )
 
 
 def image_call(result: object = PNG, **more: Any) -> dict[str, Any]:
@@ -123,66 +116,6 @@ def spoken(expires: int = 2_000_000_000) -> Reply:
     )
 
 
-def test_gemini_gets_its_pictures_and_sounds_back() -> None:
-    reply = gemini()
-    assert reply.parts == (
-        IMAGE,
-        Part("audio", "audio/L16;codec=pcm;rate=24000", data="abcd"),
-    )
-    body, notes = sent(reply.message(GEMINI), GEMINI)
-    assert body["contents"][1] == {"role": "model", "parts": [{"text": "Here:"}, INLINE, SPEECH]}
-    assert notes == []
-    answer = candidate({"text": "Here:"}, INLINE, SPEECH, finish="STOP")
-    assert whole(GEMINI, answer).message(GEMINI) == reply.message(GEMINI)
-
-
-def test_gemini_keeps_the_other_keys_of_a_picture() -> None:
-    part = {
-        "inlineData": {"mimeType": "image/png", "data": PNG, "displayName": "draft.png"},
-        "thought": True,
-    }
-    reply = streamed(GEMINI, candidate(part, finish="STOP"))
-    assert reply.parts == (replace(IMAGE, name="draft.png"),)
-    body, _ = sent(reply.message(GEMINI), GEMINI)
-    assert body["contents"][1]["parts"] == [part]
-
-
-def test_responses_gets_a_generated_image_back() -> None:
-    reply = responses(image_call())
-    assert (reply.parts, reply.text) == ((IMAGE,), "A cat.")
-    body, notes = sent(reply.message(RESPONSES), RESPONSES)
-    assert body["input"][1] == image_call()
-    assert (body["input"][2]["id"], notes) == ("msg_1", [])
-    answer = {"id": "resp_1", "status": "completed", "output": [image_call()]}
-    assert whole(RESPONSES, answer).parts == (IMAGE,)
-
-
-def test_an_image_that_responses_did_not_make_stays_as_it_is() -> None:
-    failed = image_call(None, status="failed")
-    reply = responses(failed)
-    assert reply.parts == ()
-    assert sent(reply.message(RESPONSES), RESPONSES)[0]["input"][1] == failed
-
-
-def test_chat_has_pictures_beside_and_among_the_text() -> None:
-    url = f"data:image/png;base64,{PNG}"
-    link = "https://files.example/cat.png"
-    reply = chat(
-        {"content": "Two:"}, {"images": [picture(url)]}, {"images": [picture(url), picture(link)]}
-    )
-    assert reply.parts == (IMAGE, Part("image", url=link))
-    content = [{"type": "text", "text": "Two:"}, picture(url), picture(link)]
-    for message in (
-        {"content": "Two:", "images": [picture(url), picture(link)]},
-        {"content": content},
-    ):
-        answer = {"choices": [{"message": message, "finish_reason": "stop"}]}
-        assert whole(CHAT, answer).message(CHAT) == reply.message(CHAT)
-    body, notes = sent(reply.message(CHAT), CHAT)
-    assert body["messages"][1] == {"role": "assistant", "content": "Two:"}
-    assert notes == ["piece-left-out"] * 2
-
-
 def test_a_spoken_reply_is_its_transcript_and_a_sound() -> None:
     reply = spoken()
     assert reply.text == "Hello"
@@ -209,48 +142,6 @@ def test_a_spoken_reply_is_sent_by_its_id_until_that_expires() -> None:
     assert sent(message, CHAT, model="gpt-4o-mini")[0]["messages"][1] == by_text
     edited = replace(message, content="Hello there")
     assert sent(edited, CHAT)[0]["messages"][1]["content"] == "Hello there"
-
-
-def test_sound_without_a_header_is_pcm() -> None:
-    reply = chat({"audio": {"id": "a", "data": "AAAA"}})
-    assert reply.parts == (Part("audio", "audio/pcm", data="AAAA"),)
-
-
-def test_ollama_gets_its_images_back() -> None:
-    reply = streamed(
-        OLLAMA,
-        {"message": {"role": "assistant", "content": "", "images": [PNG]}},
-        {"message": {"content": ""}, "done": True, "done_reason": "stop"},
-    )
-    assert reply.parts == (IMAGE,)
-    assert sent(reply.message(OLLAMA), OLLAMA)[0]["messages"][1]["images"] == [PNG]
-
-
-REPLIES = {
-    GEMINI: gemini,
-    RESPONSES: lambda: responses(image_call()),
-    CHAT: spoken,
-}
-
-
-@each_row("target", list(Protocol))
-@each_row("source", list(REPLIES))
-def test_another_protocol_gets_it_or_a_note(source: Protocol, target: Protocol) -> None:
-    message = REPLIES[source]().message(source)
-    if source is target:
-        return
-    body, notes = sent(message, target)
-    carried = sum(part.data in json.dumps(body) for part in message.parts)
-    assert notes.count("piece-left-out") == len(message.parts) - carried
-    assert "ig_1" not in json.dumps(body)
-    assert "U2ln" not in json.dumps(body)
-
-
-@each_row("target", list(Protocol))
-def test_a_reply_of_a_picture_alone_stays_in_the_conversation(target: Protocol) -> None:
-    reply = streamed(GEMINI, candidate(INLINE, finish="STOP"))
-    assert not reply.is_empty
-    sent(reply.message(GEMINI), target)
 
 
 DAMAGED = (
@@ -280,25 +171,6 @@ def test_what_is_not_base64_is_shown_as_damaged_and_never_sent(data: str) -> Non
         body, notes = sent(reply.message(protocol), protocol)
         assert notes == ["piece-left-out"]
         assert "image/png" not in json.dumps(body)
-
-
-@each_row(
-    ("mime", "kind", "kept"),
-    [
-        ("image/svg+xml", "file", "image/svg+xml"),
-        ("text/html", "file", "text/html"),
-        ('image/png" onerror="x', "image", "image/png"),
-        ("image/png\x1b[2J", "image", "image/png"),
-        ("", "image", "image/png"),
-        ("image/png; charset=binary", "image", "image/png; charset=binary"),
-    ],
-)
-def test_the_type_decides_what_a_part_is_only_if_it_is_known(
-    mime: str, kind: str, kept: str
-) -> None:
-    part = {"inlineData": {"mimeType": mime, "data": PNG}}
-    reply = streamed(GEMINI, candidate(part, finish="STOP"))
-    assert [(each.kind, each.mime) for each in reply.parts] == [(kind, kept)]
 
 
 @each_row(

@@ -1,7 +1,7 @@
 """Requests with odd values: nothing raises, and in its own protocol a request stays as it was, or a
 note says that it did not.
 
-Recorded requests, where they are at hand, and small ones of ours are changed in random places. The
+Recorded requests, where they are at hand, and the golden cases are changed in random places. The
 suite tries some hundred; for a long run:
 
     TUI_CHAT_MUTANTS=25000 uv run pytest tests/protocols/test_mutated_requests.py
@@ -19,24 +19,16 @@ import random
 from collections.abc import Iterator
 from typing import Any
 
+from tests.protocols.golden import REQUESTS
 from tests.support.agent_requests import agent_body
 from tests.support.corpus import RECORDED
+from tests.support.golden import case_files, read
 from tests.support.requests import (
     ANTHROPIC,
     CHAT,
     GEMINI,
     OLLAMA,
-    PICTURE,
-    PNG,
     RESPONSES,
-    assistant,
-    call,
-    calls,
-    chat,
-    function,
-    result,
-    system,
-    user,
 )
 from tui_chat import extensions
 from tui_chat.analysis.captured_request import read_captured
@@ -53,206 +45,13 @@ LONG = 2_000
 LARGEST = 60_000
 """Characters of the largest recorded request that is changed."""
 
-IMAGE = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": PNG}}
-THOUGHT = {"type": "thinking", "thinking": "Hm.", "signature": "U0lH"}
-USE = {"type": "tool_use", "id": "a", "name": "f", "input": {"x": 1}}
-SCHEMA = {"type": "object", "properties": {"x": {"type": "integer"}}, "required": ["x"]}
-OURS: list[tuple[Protocol, dict[str, Any]]] = [
+OURS: list[tuple[Protocol, Any]] = [
     *((protocol, agent_body(protocol)) for protocol in Protocol),
-    (
-        CHAT,
-        chat(
-            system("s"),
-            user([{"type": "text", "text": "see"}, PICTURE]),
-            {
-                **calls(call("a"), call("b"), content="w"),
-                "reasoning_content": "hm",
-                "name": "bot",
-            },
-            result("a", [{"type": "text", "text": "1"}, PICTURE]),
-            result("b", "2"),
-            assistant(None, refusal="no"),
-            assistant(None, function_call={"name": "f", "arguments": "{}"}),
-            {"role": "function", "name": "f", "content": "3"},
-            user("x"),
-            tools=[function(strict=True), {"type": "custom", "custom": {"name": "g"}}],
-            tool_choice={"type": "function", "function": {"name": "f"}},
-            response_format={"type": "json_schema", "json_schema": {"name": "n", "schema": SCHEMA}},
-            web_search_options={"search_context_size": "low", "user_location": {"type": "exact"}},
-            reasoning_effort="low",
-            stop=["a"],
-            logprobs=True,
-            top_logprobs=2,
-            stream=True,
-            stream_options={"include_usage": True},
-            prompt_cache_options={"ttl": "12h"},
-        ),
-    ),
-    (
-        ANTHROPIC,
-        {
-            "model": "claude-sonnet-4-5",
-            "max_tokens": 9000,
-            "system": [{"type": "text", "text": "s", "cache_control": {"type": "ephemeral"}}],
-            "messages": [
-                user([{"type": "text", "text": "see"}, IMAGE]),
-                assistant([THOUGHT, {"type": "text", "text": "w"}, USE]),
-                user(
-                    [
-                        {
-                            "type": "tool_result",
-                            "tool_use_id": "a",
-                            "content": [{"type": "text", "text": "1"}, IMAGE],
-                            "is_error": False,
-                        },
-                        {"type": "text", "text": "and?"},
-                    ]
-                ),
-            ],
-            "tools": [
-                {"name": "f", "description": "d", "input_schema": SCHEMA},
-                {"type": "web_search_20250305", "name": "web_search", "max_uses": 2},
-            ],
-            "tool_choice": {"type": "tool", "name": "f", "disable_parallel_tool_use": True},
-            "thinking": {"type": "enabled", "budget_tokens": 2000},
-            "output_config": {"effort": "low", "format": {"type": "json_schema", "schema": SCHEMA}},
-            "metadata": {"user_id": "u"},
-            "stop_sequences": ["a"],
-            "stream": True,
-        },
-    ),
-    (
-        RESPONSES,
-        {
-            "model": "gpt-5",
-            "instructions": "s",
-            "input": [
-                {
-                    "type": "additional_tools",
-                    "tools": [
-                        {
-                            "type": "namespace",
-                            "name": "n",
-                            "tools": [
-                                {"type": "custom", "name": "g", "format": {"type": "text"}},
-                                {"type": "function", "name": "h", "parameters": SCHEMA},
-                            ],
-                        }
-                    ],
-                },
-                user(
-                    [
-                        {"type": "input_text", "text": "see"},
-                        {"type": "input_image", "image_url": f"data:image/png;base64,{PNG}"},
-                    ]
-                ),
-                {
-                    "type": "reasoning",
-                    "id": "rs_1",
-                    "summary": [{"type": "summary_text", "text": "hm"}],
-                    "encrypted_content": "RU5D",
-                },
-                {
-                    "type": "message",
-                    "id": "msg_1",
-                    "role": "assistant",
-                    "status": "completed",
-                    "content": [{"type": "output_text", "text": "w", "annotations": []}],
-                },
-                {"type": "function_call", "call_id": "a", "name": "f", "arguments": "{}"},
-                {"type": "custom_tool_call", "call_id": "b", "name": "g", "input": "x"},
-                {"type": "function_call_output", "call_id": "a", "output": "1"},
-                {
-                    "type": "custom_tool_call_output",
-                    "call_id": "b",
-                    "output": [{"type": "input_text", "text": "2"}],
-                },
-            ],
-            "tools": [
-                {"type": "function", "name": "f", "parameters": SCHEMA, "strict": False},
-                {"type": "web_search", "filters": {"allowed_domains": ["e.invalid"]}},
-            ],
-            "tool_choice": {"type": "allowed_tools", "mode": "auto", "tools": []},
-            "reasoning": {"effort": "low", "summary": "auto"},
-            "text": {
-                "verbosity": "low",
-                "format": {"type": "json_schema", "name": "n", "schema": SCHEMA},
-            },
-            "include": ["reasoning.encrypted_content"],
-            "previous_response_id": "resp_1",
-            "store": False,
-        },
-    ),
-    (
-        GEMINI,
-        {
-            "systemInstruction": {"parts": [{"text": "s"}], "role": "user"},
-            "contents": [
-                {
-                    "role": "user",
-                    "parts": [
-                        {"text": "see"},
-                        {"inline_data": {"mime_type": "image/png", "data": PNG}},
-                        {"fileData": {"mimeType": "video/mp4", "fileUri": "gs://b/v"}},
-                    ],
-                },
-                {
-                    "role": "model",
-                    "parts": [
-                        {"text": "hm", "thought": True, "thoughtSignature": "U0lH"},
-                        {"functionCall": {"id": "a", "name": "f", "args": {"x": 1}}},
-                    ],
-                },
-                {
-                    "role": "user",
-                    "parts": [
-                        {
-                            "functionResponse": {
-                                "id": "a",
-                                "name": "f",
-                                "response": {"output": "1"},
-                                "parts": [{"inlineData": {"mimeType": "image/png", "data": PNG}}],
-                            }
-                        }
-                    ],
-                },
-            ],
-            "tools": [
-                {"functionDeclarations": [{"name": "f", "parametersJsonSchema": SCHEMA}]},
-                {"googleSearch": {}},
-            ],
-            "toolConfig": {"functionCallingConfig": {"mode": "ANY"}},
-            "generationConfig": {
-                "temperature": 1,
-                "stopSequences": ["a"],
-                "responseMimeType": "application/json",
-                "responseSchema": {"type": "OBJECT"},
-                "thinkingConfig": {"includeThoughts": True, "thinkingBudget": 100},
-            },
-            "safetySettings": [],
-        },
-    ),
-    (
-        OLLAMA,
-        {
-            "model": "qwen3",
-            "messages": [
-                {"role": "system", "content": "s"},
-                {"role": "user", "content": "see", "images": [PNG]},
-                {
-                    "role": "assistant",
-                    "content": "w",
-                    "thinking": "hm",
-                    "tool_calls": [{"function": {"name": "f", "arguments": {"x": 1}}}],
-                },
-                {"role": "tool", "tool_name": "f", "content": "1"},
-            ],
-            "tools": [function()],
-            "format": SCHEMA,
-            "options": {"temperature": 1, "stop": ["a"], "num_ctx": 9},
-            "think": "low",
-            "stream": False,
-        },
+    *(
+        (Protocol(case["source"]), case["body"])
+        for path in case_files(REQUESTS)
+        for case in read(path).values()
+        if isinstance(case["body"], dict)
     ),
 ]
 VALUES: list[Any] = [

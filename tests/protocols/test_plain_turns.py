@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.strategies import any_text
+from tests.support.tables import each_row
 from tui_chat.models.endpoint import Endpoint, ModelFacts, Protocol
 from tui_chat.models.envelope import ChatEnvelope, Parameters, Placement, Sourced, Turn
 from tui_chat.models.payload import render
@@ -36,7 +37,7 @@ turns = st.lists(
 )
 
 
-@pytest.mark.parametrize("protocol", list(Protocol))
+@each_row("protocol", list(Protocol))
 @given(some=turns, developer=st.booleans())
 def test_the_short_way_encodes_the_same(protocol: Protocol, some: list[Turn], developer: bool):
     facts = (("m", ModelFacts(developer_role=developer)),)

@@ -307,10 +307,9 @@ def read_response(part: Fields, builder: TurnBuilder) -> None:
     media = _media_parts(answer, spelled)
     fields.put_back("functionResponse", answer)
     builder.add_result(name=name, **_marks(fields, spelled))
+    builder.shape = "absent" if text is None else "parts"
     if text:
         builder.add_text(text)
-    elif text is None:
-        builder.shape = "absent"
     for media_part, marks in media:
         builder.add_part(media_part, **marks)
 

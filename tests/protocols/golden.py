@@ -1,0 +1,203 @@
+"""Requests and replies in every protocol, made of the cases in `cases`.
+
+    python -m tests.protocols.golden
+
+writes the expected results anew; read the difference before you commit it.
+
+A request has a `body` and its protocol as `source`; if it is for another one, the `model` and
+`facts` about it. Expected are, for each protocol, the notes and the body that is sent, and whether
+the types of the provider's SDK refuse it.
+
+A reply has its `protocol` and the events of a `stream`, or a `body`; an error has its `status`.
+Expected is what is read of it, and how it is sent back in the next request: to its own protocol, or
+to those in `to`.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from tests.support.golden import update
+from tests.support.reply_streams import fold, parse
+from tests.support.requests import ANTHROPIC, decoded, endpoint
+from tests.support.sdk_types import accept
+from tui_chat.compose import Composed, compose, encode
+from tui_chat.context.inputs import Inputs
+from tui_chat.errors import InputError, ProviderError
+from tui_chat.models.citations import References
+from tui_chat.models.endpoint import Endpoint, Protocol
+from tui_chat.models.message import Message, Part
+from tui_chat.models.preset import Preset
+from tui_chat.models.reply import Reply, with_call_ids
+from tui_chat.models.token_probabilities import unpack_tokens
+from tui_chat.models.usage import usage_json
+from tui_chat.protocols.common.error_body import response_error
+from tui_chat.protocols.registry import protocol_of
+
+REQUESTS = Path(__file__).parent / "cases" / "requests"
+REPLIES = Path(__file__).parent / "cases" / "replies"
+AS_IT_CAME = "as it came"
+SAMPLING = {"temperature", "top_p", "top_k"}
+"""What Anthropic's newest types lack and its older models accept."""
+TURNS = {Protocol.OPENAI_RESPONSES: "input", Protocol.GEMINI: "contents"}
+
+
+def converted(case: dict[str, Any]) -> Any:
+    """Return what each protocol is sent of a captured request."""
+    source, body = Protocol(case["source"]), case["body"]
+    sent: dict[str, Any] = {}
+    for target in Protocol:
+        # The models of Gemini are in the path, so that other protocols need one.
+        model = case.get("model", "" if target is source or "model" in body else "m")
+        try:
+            envelope = decoded(body, source, model)
+        except InputError as error:
+            return {"refused": str(error)}
+        to = endpoint(target, model or "m", **_facts(case))
+        sent[target] = _sent(encode(envelope, to), body)
+    return sent
+
+
+def _facts(case: dict[str, Any]) -> dict[str, Any]:
+    return {
+        name: tuple(value) if isinstance(value, list) else value
+        for name, value in case.get("facts", {}).items()
+    }
+
+
+def _sent(composed: Composed, source: Any = None) -> dict[str, Any]:
+    body = json.loads(composed.payload.body)
+    sent = {"body": AS_IT_CAME if body == source else body}
+    if fault := _fault(composed.protocol, body):
+        sent["sdk"] = fault
+    return sent | _without_empty(notes=notes_of(composed))
+
+
+def _fault(protocol: Protocol, body: Any) -> str:
+    """Return `refuses` if the types of the provider's SDK do not have a part of a body."""
+    known = SAMPLING if protocol is ANTHROPIC else set()
+    try:
+        accept(protocol, {key: value for key, value in body.items() if key not in known})
+    except Exception:
+        return "refuses"
+    return ""
+
+
+def notes_of(composed: Composed) -> list[str]:
+    return [f"{note.level} {note.code}: {note.sentence}" for note in composed.notes]
+
+
+def received(case: dict[str, Any]) -> Any:
+    """Return what is read of a reply."""
+    protocol = Protocol(case["protocol"])
+    try:
+        reply = _reply(protocol, case)
+    except ProviderError as error:
+        details = {name: getattr(error, name, None) for name in ("status", "code", "retry_after")}
+        kind, advice = type(error).__name__, error.advice
+        return _without_empty(error=kind, says=str(error), advice=advice, **details)
+    message = reply.message(protocol)
+    finish, semantics = reply.finish, message.semantics
+    usage = {name: value for name, value in usage_json(reply.usage).items() if value is not None}
+    usage |= _without_empty(one_hour=reply.usage.cache_write_1h, tier=reply.usage.tier)
+    return _without_empty(
+        id=reply.id,
+        model=reply.model,
+        text=message.content,
+        refusal=semantics.refusal,
+        thought=reply.thought,
+        calls=[[call.id, call.name, call.arguments] for call in message.tool_calls],
+        parts=[_part(part) for part in message.parts],
+        finish=finish and [each for each in (finish.reason, finish.raw, finish.detail) if each],
+        usage=usage,
+        replaced=semantics.replaced,
+        tokens=[
+            [
+                token.text,
+                token.logprob,
+                *([other.text, other.logprob] for other in token.alternatives),
+            ]
+            for token in unpack_tokens(semantics.tokens)
+        ],
+        excess=reply.excess,
+        kept=semantics.kept_as is not None,
+        **_references(semantics.references, message.content),
+        sent={to: _sent_back(message, Protocol(to)) for to in case.get("to", [protocol])},
+    )
+
+
+def _reply(protocol: Protocol, case: dict[str, Any]) -> Reply:
+    definition = protocol_of(protocol)
+    if "status" in case:
+        raise response_error(case["status"], _bytes(case["body"]))
+    if "stream" in case:
+        return fold(parse(definition.parser(), map(_event, case["stream"])))
+    return definition.read_reply(_bytes(case["body"]))
+
+
+def _bytes(body: Any) -> bytes:
+    return (body if isinstance(body, str) else json.dumps(body)).encode()
+
+
+def _event(event: Any) -> tuple[str, str]:
+    """Return name and data of an event: given as both, or as its data, which may hold its name."""
+    if isinstance(event, list):
+        name, data = event
+    else:
+        name, data = event.get("type", "") if isinstance(event, dict) else "", event
+    return name, data if isinstance(data, str) else json.dumps(data)
+
+
+def _part(part: Part) -> list[str]:
+    content = part.data or part.url or part.file_id
+    return [part.kind, part.mime, content if len(content) < 60 else f"{content[:60]}…", part.name]
+
+
+def _references(found: References, text: str) -> dict[str, Any]:
+    return {
+        "sources": [[each.label, each.url, each.file] for each in found.sources],
+        "citations": [
+            [
+                each.source,
+                text[each.start : each.end] if each.end else "nowhere",
+                *filter(None, (each.where, each.quote)),
+            ]
+            for each in found.citations
+        ],
+        "queries": found.queries,
+        "failures": found.failures,
+    }
+
+
+def _sent_back(message: Message, to: Protocol) -> Any:
+    """Return what the next request has of a reply, whose calls are all answered."""
+    reply = with_call_ids(message, ())
+    history = [Message("user", "Question.", "q"), reply]
+    history += [
+        Message("tool", "Result.", f"r{number}", tool_call_id=call.id, name=call.name)
+        for number, call in enumerate(reply.tool_calls)
+    ]
+    target = Endpoint("e", to, "https://e", models=("m",))
+    composed = compose(Inputs(target, Preset("p"), tuple(history), "Go on."))
+    sent = _sent(composed)
+    turns = [
+        turn
+        for turn in sent.pop("body")[TURNS.get(to, "messages")][1:-1]
+        if "Result." not in json.dumps(turn)
+    ]
+    return {"turns": turns, **sent} if "notes" in sent or "sdk" in sent else turns
+
+
+def _without_empty(**fields: Any) -> dict[str, Any]:
+    return {
+        name: list(value) if isinstance(value, tuple) else value
+        for name, value in fields.items()
+        if value not in (None, "", [], {}, (), 0)
+    }
+
+
+if __name__ == "__main__":
+    update(REQUESTS, converted)
+    update(REPLIES, received)
