@@ -1,9 +1,12 @@
-"""New databases without their migrations: copies of one that was migrated once."""
+"""Database files: new ones without their migrations, copies of one that was migrated once, and old
+ones.
+"""
 
 from __future__ import annotations
 
 import sqlite3
 from collections.abc import Sequence
+from contextlib import closing
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -47,3 +50,19 @@ def _migrated() -> bytes:
         path = Path(folder) / "chat.db"
         schema.prepare(path, now=0.0, busy_timeout=1.0)
         return path.read_bytes()
+
+
+LATEST = len(schema.migrations())
+
+
+def plain(path: Path) -> closing[sqlite3.Connection]:
+    """A direct connection, for statements that the store does not offer."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return closing(schema.connect(path, 1.0))
+
+
+def made_at(path: Path, version: int) -> None:
+    """Create a database as the program of that version did."""
+    with plain(path) as connection:
+        connection.execute("PRAGMA journal_mode = WAL")
+        schema.migrate(connection, path, schema.migrations()[:version])

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+import hashlib
+import os
+import shutil
+import subprocess
+import typing
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from dataclasses import replace
 from itertools import count
 from pathlib import Path
 
@@ -12,9 +18,9 @@ from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import Message, Muted, Part, ToolCall
 from tui_chat.models.request import RequestRecord, StoredExchange
 from tui_chat.models.semantics import MessageSemantics, ReasoningBlock
-from tui_chat.store import Store
-from tui_chat.store.database import Transaction
-from tui_chat.store.sessions import add_variables, remove_session
+from tui_chat.models.session import Entry, Session
+from tui_chat.models.transcript import SessionTranscript
+from tui_chat.store import Ending, Store
 
 RICH = Message(
     "assistant",
@@ -64,15 +70,18 @@ def new_id() -> Callable[[], str]:
     return lambda: f"id-{next(numbers):06}"
 
 
-Opener = Callable[[], Awaitable[Store]]
+class Opener(typing.Protocol):
+    """Opens a store, by default at `path`."""
+
+    def __call__(self, at: Path | None = None) -> Awaitable[Store]: ...
 
 
 @pytest.fixture
 async def open_store(path: Path, clock: Clock, new_id: Callable[[], str]) -> AsyncIterator[Opener]:
     opened: list[Store] = []
 
-    async def opener() -> Store:
-        store = await Store.open(path, now=clock, new_id=new_id, busy_timeout=0.3)
+    async def opener(at: Path | None = None) -> Store:
+        store = await Store.open(at or path, now=clock, new_id=new_id, busy_timeout=0.3)
         opened.append(store)
         return store
 
@@ -86,31 +95,102 @@ async def store(open_store: Opener) -> Store:
     return await open_store()
 
 
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A disk of 0.75 MB; an empty database takes 0.5 MB."""
+    folder = tmp_path / "small"
+    folder.mkdir()
+    mounted = shutil.which("mount") and os.geteuid() == 0 and subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=768k", "tmpfs", str(folder)], capture_output=True
+    ).returncode == 0  # fmt: skip
+    if not mounted:
+        pytest.skip("no disk can be mounted here")
+    yield folder
+    subprocess.run(["umount", "-l", str(folder)], check=True)
+
+
 async def remove_forever(store: Store, session_id: str) -> None:
-    """Remove a session permanently."""
-    await store.database.write(lambda tx: remove_session(tx, session_id))
+    """Remove a session permanently, with all else that is in the trash."""
+    await store.sessions.delete([session_id])
+    await store.sessions.purge_trash(-1e12)
 
 
-async def replace_variables(store: Store, session_id: str, variables: Mapping[str, str]) -> None:
-    """Replace the macro variables of a session."""
+async def give_variables(store: Store, session_id: str, variables: Mapping[str, str]) -> None:
+    """Give a session macro variables, as an import of it does; those it has stay."""
+    session = await store.sessions.get(session_id)
+    assert session is not None
+    given = SessionTranscript(session, (), variables=tuple(variables.items()))
+    await store.transcripts.add(given)
 
-    async def work(tx: Transaction) -> None:
-        await tx.run("DELETE FROM variables WHERE session_id = ?", session_id)
-        await add_variables(tx, session_id, variables)
 
-    await store.database.write(work)
+def record(body: bytes | None = b'{"model":"m"}', **recipe: object) -> RequestRecord:
+    """A request to an endpoint `home`."""
+    return RequestRecord(
+        endpoint="home",
+        protocol=Protocol.ANTHROPIC,
+        method="POST",
+        url="https://api.example/v1/messages",
+        sha256=hashlib.sha256(body or b"").hexdigest(),
+        recipe=recipe,
+        body=body,
+    )
 
 
 async def begin(
-    store: Store, session_id: str, record: RequestRecord, text: str | None = "Hello?"
+    store: Store,
+    session_id: str,
+    text: str | None = "Hello?",
+    *,
+    below: str | None = "",
+    request: RequestRecord | None = None,
 ) -> StoredExchange:
-    """Begin a reply at the end of the active branch, to a new user message if there is a text."""
-    branch = await store.branches.load(session_id)
+    """Begin a reply to a new user message, or to none if there is no text, below a message or, by
+    default, at the end of the active branch.
+    """
+    if below == "":
+        branch = await store.branches.load(session_id)
+        below = branch[-1].message.id if branch else None
     return await store.replies.begin(
         session_id,
-        parent_id=branch[-1].message.id if branch else None,
+        parent_id=below,
         user=None if text is None else Message("user", text),
         model="m-1",
         endpoint="home",
-        request=record,
+        request=request or record(),
+    )
+
+
+async def answer(
+    store: Store,
+    session_id: str,
+    content: str = "",
+    status: Ending = "complete",
+    *,
+    text: str | None = None,
+    below: str | None = "",
+    request: RequestRecord | None = None,
+    **ending: typing.Any,
+) -> Entry:
+    """Begin a reply and end it."""
+    exchange = await begin(store, session_id, text, below=below, request=request)
+    message = replace(exchange.reply.message, content=content)
+    return await store.replies.finish(message.id, message=message, status=status, **ending)
+
+
+async def plant(store: Store, lines: str) -> Session:
+    """Create a session from lines `parent>child`; a message's id is its letter, and its text."""
+    session = await store.sessions.create(title="tree")
+    for line in lines.split():
+        parent, _, child = line.rpartition(">")
+        message = Message("user", child, id=child)
+        await store.messages.add(session.session_id, message, parent or None)
+    return session
+
+
+async def shown(store: Store, session: Session | str) -> str:
+    """The active branch: a text for each message, with its place if it has siblings."""
+    session_id = session if isinstance(session, str) else session.session_id
+    return " ".join(
+        e.message.content + (f"{e.sibling + 1}/{e.siblings}" if e.siblings > 1 else "")
+        for e in await store.branches.load(session_id)
     )

@@ -12,8 +12,8 @@ import pytest
 
 from tests.cli.test_db import Database, db, held
 from tests.support.command_line import Run
-from tests.unit.store.test_file_faults import small_disk
-from tests.unit.store.test_schema import LATEST, made_at, plain
+from tests.support.databases import LATEST, made_at, plain
+from tests.support.stores import small_disk
 from tui_chat import extensions
 from tui_chat.errors import StoreError
 from tui_chat.models.message import Message

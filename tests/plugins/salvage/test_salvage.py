@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.stores import remove_forever, replace_variables
+from tests.support.stores import give_variables, remove_forever
 from tui_chat.errors import InputError, StoreDamaged, StoreNewer
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import Message
@@ -70,7 +70,7 @@ async def fill(path: Path) -> None:
                     reply, message=Message("assistant", "done"), status="complete", seconds=2.0
                 )
             await store.drafts.save(session.session_id, f"draft {number}")
-            await replace_variables(store, session.session_id, {"mood": "glad", "n": str(number)})
+            await give_variables(store, session.session_id, {"mood": "glad", "n": str(number)})
         await store.settings.set("last", "something")
         await store.database.write(
             lambda tx: tx.run(

@@ -1,8 +1,7 @@
-"""Records of requests, and other programs on a store."""
+"""Other programs on a store."""
 
 from __future__ import annotations
 
-import hashlib
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -10,29 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.stores import clock, new_id, open_store, path, store
-from tui_chat.models.endpoint import Protocol
-from tui_chat.models.request import RequestRecord
+from tests.support.stores import clock, new_id, open_store, path, small_disk, store
 
-__all__ = ["clock", "new_id", "open_store", "path", "request_record", "run", "store"]
+__all__ = ["clock", "new_id", "open_store", "path", "run", "small_disk", "store"]
 
 HERE = Path(__file__).parent
-
-
-@pytest.fixture
-def request_record() -> Callable[..., RequestRecord]:
-    def make(body: bytes | None = b'{"model":"m"}', **recipe: object) -> RequestRecord:
-        return RequestRecord(
-            endpoint="home",
-            protocol=Protocol.ANTHROPIC,
-            method="POST",
-            url="https://api.example/v1/messages",
-            sha256=hashlib.sha256(body or b"").hexdigest(),
-            recipe=recipe,
-            body=body,
-        )
-
-    return make
 
 
 Run = Callable[..., "subprocess.Popen[str]"]

@@ -1,54 +1,21 @@
-"""Branches: siblings, activating, forking, deleting and restoring; the trash."""
+"""Branches: siblings, activating, forking, deleting and restoring; what is stored of messages."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import fields, replace
 
 import pytest
 
-from tests.support.stores import remove_forever, replace_variables
+from tests.support.stores import RICH, answer, begin, give_variables, plant, record, shown
 from tui_chat.errors import InputError, StoreError
 from tui_chat.models.message import NOT_MUTED, Message, Muted, ToolCall
-from tui_chat.models.request import RequestRecord
-from tui_chat.models.session import PlaceName, Session
+from tui_chat.models.semantics import MessageSemantics
+from tui_chat.models.session import Entry, PlaceName, Session
 from tui_chat.models.settings import Settings
+from tui_chat.models.transcript import SessionTranscript
 from tui_chat.models.usage import Usage
 from tui_chat.store import Store
-
-Make = Callable[..., RequestRecord]
-Grow = Callable[[str], Awaitable[Session]]
-
-
-@pytest.fixture
-def grow(store: Store) -> Grow:
-    """Create a session from lines `parent > child`; a message's id is its letter."""
-
-    async def make(lines: str) -> Session:
-        session = await store.sessions.create(title="tree")
-        for line in lines.split():
-            parent, _, child = line.rpartition(">")
-            await store.messages.add(
-                session.session_id, Message("user", child, id=child), parent or None
-            )
-        return session
-
-    return make
-
-
-@pytest.fixture
-def shown(store: Store) -> Callable[[Session], Awaitable[str]]:
-    async def read(session: Session) -> str:
-        entries = await store.branches.load(session.session_id)
-        return " ".join(
-            e.message.content + (f"{e.sibling + 1}/{e.siblings}" if e.siblings > 1 else "")
-            for e in entries
-        )
-
-    return read
-
-
-Shown = Callable[[Session], Awaitable[str]]
 
 #   a --- b --- c --- d
 #   |      \--- e
@@ -57,9 +24,52 @@ Shown = Callable[[Session], Awaitable[str]]
 TREE = "a a>b b>c c>d b>e b>f f>g z"
 
 
-async def test_siblings_are_counted(store: Store, grow: Grow, shown: Shown) -> None:
-    session = await grow(TREE)
-    assert await shown(session) == "z2/2"
+async def test_a_message_is_read_back_equal(store: Store) -> None:
+    plain = Message("user")
+    same = {f.name for f in fields(Message) if getattr(RICH, f.name) == getattr(plain, f.name)}
+    assert same == {"id"}, "a new field of Message wants a value in RICH"
+    made = await store.sessions.create()
+    entry = await store.messages.add(made.session_id, RICH, None)
+    assert entry == Entry(replace(RICH, id=entry.message.id))
+    assert await store.branches.load(made.session_id) == (entry,)
+
+
+async def test_an_id_is_there_once_and_a_parent_is_of_the_same_session(store: Store) -> None:
+    session, other = await plant(store, "a"), await store.sessions.create()
+    for session_id, message, parent in (
+        (session.session_id, Message("user", id="a"), None),
+        (other.session_id, Message("user"), "a"),
+        (other.session_id, Message("user"), "nowhere"),
+    ):
+        with pytest.raises(StoreError):
+            await store.messages.add(session_id, message, parent)
+    assert await shown(store, session) == "a"
+
+
+async def test_lone_surrogates_are_replaced(store: Store) -> None:
+    made = await store.sessions.create(title="\ud800")
+    odd = Message("user", "a\udc00b", semantics=MessageSemantics(refusal="\ud800"))
+    await store.messages.add(made.session_id, odd, None)
+    (entry,) = await store.branches.load(made.session_id)
+    assert (entry.message.content, entry.message.semantics.refusal) == ("a\ufffdb", "\ufffd")
+
+
+async def test_a_branch_deeper_than_sqlites_cascades_is_read_and_deleted(store: Store) -> None:
+    depth = 1500  # more than the 1,000 levels that a cascade may have
+    entries = tuple(
+        Entry(Message("user", str(number), id=f"m{number}"), f"m{number - 1}" if number else None)
+        for number in range(depth)
+    )
+    await store.transcripts.add(SessionTranscript(Session("s", "deep"), entries))
+    assert await shown(store, "s") == " ".join(map(str, range(depth)))
+    await store.sessions.delete(["s"])
+    assert await store.sessions.purge_trash(-9.0) == 1
+    assert await store.branches.load("s") == ()
+
+
+async def test_siblings_are_counted_and_walked(store: Store) -> None:
+    session = await plant(store, TREE)
+    assert await shown(store, session) == "z2/2"
     for message, branch in {
         "d": "a1/2 b c1/3 d",
         "c": "a1/2 b c1/3 d",
@@ -69,55 +79,32 @@ async def test_siblings_are_counted(store: Store, grow: Grow, shown: Shown) -> N
         "z": "z2/2",
     }.items():
         await store.branches.activate(session.session_id, message)
-        assert await shown(session) == branch
-
-
-async def test_added_siblings_are_counted_at_once(
-    store: Store, grow: Grow, request_record: Make
-) -> None:
-    session = await grow("a a>b")
-    again = await store.replies.begin(
-        session.session_id,
-        parent_id="a",
-        user=Message("user", "c"),
-        model="m",
-        endpoint="e",
-        request=request_record(),
-    )
-    assert again.user is not None
-    assert (again.user.sibling, again.user.siblings) == (1, 2)
-    assert (again.reply.sibling, again.reply.siblings) == (0, 1)
-    edited = await store.messages.edit("b", Message("user", "d"))
-    assert (edited.sibling, edited.siblings, edited.parent_id) == (2, 3, "a")
-    ended = await store.replies.finish(
-        again.reply.message.id, message=again.reply.message, status="complete"
-    )
-    assert (ended.sibling, ended.siblings) == (0, 1)
-
-
-@pytest.mark.parametrize(
-    ("start", "message", "step", "branch"),
-    [
+        assert await shown(store, session) == branch
+    for start, message, step, branch in (
         ("d", "c", 1, "a1/2 b e2/3"),
-        ("d", "c", 2, "a1/2 b f3/3 g"),
         ("d", "c", 9, "a1/2 b f3/3 g"),
         ("d", "c", -1, "a1/2 b c1/3 d"),
         ("g", "f", -1, "a1/2 b e2/3"),
         ("g", "a", 1, "z2/2"),
         ("z", "z", -1, "a1/2 b f3/3 g"),
-    ],
-)
-async def test_siblings_are_walked(
-    store: Store, grow: Grow, shown: Shown, start: str, message: str, step: int, branch: str
-) -> None:
-    session = await grow(TREE)
-    await store.branches.activate(session.session_id, start)
-    await store.branches.activate_sibling(message, step)
-    assert await shown(session) == branch
+    ):
+        await store.branches.activate(session.session_id, start)
+        await store.branches.activate_sibling(message, step)
+        assert await shown(store, session) == branch, (start, message, step)
 
 
-async def test_activating_a_branch_is_not_activity(store: Store, grow: Grow) -> None:
-    session = await grow("a a>b")
+async def test_added_siblings_are_counted_at_once(store: Store) -> None:
+    session = await plant(store, "a a>b")
+    again = await begin(store, session.session_id, "c", below="a")
+    assert again.user is not None
+    assert (again.user.sibling, again.user.siblings) == (1, 2)
+    assert (again.reply.sibling, again.reply.siblings) == (0, 1)
+    edited = await store.messages.edit("b", Message("user", "d"))
+    assert (edited.sibling, edited.siblings, edited.parent_id) == (2, 3, "a")
+
+
+async def test_activating_a_branch_is_not_activity(store: Store) -> None:
+    session = await plant(store, "a a>b")
     other = await store.sessions.create()
     before = await store.sessions.list()
     await store.branches.activate(session.session_id, "a")
@@ -126,71 +113,55 @@ async def test_activating_a_branch_is_not_activity(store: Store, grow: Grow) -> 
     assert await store.sessions.list() == before
 
 
-async def test_an_edit_adds_a_sibling(store: Store, grow: Grow, shown: Shown) -> None:
-    session = await grow("a a>b b>c")
+async def test_an_edit_adds_a_sibling(store: Store) -> None:
+    session = await plant(store, "a a>b b>c")
     edited = await store.messages.edit("b", Message("user", "B", id="b", pinned=True))
     assert edited.message.id != "b"
     assert edited.message.pinned
-    assert await shown(session) == "a B2/2"
+    assert await shown(store, session) == "a B2/2"
     await store.branches.activate_sibling(edited.message.id, -1)
-    assert await shown(session) == "a b1/2 c"
+    assert await shown(store, session) == "a b1/2 c"
     with pytest.raises(StoreError, match="no longer exists"):
         await store.messages.edit("nowhere", Message("user"))
 
 
-async def test_a_long_branch_is_read_from_its_end(store: Store, grow: Grow, shown: Shown) -> None:
-    session = await grow("a a>b b>c b>x x>d d>e")
+async def test_a_long_branch_is_read_from_its_end(store: Store) -> None:
+    session = await plant(store, "a a>b b>c b>x x>d d>e")
     everything = await store.branches.load(session.session_id)
-    assert await store.branches.load(session.session_id, last=2) == everything[-2:]
-    assert await store.branches.load(session.session_id, last=99) == everything
-    assert await store.branches.load(session.session_id, last=2, before="d") == everything[1:3]
-    assert await store.branches.load(session.session_id, before="d") == everything[:3]
-    assert await store.branches.load(session.session_id, last=1, before="a") == ()
+    for last, before, part in (
+        (2, None, everything[-2:]),
+        (99, None, everything),
+        (2, "d", everything[1:3]),
+        (None, "d", everything[:3]),
+        (1, "a", ()),
+    ):
+        assert await store.branches.load(session.session_id, last=last, before=before) == part
 
 
-async def test_equal_values_of_messages_are_shared(store: Store, grow: Grow) -> None:
-    session = await grow("a a>b b>c")
-    first, _, last = await store.branches.load(session.session_id)
-    assert first.status is last.status
-    assert first.message.role is last.message.role
-
-
-async def test_the_tree_shows_every_branch(store: Store, grow: Grow) -> None:
-    session = await grow(TREE)
+async def test_the_tree_shows_every_branch_and_excerpts_of_messages(store: Store) -> None:
+    session = await plant(store, TREE)
     await store.messages.delete("e")
     nodes = await store.branches.tree(session.session_id)
-    assert [(n.message_id, n.parent_id) for n in nodes] == [
-        ("a", None),
-        ("b", "a"),
-        ("c", "b"),
-        ("d", "c"),
-        ("f", "b"),
-        ("g", "f"),
-        ("z", None),
-    ]
-    await store.messages.add(session.session_id, Message("assistant", " Two\n lines " * 99), "z")
+    places = " ".join(f"{node.parent_id or ''}>{node.message_id}" for node in nodes)
+    assert places == ">a a>b b>c c>d b>f f>g >z"
+    calls = (ToolCall("1", "weather", "{}"), ToolCall("2", "time", "{}"))
+    for message in (
+        Message("assistant", tool_calls=calls, id="tools"),
+        Message("assistant", " Two\n lines " * 99, id="long"),
+    ):
+        await store.messages.add(session.session_id, message, "z")
     last = (await store.branches.tree(session.session_id))[-1]
     assert (last.message_role, last.status) == ("assistant", "complete")
+    assert await store.branches.excerpts(["a", "long", "tools", "gone"]) == {
+        "a": "a",
+        "tools": "weather, time",
+        "long": message.content[:200],
+    }
+    assert await store.branches.excerpts(["long"], 4) == {"long": message.content[:4]}
 
 
-async def test_excerpts_are_read_for_some_messages(store: Store, grow: Grow) -> None:
-    session = await grow("a a>b")
-    calls = (ToolCall("1", "weather", "{}"), ToolCall("2", "time", "{}"))
-    long, called = (
-        Message("assistant", " Two\n lines " * 99),
-        Message("assistant", tool_calls=calls),
-    )
-    two = (await store.messages.add(session.session_id, long, "b")).message.id
-    tools = (await store.messages.add(session.session_id, called, "b")).message.id
-    excerpts = await store.branches.excerpts(["a", two, tools, "gone"])
-    assert excerpts.keys() == {"a", two, tools}
-    assert (excerpts["a"], excerpts[tools]) == ("a", "weather, time")
-    assert excerpts[two] == long.content[:200]
-    assert await store.branches.excerpts([two], 4) == {two: long.content[:4]}
-
-
-async def test_named_places_are_kept_and_go_with_a_fork(store: Store, grow: Grow) -> None:
-    session = await grow("a a>b b>c")
+async def test_named_places_are_kept_and_go_with_a_fork(store: Store) -> None:
+    session = await plant(store, "a a>b b>c")
     places = (PlaceName("a", "begin"), PlaceName("c", "end"))
     changed = await store.sessions.update(session.session_id, places=places)
     assert changed.places == places
@@ -203,33 +174,23 @@ async def test_named_places_are_kept_and_go_with_a_fork(store: Store, grow: Grow
     assert await store.branches.session_of("b") == session.session_id
 
 
-async def test_a_single_message_is_found_on_any_branch(store: Store, grow: Grow) -> None:
-    await grow(TREE)
+async def test_a_single_message_is_found_on_any_branch_with_its_context(store: Store) -> None:
+    await plant(store, TREE)
     entry = await store.messages.get("e")
     assert entry is not None
-    assert (entry.message.content, entry.parent_id, entry.sibling, entry.siblings) == (
-        *("e", "b", 1, 3),
-    )
+    assert (entry.message.content, entry.parent_id) == ("e", "b")
+    assert (entry.sibling, entry.siblings) == (1, 3)
+    for message, before, read in (("c", 1, "bcd"), ("b", 2, "abf"), ("g", 2, "bfg"), ("?", 2, "")):
+        around = await store.branches.around(message, before)
+        assert "".join(entry.message.content for entry in around) == read
     await store.messages.delete("b")
     assert await store.messages.get("e") is None
     assert await store.messages.get("nowhere") is None
 
 
-@pytest.mark.parametrize(
-    ("message_id", "before", "read"),
-    [("c", 1, "bcd"), ("b", 2, "abf"), ("g", 2, "bfg"), ("?", 2, "")],
-)
-async def test_a_message_is_read_with_its_context(
-    store: Store, grow: Grow, message_id: str, before: int, read: str
-) -> None:
-    await grow(TREE)
-    around = await store.branches.around(message_id, before)
-    assert "".join(entry.message.content for entry in around) == read
-
-
-@pytest.mark.parametrize(
-    ("start", "message", "after", "count"),
-    [
+async def test_a_deleted_message_takes_its_descendants_and_can_be_restored(store: Store) -> None:
+    session = await plant(store, TREE)
+    for start, message, after, count in (
         ("g", "g", "a1/2 b f3/3", 7),
         ("g", "f", "a1/2 b e2/2", 6),
         ("d", "c", "a1/2 b e1/2", 6),
@@ -237,70 +198,37 @@ async def test_a_message_is_read_with_its_context(
         ("d", "a", "z", 1),
         ("d", "f", "a1/2 b c1/2 d", 6),
         ("d", "z", "a b c1/3 d", 7),
-    ],
-)
-async def test_a_deleted_message_takes_its_descendants_and_can_be_restored(
-    store: Store, grow: Grow, shown: Shown, start: str, message: str, after: str, count: int
-) -> None:
-    session = await grow(TREE)
-    await store.branches.activate(session.session_id, start)
-    before = await shown(session)
-    await store.messages.delete(message)
-    assert await shown(session) == after
-    assert (await store.sessions.list())[0].message_count == count
-    with pytest.raises(StoreError, match="deleted"):
+    ):
+        await store.branches.activate(session.session_id, start)
+        before = await shown(store, session)
         await store.messages.delete(message)
-    with pytest.raises(StoreError, match="deleted"):
-        await store.messages.add(session.session_id, Message("user"), message)
-    with pytest.raises(StoreError, match="deleted"):
-        await store.branches.activate(session.session_id, message)
-    await store.messages.restore(message)
-    assert await shown(session) == before
-    assert (await store.sessions.list())[0].message_count == 8
-    await store.messages.restore(message)
-    assert await shown(session) == before
+        assert await shown(store, session) == after
+        assert (await store.sessions.list())[0].message_count == count
+        for refused in (
+            store.messages.delete(message),
+            store.messages.add(session.session_id, Message("user"), message),
+            store.branches.activate(session.session_id, message),
+        ):
+            with pytest.raises(StoreError, match="deleted"):
+                await refused
+        for _ in range(2):
+            await store.messages.restore(message)
+            assert await shown(store, session) == before
+        assert (await store.sessions.list())[0].message_count == 8
 
 
-async def test_the_last_message_can_be_deleted(store: Store, grow: Grow, shown: Shown) -> None:
-    session = await grow("a")
+async def test_the_last_message_can_be_deleted(store: Store) -> None:
+    session = await plant(store, "a")
     await store.messages.delete("a")
-    assert await shown(session) == ""
-    assert (await store.sessions.get(session.session_id)) == replace(
-        session, updated=session.updated + 1
-    )
-    await store.messages.add(session.session_id, Message("user", "b"), None)
-    assert await shown(session) == "b"
-    await store.messages.restore("a")
-    assert await shown(session) == "a1/2"
+    assert await shown(store, session) == ""
+    after = await store.sessions.get(session.session_id)
+    assert after == replace(session, updated=session.updated + 1)
 
 
-async def test_a_deletion_within_a_deletion_stays_deleted(
-    store: Store, grow: Grow, shown: Shown
-) -> None:
-    session = await grow("a a>b b>c c>d")
-    await store.messages.delete("d")
-    await store.messages.delete("b")
-    with pytest.raises(StoreError, match="deleted"):
-        await store.messages.restore("d")
-    await store.messages.restore("b")
-    assert await shown(session) == "a b c"
-    await store.messages.restore("d")
-    assert await shown(session) == "a b c d"
-
-
-async def test_a_streaming_reply_cannot_be_deleted_or_forked(
-    store: Store, grow: Grow, request_record: Make
-) -> None:
-    session = await grow("a")
-    exchange = await store.replies.begin(
-        session.session_id,
-        parent_id="a",
-        user=None,
-        model="m",
-        endpoint="e",
-        request=request_record(),
-    )
-    for refused in (store.messages.delete("a"), store.branches.fork(exchange.reply.message.id)):
+async def test_a_streaming_reply_cannot_be_deleted_or_forked(store: Store) -> None:
+    session = await plant(store, "a")
+    reply = (await begin(store, session.session_id, None)).reply.message
+    for refused in (store.messages.delete("a"), store.branches.fork(reply.id)):
         with pytest.raises(InputError, match="still arriving") as caught:
             await refused
         assert caught.value.advice
@@ -308,24 +236,8 @@ async def test_a_streaming_reply_cannot_be_deleted_or_forked(
     assert len(await store.sessions.list()) == 1
 
 
-async def test_pins_are_kept(store: Store, grow: Grow) -> None:
-    session = await grow("a a>b")
-    await store.messages.pin("a", True)
-    assert [e.message.pinned for e in await store.branches.load(session.session_id)] == [
-        True,
-        False,
-    ]
-    await store.messages.pin("a", False)
-    assert [e.message.pinned for e in await store.branches.load(session.session_id)] == [
-        False,
-        False,
-    ]
-    with pytest.raises(StoreError):
-        await store.messages.pin("nowhere", True)
-
-
-async def test_mutes_are_kept_and_are_the_opposite_of_pins(store: Store, grow: Grow) -> None:
-    session = await grow("a a>b b>c")
+async def test_pins_and_mutes_are_kept_and_exclude_each_other(store: Store) -> None:
+    session = await plant(store, "a a>b b>c")
     all_of_it, some = Muted(whole=True), Muted(reasoning=True, parts=(0, 2))
 
     async def marks() -> list[tuple[bool, Muted]]:
@@ -342,21 +254,22 @@ async def test_mutes_are_kept_and_are_the_opposite_of_pins(store: Store, grow: G
     await store.messages.pin("b", False)
     assert (await marks())[1] == (False, some)
     await store.messages.mute({"a": NOT_MUTED, "b": NOT_MUTED})
-    assert await marks() == [(False, NOT_MUTED)] * 3
-    with pytest.raises(StoreError):
-        await store.messages.mute({"a": all_of_it, "nowhere": all_of_it})
+    for refused in (
+        store.messages.mute({"a": all_of_it, "nowhere": all_of_it}),
+        store.messages.pin("nowhere", True),
+    ):
+        with pytest.raises(StoreError):
+            await refused
     assert await marks() == [(False, NOT_MUTED)] * 3
 
 
-async def test_an_edit_and_a_fork_have_mutes_of_their_own(store: Store, grow: Grow) -> None:
-    await grow("a a>b")
+async def test_an_edit_and_a_fork_have_mutes_of_their_own(store: Store) -> None:
+    await plant(store, "a a>b")
     muted = Muted(whole=True)
     await store.messages.mute({"a": muted})
     edited = await store.messages.edit("a", Message("user", "A", id="a", muted=muted))
     assert edited.message.muted == muted
     fork = await store.branches.fork("b")
-    [copy, _] = await store.branches.load(fork.session_id)
-    assert copy.message.muted == muted
     await store.messages.mute({"a": NOT_MUTED})
     [copy, _] = await store.branches.load(fork.session_id)
     assert copy.message.muted == muted
@@ -365,13 +278,8 @@ async def test_an_edit_and_a_fork_have_mutes_of_their_own(store: Store, grow: Gr
     assert entry.message.muted == NOT_MUTED
 
 
-# Forks
-
-
-async def test_a_fork_is_a_session_of_its_own(
-    store: Store, grow: Grow, shown: Shown, request_record: Make
-) -> None:
-    session = await grow("a a>b b>c")
+async def test_a_fork_is_a_session_of_its_own(store: Store) -> None:
+    session = await plant(store, "a a>b b>c")
     await store.sessions.update(
         session.session_id,
         model="m",
@@ -380,20 +288,9 @@ async def test_a_fork_is_a_session_of_its_own(
         folder="f",
         settings=Settings(max_tokens=5),
     )
-    await replace_variables(store, session.session_id, {"mood": "fine"})
-    exchange = await store.replies.begin(
-        session.session_id,
-        parent_id="b",
-        user=None,
-        model="m",
-        endpoint="e",
-        request=request_record(b"1", n=1),
-    )
-    reply = await store.replies.finish(
-        exchange.reply.message.id,
-        message=replace(exchange.reply.message, content="r"),
-        status="complete",
-        usage=Usage(3, 4),
+    await give_variables(store, session.session_id, {"mood": "fine"})
+    reply = await answer(
+        store, session.session_id, "r", below="b", request=record(b"1", n=1), usage=Usage(3, 4)
     )
     await store.messages.pin("a", True)
     fork = await store.branches.fork(reply.message.id)
@@ -404,11 +301,9 @@ async def test_a_fork_is_a_session_of_its_own(
         updated=fork.updated, fork_of=old.title,
     )  # fmt: skip
     assert fork.created > old.created
-    assert await shown(fork) == "a b r"
-    before, after = (
-        await store.branches.load(session.session_id),
-        await store.branches.load(fork.session_id),
-    )
+    assert await shown(store, fork) == "a b r"
+    before = await store.branches.load(session.session_id)
+    after = await store.branches.load(fork.session_id)
     ids = [e.message.id for e in after]
     assert set(ids).isdisjoint(e.message.id for e in before)
     assert [e.parent_id for e in after] == [None, *ids[:-1]]
@@ -422,27 +317,44 @@ async def test_a_fork_is_a_session_of_its_own(
     assert (await store.sessions.list())[0].session_id == fork.session_id
 
     await store.messages.delete(ids[0])
-    assert await shown(session) == "a b r2/2"
-    assert (await store.branches.fork("c", title="Mine")).title == "Mine"
+    assert await shown(store, session) == "a b r2/2"
+    named = await store.branches.fork("c", title="Mine")
+    assert named.title == "Mine"
+    await store.sessions.delete([session.session_id])
+    await store.sessions.purge_trash(-9.0)
+    assert await shown(store, named) == "a b c"
 
 
-async def test_a_fork_outlives_its_role_and_its_original(
-    store: Store, grow: Grow, shown: Shown
-) -> None:
-    session = await grow("a a>b")
-    fork = await store.branches.fork("b")
-    await remove_forever(store, session.session_id)
-    assert await shown(fork) == "a b"
+async def test_a_fork_names_its_own_messages_whatever_its_recipes_have(store: Store) -> None:
+    """Also where they stand behind a text with a backslash, as in an imported recipe."""
+    session = await plant(store, "a a>b b>c")
+    recipe = {
+        "variables": {"mood": "two\nlines", "x": "a"},
+        "pinned": ["a", "gone"],
+        "muted": [["b", {"whole": True}]],
+        "edits": [{"path": ["b"], "answered": "c"}],
+        "parent": "c",
+    }
+    reply = await answer(store, session.session_id, below="c", request=record(b"1", **recipe))
+    fork = await store.branches.fork(reply.message.id)
+    a, b, c, last = (e.message.id for e in await store.branches.load(fork.session_id))
+    copy = await store.requests.get(last)
+    assert copy is not None
+    assert copy.recipe == {
+        "variables": recipe["variables"],
+        "pinned": [a, "gone"],
+        "muted": [[b, {"whole": True}]],
+        "edits": [{"path": ["b"], "answered": c}],
+        "parent": c,
+    }
 
 
 # The trash
 
 
-async def test_sessions_in_the_trash_are_gone_until_restored(
-    store: Store, grow: Grow, shown: Shown
-) -> None:
+async def test_sessions_in_the_trash_are_gone_until_restored(store: Store) -> None:
     one, two, three = [await store.sessions.create(title=name) for name in ("one", "two", "three")]
-    tree = await grow("a a>b")
+    tree = await plant(store, "a a>b")
     before = await store.sessions.list()
     await store.sessions.delete([one.session_id, tree.session_id, "nowhere"])
     assert [s.title for s in await store.sessions.list()] == ["three", "two"]
@@ -464,13 +376,11 @@ async def test_sessions_in_the_trash_are_gone_until_restored(
     assert [s.title for s in await store.sessions.list()] == ["three", "two"]
     await store.sessions.restore([one.session_id, tree.session_id, three.session_id, "nowhere"])
     assert await store.sessions.list() == before
-    assert await shown(tree) == "a b"
+    assert await shown(store, tree) == "a b"
 
 
-async def test_the_trash_is_emptied_by_age(
-    store: Store, grow: Grow, shown: Shown, clock: Callable[[], float]
-) -> None:
-    kept = await grow("a a>b b>c c>d c>e e>f")
+async def test_the_trash_is_emptied_by_age(store: Store, clock: Callable[[], float]) -> None:
+    kept = await plant(store, "a a>b b>c c>d c>e e>f")
     old, new = await store.sessions.create(title="old"), await store.sessions.create(title="new")
     await store.messages.delete("c")
     await store.sessions.delete([old.session_id])
@@ -480,18 +390,18 @@ async def test_the_trash_is_emptied_by_age(
     assert await store.sessions.purge_trash(500) == 1
     assert [s.title for s in await store.sessions.list_trash()] == ["new"]
     await store.messages.restore("b")
-    assert await shown(kept) == "a b"
+    assert await shown(store, kept) == "a b"
     with pytest.raises(StoreError, match="no longer exists"):
         await store.messages.restore("c")
     await store.sessions.restore([old.session_id])
-    assert [s.title for s in await store.sessions.list()] == ["tree"]
-    assert (await store.sessions.list())[0].message_count == 2
+    (summary,) = await store.sessions.list()
+    assert (summary.title, summary.message_count) == ("tree", 2)
 
 
 async def test_a_clock_that_goes_backwards_never_splits_a_deletion(
-    store: Store, grow: Grow, shown: Shown, clock: Callable[[], float]
+    store: Store, clock: Callable[[], float]
 ) -> None:
-    session = await grow("a a>b b>c c>d")
+    session = await plant(store, "a a>b b>c c>d")
     await store.messages.delete("d")
     clock.time -= 100_000  # type: ignore[attr-defined]
     await store.messages.delete("b")
@@ -499,77 +409,4 @@ async def test_a_clock_that_goes_backwards_never_splits_a_deletion(
     assert await store.sessions.purge_trash(0) == 0
     await store.messages.restore("b")
     await store.messages.restore("d")
-    assert await shown(session) == "a b c d"
-
-
-# Putting in order
-
-
-async def test_sessions_are_organized(store: Store) -> None:
-    one, two = await store.sessions.create(title="one"), await store.sessions.create(title="two")
-    await store.sessions.update_many(
-        {
-            key: {"pinned": True, "tags": ("b", "a", "b"), "folder": "F"}
-            for key in [one.session_id, two.session_id]
-        }
-    )
-    await store.sessions.update(two.session_id, archived=True, unread=True, pinned=False, tags=())
-    shown = [
-        (s.title, s.pinned, s.archived, s.unread, s.folder, s.tags)
-        for s in await store.sessions.list()
-    ]
-    assert shown == [
-        ("two", False, True, True, "F", ()),
-        ("one", True, False, False, "F", ("b", "a")),
-    ]
-    session = await store.sessions.get(one.session_id)
-    assert session == replace(one, pinned=True, tags=("b", "a"), folder="F")
-    assert (await store.sessions.list())[1].created == one.created
-
-
-async def test_changes_of_several_sessions_are_atomic(store: Store) -> None:
-    one = await store.sessions.create(title="one")
-    with pytest.raises(StoreError, match="no longer"):
-        await store.sessions.update_many(
-            {key: {"pinned": True} for key in [one.session_id, "nowhere"]}
-        )
-    assert not (await store.sessions.list())[0].pinned
-
-
-async def test_a_fork_names_its_own_messages_whatever_its_recipes_have(
-    store: Store, grow: Grow, request_record: Make
-) -> None:
-    """Also where they stand behind a text with a backslash, as in an imported recipe."""
-    session = await grow("a a>b b>c")
-    recipe = {
-        "variables": {"mood": "two\nlines", "x": "a"},
-        "pinned": ["a", "gone"],
-        "muted": [["b", {"whole": True}]],
-        "edits": [{"path": ["b"], "answered": "c"}],
-        "parent": "c",
-    }
-    exchange = await store.replies.begin(
-        session.session_id,
-        parent_id="c",
-        user=None,
-        model="m",
-        endpoint="e",
-        request=replace(request_record(b"1", n=1), recipe=recipe),
-    )
-    reply = await store.replies.finish(
-        exchange.reply.message.id,
-        message=exchange.reply.message,
-        status="complete",
-        usage=Usage(),
-    )
-    fork = await store.branches.fork(reply.message.id)
-    a, b, c, last = (e.message.id for e in await store.branches.load(fork.session_id))
-    copy = await store.requests.get(last)
-    assert copy is not None
-    assert copy.recipe == {
-        "variables": recipe["variables"],
-        "pinned": [a, "gone"],
-        "muted": [[b, {"whole": True}]],
-        "edits": [{"path": ["b"], "answered": c}],
-        "parent": c,
-    }
+    assert await shown(store, session) == "a b c d"

@@ -5,22 +5,22 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
-from tui_chat.errors import StoreError
+from tests.support.stores import Opener, begin
+from tests.support.tables import each_row
 from tui_chat.models.message import Message
 from tui_chat.store import Store
-from tui_chat.store.database import Transaction
-
-Opener = Callable[[], Awaitable[Store]]
 
 
-@pytest.mark.parametrize("seed", range(8))
+@each_row("seed", range(8))
 async def test_cancelled_writers_do_not_affect_others(
-    store: Store, open_store: Opener, seed: int
+    tmp_path: Path, open_store: Opener, seed: int
 ) -> None:
+    store = await open_store(tmp_path / "chat.db")
     chance = random.Random(seed)
     session = await store.sessions.create()
     promised: list[str] = []
@@ -46,16 +46,13 @@ async def test_cancelled_writers_do_not_affect_others(
     assert any(isinstance(end, asyncio.CancelledError) for end in ended)
     assert all(end is None or isinstance(end, asyncio.CancelledError) for end in ended)
 
-    async def stored(tx: Transaction) -> list[str]:
-        rows = await tx.rows("SELECT message_id FROM messages ORDER BY seq")
-        return [message_id for (message_id,) in rows]
-
-    found = await store.database.read(stored)
+    found = [node.message_id for node in await store.branches.tree(session.session_id)]
     assert {*promised} <= {*found}
     assert len([text for text in promised if text.startswith("calm")]) == 36
     await store.close()
-    again = await open_store()
-    assert await again.database.read(stored) == found
+    again = await open_store(tmp_path / "chat.db")
+    nodes = await again.branches.tree(session.session_id)
+    assert [node.message_id for node in nodes] == found
 
 
 async def test_a_cancelled_write_continues_and_close_awaits_it(
@@ -76,15 +73,9 @@ async def test_a_cancelled_write_continues_and_close_awaits_it(
     assert summary.message_count == 20
 
 
-async def test_the_next_flush_knows_a_cancelled_one(
-    store: Store, request_record: Callable[[], object]
-) -> None:
+async def test_the_next_flush_knows_a_cancelled_one(store: Store) -> None:
     session = await store.sessions.create()
-    exchange = await store.replies.begin(
-        session.session_id, parent_id=None, user=None, model="", endpoint="",
-        request=request_record(),  # type: ignore[arg-type]
-    )  # fmt: skip
-    reply = exchange.reply.message
+    reply = (await begin(store, session.session_id)).reply.message
     for text in ("abcdefgh", "abcX", "abcdefghi", "abcdefghij"):
         task = asyncio.create_task(store.replies.flush(reply.id, Message("assistant", text)))
         await asyncio.sleep(0)
@@ -105,30 +96,16 @@ async def test_close_can_be_cancelled(store: Store, open_store: Opener) -> None:
     assert (await (await open_store()).sessions.list())[0].message_count == 1
 
 
-async def test_failed_work_changes_nothing_and_the_next_runs(store: Store) -> None:
-    async def bad(tx: Transaction) -> None:
-        await tx.run("INSERT INTO settings VALUES ('a', 'b')")
-        await tx.run("SELECT nonsense")
-
-    with pytest.raises(StoreError, match="nonsense"):
-        await store.database.write(bad)
-    assert await store.settings.get("a") is None
-    await store.settings.set("a", "c")
-    assert await store.settings.get("a") == "c"
-
-
 async def test_an_error_of_cancelled_work_is_logged(
     store: Store, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async def bad(tx: Transaction) -> None:
-        await tx.run("SELECT nonsense")
-
-    task = asyncio.create_task(store.database.write(bad))
+    session = await store.sessions.create()
+    writer = asyncio.create_task(store.messages.add(session.session_id, Message("user"), "nowhere"))
     await asyncio.sleep(0)
-    task.cancel()
+    writer.cancel()
     with caplog.at_level(logging.WARNING):
         await store.close()
-    assert "nonsense" in caplog.text
+    assert "no longer exists" in caplog.text
 
 
 def test_a_closing_event_loop_leaves_a_valid_database(

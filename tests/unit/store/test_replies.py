@@ -1,33 +1,31 @@
-"""Replies from the request to their end, and the bodies that are kept."""
+"""Replies from the request to their end; the requests and bodies that are kept."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import hashlib
 from dataclasses import replace
 from decimal import Decimal
+from typing import get_args
 
 import pytest
 
-from tests.support.stores import RICH, begin
+from tests.support.stores import RICH, answer, begin, record
 from tui_chat.errors import StoreError
 from tui_chat.models.endpoint import Protocol
-from tui_chat.models.message import NOT_MUTED, Message, Part
+from tui_chat.models.message import NOT_MUTED, Part
 from tui_chat.models.reply import Reply
 from tui_chat.models.reply_growth import advance
-from tui_chat.models.request import RequestRecord
+from tui_chat.models.request import RawResponse
 from tui_chat.models.session import Entry
 from tui_chat.models.stream_events import MediaPart, TextDelta
 from tui_chat.models.usage import Usage
 from tui_chat.store import Ending, Store, requests
 
-Make = Callable[..., RequestRecord]
 
-
-async def test_begin_stores_message_reply_and_request(store: Store, request_record: Make) -> None:
+async def test_begin_stores_message_reply_and_request(store: Store) -> None:
     made = await store.sessions.create()
-    record = request_record(b'{"x":1}', preset="p", draft="Hello?")
-    exchange = await begin(store, made.session_id, record)
-
+    request = record(b'{"x":1}', preset="p", draft="Hello?")
+    exchange = await begin(store, made.session_id, request=request)
     assert exchange.user is not None
     assert exchange.user.message.content == "Hello?"
     assert exchange.user.message.timestamp is not None
@@ -37,39 +35,24 @@ async def test_begin_stores_message_reply_and_request(store: Store, request_reco
     assert await store.branches.load(made.session_id) == (exchange.user, exchange.reply)
     remembered = await store.requests.get(exchange.reply.message.id)
     assert remembered is not None
-    assert replace(remembered, created=0.0) == record
+    assert replace(remembered, created=0.0) == request
     assert remembered.created > 0
-
-
-async def test_a_regenerated_reply_is_a_sibling(store: Store, request_record: Make) -> None:
-    made = await store.sessions.create()
-    first = await begin(store, made.session_id, request_record())
-    assert first.user is not None
-    again = await store.replies.begin(
-        made.session_id,
-        parent_id=first.user.message.id,
-        user=None,
-        model="m-2",
-        endpoint="home",
-        request=request_record(),
-    )
+    again = await begin(store, made.session_id, None, below=exchange.user.message.id)
     assert again.user is None
-    assert await store.branches.load(made.session_id) == (first.user, again.reply)
+    assert (await store.branches.load(made.session_id))[1:] == (again.reply,)
 
 
-async def test_a_failed_begin_stores_nothing(store: Store, request_record: Make) -> None:
+async def test_a_failed_begin_stores_nothing(store: Store) -> None:
     made = await store.sessions.create()
     with pytest.raises(TypeError):
-        await begin(store, made.session_id, request_record(bad=object()))
+        await begin(store, made.session_id, request=record(bad=object()))
     assert await store.branches.load(made.session_id) == ()
     assert (await store.sessions.list())[0].message_count == 0
 
 
-async def test_flushed_text_is_visible_and_the_end_is_stored(
-    store: Store, request_record: Make
-) -> None:
+async def test_flushed_text_is_visible_and_the_end_is_stored(store: Store) -> None:
     made = await store.sessions.create()
-    exchange = await begin(store, made.session_id, request_record())
+    exchange = await begin(store, made.session_id)
     reply = exchange.reply.message
     for message in (
         replace(reply, content="Text"),
@@ -91,20 +74,7 @@ async def test_flushed_text_is_visible_and_the_end_is_stored(
             timestamp=reply.timestamp,
         )
 
-    ended = await store.replies.finish(
-        reply.id,
-        message=replace(RICH, id="", timestamp=None),
-        status="failed",
-        error="It broke.",
-        advice="Mend it.",
-        usage=Usage(1, 2, 3, 4, 5),
-        finish="length",
-        seconds=1.5,
-        first=0.5,
-        cost=Decimal("0.000001250"),
-        priced="here, 2026-11-23",
-    )
-    assert ended == Entry(
+    facts = Entry(
         replace(RICH, id=reply.id, timestamp=reply.timestamp, pinned=False, muted=NOT_MUTED),
         parent_id=exchange.reply.parent_id,
         status="failed",
@@ -116,120 +86,151 @@ async def test_flushed_text_is_visible_and_the_end_is_stored(
         finish="length",
         seconds=1.5,
         first=0.5,
-        cost=Decimal("0.00000125"),
+        cost=Decimal("0.000001250"),
         priced="here, 2026-11-23",
     )
+    ended = await store.replies.finish(
+        reply.id,
+        message=replace(RICH, id="", timestamp=None),
+        status="failed",
+        error=facts.error,
+        advice=facts.advice,
+        usage=facts.usage,
+        finish=facts.finish,
+        seconds=facts.seconds,
+        first=facts.first,
+        cost=facts.cost,
+        priced=facts.priced,
+    )
+    assert ended == facts
     assert (await store.branches.load(made.session_id))[-1] == ended
     with pytest.raises(StoreError):
         await store.replies.flush(reply.id, reply)
 
 
-@pytest.mark.parametrize("status", ["complete", "stopped", "failed", "interrupted"])
-async def test_a_reply_ends_without_a_flush(
-    store: Store, request_record: Make, status: Ending
-) -> None:
+async def test_a_reply_ends_without_a_flush(store: Store) -> None:
     made = await store.sessions.create()
-    exchange = await begin(store, made.session_id, request_record())
-    ended = await store.replies.finish(
-        exchange.reply.message.id, message=Message("assistant", "All."), status=status
-    )
-    assert (ended.status, ended.message.content) == (status, "All.")
+    for status in get_args(Ending):
+        ended = await answer(store, made.session_id, "All.", status)
+        assert (ended.status, ended.message.content) == (status, "All.")
 
 
-async def test_a_sent_draft_is_removed_and_another_stays(
-    store: Store, request_record: Make
-) -> None:
+async def test_a_sent_draft_is_removed_and_another_stays(store: Store) -> None:
     made = await store.sessions.create()
     await store.drafts.save(made.session_id, "Hello?")
-    await begin(store, made.session_id, request_record(), "Hello?")
+    await begin(store, made.session_id, "Hello?")
     assert await store.drafts.get(made.session_id) == ""
     await store.drafts.save(made.session_id, "I am still typing")
-    await begin(store, made.session_id, request_record(), "Edited earlier")
+    await begin(store, made.session_id, "Edited earlier")
     assert await store.drafts.get(made.session_id) == "I am still typing"
 
 
 async def test_old_bodies_are_removed_and_their_records_kept(
-    store: Store, request_record: Make, monkeypatch: pytest.MonkeyPatch
+    store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(requests, "BODIES_KEPT", 3)
     made = await store.sessions.create()
-    ids: list[str] = []
-    for number in range(5):
-        exchange = await begin(store, made.session_id, request_record(b"%d" % number, n=number))
-        ids.append(exchange.reply.message.id)
+    ids = [
+        (await begin(store, made.session_id, request=record(b"%d" % n, n=n))).reply.message.id
+        for n in range(5)
+    ]
     records = [await store.requests.get(entry_id) for entry_id in ids]
     assert [r and r.body for r in records] == [None, None, b"2", b"3", b"4"]
     assert [r and r.recipe for r in records] == [{"n": n} for n in range(5)]
 
 
 async def test_large_bodies_are_removed_sooner_except_the_newest(
-    store: Store, request_record: Make, monkeypatch: pytest.MonkeyPatch
+    store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(requests, "BODY_BYTES_KEPT", 10)
     made = await store.sessions.create()
     ids: list[str] = []
-    for size in (4, 6, 4, 99):
-        exchange = await begin(store, made.session_id, request_record(b"x" * size))
+    for size, weights in ((4, [4]), (6, [4, 6]), (4, [6, 4]), (99, [99])):
+        exchange = await begin(store, made.session_id, request=record(b"x" * size))
         ids.append(exchange.reply.message.id)
         kept = [await store.requests.get(entry_id) for entry_id in ids]
-        weights = [len(r.body) for r in kept if r and r.body]
-        assert weights in ([4], [4, 6], [6, 4], [99])
-        assert weights[-1] == size
+        assert [len(r.body) for r in kept if r and r.body] == weights
 
 
-async def test_a_picture_of_a_growing_reply_is_written_once(
-    store: Store, request_record: Make
-) -> None:
+async def test_a_picture_of_a_growing_reply_is_written_once(store: Store) -> None:
     made = await store.sessions.create()
-    exchange = await begin(store, made.session_id, request_record())
-    reply, reply_id = Reply(), exchange.reply.message.id
+    reply, reply_id = Reply(), (await begin(store, made.session_id)).reply.message.id
     picture = Part("image", "image/png", data="abcd" * 250_000)
     for event in (TextDelta("Here:"), MediaPart(picture, "sig"), *[TextDelta(" more")] * 20):
         reply = advance(reply, event)
         message = reply.message(Protocol.GEMINI, id=reply_id, timestamp=1.0)
         await store.replies.flush(reply_id, message)
         assert (await store.branches.load(made.session_id))[-1].message.parts == message.parts
-    [(written,)] = await store.database.read(
-        lambda tx: tx.rows("SELECT sum(length(text)) FROM reply_changes")
-    )
-    assert 1_000_000 < written < 1_010_000
+    files = sum(each.stat().st_size for each in store.path.parent.iterdir())
+    assert files < 4_000_000, "twenty pictures of a megabyte would be in the log"
     entry = await store.replies.finish(reply_id, message=message, status="complete")
     assert entry.message == message
     assert (await store.branches.load(made.session_id))[-1].message == message
 
 
-async def test_a_failed_attempt_without_text_is_no_version(
-    store: Store, request_record: Make
-) -> None:
+async def test_a_failed_attempt_without_text_is_no_version(store: Store) -> None:
     made = await store.sessions.create()
-    exchange = await begin(store, made.session_id, request_record())
-    assert exchange.user is not None
-    question = exchange.user.message.id
-
-    async def end(status: Ending, text: str) -> Entry:
-        begun = await store.replies.begin(
-            made.session_id,
-            parent_id=question,
-            user=None,
-            model="m",
-            endpoint="home",
-            request=request_record(),
-        )
-        message = replace(begun.reply.message, content=text)
-        return await store.replies.finish(message.id, message=message, status=status)
-
-    first = exchange.reply
-    await store.replies.finish(
-        first.message.id, message=replace(first.message, content="First"), status="complete"
-    )
+    first = await answer(store, made.session_id, "First", text="Hello?")
+    question = first.parent_id
     for _ in range(2):
-        failed = await end("failed", "")
+        failed = await answer(store, made.session_id, "", "failed", below=question)
         assert (failed.sibling, failed.siblings) == (1, 2), "beside it the other versions remain"
-    cut = await end("failed", "Half")
-    last = await end("complete", "Last")
+    cut = await answer(store, made.session_id, "Half", "failed", below=question)
+    last = await answer(store, made.session_id, "Last", below=question)
     assert (last.sibling, last.siblings) == (2, 3)
     assert (await store.branches.load(made.session_id))[-1] == last
     await store.branches.activate_sibling(last.message.id, -2)
     shown = (await store.branches.load(made.session_id))[-1]
     assert shown.message.id == first.message.id, "the failed attempts are passed over"
     assert (shown.sibling, cut.sibling, shown.siblings) == (0, 1, 3)
+
+
+async def test_a_revision_is_stored_once_under_its_hash(store: Store) -> None:
+    text = '{"name":"预设"}'
+    sha256 = await store.revisions.save("preset", text)
+    assert sha256 == hashlib.sha256(text.encode()).hexdigest()
+    assert await store.revisions.save("preset", text) == sha256
+    assert await store.revisions.get(sha256) == text
+    assert await store.revisions.get("00") is None
+    odd = await store.revisions.save("role", '"\ud800"')
+    assert await store.revisions.get(odd) == '"\ufffd"'
+
+
+async def test_requests_are_found_by_endpoint_and_by_session(store: Store) -> None:
+    one, two = await store.sessions.create(), await store.sessions.create()
+
+    async def ask(session_id: str, body: bytes, status: int = 0, content: str = "") -> str:
+        received = RawResponse(status, "text/plain", b"x", 1, ()) if status else None
+        ending: Ending = "failed" if status or content else "complete"
+        reply = await answer(
+            store, session_id, content, ending, text="q", below=None, request=record(body),
+            received=received,
+        )  # fmt: skip
+        return reply.message.id
+
+    async def last(session_id: str, endpoint: str = "home", before: str = "") -> object:
+        sent = await store.requests.last_accepted(session_id, endpoint, before=before)
+        return sent and (sent.message_id, sent.request.body)
+
+    assert await last(one.session_id) is None
+    ids = [await ask(s.session_id, b) for s, b in ((one, b"1"), (two, b"2"), (one, b"3"))]
+    fork = await store.branches.fork(ids[0])
+    assert await last(one.session_id) == (ids[2], b"3")
+    assert await last(one.session_id, before=ids[2]) == (ids[0], b"1")
+    assert await last(one.session_id, before=ids[0]) is None
+    assert await last(two.session_id) == (ids[1], b"2")
+    assert await last(two.session_id, "elsewhere") is None
+    assert await last(fork.session_id) is None
+    for status, content in ((401, ""), (503, "what is continued")):
+        await ask(two.session_id, b"4", status, content)
+        assert await last(two.session_id) == (ids[1], b"2"), "it was refused"
+    for status, content in ((200, ""), (0, "cut")):
+        accepted = await ask(two.session_id, b"5", status, content)
+        assert await last(two.session_id) == (accepted, b"5")
+    found = await store.requests.list(one.session_id)
+    assert [(sent.message_id, sent.request.body) for sent in found] == [
+        (ids[0], None),
+        (ids[2], None),
+    ]
+    await store.messages.delete(ids[2])
+    assert len(await store.requests.list(one.session_id)) == 1

@@ -8,38 +8,34 @@ import re
 import sqlite3
 import unicodedata
 from base64 import b64encode
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.stores import remove_forever
+from tests.support.databases import plain
+from tests.support.stores import Opener, answer, begin, remove_forever
 from tests.support.tables import each_row
 from tui_chat.errors import InputError
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.json_values import pack
 from tui_chat.models.message import Message, Part, ToolCall
-from tui_chat.models.request import RequestRecord
 from tui_chat.models.role import Role
 from tui_chat.models.search import Hit, Query
 from tui_chat.models.semantics import MessageSemantics, ReasoningBlock
 from tui_chat.models.session import Entry, Session
 from tui_chat.models.text import clean
 from tui_chat.models.transcript import SessionTranscript
-from tui_chat.models.usage import Usage
 from tui_chat.store import Store, schema
 from tui_chat.store.maintenance.check import CheckResult, check
 from tui_chat.store.search import index, search
 from tui_chat.store.search.index import attachment_text_of, secondary_texts_of
 from tui_chat.store.search.words import Term, TermMatcher, fold, index_words, parse_terms
-
-Make = Callable[..., RequestRecord]
-Opener = Callable[[], Awaitable[Store]]
 
 TEXTS = {
     "plain": "The quick brown fox jumps over the lazy dog.",
@@ -56,25 +52,16 @@ TEXTS = {
 }
 
 
-_FILLED: list[bytes] = []
-"""The database file with `TEXTS`, once a test needed it."""
-
-
 @pytest.fixture
-async def filled(path: Path, open_store: Opener) -> Store:
-    if not _FILLED:
-        async with await open_store() as store:
-            session = await store.sessions.create(title="everything")
-            for name, text in TEXTS.items():
-                await store.messages.add(session.session_id, Message("user", text, id=name), None)
-        _FILLED.append(path.read_bytes())
-    path.parent.mkdir(exist_ok=True)
-    path.write_bytes(_FILLED[0])
-    return await open_store()
+async def filled(store: Store) -> Store:
+    session = await store.sessions.create(title="everything")
+    for name, text in TEXTS.items():
+        await store.messages.add(session.session_id, Message("user", text, id=name), None)
+    return store
 
 
-async def ids(store: Store, text: str, **more: object) -> list[str | None]:
-    return [hit.message_id for hit in await store.search.find(Query(text, **more))]  # type: ignore[arg-type]
+async def ids(store: Store, text: str, **more: Any) -> list[str | None]:
+    return [hit.message_id for hit in await store.search.find(Query(text, **more))]
 
 
 @each_row(
@@ -252,29 +239,23 @@ async def test_a_snippet_shows_the_place_in_a_long_text(store: Store) -> None:
 
 
 async def test_sessions_are_found_by_title_and_by_role(store: Store) -> None:
-    await store.roles.save(Role("r", "Sea Pirate"))
-    by_role = await store.sessions.create(title="talk", role_id="r")
-    by_title = await store.sessions.create(title="About pirate ships")
-    said = await store.messages.add(by_title.session_id, Message("user", "A pirate!"), None)
-    hits = await store.search.find(Query("pirate"))
-    assert [(hit.session_id, hit.message_id) for hit in hits[-1:]] == [
-        (by_title.session_id, said.message.id)
-    ]
-    assert {(hit.session_id, hit.snippet) for hit in hits[:-1]} == {
-        (by_role.session_id, "Sea Pirate"),
-        (by_title.session_id, "About pirate ships"),
-    }
-    assert all(hit.message_role is None and hit.marks for hit in hits[:-1])
+    async def found(text: str) -> list[tuple[str, str | None]]:
+        hits = await store.search.find(Query(text))
+        assert all(hit.marks for hit in hits)
+        return [(hit.snippet, hit.message_id) for hit in hits]
 
+    await store.roles.save(Role("r", "Sea Pirate"))
+    await store.sessions.create(title="talk", role_id="r")
+    by_title = await store.sessions.create(title="About pirate ships")
+    await store.messages.add(by_title.session_id, Message("user", "A pirate!", id="a"), None)
+    *sessions, message = await found("pirate")
+    assert message == ("A pirate!", "a")
+    assert sorted(sessions) == [("About pirate ships", None), ("Sea Pirate", None)]
     await store.sessions.update(by_title.session_id, title="About ships")
     await store.roles.save(Role("r", "Sailor"))
-    assert await ids(store, "pirate") == [said.message.id]
-    assert [hit.session_id for hit in await store.search.find(Query("ships"))] == [
-        by_title.session_id
-    ]
-    assert [hit.session_id for hit in await store.search.find(Query("sailor"))] == [
-        by_role.session_id
-    ]
+    assert await found("pirate") == [("A pirate!", "a")]
+    assert await found("ships") == [("About ships", None)]
+    assert await found("sailor") == [("Sailor", None)]
 
 
 async def test_every_branch_is_searched_except_deleted_messages(store: Store) -> None:
@@ -313,32 +294,10 @@ async def test_reused_rows_are_not_confused(store: Store) -> None:
     assert await ids(store, "dog") == ["b"]
 
 
-async def test_a_reply_is_found_when_it_has_ended(store: Store, request_record: Make) -> None:
-    session = await store.sessions.create(title="t")
-    exchange = await store.replies.begin(
-        session.session_id, parent_id=None, user=Message("user", "a question"), model="m",
-        endpoint="e", request=request_record(),
-    )  # fmt: skip
-    reply = exchange.reply.message
-    await store.replies.flush(reply.id, replace(reply, content="an answer"))
-    assert len(await ids(store, "question")) == 1
-    assert await ids(store, "answer") == []
-    for text in ("an answer", "another end"):
-        await store.replies.finish(
-            reply.id, message=replace(reply, content=text), status="complete", usage=Usage(1, 1)
-        )
-    assert await ids(store, "answer") == []
-    assert await ids(store, "end") == [reply.id]
-
-
-async def test_an_interrupted_reply_is_found(open_store: Opener, request_record: Make) -> None:
+async def test_an_interrupted_reply_is_found(open_store: Opener) -> None:
     store = await open_store()
     session = await store.sessions.create(title="t")
-    exchange = await store.replies.begin(
-        session.session_id, parent_id=None, user=None, model="m", endpoint="e",
-        request=request_record(),
-    )  # fmt: skip
-    reply = exchange.reply.message
+    reply = (await begin(store, session.session_id)).reply.message
     await store.replies.flush(reply.id, replace(reply, content="so far"))
     await store.close()
     assert await ids(await open_store(), "far") == [reply.id]
@@ -360,8 +319,19 @@ async def test_hits_are_sorted_by_rank_or_time(store: Store) -> None:
     assert await ids(store, "fox", order="newest", limit=1) == ["late"]
 
 
-@pytest.mark.usefixtures("few")
-async def test_newest_first_uses_the_message_time_even_for_common_words(store: Store) -> None:
+# Filters leave few messages, among which matches are looked up, or so many that each match is
+# filtered. The same is found; the number where one becomes the other is made small, since a store
+# of that many messages takes too long to fill.
+either_way = each_row("few", [10_000, 5, 0], ids=["few", "some", "many"])
+
+
+@either_way
+async def test_newest_first_uses_the_message_time_even_for_common_words(
+    tmp_path: Path, open_store: Opener, monkeypatch: pytest.MonkeyPatch, few: int
+) -> None:
+    monkeypatch.setattr(search, "_FEW", few)
+    store = await open_store(tmp_path / "chat.db")
+
     def talk(name: str, start: float) -> SessionTranscript:
         entries = tuple(
             Entry(Message("user", f"fox {n} {'owl' * (n % 10 == 0)}", id=f"{name}{n:02}",
@@ -382,56 +352,42 @@ async def test_newest_first_uses_the_message_time_even_for_common_words(store: S
     }
 
 
-@pytest.fixture(params=[10_000, 5, 0], ids=["few", "some", "many"])
-def few(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Filters leave few messages, among which matches are looked up, or so many that each match is
-    filtered. The same is found.
-    """
-    monkeypatch.setattr(search, "_FEW", request.param)
-
-
-@pytest.mark.usefixtures("few")
-async def test_filters(store: Store, request_record: Make, clock: Callable[[], float]) -> None:
+async def test_filters(store: Store, clock: Callable[[], float]) -> None:
     await store.roles.save(Role("r", "Pirate"))
-    one = await store.sessions.create(title="one", role_id="r", model="m-1", endpoint="e-1")
+    one = await store.sessions.create(title="one", role_id="r", model="m-0", endpoint="e-1")
     two = await store.sessions.create(title="two", tags=("work", "C#"))
-    exchange = await store.replies.begin(
-        one.session_id, parent_id=None, user=Message("user", "fox q", id="q"), model="m-2",
-        endpoint="e-2", request=request_record(),
-    )  # fmt: skip
-    reply = exchange.reply.message
-    await store.replies.finish(reply.id, message=replace(reply, content="fox a"), status="complete")
+    await store.messages.add(one.session_id, Message("user", "fox q", id="q"), None)
+    reply = (await answer(store, one.session_id, "fox a")).message.id
     await store.messages.add(two.session_id, Message("user", "fox t", id="t"), None)
     middle = clock()
     await store.messages.add(two.session_id, Message("assistant", "fox u", id="u"), "t")
     for more, found in (
-        ({"role_name": "pirate"}, {"q", reply.id}),
+        ({"role_name": "pirate"}, {"q", reply}),
         ({"role_name": "baker"}, set()),
-        ({"model": "m-1"}, {"q"}),
-        ({"model": "m-2"}, {reply.id}),
-        ({"endpoint": "e-2"}, {reply.id}),
+        ({"model": "m-0"}, {"q"}),
+        ({"model": "m-1"}, {reply}),
+        ({"endpoint": "home"}, {reply}),
         ({"message_role": "user"}, {"q", "t"}),
         ({"tag": "C#"}, {"t", "u"}),
         ({"tag": "C"}, set()),
-        ({"session_id": one.session_id}, {"q", reply.id}),
+        ({"session_id": one.session_id}, {"q", reply}),
         ({"since": middle}, {"u"}),
-        ({"until": middle}, {"q", reply.id, "t"}),
+        ({"until": middle}, {"q", reply, "t"}),
         ({"tag": "work", "message_role": "assistant", "since": middle}, {"u"}),
     ):
         assert set(await ids(store, "fox", **more)) == found, more
         assert set(await ids(store, "", **more)) == found, more
-    assert await ids(store, "", since=0.0) == ["u", "t", reply.id, "q"], "newest first"
+    assert await ids(store, "", since=0.0) == ["u", "t", reply, "q"], "newest first"
     assert await ids(store, " ", since=0.0, limit=1) == ["u"]
-    assert [
-        hit.session_id for hit in await store.search.find(Query("one", role_name="Pirate"))
-    ] == [one.session_id]
+    (hit,) = await store.search.find(Query("one", role_name="Pirate"))
+    assert hit.session_id == one.session_id
     assert await store.search.find(Query("one", tag="work")) == ()
     assert await store.search.find(Query("one", message_role="user")) == ()
 
 
 _SAID = ("the", "water", "these", "狐狸", "北京", "北方")
 _ASKED = ("the", "the*", '"the water"', "the 狐狸", "北", "北京")
-_FILTERS: tuple[dict[str, object], ...] = (
+_FILTERS: tuple[dict[str, Any], ...] = (
     {},
     {"role_name": "Pirate"},
     {"tag": "work"},
@@ -451,8 +407,12 @@ _FILTERS: tuple[dict[str, object], ...] = (
 )
 
 
-@pytest.mark.usefixtures("few")
-async def test_search_finds_the_same_as_a_full_scan(store: Store) -> None:
+@either_way
+async def test_search_finds_the_same_as_a_full_scan(
+    tmp_path: Path, open_store: Opener, monkeypatch: pytest.MonkeyPatch, few: int
+) -> None:
+    monkeypatch.setattr(search, "_FEW", few)
+    store = await open_store(tmp_path / "chat.db")
     assert await store.search.writers() == ()
     chance = random.Random(5)
     said: list[tuple[Session, Entry]] = []
@@ -507,7 +467,7 @@ async def test_search_finds_the_same_as_a_full_scan(store: Store) -> None:
                 if finder.has_all(entry.message.content) and passes(session, entry, wanted)
             }
             assert set(await ids(store, text, **wanted)) == fitting.keys(), (text, wanted)
-            newest = await store.search.find(Query(text, order="newest", limit=4, **wanted))  # type: ignore[arg-type]
+            newest = await store.search.find(Query(text, order="newest", limit=4, **wanted))
             assert [hit.created for hit in newest] == sorted(fitting.values(), reverse=True)[:4]
 
 
@@ -521,157 +481,10 @@ async def test_a_hit_has_its_place(store: Store) -> None:
     assert hit.created > session.created
 
 
-async def test_messages_from_before_the_index_are_found(path: Path, open_store: Opener) -> None:
-    path.parent.mkdir()
-    with closing(schema.connect(path, 1.0)) as connection:
-        connection.execute("PRAGMA journal_mode = WAL")
-        schema.migrate(connection, path, schema.migrations()[:3])
-        connection.executescript(
-            """
-            INSERT INTO sessions (session_id, title, touched, created, updated)
-            VALUES ('s', 'old talk', 1, 5, 6);
-            INSERT INTO messages (message_id, session_id, message_role, created, content)
-            VALUES ('a', 's', 'user', 5, 'a fox'), ('b', 's', 'user', 5, '狐狸');
-            """
-        )
-    store = await open_store()
-    await store.sessions.update("s", title="new talk")
-    await store.messages.add("s", Message("user", "fox too", id="c"), "a")
-    assert set(await ids(store, "fox")) == {"a", "c"}
-    assert await ids(store, "狐狸") == ["b"]
-    assert [hit.title for hit in await store.search.find(Query("new"))] == ["new talk"]
-    assert await store.search.find(Query("old")) == ()
-    await remove_forever(store, "s")
-    assert await ids(store, "fox") == []
-
-
 def thinking(text: str, thought: str = "", refusal: str = "", *calls: ToolCall) -> Message:
     blocks = (ReasoningBlock(Protocol.GEMINI, thought, signature="sig"),) if thought else ()
     semantics = MessageSemantics(reasoning=blocks, refusal=refusal)
     return Message("assistant", text, tool_calls=calls, semantics=semantics)
-
-
-async def test_reasoning_calls_and_refusals_are_found_with_their_place(
-    store: Store, request_record: Make
-) -> None:
-    session = (await store.sessions.create(title="zoo", model="m")).session_id
-    call = ToolCall(
-        "c", "feed", '{"animal": "fox\\nvixen", "where": ["K\\u00f6ln", 7], "raw": null}'
-    )
-    both = ToolCall("d", "wash", "{cut off fox")
-    said = {
-        "text": thinking("A fox."),
-        "thought": thinking("So.", "The fox, 一只狐狸, is in the garden."),
-        "call": thinking("", "", "", call, both),
-        "refusal": thinking("", "", "No fox for you."),
-        "twice": thinking("A fox again", "fox fox fox"),
-    }
-    for name, message in said.items():
-        await store.messages.add(session, replace(message, id=name), None)
-    hits = await store.search.find(Query("fox"))
-    assert [(hit.message_id, hit.place) for hit in hits[:2]] == [
-        ("text", "text"),
-        ("twice", "text"),
-    ]
-    assert {hit.message_id: hit.place for hit in hits[2:]} == {
-        "thought": "reasoning",
-        "call": "call",
-        "refusal": "refusal",
-    }
-    for hit in hits:
-        assert {hit.snippet[begin:end].lower() for begin, end in hit.marks} == {"fox"}
-    for text, found in {
-        "vixen": ["call"],
-        "köln": ["call"],
-        "wash": ["call"],
-        "狐狸": ["thought"],
-        '"in the gar*"': ["thought"],
-        "feed off": ["call"],
-        "sig": [],
-        "gemini": [],
-        "reasoning": [],
-        "arguments": [],
-    }.items():
-        assert await ids(store, text) == found, text
-    newest = await store.search.find(Query("fox", order="newest"))
-    assert [hit.message_id for hit in newest] == [*reversed(said)]
-    assert [hit.message_id for hit in await store.search.find(Query("fox", limit=1))] == ["text"]
-    assert await ids(store, "fox", message_role="user") == []
-    assert await ids(store, "vixen", model="m") == ["call"]
-
-    # Whatever becomes of the messages, none is found that is not there.
-    fork = await store.branches.fork("thought")
-    assert {hit.session_id for hit in await store.search.find(Query("garden"))} == {
-        session,
-        fork.session_id,
-    }
-    exchange = await store.replies.begin(
-        session, parent_id="text", user=None, model="m", endpoint="e", request=request_record()
-    )
-    growing = exchange.reply.message.id
-    await store.replies.flush(growing, thinking("", "a badger"))
-    assert await ids(store, "badger") == []
-    for thought in ("a badger", "an otter"):
-        await store.replies.finish(growing, message=thinking("", thought), status="complete")
-    assert await ids(store, "badger") == []
-    assert await ids(store, "otter") == [growing]
-    await store.messages.delete("call")
-    assert await ids(store, "vixen") == []
-    await store.messages.restore("call")
-    assert await ids(store, "vixen") == ["call"]
-    await store.messages.delete("thought")
-    await store.sessions.purge_trash(-9.0)
-    await remove_forever(store, fork.session_id)
-    assert await ids(store, "garden") == []
-    await store.transcripts.add(
-        SessionTranscript(Session("i", "Imported"), (Entry(replace(said["thought"], id="i1")),))
-    )
-    assert await ids(store, "garden") == ["i1"]
-    assert faults(store.path) == []
-
-
-@pytest.mark.usefixtures("few")
-async def test_secondary_text_is_found_as_by_a_full_scan(store: Store) -> None:
-    chance = random.Random(5)
-    words = ["fox", "dog", "cat", "owl"]
-    entries = [
-        Entry(
-            replace(thinking("said", " ".join(chance.choices(words, k=3))), id=f"m{n}"),
-            None,
-            model=chance.choice("ab"),
-        )
-        for n in range(140)
-    ]
-    await store.transcripts.add(SessionTranscript(Session("s", "Many"), tuple(entries)))
-    for text in ("fox", "fox dog", "ow*", '"cat owl"'):
-        for model in ("", "a"):
-            found = {
-                entry.message.id
-                for entry in entries
-                if TermMatcher(parse_terms(text)).has_all(entry.message.semantics.reasoning[0].text)
-                and model in ("", entry.model)
-            }
-            assert set(await ids(store, text, model=model, limit=300)) == found, (text, model)
-
-
-async def test_secondary_text_from_before_the_index_is_found(
-    path: Path, open_store: Opener
-) -> None:
-    store = await open_store()
-    session = (await store.sessions.create(title="old")).session_id
-    for name in ("kept", "gone"):
-        message = thinking("", "a fox", "", ToolCall("c", "dice", "[6]"))
-        await store.messages.add(session, replace(message, id=name), None)
-    await store.close()
-    with closing(schema.connect(path, 1.0)) as connection:
-        schema.undo(connection, 8)
-    store = await open_store()
-    await store.messages.delete("gone")
-    await store.sessions.purge_trash(-9.0)
-    await store.messages.add(session, thinking("", "a fox too"), "kept")
-    assert len(await ids(store, "fox")) == 2
-    assert await ids(store, "dice") == ["kept"]
-    assert faults(path) == []
 
 
 def with_file(name: str, text: str = "", **fields: str) -> Message:
@@ -679,97 +492,178 @@ def with_file(name: str, text: str = "", **fields: str) -> Message:
     return Message("user", "See.", parts=(Part(kind, text=text, name=name, **fields),))
 
 
-async def test_attached_files_are_found_by_name_and_text(
-    store: Store, request_record: Make
-) -> None:
-    session = (await store.sessions.create(title="desk", model="m")).session_id
-    coded = b64encode("Füchse und otters".encode()).decode()
-    said = {
-        "text": Message("user", "a fox", parts=(Part("file", text="a fox", name="same.txt"),)),
-        "thought": thinking("", "a fox"),
-        "file": with_file("report.txt", "padding " * 10_000 + "\nthe fox, 一只狐狸, is late"),
-        "image": with_file("fox.png"),
-        "coded": with_file("notes.md", mime="text/markdown", data=coded),
-        "bytes": with_file("paper.pdf", mime="application/pdf", data=coded),
+def coded(text: str) -> str:
+    return b64encode(text.encode()).decode()
+
+
+CALL = ToolCall("c", "feed", r'{"animal": "fox\nvixen", "where": ["K\u00f6ln", 7], "raw": null}')
+LONG = "padding " * 10_000 + "\nthe fox, 一只狐狸, is late"
+IN_PLACES = {
+    "text": ("text", thinking("A fox.")),
+    "thought": ("reasoning", thinking("So.", "The fox, 一只狐狸, is in the garden.")),
+    "call": ("call", thinking("", "", "", CALL, ToolCall("d", "wash", "{cut off fox"))),
+    "refusal": ("refusal", thinking("", "", "No fox for you.")),
+    "twice": ("text", thinking("A fox again", "fox fox fox")),
+    "file": ("attachment", with_file("report.txt", LONG)),
+    "image": ("attachment", with_file("fox.png")),
+}
+
+
+async def test_all_of_a_message_is_found_with_its_place(store: Store) -> None:
+    session = (await store.sessions.create(title="zoo", model="m")).session_id
+    otters = coded("Füchse und otters")
+    others = {
+        "coded": with_file("notes.md", mime="text/markdown", data=otters),
+        "bytes": with_file("paper.pdf", mime="application/pdf", data=otters),
+        "odd": thinking(
+            "", "a \x1e thought", "", ToolCall("c", "dice", r'{"x": "six \u001e \ud800"}')
+        ),
     }
-    for name, message in said.items():
+    messages = {name: message for name, (_, message) in IN_PLACES.items()} | others
+    for name, message in messages.items():
         await store.messages.add(session, replace(message, id=name), None)
     hits = await store.search.find(Query("fox"))
-    assert [(hit.message_id, hit.place) for hit in hits] == [
-        ("text", "text"),
-        ("thought", "reasoning"),
-        ("image", "attachment"),
-        ("file", "attachment"),
-    ]
+    assert {hit.message_id: hit.place for hit in hits} == {
+        name: place for name, (place, _) in IN_PLACES.items()
+    }
+    assert [hit.message_id for hit in hits[:2]] == ["text", "twice"]
+    assert {hit.message_id for hit in hits[-2:]} == {"file", "image"}
     for hit in hits:
         assert {hit.snippet[begin:end].lower() for begin, end in hit.marks} == {"fox"}
-    newest = await store.search.find(Query("fox", order="newest"))
-    assert [hit.message_id for hit in newest] == ["image", "file", "thought", "text"]
-    assert [hit.message_id for hit in await store.search.find(Query("fox", limit=2))] == [
-        "text",
-        "thought",
-    ]
+    assert await ids(store, "fox", order="newest") == [*reversed(IN_PLACES)]
+    assert await ids(store, "fox", limit=1) == ["text"]
     for text, found in {
+        "vixen": ["call"],
+        "köln": ["call"],
+        "wash": ["call"],
+        "feed off": ["call"],
+        "garden": ["thought"],
+        '"in the gar*"': ["thought"],
         '"is late"': ["file"],
-        "狐狸": ["file"],
         "report late": ["file"],
         "see late": [],
         "fuchse otters": ["coded"],
         "paper": ["bytes"],
+        "six": ["odd"],
+        "sig": [],
+        "gemini": [],
+        "reasoning": [],
+        "arguments": [],
         "markdown": [],
-        coded[:8]: [],
+        otters[:8]: [],
     }.items():
         assert await ids(store, text) == found, text
-    assert await ids(store, "late", message_role="assistant") == []
-
-    # Whatever becomes of the messages, none is found that is not there.
-    fork = await store.branches.fork("file")
-    assert {hit.session_id for hit in await store.search.find(Query("late"))} == {
-        session,
-        fork.session_id,
-    }
-    exchange = await store.replies.begin(
-        session, parent_id="text", user=None, model="m", endpoint="e", request=request_record()
-    )
-    reply = exchange.reply.message.id
-    for name in ("badger.wav", "otter.wav"):
-        await store.replies.finish(
-            reply, message=replace(with_file(name), role="assistant"), status="complete"
-        )
-    assert await ids(store, "badger") == []
-    assert await ids(store, "otter") == [reply]
-    await store.messages.delete("file")
-    await remove_forever(store, fork.session_id)
-    assert await ids(store, "late") == []
-    await store.messages.restore("file")
-    assert await ids(store, "late") == ["file"]
-    await store.transcripts.add(
-        SessionTranscript(Session("i", "Imported"), (Entry(replace(said["image"], id="i1")),))
-    )
-    assert await ids(store, "png") == ["i1", "image"]
-    assert faults(store.path) == []
-    await remove_forever(store, session)
-    assert await ids(store, "fox") == ["i1"]
+    assert set(await ids(store, "狐狸")) == {"thought", "file"}
+    assert await ids(store, "fox", message_role="user") == ["image", "file"]
+    assert await ids(store, "vixen", model="m") == ["call"]
+    (hit,) = await store.search.find(Query("six"))
+    assert hit.snippet.encode()
     assert faults(store.path) == []
 
 
-async def test_attachments_from_before_the_index_are_found(
-    path: Path, open_store: Opener, monkeypatch: pytest.MonkeyPatch
+@each_row(
+    ("make", "word"),
+    [
+        (lambda word: thinking(word), "text"),
+        (lambda word: thinking("So.", word), "reasoning"),
+        (lambda word: thinking("", "", word), "refusal"),
+        (lambda word: thinking("", "", "", ToolCall("c", "feed", f'["{word}"]')), "call"),
+        (lambda word: replace(with_file("a.txt", word), role="assistant"), "attachment"),
+        (lambda word: replace(with_file(f"{word}.png"), role="assistant"), "name"),
+    ],
+    ids=["text", "reasoning", "refusal", "call", "attachment", "name"],
+)
+async def test_whatever_becomes_of_a_message_only_what_is_there_is_found(
+    tmp_path: Path, open_store: Opener, make: Callable[[str], Message], word: str
 ) -> None:
-    monkeypatch.setattr(index, "_BATCH_OF_FILES", 2)
-    store = await open_store()
-    session = (await store.sessions.create(title="old")).session_id
+    store = await open_store(tmp_path / "chat.db")
+    session = (await store.sessions.create(title="zoo")).session_id
+    await store.messages.add(session, replace(make("fox"), id="a"), None)
+    await store.messages.add(session, replace(make("fox"), id="b"), "a")
+    fork = await store.branches.fork("b")
+    assert len(await ids(store, "fox")) == 4
+    growing = (await begin(store, session, None, below="a")).reply.message.id
+    await store.replies.flush(growing, make("badger"))
+    assert await ids(store, "badger") == []
+    for animal in ("badger", "otter"):
+        await store.replies.finish(growing, message=make(animal), status="complete")
+    assert await ids(store, "badger") == []
+    assert await ids(store, "otter") == [growing]
+    await store.messages.delete("a")
+    assert {hit.session_id for hit in await store.search.find(Query("fox"))} == {fork.session_id}
+    assert await ids(store, "otter") == []
+    await store.messages.restore("a")
+    assert len(await ids(store, "fox")) == 4
+    await remove_forever(store, fork.session_id)
+    assert set(await ids(store, "fox")) == {"a", "b"}
+    await store.messages.delete("b")
+    assert await store.sessions.purge_trash(-9.0) == 0
+    assert await ids(store, "fox") == ["a"]
+    imported = (Entry(replace(make("fox"), id="i")),)
+    await store.transcripts.add(SessionTranscript(Session("i", "Imported"), imported))
+    await remove_forever(store, session)
+    assert await ids(store, "fox") == ["i"]
+    assert faults(store.path) == []
+
+
+@either_way
+async def test_secondary_text_is_found_as_by_a_full_scan(
+    tmp_path: Path, open_store: Opener, monkeypatch: pytest.MonkeyPatch, few: int
+) -> None:
+    monkeypatch.setattr(search, "_FEW", few)
+    store = await open_store(tmp_path / "chat.db")
+    chance = random.Random(5)
+    entries = [
+        Entry(
+            replace(thinking("said", " ".join(chance.choices(_SAID, k=3))), id=f"m{n}"),
+            model=chance.choice("ab"),
+        )
+        for n in range(140)
+    ]
+    await store.transcripts.add(SessionTranscript(Session("s", "Many"), tuple(entries)))
+    for text in _ASKED:
+        finder = TermMatcher(parse_terms(text))
+        for model in ("", "a"):
+            found = {
+                entry.message.id
+                for entry in entries
+                if finder.has_all(entry.message.semantics.reasoning[0].text)
+                and model in ("", entry.model)
+            }
+            assert set(await ids(store, text, model=model, limit=300)) == found, (text, model)
+
+
+@each_row("version", [3, 8, 15])
+async def test_what_is_from_before_an_index_is_found(
+    tmp_path: Path, open_store: Opener, version: int
+) -> None:
+    """Version 4 indexed texts, version 9 what else is in a message, version 16 files."""
+    path = tmp_path / "chat.db"
+    store = await open_store(path)
+    session = (await store.sessions.create(title="old talk")).session_id
+    call = ToolCall("c", "dice", "[6]")
     for number in range(5):
-        message = with_file("a.txt", f"a fox {number}")
-        await store.messages.add(session, replace(message, id=f"m{number}"), None)
+        message = thinking(
+            "a fox 狐狸", "a bear" if version > 3 else "", "", *[call] * (version > 3)
+        )
+        parts = with_file("a.txt", "a wolf").parts if version > 8 else ()
+        message = replace(message, parts=parts, id=f"m{number}")
+        await store.messages.add(session, message, None)
     await store.close()
-    with closing(schema.connect(path, 1.0)) as connection:
-        schema.undo(connection, 15)
-    store = await open_store()
+    with plain(path) as connection:
+        schema.undo(connection, version)
+    store = await open_store(path)
+    await store.sessions.update(session, title="new talk")
     await store.messages.delete("m1")
     await store.sessions.purge_trash(-9.0)
-    await store.messages.add(session, replace(with_file("b.txt", "a fox"), id="new"), None)
-    assert set(await ids(store, "fox")) == {"m0", "m2", "m3", "m4", "new"}
+    await store.messages.add(session, Message("user", "fox too", id="new"), "m0")
+    kept = {"m0", "m2", "m3", "m4"}
+    assert set(await ids(store, "fox")) == kept | {"new"}
+    assert set(await ids(store, "狐狸")) == kept
+    assert set(await ids(store, "bear dice" if version > 3 else "狐狸")) == kept
+    assert set(await ids(store, "wolf" if version > 8 else "狐狸")) == kept
+    assert await ids(store, "new talk") == [None]
+    assert await ids(store, "old") == []
     assert faults(path) == []
 
 
@@ -791,18 +685,6 @@ def test_attachment_text_of_any_column(parts: str, name: str, data: str) -> None
     assert attachment_text_of(pack(odd)) == ""
     coded = {"kind": "file", "mime": "text/plain", "name": name, "data": data}
     assert attachment_text_of(pack([coded])).startswith(clean(name).replace("\x1e", " "))
-
-
-async def test_escapes_in_a_call_are_decoded_for_search(path: Path, open_store: Opener) -> None:
-    store = await open_store()
-    session = (await store.sessions.create(title="hostile")).session_id
-    call = ToolCall("c", "dice", r'{"x": "fox \u001e half \ud800"}')
-    message = thinking("", "a \x1e thought", "no \x1e", call)
-    await store.messages.add(session, replace(message, id="odd"), None)
-    (hit,) = await store.search.find(Query("fox"))
-    assert (hit.message_id, hit.place) == ("odd", "call")
-    assert hit.snippet.encode()
-    assert faults(path) == []
 
 
 @given(st.text(), st.text())

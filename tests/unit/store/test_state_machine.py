@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from tests.support.databases import provide_database
-from tests.support.stores import remove_forever
 from tui_chat.errors import InputError, StoreError
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.json_values import pack, unpack
@@ -28,7 +27,6 @@ from tui_chat.models.semantics import MessageSemantics
 from tui_chat.models.session import Entry, Session
 from tui_chat.models.transcript import SessionTranscript
 from tui_chat.store import Ending, Store
-from tui_chat.store.stream_journal import PersistedFields, changes_to
 
 T = TypeVar("T")
 
@@ -51,61 +49,6 @@ def test_semantics_survive_json(value: MessageSemantics) -> None:
 @given(calls)
 def test_tool_calls_survive_json(value: tuple[ToolCall, ...]) -> None:
     assert unpack(tuple[ToolCall, ...], pack(value)) == value
-
-
-@dataclass(frozen=True)
-class Inner:
-    kind: Protocol | None = None
-    pair: tuple[int, str] = (0, "")
-
-
-@dataclass(frozen=True)
-class Outer:
-    maybe: Inner | None = None
-    many: tuple[Inner, ...] = ()
-    either: int | str | None = None
-    loose: dict[str, Any] = field(default_factory=dict)
-
-
-inner = st.builds(Inner, st.none() | st.sampled_from(Protocol), st.tuples(st.integers(), texts))
-outer = st.builds(
-    Outer,
-    st.none() | inner,
-    st.lists(inner, max_size=3).map(tuple),
-    st.none() | st.integers() | texts,
-    st.dictionaries(texts, st.integers() | texts | st.lists(st.booleans()), max_size=2),
-)
-
-
-@given(outer)
-def test_any_semantics_survive_json(value: Outer) -> None:
-    assert unpack(Outer, pack(value)) == value
-
-
-def test_defaults_are_omitted_and_unknown_keys_ignored() -> None:
-    assert pack(Outer()) == "{}"
-    assert unpack(Outer, '{"from_the_future": 1, "either": 2}') == Outer(either=2)
-
-
-@given(st.lists(st.text("ab", max_size=8), max_size=8))
-def test_journal_changes_are_exact(contents: list[str]) -> None:
-    written, text = PersistedFields(Message("assistant")), ""
-    for content in contents:
-        written, changes = changes_to(written, Message("assistant", content))
-        for change in changes:
-            text = text[: change.keep] + change.text
-        assert text == content
-    if contents:
-        again, nothing = changes_to(written, Message("assistant", contents[-1]))
-        assert (again.texts["content"], nothing) == (contents[-1], [])
-
-
-def test_a_growing_reply_costs_only_its_growth() -> None:
-    written, _ = changes_to(
-        PersistedFields(Message("assistant")), Message("assistant", "x" * 1_000_000)
-    )
-    _, changes = changes_to(written, Message("assistant", "x" * 1_000_001))
-    assert [(change.keep, change.text) for change in changes] == [(1_000_000, "x")]
 
 
 @dataclass
@@ -433,14 +376,6 @@ class StoreMachine(RuleBasedStateMachine):
         session_id, known = self.choose(which)
         self.run(self.store.drafts.save(session_id, text))
         known.draft = text
-
-    @precondition(lambda self: self.live())
-    @rule(which=pick)
-    def delete(self, which: int) -> None:
-        session_id, _ = self.choose(which)
-        self.run(remove_forever(self.store, session_id))
-        del self.known[session_id]
-        self.order.remove(session_id)
 
     @precondition(lambda self: self.live())
     @rule(which=pick)

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 
-import pytest
-
-from tests.support.stores import RICH, replace_variables
+from tests.support.stores import RICH, Opener
 from tui_chat.models.message import Message, Muted
 from tui_chat.models.role import Role
 from tui_chat.models.search import Query
@@ -20,8 +18,6 @@ from tui_chat.models.settings import Settings
 from tui_chat.models.transcript import ImportResult, SessionTranscript
 from tui_chat.models.usage import Usage
 from tui_chat.store import Store
-
-Opener = Callable[[], Awaitable[Store]]
 
 SESSION = Session(
     "s", "Talk", role_id="r", model="m", endpoint="e", preset="p", profile="f", head_id="c",
@@ -59,15 +55,17 @@ async def test_an_imported_transcript_is_exported_equal(store: Store) -> None:
 
 
 async def test_importing_twice_adds_nothing(store: Store) -> None:
-    await store.transcripts.add(TRANSCRIPT)
+    await store.transcripts.add(replace(TRANSCRIPT, variables=(("mood", "bad"),)))
     await store.sessions.update("s", title="Mine", tags=())
     await store.roles.save(Role("r", "Sailor"))
-    await replace_variables(store, "s", {"mood": "bad"})
     await store.branches.activate("s", "e")
     before = await store.transcripts.get("s")
     assert await store.transcripts.add(TRANSCRIPT) == ImportResult("s", "Mine", False, 0, 5)
     assert await store.transcripts.get("s") == before
     assert len(await store.search.find(Query("fox"))) == 1
+    await store.sessions.delete(["s"])
+    assert (await store.transcripts.add(TRANSCRIPT)).added == 0
+    assert await listed(store) == ["s"], "it is restored from the trash"
 
 
 async def test_new_messages_of_a_grown_transcript_extend_the_active_branch(store: Store) -> None:
@@ -156,13 +154,6 @@ async def test_sessions_of_older_versions_keep_their_order(path: Path, open_stor
     assert found == [own[3], own[2], "middle", own[0], own[1], "old"]
 
 
-async def test_importing_restores_a_session_from_the_trash(store: Store) -> None:
-    await store.transcripts.add(TRANSCRIPT)
-    await store.sessions.delete(["s"])
-    assert (await store.transcripts.add(TRANSCRIPT)).added == 0
-    assert [s.session_id for s in await store.sessions.list()] == ["s"]
-
-
 async def test_missing_values_are_filled_in(store: Store) -> None:
     bare = SessionTranscript(Session("s", ""), (Entry(Message("user", "x", id="a")),))
     assert (await store.transcripts.add(bare)).title == "New chat"
@@ -181,23 +172,19 @@ async def test_missing_values_are_filled_in(store: Store) -> None:
     assert (await store.branches.load("u"))[0].status == "interrupted"
 
 
-@pytest.mark.parametrize(
-    ("bad", "words"),
-    [
-        (replace(TRANSCRIPT, session=replace(SESSION, session_id="")), "has no id"),
-        (replace(TRANSCRIPT, entries=ENTRIES[1:]), "has no parent in the conversation"),
-        (replace(TRANSCRIPT, entries=(*ENTRIES, ENTRIES[0])), "a duplicate"),
-        (replace(TRANSCRIPT, entries=(Entry(Message("user")),)), "missing"),
-        (replace(TRANSCRIPT, session=replace(SESSION, session_id="t")), "another session"),
-    ],
-)
-async def test_an_invalid_transcript_does_not_affect_the_others(
-    store: Store, bad: SessionTranscript, words: str
-) -> None:
+async def test_an_invalid_transcript_does_not_affect_the_others(store: Store) -> None:
     await store.transcripts.add(TRANSCRIPT)
-    other = SessionTranscript(Session("o", "O"), (Entry(Message("user", "o", id="o")),))
-    first, second = await store.transcripts.add_many((bad, other))
-    assert words in first.fault
-    assert (second.fault, second.added) == ("", 1)
-    assert {s.session_id for s in await store.sessions.list()} == {"s", "o"}
+    for number, (bad, words) in enumerate(
+        [
+            (replace(TRANSCRIPT, session=replace(SESSION, session_id="")), "has no id"),
+            (replace(TRANSCRIPT, entries=ENTRIES[1:]), "has no parent in the conversation"),
+            (replace(TRANSCRIPT, entries=(*ENTRIES, ENTRIES[0])), "a duplicate"),
+            (replace(TRANSCRIPT, entries=(Entry(Message("user")),)), "missing"),
+            (replace(TRANSCRIPT, session=replace(SESSION, session_id="t")), "another session"),
+        ]
+    ):
+        first, second = await store.transcripts.add_many((bad, told(f"o{number}", 1.0, "x")))
+        assert words in first.fault
+        assert (second.fault, second.added) == ("", 1)
+    assert await listed(store) == ["s", *(f"o{number}" for number in range(4, -1, -1))]
     assert len(await store.branches.tree("s")) == 5

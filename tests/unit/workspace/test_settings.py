@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.stores import replace_variables
+from tests.support.stores import give_variables
 from tests.support.workspace import last_failure, preset_with, put, say, settled, words
 from tui_chat.errors import InputError
 from tui_chat.models.role import Profile, Role
@@ -208,7 +208,7 @@ async def test_macros_read_the_variables_of_their_session(make_workspace, tmp_pa
     await workspace.presets.choose("mood")
     await say(workspace, heard, "hi")
     session_id = workspace.state.session_id
-    await replace_variables(workspace.store, session_id, {"mood": "merry"})
+    await give_variables(workspace.store, session_id, {"mood": "merry"})
     await workspace.sessions.open(session_id)
     assert "You are merry." in words(workspace)
     await say(workspace, heard, "and now")
