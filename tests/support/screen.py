@@ -12,6 +12,7 @@ from collections.abc import AsyncGenerator, Callable, Iterable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+from rich.cells import cell_len
 from textual import events
 from textual.app import App
 from textual.pilot import Pilot
@@ -59,13 +60,30 @@ class Screen:
         """Type a text, character by character."""
         await self._pilot.press(*text)
 
-    async def click_on(self, words: str) -> None:
-        """Click on the first place where the screen has these words."""
-        await self.sees(words)
+    def place(self, words: str) -> tuple[int, int]:
+        """Return the column and the row where these words begin, the first ones on the screen."""
         for row, line in enumerate(self.lines):
             if words in line:
-                await self._pilot.click(offset=(line.index(words), row))
-                return
+                return cell_len(line.partition(words)[0]), row
+        raise AssertionError(f"no {words!r} on the screen:\n{self.text}")
+
+    async def click_on(self, words: str, *, times: int = 1, control: bool = False) -> None:
+        """Click on the first place where the screen has these words."""
+        await self.sees(words)
+        x, y = self.place(words)
+        widget, region = self.app.get_widget_at(x, y)
+        offset = x - region.x, y - region.y
+        await self._pilot.click(widget, offset=offset, times=times, control=control)
+
+    async def drag(self, first: str, last: str = "", *, to: tuple[int, int] | None = None) -> None:
+        """Drag from the begin of some words to the end of others, or to a place."""
+        await self.sees(first)
+        if to is None:
+            x, y = self.place(last)
+            to = (x + cell_len(last) - 1, y)
+        await self._pilot.mouse_down(offset=self.place(first))
+        await self._pilot.hover(offset=to)
+        await self._pilot.mouse_up(offset=to)
 
     async def resize(self, width: int, height: int) -> None:
         """Give the terminal another size."""

@@ -66,3 +66,11 @@ def test_another_branch_begins_from_its_draft():
     past.show(entries("other"))
     assert not past.is_browsing
     assert past.step(-1, "") == "other"
+
+
+def test_a_branch_that_goes_on_leaves_the_shown_text_and_the_draft():
+    past = PromptHistory()
+    past.show(entries("one", "reply", "two"), "here")
+    assert [past.step(-1, "draft"), past.step(-1, "")] == ["two", "one"]
+    past.show(entries("one", "reply", "two", "reply"), "here")
+    assert [past.step(1, ""), past.step(1, "")] == ["two", "draft"]

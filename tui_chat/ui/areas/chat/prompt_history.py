@@ -41,8 +41,12 @@ class PromptHistory:
                 for at, text in self._sent
             ]
         if entries is not self._entries or session_id != self._session_id:
+            is_other = session_id != self._session_id
             self._entries, self._session_id = entries, session_id
-            self.leave()
+            if is_other:
+                self.leave()
+            else:
+                self._read_again()
 
     def remember(self, text: str) -> None:
         """Remember a text that was sent in the active session."""
@@ -51,9 +55,16 @@ class PromptHistory:
 
     def recall(self, stored: Sequence[tuple[str, str]]) -> None:
         """Set what was sent before the program started: session and text, newest first."""
-        shown = self._texts[self._steps - 1] if self._texts and self._steps else None
         self._stored = stored
+        self._read_again()
+
+    def _read_again(self) -> None:
+        """Collect the texts again, and stay at the one that is shown if it is still there."""
+        shown = self._texts[self._steps - 1] if self._texts and self._steps else None
         self._texts = None
+        if shown is None:
+            self._steps = 0
+            return
         texts = self._all_texts()
         self._steps = texts.index(shown) + 1 if shown in texts else 0
 

@@ -2,43 +2,16 @@
 
 from __future__ import annotations
 
-import base64
 from pathlib import Path
 
 from textual.widgets import Input
 
 from tests.support.app import make_app, opened, replied, until
-from tui_chat.models.message import Message, Part
-from tui_chat.models.session import Entry
-from tui_chat.ui.areas.chat.header_footer import footer_lines
 from tui_chat.ui.areas.chat.status_lines import AttachmentLine
 from tui_chat.ui.areas.chat.transcript import Transcript
 from tui_chat.ui.dialogs.base import Confirm, PathPrompt
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(2_000)
-IMAGE = Part("image", "image/png", data=base64.b64encode(PNG).decode())
-
-
-def footer(*parts: Part, width: int = 60) -> list[str]:
-    return [line.text for line in footer_lines(Entry(Message("assistant", "Hi")), parts, "", width)]
-
-
-def test_a_line_says_what_a_part_is():
-    assert footer(
-        IMAGE,
-        Part("image", "image/png"),
-        Part("file", "text/plain", text="words", name="notes.txt"),
-        Part("image", url="https://files.example/a.png"),
-        Part("file", "image/svg+xml", data="AAAA", name="a\x1b[2J\nb"),
-    ) == [
-        "▣ image  image/png · 2 kB · ~765 tokens",
-        "▣ image  image/png · damaged",
-        "▣ file  notes.txt · 5 B",
-        "▣ image  https://files.example/a.png · ~765 tokens",
-        "▣ file  a␛[2J b · 3 B · ~2,000 tokens",
-    ]
-    assert footer(*[IMAGE] * 5_000)[-1] == "▣ … 4,900 more attachments"
-    assert all(len(line) <= 20 for line in footer(IMAGE, width=20))
 
 
 async def test_s_saves_a_picture_and_asks_before_it_replaces_a_file(tmp_path: Path):

@@ -1,0 +1,206 @@
+"""Where one types: keys, pastes, candidates, earlier texts, snippets; and what is sent of it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual import events
+
+from tests.support.screen import Screen, open_screen
+from tests.support.server import Provider, chat_text
+
+
+@asynccontextmanager
+async def typing(folder: Path) -> AsyncGenerator[tuple[Screen, Provider]]:
+    """The app over a provider that answers `Fine.`, on a screen with nothing but the chat."""
+    with Provider(chat_text("Fine.")) as provider:
+        async with open_screen(folder, config=provider.config(), size=(80, 30)) as screen:
+            yield screen, provider
+
+
+def draft(screen: Screen) -> str:
+    """What stands in the composer, its rows without their border and blanks at their ends."""
+    rows = [line[2:-1].rstrip() for line in screen.lines if line.startswith("│")]
+    return "\n".join(rows)
+
+
+async def drafts(screen: Screen, text: str) -> None:
+    await screen.until(lambda: draft(screen) == text, f"The draft never was {text!r}")
+
+
+async def sends(screen: Screen, provider: Provider, *keys: str) -> Any:
+    """Press keys of which the last one sends, and return the text that was sent."""
+    before = len(provider.received)
+    await screen.press(*keys, "enter")
+    await screen.until(lambda: len(provider.received) > before, "Nothing was sent")
+    await screen.loses("Esc stop")
+    return provider.bodies[-1]["messages"][-1]["content"]
+
+
+async def paste(screen: Screen, text: str) -> None:
+    screen.app.post_message(events.Paste(text))
+
+
+async def test_lines_are_typed_and_sent_exactly(tmp_path: Path):
+    async with typing(tmp_path) as (screen, provider):
+        await screen.press("space", "enter", "backspace")
+        for key in ("ctrl+j", "shift+enter", "alt+enter"):
+            await screen.press("a", key)
+        await screen.press("中", "x", "backspace")
+        await drafts(screen, "a\na\na\n中")
+        assert await sends(screen, provider, "!") == "a\na\na\n中!"
+        await drafts(screen, "Message …")
+        await screen.press(*["ctrl+j"] * 40)
+        await screen.rests()
+        assert len(draft(screen).split("\n")) == 9, "it grows to two fifths of the pane"
+        await screen.press("ctrl+u", *["backspace"] * 40, *"gone", "ctrl+underscore")
+        assert len(provider.received) == 1, "an empty text is not sent"
+
+
+async def test_pastes_are_tidied_or_become_chips_and_are_sent_whole(tmp_path: Path):
+    large = "0123456789 word\n" * 65_000
+    async with typing(tmp_path) as (screen, provider):
+        await paste(screen, "one\r\ntwo\rthree \ud800")
+        await drafts(screen, "one\ntwo\nthree \ufffd")
+        assert await sends(screen, provider) == "one\ntwo\nthree \ufffd"
+        await screen.type("see: ")
+        await paste(screen, large)
+        await drafts(screen, "see: [pasted 1.0 MB, 65,000 lines]")
+        await screen.press("left", "left", "b")  # a chip is one thing
+        await drafts(screen, "see: [pasted 1.0 MB, 65,000 lines]b")
+        await screen.press(*["left"] * 3, "backspace")
+        await drafts(screen, "see: b")
+        await screen.press("ctrl+underscore")
+        await drafts(screen, "see: [pasted 1.0 MB, 65,000 lines]b")
+        assert await sends(screen, provider, "end", *" ok") == f"see: {large}b ok"
+
+
+async def test_typed_escape_sequences_are_spelled_out_and_sent_as_they_are(tmp_path: Path):
+    hostile = "a\x1b[31m\u202eb\x9bc 👩\u200d👧"
+    async with typing(tmp_path) as (screen, provider):
+        await paste(screen, hostile)
+        await screen.sees("👩\u200d👧")
+        assert not {"\x1b", "\u202e", "\x9b"} & set(screen.text)
+        assert await sends(screen, provider) == hostile
+        await screen.sees("Fine.")
+        assert not {"\x1b", "\u202e", "\x9b"} & set(screen.text)
+
+
+async def test_candidates_are_completed_with_tab_and_enter(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    for name in ("src", "srv"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "src" / "main.py").write_text("x = 1\n")
+    monkeypatch.chdir(tmp_path)
+    async with typing(tmp_path) as (screen, provider):
+        await screen.type("/the")
+        await screen.sees("/theme")
+        await screen.press("tab")
+        await drafts(screen, "/theme")
+        await screen.press("space", *"tui-chat-l")
+        await screen.sees("tui-chat-light")
+        await screen.press("enter")
+        await screen.until(lambda: screen.app.theme == "tui-chat-light", "It was not run")
+        await drafts(screen, "Message …")
+        await screen.type("/hel")
+        await screen.sees("Show all keys" if "Show all keys" in screen.text else "/help")
+        await screen.press("escape")
+        await screen.loses("/help ")
+        await screen.press(*["backspace"] * 4, *"see @s")
+        await screen.sees("src/", "srv/")
+        await screen.press("tab")
+        await drafts(screen, "see @sr")
+        await screen.press("c")
+        await screen.loses("srv/")
+        await screen.press("tab")
+        await screen.sees("main.py")
+        await screen.press("tab")
+        await screen.sees("main.py · 6 B")
+        assert draft(screen).rstrip() == "see"
+        await screen.press("backspace", *["backspace"] * 4)
+        await screen.loses("main.py")
+        assert provider.received == []
+
+
+async def test_earlier_texts_come_back_newest_first_also_after_a_restart(tmp_path: Path):
+    async with typing(tmp_path) as (screen, provider):
+        for text in ("first session", "//model", "two\nlines"):
+            await paste(screen, text)
+            assert await sends(screen, provider) == text.replace("//", "/")
+            if text == "first session":
+                await screen.press("ctrl+n")
+                await screen.loses("Fine.")
+        await screen.type("draft")
+        for key, text in (
+            *(("up", "two\nlines"), ("up", "two\nlines"), ("up", "//model")),  # to its first line
+            *(("up", "first session"), ("up", "first session")),
+            *(("down", "//model"), ("down", "two\nlines"), ("down", "draft")),
+        ):
+            await screen.press(key)
+            await drafts(screen, text)
+        await sends(screen, provider)
+    async with typing(tmp_path) as (screen, _):
+        await screen.sees("Fine.", "draft")
+        for text in ("draft", "two\nlines", "two\nlines", "//model", "first session"):
+            await screen.press("up")
+            await drafts(screen, text)
+
+
+async def test_typing_replaces_a_rejected_command(tmp_path: Path):
+    async with typing(tmp_path) as (screen, provider):
+        for command in ("/nonsense", "/quit now"):
+            await screen.type(command)
+            await screen.press("escape", "enter")
+            await drafts(screen, command)  # to be corrected
+            await screen.press(*"hello")
+            await drafts(screen, "hello")
+            await screen.press(*["backspace"] * 5)
+        assert provider.received == []
+
+
+SNIPPET = """Review {{?lang::Python}} in a {{?tone::dry|warm|wild}} tone.
+Use {{?lang}}: {{?what}}"""
+
+
+async def test_the_blanks_of_a_snippet_are_filled(tmp_path: Path):
+    (tmp_path / "snippets").mkdir()
+    (tmp_path / "snippets" / "review.md").write_text(SNIPPET)
+
+    async with typing(tmp_path) as (screen, provider):
+        await screen.type("/snippet review")
+        await screen.press("enter")
+        await drafts(screen, "Review Python in a dry tone.\nUse Python: {{?what}}")
+        await screen.press(*"Rust")
+        await drafts(screen, "Review Rust in a dry tone.\nUse Rust: {{?what}}")
+        await screen.press("tab", "down", "down", "down", "up")
+        await drafts(screen, "Review Rust in a wild tone.\nUse Rust: {{?what}}")
+        await screen.press("shift+tab", *"C", "tab", "tab", "tab", *"main.c", "tab")
+        text = "Review C in a wild tone.\nUse C: main.c!"
+        await screen.press("!")
+        assert await sends(screen, provider) == text
+
+
+@pytest.mark.usefixtures("drawn")
+async def test_the_terminal_cursor_follows_the_text_for_input_methods(tmp_path: Path):
+    async with typing(tmp_path) as (screen, _):
+        x, y = screen.place("Message …")
+
+        async def stands_at(row: int, cells: int) -> None:
+            where = (x + cells, y + row)
+            await screen.until(
+                lambda: screen.app.cursor_position == where,
+                f"not at {where}: {screen.app.cursor_position}",
+            )
+
+        await stands_at(0, 0)
+        await screen.press("a", "你", "好")
+        await stands_at(0, 5)
+        await screen.press("left")
+        await stands_at(0, 3)
+        await screen.press("end", "ctrl+j", "ctrl+j", "한", "e", "x")
+        await stands_at(0, 4)  # the editor has grown upward

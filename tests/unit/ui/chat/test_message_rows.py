@@ -1,0 +1,73 @@
+"""Small parts of messages: rates, lines of files, hits over the ends of rows, the column."""
+
+from __future__ import annotations
+
+import base64
+
+from tests.support.tables import each_row
+from tui_chat.models.message import Message, Part
+from tui_chat.models.session import Entry
+from tui_chat.models.usage import Timing
+from tui_chat.ui.areas.chat.header_footer import footer_lines, token_rate
+from tui_chat.ui.areas.chat.line_painter import COLUMN_WIDTH, GUTTER, reading_column
+from tui_chat.ui.areas.chat.text_lines import indented, safe_run, wrap
+from tui_chat.ui.areas.chat.transcript_search import find_spans, word_pattern
+
+PNG = b"\x89PNG\r\n\x1a\n" + bytes(2_000)
+IMAGE = Part("image", "image/png", data=base64.b64encode(PNG).decode())
+
+
+@each_row(
+    ("timing", "words"),
+    [
+        (Timing(0.61, 0.6, 58, exact=True), ""),  # all at once, when it was complete
+        (Timing(9.0, 8.99, 58, exact=True), ""),
+        (Timing(0.4, 0.0, 2_000, exact=True), ""),
+        (Timing(1.6, 0.6, 50, exact=True), "50 tokens/s"),
+        (Timing(1.6, 0.6, 50), "≈ 50 tokens/s"),
+        (Timing(0.9, None, 50, exact=True), ""),
+        (Timing(2.0, None, 50, exact=True), "25 tokens/s"),
+    ],
+)
+def test_a_rate_is_shown_only_where_meaningful(timing: Timing, words: str):
+    assert token_rate(timing) == words
+
+
+def footer(*parts: Part, width: int = 60) -> list[str]:
+    return [line.text for line in footer_lines(Entry(Message("assistant", "Hi")), parts, "", width)]
+
+
+def test_a_line_says_what_a_part_is():
+    assert footer(
+        IMAGE,
+        Part("image", "image/png"),
+        Part("file", "text/plain", text="words", name="notes.txt"),
+        Part("image", url="https://files.example/a.png"),
+        Part("file", "image/svg+xml", data="AAAA", name="a\x1b[2J\nb"),
+    ) == [
+        "▣ image  image/png · 2 kB · ~765 tokens",
+        "▣ image  image/png · damaged",
+        "▣ file  notes.txt · 5 B",
+        "▣ image  https://files.example/a.png · ~765 tokens",
+        "▣ file  a␛[2J b · 3 B · ~2,000 tokens",
+    ]
+    assert footer(*[IMAGE] * 5_000)[-1] == "▣ … 4,900 more attachments"
+    assert all(len(line) <= 20 for line in footer(IMAGE, width=20))
+
+
+def test_a_hit_goes_over_the_end_of_a_wrapped_line():
+    lines = indented(
+        wrap([safe_run("the quick brown fox")], 10), [safe_run("> ")], [safe_run("  ")]
+    )
+    wanted = word_pattern(["QUICK  brown"])
+    assert wanted is not None
+    assert find_spans(wanted, lines) == {0: [(6, 11)], 1: [(2, 7)]}
+
+
+@each_row("pane", [20, 60, 112, 113, 114, 160, 239])
+def test_the_column_is_in_the_middle_and_fits_the_view(pane: int):
+    for beside in (1, 7):
+        left, width = column = reading_column(pane, pane - beside)
+        assert left == max(pane - COLUMN_WIDTH, 0) // 2
+        assert left + width <= pane - beside
+        assert column.text_width + GUTTER <= width or width < 11
