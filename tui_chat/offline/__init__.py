@@ -2,7 +2,7 @@
 
 It takes the provider's side: it reads the real HTTP requests that this app, or an official SDK,
 sends to OpenAI, Anthropic, Google and Ollama, and answers with their bodies, events and errors. It
-is lenient where they refuse; `tests/support/vendors` refuses as they do. It shares nothing with
+is lenient where they refuse; `tests/support/vendors.py` refuses as they do. It shares nothing with
 `tui_chat.protocols`: two independent readings of a protocol that agree are evidence.
 
 The modules, in the order in which a request passes them:

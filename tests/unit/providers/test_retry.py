@@ -7,8 +7,8 @@ import asyncio
 import httpx
 import pytest
 
-from tests.providers.conftest import Provider, request
 from tests.support.tables import each_row
+from tests.unit.providers.conftest import Provider, request
 from tui_chat.errors import Refused, ReplyCut, Unreachable
 from tui_chat.models.endpoint import Retries
 from tui_chat.protocols.common.error_body import response_error

@@ -11,9 +11,9 @@ from dataclasses import replace
 
 import pytest
 
-from tests.providers.conftest import Closing, Provider
 from tests.support.tables import each_row
 from tests.support.vendors import serve
+from tests.unit.providers.conftest import Closing, Provider
 from tui_chat.config import BUILT_IN_ENDPOINTS
 from tui_chat.errors import ProviderError, Refused
 from tui_chat.models.endpoint import Endpoint, ModelFacts, Protocol

@@ -8,7 +8,7 @@ from itertools import count
 import httpx
 import pytest
 
-from tests.providers.conftest import Closing, Provider, request
+from tests.unit.providers.conftest import Closing, Provider, request
 from tui_chat.errors import Refused
 from tui_chat.models.request import MAX_RESPONSE_BYTES
 from tui_chat.providers.client import IncomingResponse

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.providers.conftest import Closing, Provider
 from tests.support.tables import each_row
+from tests.unit.providers.conftest import Closing, Provider
 from tui_chat.compose import compose
 from tui_chat.context import Inputs, SessionSettings
 from tui_chat.errors import Refused, ReplyCut, TuiChatError

@@ -15,8 +15,8 @@ import pytest
 from rich.console import Console
 from rich.traceback import Traceback
 
-from tests.providers.conftest import URL, Closing, Provider, request
 from tests.support.tables import each_row
+from tests.unit.providers.conftest import URL, Closing, Provider, request
 from tui_chat.analysis.http_text import as_curl, as_http
 from tui_chat.compose import compose
 from tui_chat.config import BUILT_IN_ENDPOINTS
