@@ -42,7 +42,7 @@ STREAMS: dict[Protocol, list[tuple[str, dict[str, Any]]]] = {
     ],
 }
 
-protocols = pytest.mark.parametrize("protocol", list(Protocol))
+protocols = each_row("protocol", list(Protocol))
 
 
 def events_of(protocol: Protocol, *pieces: bytes) -> list[tuple[str, str]]:

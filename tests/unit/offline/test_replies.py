@@ -16,8 +16,8 @@ from tui_chat.providers.response_recorder import read_recorded as read_response
 from .conftest import Clock
 from .provider_messages import PROTOCOLS, SCHEMA, events, read_reply, request
 
-every = pytest.mark.parametrize("protocol", PROTOCOLS)
-both = pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])
+every = each_row("protocol", PROTOCOLS)
+both = each_row("stream", [False, True], ids=["whole", "stream"])
 
 TRICKY = 'line one\r\nzwei 🌸 三\u2028four \u0000 `ticks` "quotes" \\ data: [DONE]\n\nend'
 

@@ -17,8 +17,8 @@ from tui_chat.offline.transport import LoopbackTransport
 from .conftest import Clock
 from .provider_messages import PROTOCOLS, read_reply, request
 
-both = pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])
-every = pytest.mark.parametrize("protocol", PROTOCOLS)
+both = each_row("stream", [False, True], ids=["whole", "stream"])
+every = each_row("protocol", PROTOCOLS)
 
 
 class Gate:
@@ -71,6 +71,7 @@ async def test_the_exact_bytes_arrive(either_client, received, protocol, stream)
     response = await either_client.post(path, content=sent)
     assert read_reply(protocol, response).text == "exact: \u2028 é 🌸"
     (seen,) = received
+    received.clear()
     assert seen.body == sent
     assert seen.method == "POST"
     assert seen.target == path
@@ -244,12 +245,12 @@ class TestServer:
                 await post
         assert server.connections == 0
 
-    @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.2", "example.com", ""])
+    @each_row("host", ["0.0.0.0", "::", "192.168.1.2", "example.com", ""])
     def test_it_refuses_hosts_that_other_machines_reach(self, host):
         with pytest.raises(ValueError, match="this machine only"):
             serve(host=host)
 
-    @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "127.1.2.3", "::1"])
+    @each_row("host", ["127.0.0.1", "localhost", "127.1.2.3", "::1"])
     def test_it_accepts_loopback_hosts(self, host):
         assert serve(port=1234, host=host).base_url.endswith(":1234")
 

@@ -68,7 +68,7 @@ AUTH = {
 }
 
 
-@pytest.mark.parametrize("style", AUTH)
+@each_row("style", AUTH)
 async def test_the_key_is_in_its_header_and_nowhere_else(
     style: str, provider: Provider, closing: Closing
 ):
@@ -80,7 +80,7 @@ async def test_the_key_is_in_its_header_and_nowhere_else(
     assert KEY.encode() not in request.content
 
 
-@pytest.mark.parametrize("protocol", Protocol)
+@each_row("protocol", list(Protocol))
 async def test_headers_and_query_are_added_and_win(
     protocol: Protocol, provider: Provider, closing: Closing
 ):
@@ -97,7 +97,7 @@ async def test_headers_and_query_are_added_and_win(
     assert request.url.params.get("alt") == ("sse" if protocol is Protocol.GEMINI else None)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("protocol", "version", "path", "header"),
     [
         (Protocol.GEMINI, "", "/v1/models/m:streamGenerateContent", None),
@@ -186,7 +186,7 @@ class HeaderShown(Exception):
     """What h11 does: an error that quotes the header it does not like."""
 
 
-@pytest.mark.parametrize(
+@each_row(
     "error",
     [
         httpx.LocalProtocolError(f"Illegal header value b'Bearer {KEY}'"),
@@ -197,8 +197,9 @@ class HeaderShown(Exception):
     ids=lambda error: type(error).__name__,
 )
 async def test_no_error_log_or_traceback_shows_the_key(
-    error: Exception, provider: Provider, closing: Closing, caplog: pytest.LogCaptureFixture
+    error: Exception, closing: Closing, caplog: pytest.LogCaptureFixture
 ):
+    provider = Provider()
     caplog.set_level(logging.DEBUG)
     provider.answers = [error]
     client = closing(provider.client({"KEY": KEY}))

@@ -58,7 +58,7 @@ FOUND = {
 }
 
 
-@pytest.mark.parametrize("how", FOUND)
+@each_row("how", FOUND)
 async def test_a_reference_leads_to_the_key(how: str, keyring: Backend):
     found = await resolve_key(FOUND[how], {"NAME": KEY, "SPACED": f" {KEY}\n"})
     assert found.reveal() == KEY
@@ -82,7 +82,7 @@ BROKEN = {
 }
 
 
-@pytest.mark.parametrize("fault", BROKEN)
+@each_row("fault", BROKEN)
 async def test_a_broken_reference_gives_advice_and_reveals_nothing(fault: str, keyring: Backend):
     reference, words, advice = BROKEN[fault]
     environ = {"BLANK": " ", "LINES": f"{KEY}\n{KEY}", "QUOTES": f"“{KEY}”"}

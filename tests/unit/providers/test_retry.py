@@ -86,8 +86,9 @@ PASSING = {
 }
 
 
-@pytest.mark.parametrize("trouble", PASSING)
-async def test_a_passing_trouble_is_tried_again(trouble: str, provider: Provider):
+@each_row("trouble", PASSING)
+async def test_a_passing_trouble_is_tried_again(trouble: str):
+    provider = Provider()
     answer, seconds = PASSING[trouble]
     provider.answers = [answer]
     pauses = await send(provider, request(body=b"the same"))
@@ -113,8 +114,9 @@ LASTING = {
 }
 
 
-@pytest.mark.parametrize("trouble", LASTING)
-async def test_a_permanent_failure_is_reported_at_once(trouble: str, provider: Provider):
+@each_row("trouble", LASTING)
+async def test_a_permanent_failure_is_reported_at_once(trouble: str):
+    provider = Provider()
     provider.answers = [LASTING[trouble]]
     with pytest.raises((Refused, Unreachable)):
         await send(provider, request())
@@ -130,8 +132,9 @@ async def test_it_gives_up_with_the_last_failure(provider: Provider):
     assert len(provider.seen) == 3
 
 
-@pytest.mark.parametrize("times", [0, 1, 5])
-async def test_the_endpoint_sets_the_number_of_retries(times: int, provider: Provider):
+@each_row("times", [0, 1, 5])
+async def test_the_endpoint_sets_the_number_of_retries(times: int):
+    provider = Provider()
     provider.answers = [refuse(500) for _ in range(10)]
     with pytest.raises(Refused):
         await send(provider, request(retries=Retries(times=times, first_wait=1, longest_wait=6)))
