@@ -29,6 +29,11 @@ from tui_chat.paths import bundled
 from tui_chat.workspace.target import Library
 assert Library(Path("none"), bundled("sample_presets")).preset("plain").messages
 """
+READ_NO_CONFIG = """
+from pathlib import Path
+from tui_chat.config import load_config
+load_config(Path("/nowhere"), Path("/nowhere"), {}, {})
+"""
 
 
 @pytest.mark.slow
@@ -50,8 +55,9 @@ assert Library(Path("none"), bundled("sample_presets")).preset("plain").messages
         ),
         (READ_A_PRESET, ["tui_chat.workspace.target"], ["pydantic"]),
         ("import tui_chat.store", ["tui_chat.store"], ["sqlite3", "aiosqlite"]),
+        (READ_NO_CONFIG, ["tui_chat.config"], ["pydantic", "httpx", "asyncio"]),
     ],
-    ids=["composing", "the app", "reading a preset", "the store"],
+    ids=["composing", "the app", "reading a preset", "the store", "reading no file"],
 )  # fmt: skip
 def test_a_program_loads_what_it_needs_and_no_more(
     program: str, needed: Sequence[str], unwanted: Sequence[str]

@@ -199,25 +199,6 @@ def test_a_corrected_estimate_is_the_same_figure_everywhere() -> None:
     assert found.total - found.common == now.tokens[-1] - counter.count("c") + REQUEST_OVERHEAD
 
 
-def test_no_request_was_sent_yet() -> None:
-    found = forecast(None, composed(talk("a", "b"), "c"))
-    assert (found.common, found.served, found.at.kind) == (0, 0, "first")
-
-
-def test_another_model_has_a_cache_of_its_own() -> None:
-    last = composed(talk("a", "b"), "c")
-    found = forecast(last, composed(talk("a", "b"), "c", model="n"))
-    assert (found.common, found.at.kind) == (0, "model")
-
-
-def test_a_growing_conversation_reuses_its_prefix() -> None:
-    last = composed(talk("a", "b"), "c")
-    found = forecast(last, composed(talk("a", "b", "c", "d"), "e"))
-    assert found.at.kind == "grown"
-    assert found.common == forecast(None, last).after
-    assert found.after == 2 * (1 + TURN_OVERHEAD)
-
-
 def test_an_authors_note_at_a_depth_breaks_the_prefix() -> None:
     preset = (STYLE, HISTORY, NOTE)
     last = composed(talk("a", "b", "c", "d"), "e", *preset)
@@ -227,16 +208,6 @@ def test_an_authors_note_at_a_depth_breaks_the_prefix() -> None:
     assert found.at.origin.id == "note"
     assert "“Author's note” has moved" in found.at.sentence
     assert f"{found.after:,} tokens" in found.at.sentence
-
-
-def test_an_edited_preset_message_is_named() -> None:
-    last = composed(talk("a", "b"), "c", STYLE, HISTORY)
-    changed = replace(STYLE, content="Be brief and kind.")
-    found = forecast(last, composed(talk("a", "b"), "c", changed, HISTORY))
-    assert found.at.kind == "changed"
-    assert found.at.origin is not None
-    assert found.at.origin.id == "style"
-    assert found.common == len("Be brief")
 
 
 def test_a_lore_entry_is_named_and_not_its_book() -> None:
@@ -250,23 +221,6 @@ def test_a_lore_entry_is_named_and_not_its_book() -> None:
     assert found.at.sentence.startswith("Lore entry “Pool” was added")
     found = forecast(sent(pool), sent(replace(pool, content="Wetter.")))
     assert found.at.sentence.startswith("Lore entry “Pool” has changed")
-
-
-def test_the_oldest_dropped_message_is_named() -> None:
-    last = composed(talk("a", "b", "c", "d"), "e")
-    found = forecast(last, composed(talk("a", "b", "c", "d")[2:], "e"))
-    assert found.at.kind == "gone"
-    assert found.at.origin is not None
-    assert found.at.origin.id == "m0"
-
-
-def test_an_inserted_message_is_named() -> None:
-    extra = replace(NOTE, insertion_point=0)
-    last = composed(talk("a", "b"), "c", STYLE, HISTORY)
-    found = forecast(last, composed(talk("a", "b"), "c", STYLE, HISTORY, extra))
-    assert found.at.kind == "added"
-    assert found.at.origin is not None
-    assert found.at.origin.id == "note"
 
 
 def test_an_earlier_cache_mark_still_serves_its_prefix() -> None:

@@ -10,7 +10,6 @@ from tests.support.contexts import ENDPOINT
 from tests.support.tables import each_row
 from tui_chat.analysis.lore_table import LoreTable
 from tui_chat.context import Inputs
-from tui_chat.context.lorebooks import explanation
 from tui_chat.models.lorebook import EntryState, Lorebook, LorebookEntry
 from tui_chat.models.message import Message
 from tui_chat.models.preset import Preset
@@ -113,22 +112,3 @@ def test_another_book_makes_everything_new():
     table = LoreTable(inputs(*TEXTS, books=(other,)), before)
     assert table.missing == table.turns
     assert marks(table)[0] == "A"
-
-
-def test_a_turn_is_searched_once(monkeypatch: pytest.MonkeyPatch):
-    searches: list[int] = []
-    run = explanation.Activation.run
-
-    def counted(self: explanation.Activation) -> None:
-        searches.append(1)
-        run(self)
-
-    book = replace(BOOK, entries=BOOK.entries[:1])  # without timers
-    monkeypatch.setattr(explanation.Activation, "run", counted)
-    table = LoreTable(inputs(*TEXTS, draft="a fox", books=(book,)))
-    while table.compute_next():
-        pass
-    assert len(searches) == 4
-    marks(table)
-    LoreTable(inputs(*TEXTS, draft="a fo", books=(book,)), table).compute_next()
-    assert len(searches) == 5

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from dataclasses import replace
 
 import pytest
@@ -139,17 +137,6 @@ def test_exact_names_go_before_patterns_and_longer_before_shorter_ones():
     assert endpoint.facts_of("ab") == ModelFacts(4, sampling=False, prefill=True)
     assert endpoint.facts_of("abc") == ModelFacts(3, sampling=False, prefill=True)
     assert endpoint.facts_of("x") == ModelFacts(1, sampling=True, prefill=True)
-
-
-@pytest.mark.slow
-def test_reading_no_file_loads_neither_pydantic_nor_httpx():
-    code = (
-        "import sys; from pathlib import Path; from tui_chat.config import load_config\n"
-        "load_config(Path('/nowhere'), Path('/nowhere'), {}, {})\n"
-        "print([m for m in ('pydantic', 'httpx', 'asyncio') if m in sys.modules])"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
 
 
 @each_row("protocol", Protocol)

@@ -191,12 +191,6 @@ def test_every_fact_about_a_model_can_be_set(table: str, tmp_path: Path):
     assert config.endpoint_named("openai").facts_of("gpt-8") == ModelFacts(strict_keys=True)
 
 
-def test_the_documentation_has_every_fact():
-    text = Path(__file__).parents[3].joinpath("docs", "settings.md").read_text(encoding="utf-8")
-    table = text.partition("## What is known of models")[2]
-    assert not [each.name for each in fields(ModelFacts) if f"`{each.name}`" not in table]
-
-
 def test_what_the_user_says_of_an_endpoint_goes_before_what_holds_everywhere(tmp_path: Path):
     config = load(
         tmp_path,

@@ -64,6 +64,13 @@ def test_a_disabled_role_sets_nothing():
     assert (found.temperature, found.model.value) == (None, "m")
 
 
+def test_the_model_comes_from_session_then_role_then_endpoint():
+    for session, role, model in (("s", ROLE, "s"), ("", ROLE, "role-model"), ("", None, "m")):
+        settings = SessionSettings(model=session)
+        found = parameters(Inputs(ENDPOINT, Preset("P"), role=role, settings=settings))
+        assert found.model.value == model
+
+
 def test_effort_and_budget_are_one_choice():
     budget, effort = Settings(reasoning_budget=5000), Settings(effort="low")
     found = asked(budget, NO_SETTINGS, effort, NO_SETTINGS)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import zip_longest
 
 import pytest
 from hypothesis import given
@@ -186,3 +187,36 @@ def test_tool_calls_and_results_are_never_separated(runs: list[tuple[Message, ..
     gone = {dropped.origin.id for dropped in envelope.dropped}
     for unit in units:
         assert len({message.id in gone for message in unit}) == 1
+
+
+changes = st.lists(st.sampled_from(["keep", "keep", "edit", "drop", "add", "call"]), max_size=14)
+
+
+@given(histories(), changes, st.integers(1, 200))
+def test_what_is_remembered_of_a_history_does_not_answer_for_a_changed_one(
+    known: tuple[Message, ...], changes: list[str], limit: int
+):
+    built(HISTORY, history=known, context_limit=limit, reply_reserve=0)
+    changed: list[Message] = []
+    for message, change in zip_longest(known, changes[: len(known)], fillvalue="keep"):
+        assert isinstance(message, Message)
+        match change:
+            case "keep":
+                changed.append(message)
+            case "edit":
+                changed.append(replace(message, content=f"{message.content}, mended"))
+            case "add":
+                changed += (Message("user", "one more", f"new {message.id}", pinned=True), message)
+            case "call":
+                changed += (*with_results(2), message)
+            case _:
+                pass
+    remembered, fresh = (
+        built(HISTORY, history=each, context_limit=limit, reply_reserve=0)
+        for each in (tuple(changed), tuple(map(replace, changed)))
+    )
+    assert [(turn.role, turn.text.spans, turn.placement) for turn in remembered.turns] == [
+        (turn.role, turn.text.spans, turn.placement) for turn in fresh.turns
+    ]
+    assert (remembered.tokens, remembered.budget) == (fresh.tokens, fresh.budget)
+    assert (remembered.dropped, remembered.notes) == (fresh.dropped, fresh.notes)

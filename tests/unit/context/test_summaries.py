@@ -20,7 +20,6 @@ from tests.support.contexts import (
 )
 from tests.support.tables import each_row
 from tui_chat.context import Inputs
-from tui_chat.context.history import summarize
 from tui_chat.context.inputs import EPOCH
 from tui_chat.models.message import Message, ToolCall
 from tui_chat.models.preset import Preset
@@ -76,11 +75,6 @@ def test_a_call_and_its_result_stay_together():
     ]
 
 
-def test_without_summaries_nothing_is_copied():
-    history = (U1, A1)
-    assert summarize(history).history is history
-
-
 def test_the_message_to_be_answered_may_precede_it():
     assert order(built(HISTORY, history=(U1, A1, U2, summary("S", 1)), draft="")) == "S U2"
 
@@ -94,13 +88,6 @@ def test_truncation_keeps_it_and_a_note_says_what_it_replaces():
     assert note.sentence == "A summary is sent instead of the first 2 messages."
     assert note.origin is not None
     assert (note.origin.kind, note.origin.id) == (OriginKind.HISTORY, "S" * 20)
-
-
-def test_its_text_has_its_own_origin():
-    envelope = built(HISTORY, history=(U1, A1, U2, A2, summary("S", 2)))
-    (turn,) = [turn for turn in envelope.turns if turn.text.plain == "S"]
-    assert (turn.origin.kind, turn.origin.id) == (OriginKind.HISTORY, "S")
-    assert "summary" in turn.placement.rule
 
 
 def test_the_role_keeps_its_prompt():

@@ -4,23 +4,19 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import tui_chat
 from tests.support.exports import lines
 from tests.support.reading import only, read, said
 from tests.support.tables import each_row
-from tui_chat import extensions
 from tui_chat.errors import InputError
 from tui_chat.interop.messages import message_lines, read_history
 from tui_chat.interop.reader import known_formats, read_conversations
 from tui_chat.models.message import Message, Muted, Part
 
-DOCS = Path(tui_chat.__file__).parents[1] / "docs"
 USER, REPLY = {"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello"}
 PLAIN = [("user", "Hi"), ("assistant", "Hello")]
 
@@ -162,10 +158,3 @@ def test_any_bytes_are_read_or_reported(data: bytes):
 def test_almost_valid_files_never_raise(value: object):
     for found in read(value):
         assert found.transcript is not None or found.fault or found.ignored
-
-
-@pytest.mark.parametrize("page", ["importing.md", "formats.md"])
-def test_the_documentation_names_the_formats_of_built_in_plugins(page: str):
-    text = (DOCS / page).read_text(encoding="utf-8")
-    paths = [path for plugin in extensions.built_in_plugins() for path in plugin.formats]
-    assert [path.name for path in paths if (path.program or path.name) not in text] == []

@@ -15,12 +15,11 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from refresh_prices import package_data
 
 from tests.support.tables import each_row
 from tui_chat.errors import InputError, TuiChatError
 from tui_chat.models import prices as prices_module
-from tui_chat.models.price_file import load_numbers, price_table_text, read_price_table
+from tui_chat.models.price_file import price_table_text, read_price_table
 from tui_chat.models.prices import PROVIDERS, PriceTable, provider_at
 from tui_chat.models.usage import Usage, cost_of
 
@@ -234,19 +233,6 @@ def test_the_oracle_finds_the_same_models():
         except LookupError:
             theirs = None
         assert (ours and ours.name) == (theirs and theirs.id), name
-
-
-def test_the_file_is_what_the_script_makes_of_the_package():
-    pytest.importorskip("genai_prices")
-    assert len(RAW) < 160_000
-    assert {each for each, models in OURS.providers.items() if models} == PROVIDERS.keys()
-    text = price_table_text(package_data(), OURS.date, OURS.source)
-    again = read_price_table(text.encode(), "again")
-    assert (
-        price_table_text(load_numbers(text.encode(), "t")["providers"], OURS.date, OURS.source)
-        == text
-    )
-    assert again.providers.keys() == OURS.providers.keys()
 
 
 # Hostile tables

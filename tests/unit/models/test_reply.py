@@ -2,7 +2,7 @@ import pytest
 
 from tui_chat.models import reply_growth
 from tui_chat.models.endpoint import Protocol
-from tui_chat.models.reply import Reply, Rope
+from tui_chat.models.reply import Reply
 from tui_chat.models.reply_growth import advance
 from tui_chat.models.stream_events import (
     Finished,
@@ -51,16 +51,6 @@ def test_events_fold_into_one_reply():
     assert message.content == "Hello"
     assert [(c.id, c.name, c.arguments) for c in message.tool_calls] == [("c1", "look", '{"a":1}')]
     assert message.semantics.reasoning[0].signature == "sig"
-
-
-def test_a_rope_equals_its_string():
-    rope = Rope()
-    pieces = [f"piece {n} " * (n % 50) for n in range(500)]
-    for piece in pieces:
-        rope = rope.add(piece)
-    assert str(rope) == "".join(pieces)
-    assert len(rope) == len("".join(pieces))
-    assert len(rope.tail) < 4096
 
 
 def test_a_new_reply_is_empty():

@@ -41,11 +41,6 @@ def test_sanitized_text_has_no_controls_or_overrides(text: str) -> None:
     assert sanitize(drawn, "exact") == drawn
 
 
-def test_ordinary_text_is_the_same_object() -> None:
-    text = "nothing to see " * 10
-    assert sanitize(text, "exact") is text
-
-
 @each_row(
     ("marked", "name"),
     [

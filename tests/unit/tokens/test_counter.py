@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import json
 import sys
 from collections.abc import Iterator
@@ -139,25 +138,6 @@ def test_tools_are_counted_as_the_json_that_is_sent():
     counter = Counter("letters", True, len)
     one = ToolDefinition("look", "Looks.", {"type": "object"})
     assert counter.tools((one,)) == (len("lookLooks.") + len('{"type":"object"}') + 8,)
-
-
-def test_a_turn_is_counted_once():
-    texts: list[str] = []
-    counter = Counter("letters", False, lambda text: texts.append(text) or len(text))
-    said = turn("x" * 96)
-    ratio = NO_CORRECTION.after(100, 200)
-    counts = [counter.turn(said), counter.turn(said), counter.corrected(ratio).turn(said)]
-    assert counts == [100, 100, 200]
-    assert len(texts) == 1
-
-
-def test_counters_release_turns():
-    counter = Counter("letters", False, len)
-    corrected = counter.corrected(NO_CORRECTION.after(100, 200))
-    for number in range(5):
-        corrected.turn(turn(str(number)))
-    gc.collect()
-    assert (len(counter.turn), len(corrected.turn)) == (0, 0)
 
 
 def test_only_estimates_are_corrected():

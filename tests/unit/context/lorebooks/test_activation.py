@@ -30,7 +30,7 @@ from tui_chat.context import (
     build_context,
 )
 from tui_chat.context.lorebooks.activation import MAX_ROUNDS, MAX_SEARCHED_ENTRIES
-from tui_chat.context.lorebooks.keys import SEARCHED_CHARACTERS, KeyIndex
+from tui_chat.context.lorebooks.keys import SEARCHED_CHARACTERS
 from tui_chat.models.envelope import ChatEnvelope, Level, Note
 from tui_chat.models.lorebook import Lorebook, LorebookEntry
 from tui_chat.models.message import Message
@@ -256,11 +256,6 @@ def test_macros_in_lore_are_expanded():
     assert turn.text.spans[1].origin.within == turn.origin
 
 
-def test_doubtful_lorebooks_get_notes():
-    envelope = told(entry("a", "/(?=x/"), entry("b"), entry("", "red", id="empty"))
-    assert sorted(codes(envelope)) == ["empty-content", "lore-idle", "lore-key"]
-
-
 def test_patterns_search_the_end_of_a_long_text():
     books = (Lorebook("b", (entry("LORE", "/needle/"),)),)
     for before, found in ((0, ""), (SEARCHED_CHARACTERS, "LORE")):
@@ -319,25 +314,6 @@ def test_a_slow_pattern_is_named_and_the_others_match(monkeypatch: pytest.Monkey
         again = build_context(inputs, lambda _: LETTERS)
     assert [turn.text.plain for turn in again.turns] == [t.text.plain for t in first.turns]
     assert again.notes == first.notes
-
-
-def test_a_message_is_searched_once(monkeypatch: pytest.MonkeyPatch):
-    searched: list[str] = []
-    search = KeyIndex.occurrences
-    monkeypatch.setattr(
-        KeyIndex, "occurrences", lambda self, text: searched.append(text) or search(self, text)
-    )
-    history = tuple(Message("user", f"message {n}", str(n)) for n in range(30))
-    entries = tuple(entry(f"L{n}", rf"/\bmessage {n}\b/i") for n in range(30))
-    books = (Lorebook("b", entries, scan_depth=20, recursive=False),)
-    for draft in ("a", "ab", "abc"):
-        inputs = Inputs(ENDPOINT, Preset("p", (HISTORY,)), history, draft, lorebooks=books)
-        envelope = build_context(inputs, lambda _: LETTERS)
-        assert lore(envelope).split() == [f"L{n}" for n in range(29, 10, -1)]
-    more = (*history, Message("user", "message 3", "new"))
-    build_context(replace(inputs, history=more), lambda _: LETTERS)
-    assert set(searched) == {m.content for m in history[-19:]} | {"a", "ab", "abc", "message 3"}
-    assert len(searched) == len(set(searched))
 
 
 def test_further_typing_keeps_active_entries():

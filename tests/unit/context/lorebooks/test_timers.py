@@ -94,14 +94,6 @@ def test_an_imported_chat_brings_its_timers():
     assert with_lore_timers(request).chat.timers == ()
 
 
-def test_a_book_without_timers_costs_nothing():
-    book = replace(STICKY, entries=(replace(STICKY.entries[0], sticky=0),))
-    request = inputs("a fox", "1", book=book)
-    assert with_lore_timers(request) is request
-    request = inputs("x", "1")
-    assert with_lore_timers(request) is request
-
-
 def test_the_past_is_not_drawn_again():
     entries = tuple(
         LorebookEntry(str(n), "S", ("fox",), probability=50, sticky=2) for n in range(30)

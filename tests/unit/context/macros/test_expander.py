@@ -294,23 +294,6 @@ def test_expansion_is_bounded_in_size_and_time(source: str):
     assert thread_time() - began < 20  # seconds; exponential ones would take years
 
 
-def test_a_profile_that_names_itself_ends():
-    who = PresetMessage("who", type="user_profile", role="user")
-    envelope = request(who, profile=Profile("Ada", "a {{persona}} b"))
-    assert envelope.turns[0].text.plain == "a a {{persona}} b b"
-
-
-def test_every_macro_has_one_line_of_help() -> None:
-    from tui_chat.context.macros.completion import MACRO_HELP, complete_macro
-    from tui_chat.context.macros.environment import _WORDS, is_value_macro
-    from tui_chat.context.macros.functions import MACRO_ALIASES, MACROS
-
-    told = {macro.name for macro in MACRO_HELP}
-    own = MACROS.keys() - MACRO_ALIASES.keys()
-    assert told == {*own, *filter(is_value_macro, _WORDS), "trim", "//", "if", "outlet"}
-    assert [m.written for m in complete_macro("tone", ("Tone",))] == ["{{getvar::Tone}}"]
-
-
 def test_an_unclosed_macro_gets_a_note():
     envelope = built(said("Hi {{user, this is {{char}}"), HISTORY)
     assert envelope.turns[0].text.plain == "Hi {{user, this is Assistant"
