@@ -14,6 +14,7 @@ from textual.widget import Widget
 from tui_chat.ui.actions import ACTIONS, place_aliases, searched_words
 from tui_chat.ui.key_names import PaneKey, key_name, key_names, keys_of
 from tui_chat.ui.slash_commands import COMMANDS
+from tui_chat.ui.widgets.after_refresh import call_after_refresh
 
 if TYPE_CHECKING:
     from tui_chat.ui.command_palette import PaletteEntry
@@ -197,7 +198,7 @@ class ActionIndex:
         """Run the action of a pane's key there, with the pane visible."""
         self._panes.reveal(pane)
         revealed = asyncio.Event()
-        self._app.call_after_refresh(revealed.set)
+        call_after_refresh(self._app, revealed.set)
         await revealed.wait()
         key.node.focus()
         await self._app.run_action(key.action, key.node)

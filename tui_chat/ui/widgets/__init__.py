@@ -5,6 +5,7 @@ block_view     a line view of blocks whose heights are estimates until they come
 row_list       the one list widget, a line view of rows: cursor, paging, mouse
 mouse_selection  text selected by drag, double and triple click
 one_pass       widgets and containers that are laid out and drawn once per resize
+after_refresh  calls after a refresh that come in any case
 component_styles  style names to Rich styles of the current theme
 marked_text    text with marked places, and its lines
 safe_text      a last filter for control characters, and a text area that shows them

@@ -24,6 +24,7 @@ from textual.widget import Widget
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.usage import BYTES_PER_TOKEN, NO_USAGE
+from tui_chat.ui.widgets.after_refresh import call_after_refresh
 from tui_chat.ui.widgets.component_styles import ComponentStyles
 
 if TYPE_CHECKING:
@@ -152,7 +153,7 @@ class TokenStrip(Widget):
         self.display = len(list(islice(users, LEAST_TURNS))) == LEAST_TURNS
         # A branch of 10,000 messages takes as long to count as to open, so it is on the screen
         # first.
-        self.call_after_refresh(self._count_turns)
+        call_after_refresh(self, self._count_turns)
 
     def _count_turns(self) -> None:
         if self._counted is self._entries:

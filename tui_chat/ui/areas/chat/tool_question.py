@@ -34,6 +34,7 @@ from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.tool_question import question_text
 from tui_chat.ui.key_clock import KeyClock
+from tui_chat.ui.widgets.after_refresh import call_after_refresh
 from tui_chat.ui.widgets.typed_app import app_of
 
 if TYPE_CHECKING:
@@ -207,7 +208,7 @@ class ToolQuestion(Vertical, can_focus=True):
         self._look_at_end_soon()
 
     def _look_at_end_soon(self) -> None:
-        self.call_after_refresh(self._look_at_end)
+        call_after_refresh(self, self._look_at_end)
 
     def on_resize(self) -> None:
         self._look_at_end_soon()
@@ -284,7 +285,7 @@ class ToolQuestion(Vertical, can_focus=True):
         super().watch_has_focus(value)
         if value:
             self._since, self._wait = self.clock.now(), SEEN
-            self.call_after_refresh(self._watch)
+            self.call_later(self._watch)
         else:
             self._disarm()
             self._took_focus = False

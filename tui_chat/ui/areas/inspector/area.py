@@ -28,6 +28,7 @@ from tui_chat.ui.areas.inspector.view import (
     views,
 )
 from tui_chat.ui.questions import ask_line
+from tui_chat.ui.widgets.after_refresh import call_after_refresh
 
 if TYPE_CHECKING:
     from tui_chat.extensions import ViewPath
@@ -373,7 +374,7 @@ class InspectorArea(Area):
     async def _refreshed(self) -> None:
         """Wait until the pane that was shown has the focus, for which keys wait."""
         refreshed = Event()
-        self.call_after_refresh(refreshed.set)
+        call_after_refresh(self, refreshed.set)
         await refreshed.wait()
 
     def _show_pane(self) -> None:
