@@ -12,6 +12,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from textual import events
+from textual.app import App
 from textual.content import Content
 from textual.pilot import Pilot
 from textual.scroll_view import ScrollView
@@ -135,11 +136,24 @@ def make_app(
     )
 
 
-async def until(pilot: Pilot[None], true: Callable[[], bool], seconds: float = 30) -> None:
-    """Let the app work until it is so."""
-    async with asyncio.timeout(seconds):
-        while not true():
-            await idle(pilot)
+async def until(
+    pilot: Pilot[None], true: Callable[[], bool], what: str = "", seconds: float = 30
+) -> None:
+    """Let the app work until it is so; `what` says in a failure what was waited for."""
+    try:
+        async with asyncio.timeout(seconds):
+            while not true():
+                await idle(pilot)
+    except TimeoutError:
+        raise AssertionError(
+            f"{what or 'It never was so'}; the screen is:\n{screen_text(pilot.app)}"
+        ) from None
+
+
+async def press(pilot: Pilot[None], *keys: str) -> None:
+    """Press keys, and let the screen come to rest."""
+    await pilot.press(*keys)
+    await settle(pilot)
 
 
 async def asked(pilot: Pilot[None]) -> None:
@@ -220,7 +234,7 @@ def told(app: TuiChat) -> str:
     return "\n".join(str(note.message) for note in app.notifications.shown)
 
 
-def screen_text(app: TuiChat) -> str:
+def screen_text(app: App[None]) -> str:
     """Return the screen's rows as text."""
     width, height = app.size
     strips = app.screen._compositor.render_strips(app.size)  # pyright: ignore[reportPrivateUsage]

@@ -22,7 +22,6 @@ from tui_chat.ui.areas.chat.composer import Composer
 from tui_chat.ui.areas.chat.status_lines import ActivityLine
 from tui_chat.ui.areas.chat.transcript import Transcript
 from tui_chat.ui.areas.inspector.inspector import Inspector
-from tui_chat.ui.areas.presets.pane import PresetPane
 from tui_chat.ui.areas.sessions import SessionList
 from tui_chat.workspace.events import ReplyRetrying
 
@@ -292,38 +291,6 @@ async def test_a_megabyte_can_be_pasted_and_sent(tmp_path: Path):
         await replied(pilot)
         assert shown is not None
         assert received[0].body == shown.payload.body
-
-
-@pytest.mark.parametrize("size", [(160, 45), (120, 35), (80, 24), (60, 20)])
-async def test_every_pane_can_be_reached_and_left_by_key(size: tuple[int, int], tmp_path: Path):
-    app = make_app(tmp_path)
-    async with app.run_test(size=size) as pilot:
-        await opened(pilot)
-        composer = app.query_one(Composer)
-        for key, pane in (("f2", SessionList), ("f4", Inspector), ("f2", SessionList)):
-            await pilot.press(key)
-            await until(pilot, lambda pane=pane: app.query_one(pane).has_focus_within)
-            assert app.query_one(pane).display
-        await pilot.press("escape")
-        await until(pilot, lambda: composer.has_focus)
-        await pilot.press("f1")
-        await pilot.pause()
-        assert len(app.screen_stack) == 2
-        await pilot.press("escape")
-        await pilot.pause()
-        assert len(app.screen_stack) == 1
-        tag = next(e for e in app.action_index.palette_entries() if e.id == "Sessions: Tag")
-        await tag.run()
-        await until(pilot, lambda: app.query_one(SessionList).has_focus_within)
-        assert app.query_one(SessionList).display, "what is acted on is in sight"
-        if size == (80, 24):
-            await pilot.press("f3")
-            await until(pilot, lambda: bool(app.query(PresetPane)))
-            pane = app.query_one(PresetPane)
-            for _ in range(4):
-                await until(pilot, lambda: pane.has_focus_within)
-                await pilot.press("tab")
-            assert pane.has_focus_within, "keys do not go to what lies below"
 
 
 async def test_a_model_without_a_key_says_so_on_a_narrow_screen_too(tmp_path: Path):

@@ -13,13 +13,10 @@ from textual.widgets import Input, Static
 from tests.support.app import make_app, opened, say, settle, told, until
 from tests.support.exports import lines, tavern, tavern_header
 from tui_chat.models.role import Role
-from tui_chat.models.session import Node
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.chat.composer import Composer
 from tui_chat.ui.dialogs.base import Confirm, TextPrompt
 from tui_chat.ui.dialogs.choices import ChoiceDialog
-from tui_chat.ui.dialogs.export import format_and_path
-from tui_chat.ui.dialogs.requests import branch_lines
 
 
 async def command(pilot: Pilot[None], text: str) -> None:
@@ -46,7 +43,7 @@ async def test_a_file_is_imported_and_its_conversation_shown(tmp_path: Path):
         await app.run_action("sessions.import_file")
         await until(pilot, lambda: isinstance(app.screen, TextPrompt))
         line, hint = app.screen.query_one(Input), app.screen.query_one(".hint", Static)
-        assert str(hint.render()).startswith("Tab completes")
+        assert str(hint.render()).startswith("Tab complete")
         line.value = f"{tmp_path}/conv"
         await pilot.press("tab")
         await until(pilot, lambda: line.value == f"{tmp_path}/conversation")
@@ -110,21 +107,6 @@ async def test_a_conversation_is_exported_and_no_file_is_lost(tmp_path: Path):
         assert file.read_text() == "mine"
 
 
-@pytest.mark.parametrize(
-    ("argument", "kind", "path"),
-    [
-        ("talk.md", "markdown", "talk.md"),
-        ("markdown a b.txt", "markdown", "a b.txt"),
-        ("talk", "json", "talk"),
-        ("'my talk.jsonl'", "jsonl", "'my talk.jsonl'"),
-        ("JSONL x", "jsonl", "x"),
-        ("markdown", "markdown", ""),
-    ],
-)
-def test_format_and_path(argument: str, kind: str, path: str):
-    assert format_and_path(argument) == (kind, path)
-
-
 async def test_a_system_message_can_be_added(tmp_path: Path):
     async with make_app(tmp_path).run_test(size=(120, 35)) as pilot:
         app = await opened(pilot)
@@ -134,27 +116,6 @@ async def test_a_system_message_can_be_added(tmp_path: Path):
         assert app.workspace.state.entries[0].message.role == "system"
         await say(pilot, "Hello")
         assert texts(app)[:2] == ["Be terse.", "Hello"]
-
-
-def test_compared_branches_start_where_they_diverge():
-    def at(name: str, parent: str | None) -> Node:
-        return Node(name, parent, "user", "complete", 0.0, "")
-
-    tree = [
-        *(at("a", None), at("b", "a"), at("c", "b"), at("d", "c")),
-        *(at("x", "b"), at("y", "x"), at("z", "x"), at("w", "c"), at("r", None)),
-    ]
-    found = [
-        (each.first.message_id, each.leaf.message_id, each.level, each.number, each.count)
-        for each in branch_lines(tree)
-    ]
-    assert found == [
-        ("a", "d", 0, 1, 4),
-        ("x", "y", 1, 3, 2),
-        ("z", "z", 2, 4, 1),
-        ("w", "w", 1, 4, 1),
-        ("r", "r", 1, 1, 1),
-    ]
 
 
 async def test_the_end_of_a_reply_in_another_session_is_announced(tmp_path: Path):

@@ -21,6 +21,7 @@ from textual.message import Message
 from textual.worker import Worker, WorkerState
 
 from tests.support.app import burst, make_app, opened, say, screen_text, settle, until
+from tests.support.tables import each_row
 from tui_chat.store.branches import BranchStore
 from tui_chat.store.drafts import DraftStore, SettingStore
 from tui_chat.store.messages import MessageStore
@@ -127,7 +128,7 @@ async def places_of(app: TuiChat, words: Iterable[str]) -> dict[str, list[str]]:
     return found
 
 
-@pytest.mark.parametrize("seed", range(4))
+@each_row("seed", range(4))
 async def test_each_message_is_stored_in_the_session_it_was_typed_for(tmp_path: Path, seed: int):
     dice = random.Random(seed)
     app = make_app(tmp_path, model="echo")

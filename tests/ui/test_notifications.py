@@ -11,6 +11,7 @@ from textual.widgets import Input
 
 from tests.support.app import make_app, opened, say, settle, until
 from tests.support.pictures import Album
+from tests.support.tables import each_row
 from tui_chat.errors import InputError
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.chat.composer import Composer
@@ -26,7 +27,7 @@ from tui_chat.ui.notifications import (
 )
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("length", "severity", "seconds"),
     [
         (10, "information", 4),

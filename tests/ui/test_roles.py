@@ -8,7 +8,7 @@ from pathlib import Path
 from textual.widgets import Button, Input, Static
 
 from tests.support.app import make_app, opened, say, until
-from tests.ui.test_images import picture as picture_of_size
+from tests.support.drawings import drawing
 from tui_chat.models.media import format_size
 from tui_chat.models.role import Character, Role
 from tui_chat.models.settings import Settings
@@ -113,7 +113,7 @@ def temperature(app: TuiChat) -> Input:
 
 
 async def test_the_picture_of_a_card_is_named_and_shown(tmp_path: Path):
-    picture = picture_of_size("PNG", (400, 600))
+    picture = drawing("PNG", (400, 600))
     async with make_app(tmp_path, model="echo").run_test(size=(80, 24)) as pilot:
         app = await opened(pilot)
         workspace = app.workspace

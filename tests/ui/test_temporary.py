@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
 from textual.pilot import Pilot
 from textual.widgets import OptionList
 
 from tests.support.app import composer_facts, make_app, opened, say, settle, until
+from tests.support.tables import each_row
 from tests.support.workspace import PLANTED, files_with
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.dialogs.choices import ChoiceDialog
@@ -36,9 +36,7 @@ async def choose(pilot: Pilot[None], chosen: str) -> None:
     await settle(pilot)
 
 
-@pytest.mark.parametrize(
-    "keys", [("f6",), ("ctrl+p", *"temporary", "enter"), (*"/temporary", "escape", "enter")]
-)
+@each_row("keys", [("f6",), ("ctrl+p", *"temporary", "enter"), (*"/temporary", "escape", "enter")])
 async def test_the_header_says_that_nothing_is_stored(tmp_path: Path, keys: tuple[str, ...]):
     async with make_app(tmp_path).run_test(size=(120, 35)) as pilot:
         app = await open_temporary(pilot, *keys)

@@ -4,36 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from tests.support.app import make_app, opened, settle, until
 from tui_chat.ui.areas.chat.composer import Composer
-from tui_chat.ui.themes import chosen_theme, file_states, save_choice
-
-
-def test_a_chosen_theme_holds_until_the_configuration_changes(tmp_path: Path):
-    choice_file = tmp_path / "data" / "theme"
-    assert chosen_theme(choice_file, "a") == "a"
-    save_choice(choice_file, "mine", "a")
-    assert chosen_theme(choice_file, "a") == "mine"
-    assert chosen_theme(choice_file, "b") == "b"
-
-
-@pytest.mark.parametrize("junk", [b"", b"\xff\xfe", b"one\n", b"1\n2\n3\n", b"\na\n"])
-def test_a_broken_theme_choice_file_is_ignored(junk: bytes, tmp_path: Path):
-    (tmp_path / "theme").write_bytes(junk)
-    assert chosen_theme(tmp_path / "theme", "a") == "a"
-
-
-def test_a_touched_theme_file_is_noticed(tmp_path: Path):
-    folder = tmp_path / "themes"
-    assert file_states([folder]) == ()
-    folder.mkdir()
-    (folder / "mine.toml").write_text("1")
-    first = file_states([folder])
-    assert file_states([folder]) == first
-    (folder / "mine.toml").write_text("22")
-    assert file_states([folder]) != first
 
 
 async def test_a_theme_is_previewed_chosen_and_remembered(tmp_path: Path):

@@ -1,14 +1,12 @@
 import re
 from collections.abc import Iterable
-from itertools import combinations, product
+from itertools import product
 from pathlib import Path
 
-import pytest
-from textual.color import Color
 from textual.strip import Strip
-from textual.theme import Theme
 
 from tests.support.app import make_app, opened, say, settle, until
+from tests.support.contrast import contrast
 from tests.support.inspector_app import (
     DATE,
     DRAFT,
@@ -18,7 +16,6 @@ from tests.support.inspector_app import (
     InspectorApp,
     composed,
 )
-from tui_chat.errors import InputError
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.text import Origin, OriginKind
 from tui_chat.paths import bundled
@@ -27,105 +24,12 @@ from tui_chat.ui.areas.inspector.origins import Legend
 from tui_chat.ui.areas.inspector.view import views
 from tui_chat.ui.areas.presets.pane import PresetPane
 from tui_chat.ui.areas.sessions import SessionList
-from tui_chat.ui.themes import DARK, LIGHT, load_theme, load_themes, origin_defaults
+from tui_chat.ui.themes import load_themes
 
 THEMES = {theme.name: theme for theme in load_themes([bundled("themes")])[0]}
-GROUNDS = ("background", "surface", "panel")
-TEXTS = ("foreground", "primary", "secondary", "accent", "success", "warning", "error")
-KINDS = [str(kind) for kind in OriginKind]
-
-# Machado, Oliveira and Fernandes 2009, severity 1.0, on linear RGB.
-SIGHT = {
-    "normal": ((1, 0, 0), (0, 1, 0), (0, 0, 1)),
-    "protan": (
-        (0.152286, 1.052583, -0.204868),
-        (0.114503, 0.786281, 0.099216),
-        (-0.003882, -0.048116, 1.051998),
-    ),
-    "deutan": (
-        (0.367322, 0.860646, -0.227968),
-        (0.280085, 0.672501, 0.047413),
-        (-0.011820, 0.042940, 0.968881),
-    ),
-    "tritan": (
-        (1.255528, -0.076749, -0.178779),
-        (-0.078411, 0.930809, 0.147602),
-        (0.004733, 0.691367, 0.303900),
-    ),
-}
-
-
-def linear(color: str) -> list[float]:
-    parts = [part / 255 for part in Color.parse(color).rgb]
-    return [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
-
-
-def contrast(one: str, other: str) -> float:
-    """The contrast ratio of WCAG 2."""
-    weights = (0.2126, 0.7152, 0.0722)
-    low, high = sorted(
-        sum(w * c for w, c in zip(weights, linear(color), strict=True)) for color in (one, other)
-    )
-    return (high + 0.05) / (low + 0.05)
-
-
-def seen(color: str, sight: str) -> tuple[float, float, float]:
-    """CIE L*a*b* of a color as somebody sees it."""
-    rgb = linear(color)
-    r, g, b = (
-        min(max(sum(k * c for k, c in zip(row, rgb, strict=True)), 0), 1) for row in SIGHT[sight]
-    )
-    x = (0.4124 * r + 0.3576 * g + 0.1805 * b) / 0.95047
-    y = 0.2126 * r + 0.7152 * g + 0.0722 * b
-    z = (0.0193 * r + 0.1192 * g + 0.9505 * b) / 1.08883
-    fx, fy, fz = (t ** (1 / 3) if t > 0.008856 else 7.787 * t + 16 / 116 for t in (x, y, z))
-    return 116 * fy - 16, 500 * (fx - fy), 200 * (fy - fz)
-
-
-def value(theme: Theme, name: str) -> str:
-    color = getattr(theme, name)
-    assert isinstance(color, str)
-    return color
 
 
 MONO = "tui-chat-mono"
-IN_COLOR = [name for name in THEMES if name != MONO]
-
-
-def test_the_shipped_themes() -> None:
-    assert {name: theme.dark for name, theme in THEMES.items()} == {
-        DARK: True,
-        LIGHT: False,
-        "tui-chat-contrast": True,
-        "tui-chat-colourblind-dark": True,
-        "tui-chat-colourblind-light": False,
-        MONO: True,
-    }
-    assert load_themes([bundled("themes")])[1] == []
-
-
-def test_mono_has_no_color() -> None:
-    theme = THEMES[MONO]
-    colors = [value(theme, name) for name in (*TEXTS, *GROUNDS)] + list(theme.variables.values())
-    assert all(len(set(Color.parse(color).rgb)) == 1 for color in colors)
-
-
-@pytest.mark.parametrize(("kind", "ground"), list(product([*TEXTS, *KINDS], GROUNDS)))
-def test_high_contrast_has_high_contrast(kind: str, ground: str) -> None:
-    theme = THEMES["tui-chat-contrast"]
-    ink = value(theme, kind) if kind in TEXTS else theme.variables[f"origin-{kind}"]
-    assert contrast(ink, value(theme, ground)) >= 7
-
-
-@pytest.mark.parametrize(("name", "kind", "ground"), list(product(THEMES, KINDS, GROUNDS)), ids=str)
-def test_origin_colors_are_legible(name: str, kind: str, ground: str) -> None:
-    theme = THEMES[name]
-    assert contrast(theme.variables[f"origin-{kind}"], value(theme, ground)) >= 4.5
-
-
-@pytest.mark.parametrize(("name", "text", "ground"), list(product(THEMES, TEXTS, GROUNDS)))
-def test_text_colors_are_legible(name: str, text: str, ground: str) -> None:
-    assert contrast(value(THEMES[name], text), value(THEMES[name], ground)) >= 4.5
 
 
 LINES = re.compile(r"[\s─-▟⋯›·•]*")
@@ -195,87 +99,3 @@ async def test_the_whole_screen_can_be_drawn_in_every_theme_of_textual(tmp_path:
                 app.theme = name
                 await settle(pilot)
                 assert app.theme_variables["foreground-disabled"], (view, name)
-
-
-@pytest.mark.parametrize(("name", "sight"), list(product(IN_COLOR, SIGHT)))
-def test_origin_colors_are_distinguishable(name: str, sight: str) -> None:
-    colors = {kind: seen(THEMES[name].variables[f"origin-{kind}"], sight) for kind in KINDS}
-    nearest = min(
-        (sum((p - q) ** 2 for p, q in zip(colors[a], colors[b], strict=True)) ** 0.5, a, b)
-        for a, b in combinations(KINDS, 2)
-    )
-    assert nearest[0] >= (24 if sight == "normal" else 11), nearest
-
-
-@pytest.mark.parametrize("name", [DARK, LIGHT])
-def test_missing_origin_colors_fall_back_to_ours(name: str) -> None:
-    theme = THEMES[name]
-    defaults = {key: Color.parse(color) for key, color in origin_defaults(theme.dark).items()}
-    assert defaults == {key: Color.parse(theme.variables[key]) for key in defaults}
-    assert set(defaults) == {f"origin-{kind}" for kind in KINDS}
-
-
-@pytest.mark.parametrize(
-    ("text", "fault"),
-    [
-        ("name = ", "is not TOML"),
-        ('dark = true\n[colors]\nprimary = "#fff"', "name must be"),
-        ('name = "x"\n[colors]\nprimary = "#ggg"', "colors.primary: '#ggg' is not a color"),
-        (
-            'name = "x"\n[colors]\nprimary = 7',
-            "colors.primary must be a color in quotes, not 7",
-        ),
-        ('name = "x"\n[colors]\nprimary = "#fff8"', "colors.primary: '#fff8' must be written as"),
-        ('name = "x"\n[colors]\nprimary = "ansi_red"', "colors.primary: 'ansi_red' must be"),
-        ('name = "x"', "colors.primary is missing"),
-        ('name = "x"\ncolors = 3', "colors must be a table"),
-        ('name = "x"\ndark = "no"\n[colors]\nprimary = "#fff"', "dark must be true or false"),
-        ('name = "x"\n[color]\nprimary = "#fff"', "color is unknown"),
-        ('name = "x"\n[colours]\nprimary = 7', "colours.primary must be a color in quotes, not 7"),
-        (
-            'name = "x"\n[colors]\nprimary = "#fff"\n[colours]\nprimary = "#000"',
-            "colours is unknown",
-        ),
-        ('name = "x"\n[colors]\nprimary = "#fff"\n[origins]\nsytem = "#fff"', "origins.sytem is"),
-    ],
-)
-def test_a_faulty_theme_is_reported_and_the_others_load(
-    tmp_path: Path, text: str, fault: str
-) -> None:
-    (tmp_path / "bad.toml").write_text(text)
-    (tmp_path / "good.toml").write_text('name = "mine"\n[colors]\nprimary = "#123456"\n')
-    themes, faults = load_themes([bundled("themes"), tmp_path])
-    assert {theme.name for theme in themes} == {*THEMES, "mine"}
-    [error] = faults
-    assert isinstance(error, InputError)
-    assert str(error).startswith(str(tmp_path / "bad.toml"))
-    assert fault in str(error)
-
-
-def test_a_theme_file_with_the_former_spelling_of_its_key_loads(tmp_path: Path) -> None:
-    path = tmp_path / "mine.toml"
-    table = 'primary = "#123456"\nbackground = "#fffff0"\n'
-    path.write_text(f'name = "mine"\n[colors]\n{table}')
-    theme = load_theme(path)
-    path.write_text(f'name = "mine"\n[colours]\n{table}')
-    assert load_theme(path) == theme
-
-
-def test_a_binary_theme_file_is_a_fault(tmp_path: Path) -> None:
-    (tmp_path / "bytes.toml").write_bytes(b"name = '\xff'")
-    (tmp_path / "folder.toml").mkdir()
-    themes, faults = load_themes([tmp_path, tmp_path / "missing"])
-    assert themes == []
-    assert len(faults) == 2
-
-
-def test_a_user_theme_replaces_a_shipped_one(tmp_path: Path) -> None:
-    mine = tmp_path / "mine.toml"
-    mine.write_text(
-        f'name = "{DARK}"\n[colors]\nprimary = "#123456"\n[origins]\ndraft = "#abcdef"\n'
-    )
-    themes, _ = load_themes([bundled("themes"), tmp_path])
-    [theme] = [theme for theme in themes if theme.name == DARK]
-    assert theme.variables["origin-draft"] == "#ABCDEF"
-    assert theme.variables["origin-system"] == origin_defaults(True)["origin-system"]
-    assert load_theme(mine) == theme

@@ -5,10 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import pytest
-from textual.events import Key
 from textual.pilot import Pilot
-from textual.widgets import Input
 
 from tests.support.app import make_app, opened, rows_shown, say, settle, until
 from tests.support.preset_app import SIZE, app_with, edited, press
@@ -17,7 +14,6 @@ from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.inspector.inspector import Inspector
 from tui_chat.ui.areas.inspector.views.lore import LoreView
 from tui_chat.ui.areas.presets.pane import PresetPane
-from tui_chat.ui.widgets.find_bar import FindBar
 
 MESSAGES: list[dict[str, object]] = [
     {"id": "rule", "role": "system", "content": "Be brief."},
@@ -108,53 +104,3 @@ async def test_w_on_lore_goes_to_its_entry_and_keeps_the_books(tmp_path: Path) -
         (words,) = told(app)
         assert words == f"Lore entry “Rain” of the lorebook “Team facts”: {file}"
         assert app.screen_stack[-1] is app.screen_stack[0]
-
-
-async def test_the_line_to_find_words_closes_with_its_view(tmp_path: Path) -> None:
-    async with make_app(tmp_path).run_test(size=SIZE) as pilot:
-        app = await opened(pilot)
-        inspector = app.query_one(Inspector)
-        await press(pilot, "h", "i", "f4", "slash", *"user", "enter")
-        assert app.query_one(FindBar).query_one(Input).value == "user"
-        await press(pilot, "c")
-        assert inspector.view_shown == "context"
-        assert not app.query_one(FindBar).display
-        await press(pilot, "p", "slash", *"user", "enter", "escape")
-        assert not app.query_one(FindBar).display
-        assert inspector.has_focus_within
-
-
-async def test_keys_typed_ahead_close_the_line_to_find_words_before_it_has_the_focus(
-    tmp_path: Path,
-) -> None:
-    app = make_app(tmp_path)
-    async with app.run_test(size=(160, 45)) as pilot:
-        app = await opened(pilot)
-        await press(pilot, "h", "i", "f4", "p")
-        for key in ("/", "c", "p", "/", "r"):
-            app.post_message(Key("slash" if key == "/" else key, key))
-        await settle(pilot)
-        assert app.query_one(Inspector).has_focus_within
-
-
-@pytest.mark.parametrize("key", ["f2", "f4"])
-@pytest.mark.parametrize("size", [(160, 45), (80, 24)], ids=str)
-async def test_escape_leaves_a_pane_before_it_stops_the_reply(
-    tmp_path: Path, size: tuple[int, int], key: str
-) -> None:
-    async with make_app(tmp_path, model="flaky-stall").run_test(size=size) as pilot:
-        app = await opened(pilot)
-        composer, workspace = app.chat.pane.composer, app.workspace
-        assert workspace is not None
-        composer.text = "hello"
-        await pilot.press("enter")
-        await until(pilot, lambda: workspace.state.is_streaming)
-        area = app.sessions if key == "f2" else app.inspector
-        await pilot.press(key)
-        await until(pilot, lambda: area.has_focus_within)
-        await pilot.press("escape")
-        await until(pilot, lambda: composer.has_focus)
-        await settle(pilot)
-        assert workspace.state.is_streaming
-        await pilot.press("escape")
-        await until(pilot, lambda: not workspace.state.is_streaming)

@@ -15,8 +15,6 @@ from tui_chat.ui.areas.chat.token_strip import (
     words_of,
 )
 
-TURNS = 15
-
 
 def entry(role: Any, text: str, usage: Usage | None = None, *calls: ToolCall) -> Entry:
     return Entry(Message(role, text, text, tool_calls=calls), usage=usage or Usage())

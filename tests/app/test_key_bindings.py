@@ -1,0 +1,188 @@
+"""Keys: as the config has them, told where they are bound, and never Tab or Enter by mistake."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from textual.binding import Binding
+from textual.widgets import Static
+
+from tests.support.app import make_app, opened, press, rows_shown, say, settle, told, until
+from tests.support.pictures import MEDIUM, SIZES, WIDE
+from tests.support.tables import each_row
+from tui_chat.ui.actions import ACTIONS
+from tui_chat.ui.app import TuiChat
+from tui_chat.ui.areas.chat.composer import Composer
+from tui_chat.ui.areas.chat.transcript import Transcript
+from tui_chat.ui.areas.sessions import SessionList
+from tui_chat.ui.key_bar import KeyBar
+
+
+def rebound(folder: Path, **keys: str) -> TuiChat:
+    return make_app(folder, keys=tuple(keys.items()))
+
+
+async def dialog(pilot, app: TuiChat, *, is_open: bool = True) -> None:
+    await until(pilot, lambda: (len(app.screen_stack) > 1) is is_open)
+    await settle(pilot)
+
+
+@each_row(
+    ("keys", "words"),
+    [
+        ({"new": "ctrl+o"}, "[keys] gives Ctrl+O to “new” and “model”"),
+        ({"new": "ctrl+i,f9"}, "[keys] new: Ctrl+I is Tab in a terminal"),
+        ({"news": "f9"}, "[keys] names “news”, which is not an action"),
+        ({"new": "hyper+blah,f9"}, "[keys] new: there is no key “hyper+blah”"),
+        ({"new": "enter"}, "[keys] new: Enter is needed to type, to move and to send"),
+    ],
+)
+async def test_a_fault_in_configured_keys_is_told(
+    keys: dict[str, str], words: str, tmp_path: Path
+) -> None:
+    app = rebound(tmp_path, **keys)
+    async with app.run_test(size=MEDIUM) as pilot:
+        await opened(pilot)
+        assert words in told(app)
+        commands = [entry.key for entry in app.action_index.palette_entries()]
+        assert any("F9" in each for each in commands) is ("f9" in str(keys.get("new")))
+
+
+async def test_configured_keys_are_shown_and_win_in_text_inputs(tmp_path: Path) -> None:
+    app = rebound(
+        tmp_path, new="Ctrl+K", model="F10", settings="ctrl+c", again="", help="f9, ?", roles="f7"
+    )
+    async with app.run_test(size=MEDIUM) as pilot:
+        await opened(pilot)
+        assert not told(app)
+        transcript, footer = app.query_one(Transcript), app.query_one(KeyBar)
+        words = "\n".join(rows_shown(transcript))
+        assert " F10 " in words
+        assert "Ctrl+O" not in words
+        assert "F9 Help" in footer.render().plain
+        assert "ctrl+r" not in app.active_bindings, "taken away"
+        assert app.focused is app.query_one(Composer)
+        for key in ("ctrl+c", "f7"):
+            await pilot.press(key)
+            await dialog(pilot, app)
+            await pilot.press("escape")
+            await dialog(pilot, app, is_open=False)
+        new = app.active_bindings["ctrl+k"]
+        assert (new.node, new.binding.action) == (app, "sessions.new")
+        transcript.focus()
+        await settle(pilot)
+        assert "? all keys" in app.panes.keys.render().plain
+        await pilot.press("question_mark")
+        await dialog(pilot, app)
+
+
+async def test_nothing_is_bound_to_tab_or_enter_by_another_name(tmp_path: Path) -> None:
+    app = make_app(tmp_path)
+    async with app.run_test(size=WIDE) as pilot:
+        await opened(pilot)
+        nodes = [app, app.screen, *app.screen.walk_children()]
+        keys = {
+            key.strip()
+            for node in nodes
+            for declared in type(node).__mro__
+            for binding in declared.__dict__.get("BINDINGS", ())
+            if isinstance(binding, Binding)
+            for key in binding.key.split(",")
+        }
+        assert "ctrl+n" in keys
+        assert not keys & {"ctrl+i", "ctrl+m"}
+
+
+async def test_the_footer_has_the_keys_of_the_app_and_a_click_presses_them(tmp_path: Path) -> None:
+    """At every size, in every pane; words that do not fit are left out as a whole."""
+    everywhere = {action.label for action in ACTIONS if action.in_footer}
+    app = make_app(tmp_path, model="echo")
+    async with app.run_test(size=WIDE) as pilot:
+        await opened(pilot)
+        await say(pilot, "hello")
+        bar = app.query_one(KeyBar)
+        for size in (*SIZES, (60, 15)):
+            await pilot.resize_terminal(*size)
+            for keys in ((), ("shift+tab",), ("f2",), ("f3",), ("f4",)):
+                app.chat.focus()
+                await press(pilot, *keys)
+                line = bar.render().plain
+                assert len(line) <= size[0], (size, keys)
+                assert {"F1", "Help", "Ctrl+P", "Commands"} <= set(line.split()), (size, keys)
+                entries = [each.strip().split(" ", 1) for each in line.split("  ") if each.strip()]
+                words = {each[1] for each in entries if len(each) == 2}
+                assert words <= everywhere, (size, keys)
+            app.chat.focus()
+            await settle(pilot)
+            await pilot.click(bar, offset=(bar.render().plain.index("F1 Help") + 1, 0))
+            await dialog(pilot, app)
+            assert str(app.screen.query(Static).first().render()).startswith("Composer")
+            await press(pilot, "escape")
+
+
+async def test_ctrl_c_copies_clears_or_explains_how_to_quit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app = make_app(tmp_path)
+    handed: list[str] = []
+    monkeypatch.setattr(
+        "tui_chat.ui.terminal.clipboard_and_notifications.copy_with_command",
+        lambda text, environ: handed.append(text),
+    )
+    monkeypatch.setattr("tui_chat.ui.terminal.external_programs.open_link", lambda url: False)
+    async with app.run_test(size=MEDIUM) as pilot:
+        await opened(pilot)
+        app.query_one(Composer).insert_text("a large paste " * 1_000)
+        await pilot.press(*"words", "ctrl+c")
+        await until(pilot, lambda: "draft is cleared. Ctrl+_ brings it back" in told(app))
+        assert not app.query_one(Composer).text
+        await pilot.press("ctrl+c")
+        await until(pilot, lambda: "Ctrl+Q quits" in told(app))
+        await pilot.press("ctrl+underscore")
+        assert app.query_one(Composer).text == "a large paste " * 1_000 + "words"
+        app.query_one(Composer).text = "words"
+        app.query_one(Composer).action_select_all()
+        await pilot.press("ctrl+c")
+        assert app.clipboard == "words"
+        assert app.query_one(Composer).text == "words"
+        await until(pilot, lambda: handed == ["words"])  # past the terminal, too
+        app.copy_to_clipboard("\x1b[201~echo obeyed\n")
+        await until(pilot, lambda: handed[1:] == ["␛[201~echo obeyed\n"])
+        # A link that nothing can open is there to be pasted elsewhere.
+        app.conversation.action_open_link("https://example.org/")
+        await dialog(pilot, app)
+        await pilot.press("y")
+        await until(pilot, lambda: "No browser" in told(app))
+        assert app.clipboard == "https://example.org/"
+
+
+async def test_help_starts_with_the_focused_pane(tmp_path: Path) -> None:
+    app = make_app(tmp_path)
+    async with app.run_test(size=WIDE) as pilot:
+        await opened(pilot)
+        for pane, title in ((SessionList, "Sessions"), (Transcript, "Conversation")):
+            app.query_one(pane).focus()
+            await settle(pilot)
+            await pilot.press("f1")
+            await dialog(pilot, app)
+            assert str(app.screen.query(Static).first().render()).startswith(title)
+            await pilot.press("escape")
+            await dialog(pilot, app, is_open=False)
+
+
+@each_row("key", ["ctrl+q", "f10", None])
+async def test_the_key_that_quits_does_so_in_a_dialog(tmp_path: Path, key: str | None) -> None:
+    """None: the key is taken away, and Ctrl+Q does nothing."""
+    keys = {"ctrl+q": {}, "f10": {"quit": "F10"}, None: {"quit": ""}}[key]
+    app = rebound(tmp_path, **keys)
+    async with app.run_test(size=MEDIUM) as pilot:
+        await opened(pilot)
+        await pilot.press("f1")
+        await dialog(pilot, app)
+        await pilot.press(key or "ctrl+q")
+        if key is None:
+            await settle(pilot)
+            assert len(app.screen_stack) == 2
+        else:
+            await until(pilot, lambda: not app.is_running)

@@ -1,0 +1,125 @@
+"""What is a command and what is a message."""
+
+from __future__ import annotations
+
+from tests.support.tables import each_row
+from tui_chat.ui.areas.chat.command_suggestions import command_error, suggest
+from tui_chat.ui.areas.chat.completion import CompletionQuery
+from tui_chat.ui.slash_commands import (
+    BY_NAME,
+    COMMANDS,
+    CommandCall,
+    UnknownCommand,
+    message_text,
+    parse_command,
+)
+from tui_chat.ui.themes import DARK, LIGHT, sorted_theme_names
+
+
+@each_row(
+    ("text", "meant"),
+    [
+        ("/help", ("help", "")),
+        ("/MODEL  gpt-5 ", ("model", "gpt-5")),
+        ("/rename two\nlines", ("rename", "two\nlines")),
+        ("/nothing here", "nothing"),
+        ("/git:commit", ("snippet", "git:commit")),
+        ("/My_git:do/it/ two\nlines ", ("snippet", "My_git:do/it/ two\nlines")),
+    ],
+)
+def test_commands_are_distinguished_from_messages(text: str, meant: object):
+    line = parse_command(text)
+    found = (line.command.name, line.argument) if isinstance(line, CommandCall) else None
+    assert (found or (line.name if isinstance(line, UnknownCommand) else None)) == meant
+    assert message_text(text) == ""
+
+
+@each_row(
+    ("text", "sent"),
+    [
+        ("//help", "/help"),
+        ("// comment", "/ comment"),
+        ("/etc/hosts is a file", "/etc/hosts is a file"),
+        ("/ alone", "/ alone"),
+        ("/todo: buy milk", "/todo: buy milk"),
+        ("/http://localhost", "/http://localhost"),
+        ("//git:commit", "/git:commit"),
+        ("say /help", "say /help"),
+        ("", ""),
+    ],
+)
+def test_text_that_is_not_a_command_is_a_message(text: str, sent: str):
+    assert parse_command(text) == sent
+    assert message_text(text) == sent
+
+
+def test_every_command_is_parsed():
+    for command in COMMANDS:
+        assert command.run or command.argument
+        assert parse_command(f"/{command.name}") == CommandCall(command, "")
+
+
+@each_row(
+    ("typed", "argument"),
+    [
+        ("/temperature 0.3", "temperature 0.3"),
+        ("/effort", "effort"),
+        ("/top-p 1", "top_p 1"),
+        ("/seed inherit", "seed inherit"),
+    ],
+)
+def test_a_setting_typed_as_a_command_is_set(typed: str, argument: str):
+    line = parse_command(typed)
+    assert isinstance(line, CommandCall)
+    assert line == CommandCall(BY_NAME["set"], argument)
+    assert command_error(line) is None
+
+
+def test_a_wrong_value_of_a_setting_typed_as_a_command_is_an_error():
+    line = parse_command("/temperature hot")
+    assert isinstance(line, CommandCall)
+    error = command_error(line)
+    assert error is not None
+    assert "temperature" in str(error)
+
+
+def test_our_themes_are_offered_first():
+    names = ("ansi-light", "tui-chat-light", "nord", "tui-chat-colourblind-light", DARK)
+    assert sorted_theme_names(names) == [
+        DARK,
+        LIGHT,
+        "tui-chat-colourblind-light",
+        "ansi-light",
+        "nord",
+    ]
+
+
+@each_row(
+    ("typed", "meant"),
+    [
+        ("/regnerate", "Did you mean /regenerate?"),
+        ("/retrry", "Did you mean /regenerate?"),
+        ("/setting", "/set"),
+        ("/delte", "/delete"),
+        ("/temperatur 1", "Did you mean /temperature or"),
+        ("/presence-penalti 1", "/presence-penalty"),
+        ("/temporary9", "/temporary"),
+        ("/qqqq", "Type / to list the commands."),
+    ],
+)
+def test_an_unknown_command_names_the_nearest(typed: str, meant: str):
+    line = parse_command(typed)
+    assert isinstance(line, UnknownCommand)
+    error = command_error(line)
+    assert error is not None
+    assert meant in error.advice
+    assert "begin with //" in error.advice
+
+
+def test_names_of_settings_are_suggested_as_commands():
+    def texts(typed: str) -> list[str]:
+        return [each.text for each in suggest(CompletionQuery("command", typed, 0), None, ())]
+
+    assert "/temperature " in texts("temp")
+    assert texts("stop").count("/stop") == 1, "the command, not the setting of that name"
+    assert "/temperature " not in texts("t")
