@@ -47,6 +47,7 @@ if sys.platform == "linux" and "TMPDIR" not in os.environ and os.access(MEMORY, 
         os.environ["TMPDIR"] = tempfile.tempdir = str(own)
 
 SLOW = (
+    "tests/app/",
     "tests/ui/",
     "tests/e2e/",
     "tests/cli/test_planted_keys.py",

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+from tests.app.test_mutes import muted, with_tools
 from tests.support.app import make_app, opened, say, settle, until
 from tests.support.pictures import Album
-from tests.ui.test_mutes import muted, with_tools
 from tui_chat.models.model_facts import ModelFacts
 from tui_chat.workspace.events import BranchChanged
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from textual.pilot import Pilot
 
+from tests.app.test_lorebooks import on
 from tests.support.app import make_app, opened, settle, until
 from tests.support.pictures import MEDIUM, Album
-from tests.ui.test_lorebooks import on
 from tui_chat.ui.areas.chat.composer import Composer
 from tui_chat.ui.dialogs.forms import FieldsForm
 from tui_chat.ui.dialogs.library_lists import LorebooksDialog, ProfilesDialog

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.app.test_session_tools import ECHO, dialog, workspace_of
 from tests.support.app import make_app, opened, say, settle, until
 from tests.support.pictures import NARROW, THEMES, WIDE, Album
 from tests.support.tool_servers import ToolServer, tool_servers
-from tests.ui.test_session_tools import ECHO, dialog, workspace_of
 from tui_chat.ui.areas.chat.tool_question import ToolQuestion
 from tui_chat.workspace.workspace import Workspace
 
