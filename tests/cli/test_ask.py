@@ -459,7 +459,6 @@ def test_ctrl_c_keeps_what_arrived(tmp_path: Path):
         bufsize=0,  # `communicate` would not see what is read ahead
         preexec_fn=heed_interrupts,
     )
-    assert process.stdout is not None
     begun = process.stdout.read(200)
     process.send_signal(signal.SIGINT)
     rest, said = process.communicate(timeout=60)
@@ -477,11 +476,9 @@ def test_a_closed_pipe_is_quiet_and_stops_the_reply(tmp_path: Path):
     process = subprocess.Popen(
         words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
-    assert process.stdout is not None
     assert process.stdout.read(50)
     process.stdout.close()
     assert process.wait(60) == 141
-    assert process.stderr is not None
     assert process.stderr.read() == b""
     process.stderr.close()
     assert messages(tmp_path)[-1][2] == "stopped"

@@ -86,7 +86,6 @@ def held(db: Database) -> Iterator[subprocess.Popen[str]]:
         [sys.executable, str(OTHER_PROGRAM), str(db.path), "synchronous = FULL", "BEGIN"],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
     )  # fmt: skip
-    assert other.stdout is not None
     assert other.stdout.readline() == "held\n"
     yield other
     other.communicate()

@@ -50,7 +50,6 @@ def edits_in(home: Path) -> tuple[RequestEdit, ...]:
         try:
             [last] = await workspace.store.sessions.list()
             session = await workspace.store.sessions.get(last.session_id)
-            assert session is not None
             return session.edits
         finally:
             await workspace.close()

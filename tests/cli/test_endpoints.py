@@ -105,9 +105,7 @@ def base():
         text=True,
         preexec_fn=restore_signals,
     )
-    assert server.stdout is not None
     found = re.search(r"http://127\.0\.0\.1:\d+", server.stdout.readline())
-    assert found is not None
     yield found[0]
     server.send_signal(signal.SIGINT)
     _, said = server.communicate(timeout=20)

@@ -88,7 +88,6 @@ def lane(path: Path, seeds: range) -> list[Life]:
         text=True,
     ) as program:
         assert program.stdin is not None
-        assert program.stdout is not None
         for seed in seeds:
             print(seed, file=program.stdin, flush=True)
             said, pid = program.stdout.readline().split()

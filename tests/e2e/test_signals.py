@@ -245,7 +245,6 @@ def test_a_command_ends_on_a_signal_without_a_traceback(tmp_path: Path, number: 
         stderr=subprocess.PIPE,
         preexec_fn=restore_signals,
     ) as process:
-        assert process.stdin is not None
         process.stdin.write(b"{")
         process.stdin.flush()
         while struct.unpack("i", fcntl.ioctl(process.stdin, termios.FIONREAD, b"\0" * 4))[0]:
@@ -253,5 +252,4 @@ def test_a_command_ends_on_a_signal_without_a_traceback(tmp_path: Path, number: 
             time.sleep(0.02)  # until it has read that, and waits for more
         process.send_signal(number)
         assert process.wait(20) == 128 + number
-        assert process.stderr is not None
         assert process.stderr.read().strip() == b""

@@ -160,8 +160,6 @@ async def test_a_fork_is_a_session_of_its_own(make_workspace):
     assert contents(workspace) == ["one", "one", "two", "two"]
     assert heard.of(Done)[-1].sentence == "Forked: this is a new session, with 4 messages."
     copied = await workspace.request_history.sent_request(ids(workspace)[3])
-    assert sent is not None
-    assert copied is not None
     assert (copied.how, copied.body) == ("rebuilt", sent.body)
     await say(workspace, heard, "other")
     await workspace.sessions.open(old)

@@ -44,7 +44,6 @@ async def test_a_macro_that_changes_is_the_cause_of_each_loss(
     await say(workspace, heard, "one", "two", "three")
     await heard.until(lambda: len(heard.of(ReplySettled)) == 3)
     (cause,) = await workspace.cache_losses.causes(workspace.state.session_id)
-    assert cause.origin is not None
     assert cause.origin.kind is OriginKind.MACRO
     assert cause.origin.outermost.id == "p0"
     assert cause.times == 2
@@ -52,7 +51,6 @@ async def test_a_macro_that_changes_is_the_cause_of_each_loss(
     assert "below the history" in cause.advice
     assert cause.entry_id == workspace.state.entries[-1].message.id
     shown_loss = workspace.state.entries[-1].cache_loss
-    assert shown_loss is not None
     assert shown_loss.origin == cause.origin
 
 

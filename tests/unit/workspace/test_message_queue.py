@@ -102,7 +102,6 @@ async def test_a_queue_outlives_the_program(make_workspace):
     again, heard = await make_workspace()
     await heard.until(lambda: len(again.state.queue) == 2)
     taken = await again.queue.take(-1)
-    assert taken is not None
     assert taken.text == "three"
     assert await again.queue.send_next()
     await heard.until(lambda: bool(heard.of(ReplySettled)))

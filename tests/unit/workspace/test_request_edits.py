@@ -44,7 +44,6 @@ class Chat:
     def shown(self) -> Any:
         self.workspace.live_request.compose()
         shown = self.workspace.state.request.shown
-        assert shown is not None
         return json.loads(shown.payload.body)
 
     async def send(self, draft: str) -> Any:

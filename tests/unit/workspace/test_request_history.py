@@ -75,7 +75,6 @@ async def test_a_request_is_composed_again_whatever_changed_since(
     forget_bodies(workspace, monkeypatch)
     for entry_id, request in zip(replies, received, strict=True):
         sent = await workspace.request_history.sent_request(entry_id)
-        assert sent is not None
         assert (sent.how, sent.why) == ("rebuilt", "")
         assert sent.body == request.body
         assert sent.is_exact
@@ -108,7 +107,6 @@ async def test_requests_are_exported_with_their_session(make_workspace, tmp_path
         workspace = await elsewhere()
         for entry_id, request in zip(replies, received, strict=True):
             sent = await workspace.request_history.sent_request(entry_id)
-            assert sent is not None
             assert (sent.how, sent.why, sent.body) == (how, "", request.body)
             last = await workspace.request_history.last_sent(sent.record.endpoint)
             assert last is None, "nothing was sent from here"
@@ -125,7 +123,6 @@ async def test_requests_are_exported_with_their_session(make_workspace, tmp_path
     file.write_text(json.dumps(told))
     workspace = await elsewhere()
     sent = await workspace.request_history.sent_request(replies[0])
-    assert sent is not None
     assert (sent.how, sent.body) == ("lost", None)
     assert "cannot be read" in sent.why
 
@@ -135,7 +132,6 @@ async def test_stored_bytes_are_returned(make_workspace):
     workspace, heard = await make_workspace(on_request=received.append)
     entry_id = await say(workspace, heard, "hi")
     sent = await workspace.request_history.sent_request(entry_id)
-    assert sent is not None
     assert sent.how == "kept"
     assert sent.body == received[0].body
     assert sent.is_exact
@@ -151,14 +147,12 @@ async def test_a_request_that_cannot_be_composed_again_has_a_reason(make_workspa
 
     monkeypatch.setattr(store.revisions, "get", none_kept)
     sent = await workspace.request_history.sent_request(entry_id)
-    assert sent is not None
     assert (sent.how, sent.is_exact) == ("kept", True)
     assert sent.captured is not None
     assert sent.composed.inputs is None
     assert "is missing" in sent.why
     forget_bodies(workspace, monkeypatch)
     sent = await workspace.request_history.sent_request(entry_id)
-    assert sent is not None
     assert (sent.how, sent.body) == ("lost", None)
     assert (
         await workspace.request_history.sent_request(workspace.state.entries[0].message.id) is None
@@ -179,7 +173,6 @@ async def test_a_different_result_is_reported_as_different(make_workspace, monke
 
     monkeypatch.setattr(store.requests, "get", other)
     sent = await workspace.request_history.sent_request(entry_id)
-    assert sent is not None
     assert sent.how == "differs"
     assert "0.0.1" in sent.why
     assert not sent.is_exact
@@ -199,7 +192,6 @@ async def test_an_exported_turn_gives_the_same_bytes(endpoint, make_workspace, m
     turn = read_turn(text, "t.json")
     assert compose(turn.inputs).payload.body == received[-1].body
     assert turn.request.body.encode() == received[-1].body
-    assert turn.reply is not None
     assert turn.reply.message == workspace.state.entries[-1].message
     assert json.loads(text)["tuiChatTurn"] == 1
     assert "TEST_KEY" not in text
@@ -216,7 +208,6 @@ async def test_a_request_is_sent_to_another_endpoint_as_a_sibling(make_workspace
     assert workspace.state.entries[-1].endpoint == "loopback-anthropic"
     assert workspace.state.endpoint.name == "loopback", "the session goes on asking what it asks"
     sent = await workspace.request_history.sent_request(workspace.state.entries[-1].message.id)
-    assert sent is not None
     assert sent.is_exact
 
 
@@ -229,7 +220,6 @@ async def test_requests_of_a_session_can_be_compared(make_workspace):
     again, _ = await make_workspace()  # as after a restart
     assert again.state.last_sent == {}
     last = await again.request_history.last_sent("loopback")
-    assert last is not None
     assert last.entry_id == entry_id
     assert last.composed.payload.body == workspace.state.last_sent["loopback"].composed.payload.body
     history = last.composed.inputs.history if last.composed.inputs else ()
@@ -275,7 +265,6 @@ async def test_a_reply_is_continued_if_the_model_accepts_its_beginning(endpoint,
     assert len(last.message.content) > len(before)
     assert json.dumps(before, ensure_ascii=False).encode()[1:-1] in received[-1].body
     sent = await workspace.request_history.sent_request(last.message.id)
-    assert sent is not None
     assert sent.is_exact
 
     # Its replay is a continuation, too: it can be composed again, and its reply begins likewise.
@@ -284,7 +273,6 @@ async def test_a_reply_is_continued_if_the_model_accepts_its_beginning(endpoint,
     assert received[-1].body == received[-2].body
     assert workspace.state.entries[-1].message.content.startswith(before)
     again = await workspace.request_history.sent_request(workspace.state.entries[-1].message.id)
-    assert again is not None
     assert again.is_exact
     # Where the model is not known to take it, the continuation is asked for.
     assert await workspace.replies.replay(workspace.state.entries[-1].message.id, "plain", "echo")
@@ -344,10 +332,8 @@ async def test_every_model_can_continue_a_reply(endpoint, make_workspace):
         "Write only what follows; repeat nothing of it."
     )
     sent = await workspace.request_history.sent_request(last.message.id)
-    assert sent is not None
     assert sent.is_exact
     assert sent.continued
-    assert sent.composed is not None
     roles = [turn.role for turn in sent.composed.envelope.turns]
     assert roles[-3:] == ["user", "assistant", "user"]
     assert await workspace.replies.replay(last.message.id, endpoint.name, "echo")
@@ -368,7 +354,6 @@ async def received_response(workspace: Workspace, entry_id: str) -> RawResponse 
     """Load and return the stored response to a request."""
     await workspace.viewed_requests.load_response(entry_id)
     received = workspace.state.request.received
-    assert received is not None
     return received.response
 
 
@@ -377,7 +362,6 @@ async def test_a_reply_keeps_its_response_as_it_was_received(endpoint, make_work
     workspace, heard = await make_workspace(endpoint.name, "echo")
     reply = await say(workspace, heard, "and 汉字")
     received = await received_response(workspace, reply)
-    assert received is not None
     definition = protocol_of(endpoint.protocol)
     assert (received.status, received.media) == (200, definition.stream_type)
     parser, again = definition.parser(), Reply()
@@ -389,7 +373,6 @@ async def test_a_reply_keeps_its_response_as_it_was_received(endpoint, make_work
     await workspace.settings.set_model(endpoint.name, "flaky-500")
     refused = await say(workspace, heard, "no")
     received = await received_response(workspace, refused)
-    assert received is not None
     assert received.status >= 500
     assert b"error" in received.body
 

@@ -30,7 +30,6 @@ async def test_a_new_session_has_the_last_used_role(make_workspace):
     workspace, heard = await make_workspace()
     pirate = await a_pirate(workspace)
     assert [role.name for role in workspace.state.roles] == ["Assistant", "Pirate"]
-    assert workspace.state.role is not None
     assert workspace.state.role.name == "Assistant"
     await workspace.sessions.new(pirate.role_id)
     await say(workspace, heard, "ahoy")
@@ -50,13 +49,11 @@ async def test_the_role_sets_the_parameters(make_workspace):
 async def test_the_model_of_a_role_selects_the_endpoint(make_workspace):
     workspace, _ = await make_workspace(model="echo")
     role = await workspace.roles.save(replace(PIRATE, model="mirror"))
-    assert role is not None
     await workspace.sessions.new(role.role_id)
     assert workspace.requests.compose("hi").model == "mirror"
     other = await workspace.roles.save(
         replace(PIRATE, model=workspace.state.config.endpoint_named("anthropic").models[0])
     )
-    assert other is not None
     await workspace.sessions.new(other.role_id)
     assert workspace.state.endpoint.name == "anthropic"
     assert workspace.requests.compose("hi").model == other.model
@@ -91,7 +88,6 @@ async def test_a_disabled_role_cannot_be_chosen(make_workspace):
     assert workspace.state.roles[-1].name == "Pirate"
     await workspace.sessions.new(pirate.role_id)
     assert "disabled" in last_failure(heard)
-    assert workspace.state.role is not None
     assert workspace.state.role.name == "Assistant"
     await workspace.sessions.choose_role(pirate.role_id)
     assert len(heard.of(Failed)) == 2
@@ -102,7 +98,6 @@ async def test_disabling_the_role_of_an_empty_session_selects_another(make_works
     pirate = await a_pirate(workspace)
     await workspace.sessions.choose_role(pirate.role_id)
     await workspace.roles.save(replace(pirate, status="disabled"))
-    assert workspace.state.role is not None
     assert workspace.state.role.name == "Assistant"
 
 
@@ -152,7 +147,6 @@ async def test_a_first_system_message_is_added_to_the_role_s_prompt(make_workspa
     assert (system[0], system[-1]) == (prompt, "Be brief.")
     await say(workspace, heard, "hi")
     sent = await workspace.request_history.sent_request(workspace.state.entries[-1].message.id)
-    assert sent is not None
     assert sent.is_exact, "its recipe says so too"
 
 

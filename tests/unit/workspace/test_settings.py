@@ -213,7 +213,6 @@ async def test_macros_read_the_variables_of_their_session(make_workspace, tmp_pa
     assert "You are merry." in words(workspace)
     await say(workspace, heard, "and now")
     sent = await workspace.request_history.sent_request(workspace.state.entries[-1].message.id)
-    assert sent is not None
     assert b"merry" in (sent.body or b"")
     assert sent.is_exact
     await workspace.sessions.new("")

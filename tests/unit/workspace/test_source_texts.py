@@ -112,7 +112,6 @@ async def test_a_prompt_in_the_draft_keeps_its_origin(make_workspace, serve):
     (turn,) = (turn for turn in again.envelope.turns if turn.role == "user")
     assert turn.origin.label.endswith(f", from {ORIGIN}")
     stored = await workspace.request_history.request(workspace.state.entries[1].message.id)
-    assert stored.shown is not None
     (turn,) = (turn for turn in stored.shown.envelope.turns if turn.role == "user")
     assert [span.origin.label for span in turn.text.spans] == [f"draft, from {ORIGIN}"]
     await say(workspace, heard, draft)

@@ -122,7 +122,6 @@ async def test_each_target_gets_the_same_bytes_however_its_turn_is_asked_for(
             await workspace.tools.all_ended()
             assert [request.body for request in received] == [body]
             sent = await workspace.request_history.sent_request(reply_id)
-            assert sent is not None
             assert sent.is_exact
             text = await workspace.request_history.export_turn(reply_id)
             assert text is not None

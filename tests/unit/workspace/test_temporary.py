@@ -43,7 +43,6 @@ async def test_no_file_has_a_word_of_it(make_workspace, tmp_path: Path):
         each.session_id for each in listed
     ]
     sent = await workspace.request_history.sent_request(workspace.state.entries[-1].message.id)
-    assert sent is not None
     assert sent.is_exact, "the inspector has its requests"
     used = await workspace.usage.session(workspace.state.session_id)
     assert used.replies == 2, "they are counted while it is open"
@@ -114,7 +113,6 @@ async def test_what_is_kept_is_a_session_like_any_other(make_workspace):
     assert [each.session_id for each in workspace.state.sessions] == [session_id]
     assert len(await workspace.store.search.find(Query(PLANTED))) >= 1
     sent = await workspace.request_history.sent_request(reply)
-    assert sent is not None
     assert sent.is_exact
     await say(workspace, heard, "and on")
     assert not await workspace.temporary.keep()

@@ -244,7 +244,6 @@ async def test_a_draft_that_cannot_be_written_stays_in_memory_and_is_written_lat
     disk.fault = None
     await heard.until(lambda: not workspace.unsaved_writes.reason)
     session = workspace.state.session
-    assert session is not None
     await workspace.close()
     async with await Store.open(tmp_path / "chat.db", now=lambda: 1.0, new_id=lambda: "x") as store:
         assert await store.drafts.get(session.session_id) == "half a thought, and more"

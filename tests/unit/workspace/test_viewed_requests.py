@@ -71,7 +71,6 @@ BODY = '{"model":"m","stream":true,"messages":[{"role":"user","content":"It\'s â
 def test_copied_http_text_is_read_with_its_head():
     text = f"POST https://x.example/v1/messages?beta=true\nx-api-key: {KEY}\nA: b\n\n{BODY % KEY}"
     found = read_http(text)
-    assert found is not None
     assert found.url == "https://x.example/v1/messages?beta=true"
     assert found.headers == (("x-api-key", "[key]"), ("A", "b"))
     assert found.is_masked
