@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.command_line import Done, Run
+from tests.support.tables import each_row
 from tests.support.terminal_app import TerminalApp
 from tests.support.workspace import make_workspace
 from tui_chat.cli.app import open_workspace
@@ -47,16 +48,17 @@ Ask = Callable[..., Done]
 
 @pytest.fixture
 def ask(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> Ask:
-    """Return a function that runs `ask` in the home `tmp_path`; `stdin` is what is piped."""
-    home = ("--data-dir", tmp_path, "--config-dir", tmp_path)
+    """Return a function that runs `ask` in a home; `stdin` is what is piped."""
 
-    def call(*words: object, stdin: bytes | None = b"", model: str = "echo") -> Done:
+    def call(
+        *words: object, stdin: bytes | None = b"", model: str = "echo", home: Path = tmp_path
+    ) -> Done:
         stream = io.TextIOWrapper(io.BytesIO(stdin or b""))
         if stdin is None:
             monkeypatch.setattr(stream, "isatty", lambda: True, raising=False)
         monkeypatch.setattr(sys, "stdin", stream)
         of_model = ("--model", model) if model else ()
-        return run(*home, "ask", *of_model, *words)
+        return run("--data-dir", home, "--config-dir", home, "ask", *of_model, *words)
 
     return call
 
@@ -90,7 +92,7 @@ def test_the_reply_is_printed_and_stored(ask: Ask, tmp_path: Path):
     ]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("words", "stdin", "sent"),
     [
         ((), b"piped\n", "piped"),
@@ -105,7 +107,7 @@ def test_the_reply_is_printed_and_stored(ask: Ask, tmp_path: Path):
 def test_the_message_is_of_arguments_and_input(
     words: tuple[str, ...], stdin: bytes | None, sent: str, ask: Ask, tmp_path: Path
 ):
-    assert ask(*words, stdin=stdin).code == 0
+    assert ask(*words, stdin=stdin, home=tmp_path).code == 0
     assert messages(tmp_path)[0] == ("user", sent, "complete")
 
 
@@ -190,7 +192,7 @@ def test_bare_sends_what_was_typed(ask: Ask, tmp_path: Path):
     assert ask("Hi", "--bare", "--role", "P").code == 2
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("reply", "printed", "warned"),
     [
         ("Do:\n\n1. this\n\n   ```sh\n   wc -w\n   ```\n\n```\nno\n```", "wc -w\n", False),
@@ -324,14 +326,14 @@ def test_a_pipe_gets_the_exact_text(ask: Ask):
     assert "\x1b" not in ask("--json", BAD).out
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("model", "code", "said"),
     [("flaky-500", 5, "500"), ("flaky-cut", 6, "reply"), ("flaky-error", 5, "overloaded")],
 )
 def test_a_failure_has_its_exit_code(model: str, code: int, said: str, ask: Ask, tmp_path: Path):
     (tmp_path / "config.toml").write_text(f"[endpoints.loopback]\n{NO_RETRIES}\n")
-    assert ask("Hi").code == 0
-    done = ask("-c", "Hi", model=model)
+    assert ask("Hi", home=tmp_path).code == 0
+    done = ask("-c", "Hi", model=model, home=tmp_path)
     assert done.code == code, done.err
     assert done.err.startswith("Error: ")
     assert said in done.err
@@ -341,17 +343,17 @@ def test_a_failure_has_its_exit_code(model: str, code: int, said: str, ask: Ask,
 @pytest.mark.parametrize("model", ["flaky-cut", "flaky-error"])
 def test_a_reply_that_began_is_kept(model: str, ask: Ask, tmp_path: Path):
     (tmp_path / "config.toml").write_text(f"[endpoints.loopback]\n{NO_RETRIES}\n")
-    assert ask("Hi", model=model).code != 0
+    assert ask("Hi", model=model, home=tmp_path).code != 0
     assert messages(tmp_path)[-1][2] == "failed"
 
 
-@pytest.mark.parametrize("model", ["flaky-429", "flaky-500", "flaky-529", "nonsense"])
+@each_row("model", ["flaky-429", "flaky-500", "flaky-529", "nonsense"])
 def test_a_refused_message_begins_no_session(model: str, ask: Ask, tmp_path: Path):
     (tmp_path / "config.toml").write_text(f"[endpoints.loopback]\n{NO_RETRIES}\n")
-    assert ask("Hi", model=model).code == 5
+    assert ask("Hi", model=model, home=tmp_path).code == 5
     assert rows(tmp_path, "SELECT 1 FROM sessions") == []
-    assert ask("Hi").code == 0
-    assert ask("-c", "More", model=model).code == 5
+    assert ask("Hi", home=tmp_path).code == 0
+    assert ask("-c", "More", model=model, home=tmp_path).code == 5
     assert messages(tmp_path)[-1][2] == "failed", "a session that has replies keeps it"
 
 
@@ -606,7 +608,7 @@ def test_the_kinds_of_generation(ask: Ask, tmp_path: Path):
     assert (len(texts), texts.count("one")) == (5, 4)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("words", "said"),
     [
         (("--kind", "continue"), "There is no reply to continue."),

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.command_line import Run
+from tests.support.tables import each_row
 from tui_chat.cli import main
 from tui_chat.compose import compose
 from tui_chat.config import Config
@@ -92,7 +93,7 @@ def folder(tmp_path: Path) -> Path:
 FILES = ("--preset", "preset.json", "--role", "role.json", "--model", "m-1", "--draft", "Go on")
 
 
-@pytest.mark.parametrize("protocol", list(Protocol))
+@each_row("protocol", list(Protocol))
 def test_the_body_is_what_the_app_composes(protocol: Protocol, folder: Path, build: Build):
     done = build(*FILES, "--history", "history.json", "--protocol", protocol.value)
     assert done.returncode == 0, done.stderr
@@ -182,7 +183,7 @@ def test_the_model_name_determines_the_protocol(build: Build):
     assert b":streamGenerateContent?alt=sse" in done.stdout
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "text", "words"),
     [
         ("preset.json", "{", ["preset.json", "not JSON", "line 1"]),
@@ -200,8 +201,10 @@ def test_the_model_name_determines_the_protocol(build: Build):
 def test_bad_input_prints_one_sentence_and_exits_with_2(
     name: str, text: str, words: list[str], folder: Path, build: Build
 ):
+    before = (folder / name).read_text()
     (folder / name).write_text(text)
     done = build(*FILES, "--history", "history.json")
+    (folder / name).write_text(before)
     assert done.returncode == 2
     assert done.stdout == b""
     said = done.stderr.decode()
@@ -209,7 +212,7 @@ def test_bad_input_prints_one_sentence_and_exits_with_2(
     assert all(word in said for word in words), said
 
 
-@pytest.mark.parametrize(
+@each_row(
     "words",
     [
         ("--history", "missing.json"),
@@ -335,7 +338,7 @@ def test_settings_are_read_from_the_command_line_and_the_role(build: Build):
     assert body["tools"] == [{"googleSearch": {}}]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("words", "fault"),
     [
         ("temperature", b"--set: \xe2\x80\x9ctemperature\xe2\x80\x9d is not NAME=VALUE"),

@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.databases import provide_database
+from tests.support.tables import each_row
 from tests.test_same_request import preset_of, words_of
 from tui_chat import paths
 from tui_chat.cli import main
@@ -149,7 +150,7 @@ async def store_messages(workspace: Workspace, chance: random.Random) -> None:
     await workspace.sessions.open(session.session_id)
 
 
-@pytest.mark.parametrize("seed", range(24))
+@each_row("seed", range(24))
 def test_build_prints_what_the_app_would_send(seed: int, tmp_path: Path, build_in: BuildIn):
     chance = random.Random(seed)
     furnish(tmp_path, chance)
@@ -160,7 +161,7 @@ def test_build_prints_what_the_app_would_send(seed: int, tmp_path: Path, build_i
         assert build_in(tmp_path, *words)[1] == body, words
 
 
-@pytest.mark.parametrize("seed", range(12))
+@each_row("seed", range(12))
 def test_what_precedes_the_command_holds_for_the_app_too(
     seed: int, tmp_path: Path, build_in: BuildIn
 ):

@@ -12,6 +12,7 @@ import pytest
 
 from tests.support.command_line import Done, Run
 from tests.support.requests import call, calls, chat, function, result, user
+from tests.support.tables import each_row
 from tui_chat.models.endpoint import Protocol
 
 BODY = '{"model": "m", "messages": [{"role": "user", "content": "Hi"}]}'
@@ -160,8 +161,8 @@ def test_an_error_in_the_stream_keeps_the_text_before_it(run: Run, tmp_path: Pat
     assert "Token limit reached" in reply["error"]["message"]
 
 
-@pytest.mark.parametrize("body", [b"", b"\xff\xfe\x00", b"<html>502</html>", b"data: {\n\n", b"{"])
-@pytest.mark.parametrize("protocol", list(Protocol))
+@each_row("body", [b"", b"\xff\xfe\x00", b"<html>502</html>", b"data: {\n\n", b"{"])
+@each_row("protocol", list(Protocol))
 def test_a_file_without_a_reply_is_an_error(run: Run, tmp_path: Path, protocol: str, body: bytes):
     assert read(run, tmp_path, protocol, body)["error"]["message"]
 
@@ -272,7 +273,7 @@ def test_convert_reads_standard_input_for_a_dash(run: Run, monkeypatch: pytest.M
     assert json.loads(done.out)["messages"] == [{"role": "user", "content": "hi"}]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("body", "fault"),
     [
         ("{", "not JSON"),
@@ -299,7 +300,7 @@ def test_a_bad_request_prints_one_sentence_with_place_and_fault(
     assert done.err.count("\n") == 1
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("body", "fault"),
     [
         (
@@ -360,7 +361,7 @@ def test_read_gives_the_pictures_of_a_reply(run: Run, tmp_path: Path):
     ]
 
 
-@pytest.mark.parametrize("command", [["inspect"], ["read", "--protocol", "gemini"],
+@each_row("command", [["inspect"], ["read", "--protocol", "gemini"],
                                      ["convert", "--to", "gemini"]])  # fmt: skip
 def test_an_export_is_named(run: Run, tmp_path: Path, command: list[str]):
     file = tmp_path / "export.json"
@@ -389,7 +390,7 @@ BODIES = {
 }
 
 
-@pytest.mark.parametrize("protocol", EVENTS)
+@each_row("protocol", EVENTS)
 def test_the_protocol_of_a_reply_is_detected(protocol: str, tmp_path: Path, run: Run):
     for number, text in enumerate((EVENTS[protocol], BODIES[protocol])):
         path = tmp_path / str(number)

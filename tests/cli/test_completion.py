@@ -13,6 +13,7 @@ import pytest
 
 from tests.support.command_line import Done, Run
 from tests.support.command_tree import subcommands
+from tests.support.tables import each_row
 from tests.support.terminal_app import TerminalApp
 from tui_chat.cli.commands import cli
 from tui_chat.cli.completion import SHELLS, VARIABLE
@@ -120,7 +121,7 @@ def test_every_option_that_names_something_is_completed():
     assert missing(cli, "tui-chat") == []
 
 
-@pytest.mark.parametrize("shell", SHELLS)
+@each_row("shell", SHELLS)
 def test_the_script_of_a_shell_is_printed(shell: str, run: Run):
     done = run("completion", shell)
     assert (done.code, done.err) == (0, "")
@@ -141,7 +142,7 @@ STARTS = {
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="needs a pty")
-@pytest.mark.parametrize("shell", sorted(STARTS))
+@each_row("shell", sorted(STARTS))
 def test_a_real_shell_completes(shell: str, home: Path, filled: Run):
     if shutil.which(shell) is None:
         pytest.skip(f"{shell} is not installed")

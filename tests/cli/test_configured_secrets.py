@@ -14,6 +14,7 @@ from threading import Thread
 import pytest
 
 from tests.support.command_line import Done, Run
+from tests.support.tables import each_row
 from tui_chat.analysis.http_text import as_curl, as_http
 from tui_chat.compose import compose
 from tui_chat.context import Inputs
@@ -130,7 +131,7 @@ def test_the_curl_command_sends_the_values_of_variables(home: Path, run: Run, tm
     assert "?signed=s1&api-version=2025-01-01\n" in printed
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("value", "looked_for"),
     [
         ("search", False),

@@ -24,7 +24,7 @@ from tui_chat.store import Store, schema
 pytestmark = pytest.mark.usefixtures("impatient")
 
 LATEST = len(schema.migrations())
-OTHER_PROGRAM = Path(__file__).parents[1] / "store" / "child_locks.py"
+OTHER_PROGRAM = Path(__file__).parents[1] / "unit" / "store" / "child_locks.py"
 
 
 class Database:

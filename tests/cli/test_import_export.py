@@ -19,6 +19,7 @@ from typing import Any
 import pytest
 
 from tests.support.command_line import Done, Run
+from tests.support.tables import each_row
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import Message
 from tui_chat.models.request import RequestRecord
@@ -139,7 +140,7 @@ def test_sessions_are_printed_as_json_or_a_table(filled: Command):
     assert all(told[n]["session_id"].startswith(row.split()[0]) for n, row in enumerate(rows))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("flags", "titles"),
     [
         (["--title", "WALK"], ["A walk"]),
@@ -255,7 +256,7 @@ def test_export_all(filled: Command, tmp_path: Path):
     )
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("words", "said"),
     [
         (["A wlak"], "Did you mean"),

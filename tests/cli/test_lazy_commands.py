@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.tables import each_row
 from tui_chat.cli.commands import cli
 from tui_chat.extensions import built_in_plugins
 
@@ -35,7 +36,7 @@ def imported(folder: Path, *words: str) -> set[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("words", [("--help",), ("--version",), ("no-such-command",)])
+@each_row("words", [("--help",), ("--version",), ("no-such-command",)])
 def test_the_list_of_commands_imports_none(tmp_path: Path, words: tuple[str, ...]):
     modules = {entry.path.partition(":")[0] for entry in cli.table.values()}
     assert imported(tmp_path, *words) & modules == {"tui_chat.cli.completion"}

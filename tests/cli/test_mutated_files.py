@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.tables import each_row
 from tui_chat.analysis.captured_request import read_captured
 from tui_chat.cli.captured import convert
 from tui_chat.errors import InputError
@@ -362,23 +363,21 @@ def imported(text: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "request_body", REQUESTS, ids=["chat", "responses", "claude", "gemini", "ollama"]
-)
+@each_row("request_body", REQUESTS, ids=["chat", "responses", "claude", "gemini", "ollama"])
 def test_requests(request_body: dict[str, Any]) -> None:
     for text in mutants(request_body):
         inspect_and_convert(text)
 
 
-@pytest.mark.parametrize("key", ["role", "type"])
-@pytest.mark.parametrize("wrong", [[], {}, [[]], None, 5])
+@each_row("key", ["role", "type"])
+@each_row("wrong", [[], {}, [[]], None, 5])
 def test_a_role_or_type_of_another_type(key: str, wrong: object) -> None:
     block = {"type": "text", "text": "t"}
     message = {"role": "user", "content": [{**block, key: wrong}], key: wrong}
     inspect_and_convert(json.dumps({"model": "m", "messages": [message]}))
 
 
-@pytest.mark.parametrize(("protocol", "body"), REPLIES)
+@each_row(("protocol", "body"), REPLIES)
 def test_replies(protocol: Protocol, body: dict[str, Any]) -> None:
     for text in mutants(body):
         for said in (text, f"data: {text}\n\n", f"event: x\ndata: {text}\n\n"):
@@ -387,7 +386,7 @@ def test_replies(protocol: Protocol, body: dict[str, Any]) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("body", PRESETS, ids=["preset", "sillytavern", "lorebook", "role"])
+@each_row("body", PRESETS, ids=["preset", "sillytavern", "lorebook", "role"])
 def test_presets(body: dict[str, Any], tmp_path: Path) -> None:
     path = tmp_path / "case.json"
     for text in mutants(body):
@@ -397,7 +396,7 @@ def test_presets(body: dict[str, Any], tmp_path: Path) -> None:
             import_preset_file(path)
 
 
-@pytest.mark.parametrize("body", CONVERSATIONS, ids=["chatgpt", "claude", "own", "list", "object"])
+@each_row("body", CONVERSATIONS, ids=["chatgpt", "claude", "own", "list", "object"])
 def test_conversations(body: object) -> None:
     for text in mutants(body):
         imported(text)
@@ -405,7 +404,7 @@ def test_conversations(body: object) -> None:
 
 @pytest.mark.slow
 @pytest.mark.skipif(not CORPUS.is_dir(), reason=f"no corpus at {CORPUS}")
-@pytest.mark.parametrize(
+@each_row(
     ("pattern", "use"),
     [
         ("wire/*/*.request.json", inspect_and_convert),

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.command_line import Run
+from tests.support.tables import each_row
 from tui_chat import files
 from tui_chat.errors import InputError
 from tui_chat.extensions import missing_plugin
@@ -78,7 +79,7 @@ def nobody_waits_for(pipe: Path) -> Iterator[None]:
         signal.signal(signal.SIGALRM, before)
 
 
-@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
+@each_row("words", COMMANDS, ids=" ".join)
 def test_no_command_waits_for_a_pipe(
     in_folder: Run, strange: dict[str, Path], words: tuple[str, ...]
 ) -> None:
@@ -89,7 +90,7 @@ def test_no_command_waits_for_a_pipe(
     assert "Traceback" not in done.out + done.err
 
 
-@pytest.mark.parametrize("kind", ["pipe", "socket", "device"])
+@each_row("kind", ["pipe", "socket", "device"])
 def test_only_regular_files_are_opened(strange: dict[str, Path], kind: str) -> None:
     path = strange[kind]
     with pytest.raises(InputError, match=f"it is a {kind}, not a regular file"):
@@ -122,7 +123,7 @@ def test_a_file_beyond_the_limit_is_refused(tmp_path: Path) -> None:
         files.read_file(path, 2 * 2**20)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "words",
     [("import", "-"), ("convert", "-", "--to", "gemini"), ("read", "-", "--protocol", "gemini")],
 )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import json
 import os
 import re
@@ -18,9 +17,9 @@ import click
 import pytest
 from click.testing import CliRunner
 
-import tui_chat.cli
 from tests.support.command_line import Done, Run
 from tests.support.command_tree import subcommands
+from tests.support.tables import each_row
 from tui_chat.cli import commands, main, output
 from tui_chat.cli.commands import cli
 from tui_chat.extensions import missing_plugin
@@ -231,8 +230,13 @@ def world(tmp_path: Path, servers: tuple[str, str]) -> World:
 
 
 @pytest.fixture
-def stored(world: World, database: bytes) -> World:
+def stored(tmp_path: Path, servers: tuple[str, str], database: bytes) -> World:
     """The same, with the chat in the database."""
+    return stored_world(tmp_path, servers, database)
+
+
+def stored_world(folder: Path, servers: tuple[str, str], database: bytes) -> World:
+    world = World(folder, servers)
     world.data.mkdir(0o700)
     (world.data / "chat.db").write_bytes(database)
     return world
@@ -469,9 +473,11 @@ def walked(run: Run, world: World, name: str) -> Iterator[tuple[tuple[object, ..
         yield arguments, run(*folders, *name.split(), *arguments)
 
 
-@pytest.mark.parametrize("name", HERE)
-def test_no_control_characters_are_printed(run: Run, stored: World, name: str) -> None:
-    for arguments, done in walked(run, stored, name):
+@each_row("name", HERE)
+def test_no_control_characters_are_printed(
+    name: str, run: Run, servers: tuple[str, str], database: bytes, tmp_path: Path
+) -> None:
+    for arguments, done in walked(run, stored_world(tmp_path, servers, database), name):
         # The exact bytes of a request are promised where they are kept, and only there.
         is_request = name in ("build", "convert") and "--report" not in arguments
         out = _ESCAPES if is_request and "envelope" not in arguments else _OBEYED
@@ -482,13 +488,18 @@ def test_no_control_characters_are_printed(run: Run, stored: World, name: str) -
         assert "Internal error" not in done.err, (arguments, done.err)
 
 
-@pytest.mark.parametrize("name", HERE)
+@each_row("name", HERE)
 def test_no_control_characters_are_printed_on_a_terminal(
-    run: Run, stored: World, name: str, monkeypatch: pytest.MonkeyPatch
+    name: str,
+    run: Run,
+    servers: tuple[str, str],
+    database: bytes,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(output, "is_terminal", lambda *, err=False: True)
     monkeypatch.setenv("NO_COLOR", "1")
-    for arguments, done in walked(run, stored, name):
+    for arguments, done in walked(run, stored_world(tmp_path, servers, database), name):
         out = _OUR_STYLES.sub("", done.out) if name in ("sessions show", "docs") else done.out
         assert not _OBEYED.search(out), (arguments, done.out)
         said = re.sub("\r|\x1b\\[K", "", done.err)  # the line that says how far it is
@@ -511,7 +522,7 @@ def test_a_request_on_a_terminal_is_escaped_but_equal_json(
     assert json.loads(seen.out) == json.loads(kept.out)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "config",
     [
         f"{json.dumps(BAD)} = 1",
@@ -529,7 +540,7 @@ def test_faults_of_the_configuration_are_sanitized(run: Run, tmp_path: Path, con
         assert "Traceback" not in done.err
 
 
-@pytest.mark.parametrize(
+@each_row(
     "words",
     [(BAD,), (f"--{BAD}",), ("build", f"--{BAD}"), ("endpoints", BAD), ("import",), ("endpoints",)],
 )
@@ -540,20 +551,6 @@ def test_echoed_arguments_are_sanitized(run: Run, words: tuple[str, ...]) -> Non
     assert not _OBEYED.search(done.out + done.err)
 
 
-def test_only_the_output_module_prints() -> None:
-    folder = Path(tui_chat.cli.__file__).parent
-    found = [
-        f"{path.name}:{node.lineno}"
-        for path in sorted(folder.glob("*.py"))
-        if path.name != "output.py"
-        for node in ast.walk(ast.parse(path.read_text()))
-        if isinstance(node, ast.Call)
-        and ast.unparse(node.func)
-        in ("print", "click.echo", "click.secho", "sys.stdout.write", "sys.stderr.write")
-    ]
-    assert found == []
-
-
 def test_json_escapes_keep_the_data(run: Run, stored: World) -> None:
     folders = ("--data-dir", stored.data, "--config-dir", stored.config)
     lines = run(*folders, "export", "s1", "--format", "jsonl").out.splitlines()
@@ -562,7 +559,7 @@ def test_json_escapes_keep_the_data(run: Run, stored: World) -> None:
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="has no SIGPIPE")
-@pytest.mark.parametrize(
+@each_row(
     "words", [("export", "--all"), ("sessions", "list"), ("endpoints", "list", "--json"), ("-h",)]
 )
 def test_a_closed_pipe_ends_a_command_quietly(stored: World, words: tuple[str, ...]) -> None:

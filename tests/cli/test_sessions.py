@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.command_line import Done, Run
+from tests.support.tables import each_row
 from tests.support.terminal_app import TerminalApp
 from tests.support.workspace import CHANGING, LONG_TEXT, cached_preset, put
 from tui_chat.cli.app import new_id
@@ -73,7 +74,7 @@ def test_there_may_be_no_session_to_show(run: Run, tmp_path: Path):
     assert "There is no session yet." in done.err
 
 
-@pytest.mark.parametrize(
+@each_row(
     "ids", [["a" * 32, "a" * 31 + "b", "b" * 32], ["a" * 12 + "b" * 20, "a" * 12 + "c" * 20], []]
 )
 def test_a_short_id_is_the_beginning_of_one_id_only(ids: list[str]):
@@ -174,7 +175,7 @@ def test_fork_prints_the_id_of_the_copy(sessions: Sessions):
     assert sessions("fork", "A walk", "--at", "nothing").code == 2
 
 
-@pytest.mark.parametrize(
+@each_row(
     "words",
     [("show",), ("rename", "x"), ("tag",), ("archive",), ("delete",), ("fork",), ("mute", "1")],
 )

@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.support.file_strategies import any_lorebooks, any_presets
+from tests.support.tables import each_row
 from tui_chat.cli.commands import cli
 from tui_chat.compose import compose
 from tui_chat.config import BUILT_IN_ENDPOINTS
@@ -111,7 +112,7 @@ def set_schema(whole, schema: object) -> None:
     whole["inputs"]["settings"] = {"response_format": {"kind": "schema", "schema": schema}}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("change", "fault"),
     [
         (lambda whole: whole.pop("tuiChatTurn"), "is not an exported turn"),

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.command_line import Run
+from tests.support.tables import each_row
 from tests.support.terminal_app import TerminalApp
 
 READERS = [
@@ -24,7 +25,7 @@ on_linux = pytest.mark.skipif(sys.platform != "linux", reason="needs a pty and /
 
 
 @on_linux
-@pytest.mark.parametrize("words", READERS)
+@each_row("words", READERS)
 def test_one_ctrl_d_ends_the_input(words: tuple[str, ...], tmp_path: Path):
     with TerminalApp(tmp_path, words) as app:
         app.type("[]\r\x04")
@@ -32,7 +33,7 @@ def test_one_ctrl_d_ends_the_input(words: tuple[str, ...], tmp_path: Path):
 
 
 @on_linux
-@pytest.mark.parametrize("words", READERS)
+@each_row("words", READERS)
 def test_one_ctrl_c_ends_the_command(words: tuple[str, ...], tmp_path: Path):
     with TerminalApp(tmp_path, words) as app:
         call = Path(f"/proc/{app.process.pid}/syscall")
@@ -41,7 +42,7 @@ def test_one_ctrl_c_ends_the_command(words: tuple[str, ...], tmp_path: Path):
         assert app.wait() == 130
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("words", "advice"),
     [
         (("hello",), "`tui-chat ask TEXT` sends a message."),

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.command_line import Run
+from tests.support.tables import each_row
 from tui_chat import files
 from tui_chat.config.file import create_config_file
 from tui_chat.library.library import Library
@@ -47,7 +48,7 @@ def test_what_is_written_unasked_is_private(tmp_path: Path):
 
 
 @pytest.mark.usefixtures("umask")
-@pytest.mark.parametrize(
+@each_row(
     ("access", "new", "before", "after"),
     [
         ("private", 0o600, 0o666, 0o600),

@@ -12,6 +12,7 @@ import time
 import pytest
 
 from tests.support.hostile_server import CASES, HostileServer, serve_hostile
+from tests.support.tables import each_row
 from tests.support.workspace import say, settled
 from tui_chat.config import BUILT_IN_ENDPOINTS
 from tui_chat.errors import ProviderError, Refused
@@ -179,7 +180,7 @@ async def test_many_small_values_in_one_event_are_refused(make_workspace, reduce
     assert entry.message.content == "Hello."
 
 
-@pytest.mark.parametrize("name", ["JSON", "gzip of JSON", "an error", "gzip of an error"])
+@each_row("name", ["JSON", "gzip of JSON", "an error", "gzip of an error"])
 async def test_an_endless_list_of_models_is_not_read(
     name: str, monkeypatch: pytest.MonkeyPatch, steps: list[float]
 ):
@@ -213,7 +214,7 @@ async def test_an_unrequested_encoding_is_refused(encoding: str, make_workspace,
     assert len(entry.error) < 200
 
 
-@pytest.mark.parametrize("protocol", Protocol)
+@each_row("protocol", Protocol)
 def test_only_bounded_encodings_are_requested(protocol: Protocol):
     sent = HttpClient()._new_client(None, "none").headers["accept-encoding"]
     assert sent == "gzip, deflate"

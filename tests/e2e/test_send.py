@@ -11,6 +11,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from tests.support.tables import each_row
 from tests.support.vendors import VendorTransport
 from tests.support.workspace import LOOPBACKS, no_wait
 from tui_chat.compose import Composed, compose, encode
@@ -59,8 +60,8 @@ def asking(endpoint, model: str, draft: str = "go") -> Composed:
     )
 
 
-@pytest.mark.parametrize("endpoint", LOOPBACKS, ids=lambda e: e.protocol.value)
-@pytest.mark.parametrize("model", ["flaky-429:2", "flaky-500:2", "flaky-529:1"])
+@each_row("endpoint", LOOPBACKS, ids=lambda e: e.protocol.value)
+@each_row("model", ["flaky-429:2", "flaky-500:2", "flaky-529:1"])
 async def test_a_failed_request_is_retried_and_announced(endpoint, model: str, tmp_path: Path):
     waits: list[float] = []
 
@@ -93,8 +94,8 @@ async def test_a_fast_reply_is_emitted_a_few_times_and_whole(tmp_path: Path):
     assert len(entry.message.content) > 3_000
 
 
-@pytest.mark.parametrize("endpoint", LOOPBACKS, ids=lambda e: e.protocol.value)
-@pytest.mark.parametrize("model", ["flaky-cut", "flaky-error"])
+@each_row("endpoint", LOOPBACKS, ids=lambda e: e.protocol.value)
+@each_row("model", ["flaky-cut", "flaky-error"])
 async def test_a_broken_reply_is_kept_and_not_retried(endpoint, model: str, tmp_path: Path):
     entry, told = await sent(asking(endpoint, model), tmp_path)
     assert entry.status == "failed"
@@ -124,7 +125,7 @@ RENAMING = [each for each in LOOPBACKS if each.protocol is not Protocol.OLLAMA]
 """Ollama takes any name."""
 
 
-@pytest.mark.parametrize("endpoint", RENAMING, ids=lambda e: e.protocol.value)
+@each_row("endpoint", RENAMING, ids=lambda e: e.protocol.value)
 async def test_renamed_tools_get_their_names_back_in_replies(endpoint, tmp_path: Path):
     body = {
         "model": "toolsmith",

@@ -17,6 +17,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.tables import each_row
 from tests.support.terminal_app import (
     CTRL_Q,
     CTRL_Z,
@@ -234,7 +235,7 @@ def test_redirected_stderr_stays_empty(tmp_path: Path) -> None:
     assert log.read_bytes() == b""
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@each_row("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_command_ends_on_a_signal_without_a_traceback(tmp_path: Path, number: int) -> None:
     command = [sys.executable, "-m", "tui_chat", "--data-dir", str(tmp_path), "read", "-"]
     with subprocess.Popen(

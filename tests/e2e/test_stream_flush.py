@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.e2e.test_send import asking
+from tests.support.tables import each_row
 from tests.support.vendors import VendorTransport
 from tui_chat.config import BUILT_IN_ENDPOINTS
 from tui_chat.errors import StoreError
@@ -90,8 +91,8 @@ def stream(disk: Disk, model: str, shown: list[tuple[float, int]]) -> None:
         runner.run(receive())
 
 
-@pytest.mark.parametrize("model", ["lorem:7:40", "lorem:40:200", "lorem:900:3000"])
-@pytest.mark.parametrize("seconds", [0.0, 0.004, 0.03, 0.049])
+@each_row("model", ["lorem:7:40", "lorem:40:200", "lorem:900:3000"])
+@each_row("seconds", [0.0, 0.004, 0.03, 0.049])
 def test_shown_text_is_stored_in_time(model: str, seconds: float) -> None:
     disk = Disk(seconds)
     shown: list[tuple[float, int]] = []

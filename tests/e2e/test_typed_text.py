@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.terminal_app import CTRL_Q, TerminalApp
+from tests.support.terminal_app import CTRL_Q, TerminalApp
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs a pty")
 

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.tables import each_row
 from tui_chat import paths
 
 
@@ -63,6 +64,6 @@ def test_paths_are_completed(tmp_path: Path):
     assert paths.path_completions("", tmp_path, limit=2) == ["my-notes.txt", "nested/"]
 
 
-@pytest.mark.parametrize("text", ["file://[abc", "file:///a%00b", "file:///a%0Ab", ""])
+@each_row("text", ["file://[abc", "file:///a%00b", "file:///a%0Ab", ""])
 def test_a_pasted_text_that_is_no_path_is_none(text: str) -> None:
     assert paths.dropped_path(text) is None

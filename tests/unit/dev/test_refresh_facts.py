@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from refresh_facts import Skipped, main, published, read_source
 
+from tests.support.tables import each_row
 from tui_chat.errors import InputError
 
 LITELLM = {
@@ -136,7 +137,7 @@ BAD_VALUES = [
 ]
 
 
-@pytest.mark.parametrize("values", BAD_VALUES, ids=str)
+@each_row("values", BAD_VALUES, ids=str)
 def test_a_value_of_another_type_or_range_is_skipped(
     values: dict[str, object], tmp_path: Path
 ) -> None:
@@ -147,7 +148,7 @@ def test_a_value_of_another_type_or_range_is_skipped(
     assert written["anywhere"] == {"gpt-5": {"context_limit": 9}}
 
 
-@pytest.mark.parametrize(
+@each_row(
     "name", ["gpt-5\x1b[31m", "gpt-" + "9" * 200, "gpt-5 ", "gpt-５", "gpt-5\n", 'gpt-5"', "ft:gpt"]
 )
 def test_names_that_cannot_be_looked_up_are_skipped(name: str, tmp_path: Path) -> None:
@@ -172,7 +173,7 @@ BROKEN = {
 }
 
 
-@pytest.mark.parametrize("name", BROKEN)
+@each_row("name", BROKEN)
 def test_a_broken_source_is_one_error_and_changes_nothing(name: str, tmp_path: Path) -> None:
     raw, fault = BROKEN[name]
     (tmp_path / "out.json").write_text("as it was")
@@ -232,7 +233,7 @@ def test_the_endpoints_offer_the_newest_model_of_each_family() -> None:
     assert refresh_facts.CURRENT.read_text(encoding="utf-8") == refresh_facts.current_models(text)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("family", "names", "newest"),
     [
         (

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.tables import each_row
 from tui_chat.compose import compose
 from tui_chat.context import Inputs
 from tui_chat.errors import InputError
@@ -20,7 +21,7 @@ from tui_chat.workspace.attachments import read_attachment
 PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 20
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("data", "kind", "mime"),
     [
         (PNG, "image", "image/png"),
@@ -48,7 +49,7 @@ def test_text_becomes_a_document_without_byte_order_mark(tmp_path: Path):
     assert (part.kind, part.text, part.data) == ("file", "你好\n", "")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("data", "fault"),
     [(b"", "is empty"), (b"\0\1\2", "is neither an image"), (b"caf\xe9", "is neither an image")],
 )
@@ -78,8 +79,8 @@ def test_large_files_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert told.value.advice == "The limit is 10 B."
 
 
-@pytest.mark.parametrize("protocol", Protocol)
-@pytest.mark.parametrize("draft", ["look", ""])
+@each_row("protocol", Protocol)
+@each_row("draft", ["look", ""])
 def test_attachments_are_sent_with_the_draft(protocol: Protocol, draft: str, tmp_path: Path):
     path = tmp_path / "photo.png"
     path.write_bytes(PNG)
@@ -91,8 +92,6 @@ def test_attachments_are_sent_with_the_draft(protocol: Protocol, draft: str, tmp
     assert not composed.errors
 
 
-@pytest.mark.parametrize(
-    ("size", "said"), [(1, "1 B"), (999, "999 B"), (34_400, "34 kB"), (1_250_000, "1.2 MB")]
-)
+@each_row(("size", "said"), [(1, "1 B"), (999, "999 B"), (34_400, "34 kB"), (1_250_000, "1.2 MB")])
 def test_sizes_are_formatted(size: int, said: str):
     assert format_size(size) == said

@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-import pytest
-
+from tests.support.tables import each_row
 from tests.support.workspace import last_failure, limited, say, settled
 from tui_chat.models.json_values import pack
 from tui_chat.workspace.events import ReplySettled
@@ -155,7 +154,7 @@ async def test_removing_what_is_not_there_does_nothing(make_workspace):
     assert not await workspace.queue.send_next()
 
 
-@pytest.mark.parametrize("stored", ["", "x", "[1]", '{"a":1}', '[{"text":"a"'])
+@each_row("stored", ["", "x", "[1]", '{"a":1}', '[{"text":"a"'])
 def test_a_stored_queue_that_cannot_be_read_is_empty(stored: str):
     assert read_queue(stored) == ()
 

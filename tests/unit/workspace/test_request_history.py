@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.tables import each_row
 from tests.support.workspace import BY_HAND, LOOPBACKS, last_failure, preset_with, put, say, settled
 from tui_chat.compose import compose
 from tui_chat.models.endpoint import ModelFacts, Protocol
@@ -389,7 +390,7 @@ async def test_only_the_newest_responses_are_kept(make_workspace, monkeypatch):
     assert await received_response(workspace, last) is not None
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("recipe", "continued"),
     [
         ({"prefill": True}, True),

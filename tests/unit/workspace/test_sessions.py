@@ -10,6 +10,7 @@ from weakref import ref
 
 import pytest
 
+from tests.support.tables import each_row
 from tests.support.workspace import say, settled
 from tui_chat.models.message import Part
 from tui_chat.models.search import Query
@@ -308,7 +309,7 @@ async def test_a_branch_that_is_read_late_is_not_shown_in_the_next_new_chat(
     assert contents == ["old", "old"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "names", "title"),
     [
         ("Hello\nthere", (), "Hello there"),

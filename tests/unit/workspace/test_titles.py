@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 
-import pytest
-
+from tests.support.tables import each_row
 from tests.support.workspace import last_failure, say, settled
 from tui_chat.cli.common_options import CommonOptions
 from tui_chat.cli.usage import sums_of
@@ -122,7 +121,7 @@ async def test_closing_does_not_wait_for_a_title(make_workspace):
     assert (await workspace.store.sessions.get(session_id)).title == "Hello"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("reply", "title"),
     [
         ("The ferry to Kos", "The ferry to Kos"),

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.tables import each_row
 from tui_chat.models.envelope import ToolDefinition
 from tui_chat.models.tool import CommandTool
 from tui_chat.workspace.tool_runner import run
@@ -33,7 +34,7 @@ async def test_arguments_are_passed_only_on_standard_input():
     assert await output_of(code, hostile) == f"[] {hostile}"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("arguments", "fault"),
     [
         ("[1]", "not a JSON object"),

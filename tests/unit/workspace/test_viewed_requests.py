@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.tables import each_row
 from tui_chat.analysis.http_text import read_http
 from tui_chat.config import BUILT_IN_ENDPOINTS
 from tui_chat.context import Inputs
@@ -32,7 +33,7 @@ def test_an_unreadable_path_is_reported() -> None:
         text_or_file("~nobody-of-this-name/request.json\0")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("not_kept", "wanted", "told", "is_all"),
     [
         ((), "m", "Saved as a session with its preset.", True),
