@@ -28,6 +28,12 @@ BAD = "\x1b]52;c;ZXZpbA==\x07\x1b[31m\r\x08\x9b31m\x9d0;t\x9c\u202eevil\u2066\u2
 """Sets clipboard, color and title, moves the cursor back, and reverses the text direction."""
 NAME = BAD.replace("/", "")
 
+HOSTILE_HOME: dict[str, Any] = json.loads(
+    (Path(__file__).parent / "data" / "hostile_home.json")
+    .read_text("utf-8")
+    .replace("<BAD>", json.dumps(BAD)[1:-1])
+)
+
 _OBEYED = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
 )
@@ -84,7 +90,9 @@ def servers() -> Iterator[tuple[str, str]]:
 
 
 class World:
-    """Folders in which all names and texts contain control characters."""
+    """Folders in which all names and texts contain control characters: those of
+    `data/hostile_home.json`, by their paths.
+    """
 
     def __init__(self, folder: Path, servers: tuple[str, str]) -> None:
         self.folder = folder
@@ -96,122 +104,15 @@ class World:
             for name, url in (("hostile", servers[0]), ("refusing", servers[1]))
         ]
         (self.config / "config.toml").write_text("\n".join(tables))
-        self.request = self._json(
-            f"request{NAME}.json",
-            {
-                "model": f"m{BAD}",
-                "messages": [{"role": "user", "content": BAD}, {"role": BAD, "content": BAD}],
-                BAD: BAD,
-                "temperature": BAD,
-            },
-        )
-        self.plain = self._json(
-            "plain.json", {"model": "m", "messages": [{"role": "user", "content": BAD}]}
-        )
-        message = {"content": BAD, "tool_calls": [{"id": BAD, "function": {"name": BAD}}]}
-        self.reply = self._json("reply.json", {"choices": [{"message": message}], "model": BAD})
-        self.error = self._json("error.json", {"error": {"message": BAD, "code": BAD}})
-        self.chat = self._json(
-            f"chat{NAME}.json",
-            {
-                "format": "tui-chat",
-                "version": 1,
-                "program": BAD,
-                "sessions": [
-                    {
-                        "session": {
-                            "session_id": "s1",
-                            "role_id": "r1",
-                            "title": f"titled {BAD}",
-                            "created": 1.0,
-                            "updated": 2.0,
-                            "model": f"m{BAD}",
-                            "endpoint": BAD,
-                            "tags": [f"tag{BAD}"],
-                            "folder": BAD,
-                        },
-                        "role": {"role_id": "r1", "name": f"role {BAD}"},
-                        "messages": [
-                            {"role": "user", "content": f"findme {BAD}", "id": "m1", "name": BAD},
-                            {
-                                "role": "assistant",
-                                "content": f"findme {BAD}",
-                                "id": "m2",
-                                "parent_id": "m1",
-                                "model": BAD,
-                                "error": BAD,
-                                "status": "failed",
-                                "tool_calls": [{"id": "c", "name": BAD, "arguments": BAD}],
-                            },
-                        ],
-                    },
-                    {"session": {"session_id": BAD}, "messages": [BAD, {"role": BAD}]},
-                ],
-            },
-        )
-        broken = [{"role": BAD, "content": BAD}, BAD, {BAD: 1}]
-        self.broken = self._json(f"broken{NAME}.json", broken)
-        self.preset = self._json(
-            f"preset{NAME}.json",
-            {
-                "name": BAD,
-                BAD: BAD,
-                "messages": [
-                    {"id": BAD, "role": BAD, "content": BAD},
-                    {"id": BAD, "content": f"{{{{{BAD}}}}}", "anchorTarget": BAD, "name": BAD},
-                ],
-            },
-        )
-        self.good_preset = self._json(
-            f"good{NAME}.json",
-            {"name": BAD, "messages": [{"id": BAD, "role": "system", "content": f"{{{{{BAD}}}}}"}]},
-        )
-        self.tavern = self._json(
-            f"tavern{NAME}.json",
-            {
-                "prompts": [
-                    {"identifier": BAD, "name": BAD, "role": BAD, "content": BAD},
-                    {"identifier": "x", "name": BAD, "content": BAD, BAD: BAD},
-                ],
-                "prompt_order": [{"character_id": 1, "order": [{"identifier": BAD}]}],
-                BAD: BAD,
-            },
-        )
-        self.tavern_case = self._json(
-            f"case{NAME}.json",
-            {
-                "preset": {"prompts": [{"identifier": "main", "role": BAD, "content": BAD}]},
-                "card": {"name": BAD, "description": BAD, "first_mes": BAD},
-                "chat": [{"name": BAD, "is_user": True, "mes": BAD}],
-                "user_input": BAD,
-                "settings": {BAD: BAD},
-            },
-        )
-        self.role = self._json(f"role{NAME}.json", {"name": BAD, "system_prompt": BAD, BAD: BAD})
-        self.book = self._json(
-            f"book{NAME}.json", {"entries": {"0": {"key": [BAD], "content": BAD, "position": BAD}}}
-        )
-        (self.config / "profiles").mkdir()
-        self._json(f"config/profiles/{NAME}.json", {"name": BAD, "content": BAD})
-        (folder / "cases").mkdir()
-        self._json(
-            f"cases/case{NAME}.json",
-            {
-                "name": BAD,
-                "preset": {"messages": [{"id": BAD, "role": "system", "content": BAD}]},
-                "draft": BAD,
-                "expected": [{"role": "user", "content": BAD + BAD, "origin": BAD}],
-            },
-        )
-        self._json(f"cases/fault{NAME}.json", {"expected": BAD, "preset": BAD, BAD: 1})
+        for name, value in HOSTILE_HOME.items():
+            path = folder / name
+            path.parent.mkdir(exist_ok=True, parents=True)
+            path.write_text(json.dumps(value))
 
-        server = {"command": BAD, "args": [BAD], "env": {f"TOKEN{BAD}": BAD}}
-        self.servers = self._json("servers.json", {"mcpServers": {"a": server, BAD: BAD}})
-
-    def _json(self, name: str, value: object) -> Path:
-        path = self.folder / name
-        path.write_text(json.dumps(value))
-        return path
+    def __getattr__(self, name: str) -> Path:
+        """Return the file with this name, with or without control characters behind it."""
+        names = (f"{name}.json", f"{name}{NAME}.json")
+        return next(self.folder / each for each in names if each in HOSTILE_HOME)
 
 
 @pytest.fixture(scope="module")
@@ -252,7 +153,7 @@ def exports(_: World) -> list[tuple[object, ...]]:
 
 def builds(world: World) -> list[tuple[object, ...]]:
     shows = ("payload", "envelope", "request", "curl")
-    whole = ("--preset", world.good_preset, "--draft", BAD, "--model", f"m{BAD}")
+    whole = ("--preset", world.good, "--draft", BAD, "--model", f"m{BAD}")
     return [
         *((*whole, "--show", show) for show in shows),
         ("--protocol", "gemini", *whole),
@@ -323,10 +224,10 @@ WALKS: dict[str, Walk] = {
     "presets states": lambda _: [(), (BAD,), (NAME, "--show", "1")],
     "presets test": lambda w: [(w.folder / "cases",), ("--update", w.folder / "cases"), (BAD,)],
     "sillytavern check": lambda w: [(w.folder,), (w.folder, "--json"), (BAD,)],
-    "sillytavern build": lambda w: [(w.tavern_case,), (w.tavern,), (w.broken,)],
-    "presets export": lambda w: [(w.good_preset,), (w.preset,), (BAD,)],
+    "sillytavern build": lambda w: [(w.case,), (w.tavern,), (w.broken,)],
+    "presets export": lambda w: [(w.good,), (w.preset,), (BAD,)],
     "presets list": lambda _: [(), ("--json",)],
-    "presets show": lambda w: [(w.good_preset,), (w.good_preset, "--json"), (w.preset,), (BAD,)],
+    "presets show": lambda w: [(w.good,), (w.good, "--json"), (w.preset,), (BAD,)],
     "presets path": lambda _: [(), ("plain",), (BAD,)],
     "lorebooks list": lambda _: [(), ("--json",)],
     "lorebooks show": lambda w: [(w.book,), (w.book, "--json"), (BAD,)],
