@@ -31,7 +31,6 @@ from tui_chat.models.request_edit import BodyPath, RequestEdit
 from tui_chat.models.role import Profile, Role
 from tui_chat.models.settings import Settings
 from tui_chat.models.text import OriginKind
-from tui_chat.offline.http_messages import HttpRequest
 from tui_chat.request_recipe import (
     dump_recipe,
     read_recipe,
@@ -361,17 +360,16 @@ LORE = [
 async def test_the_workspace_resends_the_same_bytes(
     endpoint: Endpoint, make_workspace, tmp_path: Path
 ):
-    received: list[HttpRequest] = []
     put(tmp_path / "presets", "p", PRESET)
     put(tmp_path / "lorebooks", "l", LORE)
-    workspace, heard = await make_workspace(endpoint.name, "echo", on_request=received.append)
+    workspace, heard = await make_workspace(endpoint.name, "echo")
     await workspace.presets.choose("p")
     await workspace.settings.set_lorebooks(("l",))
 
     async def last_body(asked: bool) -> bytes:
         assert asked
         await settled(workspace, heard)
-        return received[-1].body
+        return heard.received[-1].body
 
     drafts = (("one", ()), ("salt", ()), ("look", (PICTURE,)), ("", (FILE,)), ("last {{char}}", ()))
     for number, (draft, parts) in enumerate(drafts):

@@ -13,7 +13,7 @@ import pytest
 
 from tests.support.hostile_server import CASES, HostileServer, serve_hostile
 from tests.support.tables import each_row
-from tests.support.workspace import say, settled
+from tests.support.workspace import settled
 from tui_chat.config import BUILT_IN_ENDPOINTS
 from tui_chat.errors import ProviderError, Refused
 from tui_chat.models import json_text, reply_growth
@@ -121,10 +121,9 @@ def steps(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 async def meet(name: str, server: HostileServer, make_workspace):
     """Send to a case, and return the reply's entry as it ended."""
     endpoint = server.endpoint(name)
-    workspace, heard = await make_workspace(
-        "hostile", "m", endpoints=(*BUILT_IN_ENDPOINTS, endpoint)
+    workspace, _ = await make_workspace(
+        "hostile", "m", endpoints=(*BUILT_IN_ENDPOINTS, endpoint), sent=["Hi."]
     )
-    await say(workspace, heard, "Hi.")
     return workspace.state.entries[-1]
 
 

@@ -28,9 +28,12 @@ from tui_chat.store import Store
 ROOT = Path(__file__).parents[2]
 LANES, LIVES = 4, 51
 LONGEST_LIFE = 0.45
-"""Seconds after which a program is killed at the latest: after its start for every third, so that
-some never come to open the file, after its first reply began for the others. It flushes after
-some 0.15.
+"""Seconds after which a program is killed at the latest, from the sign in `DOOMED_FROM` on. It
+flushes after some 0.15.
+"""
+DOOMED_FROM = ("pid", "begun", "ended")
+"""By turns: its start, so that some never come to open the file, and the beginning and the end of
+its first reply.
 """
 
 ALLOWED_SECONDS = 0.25
@@ -93,7 +96,7 @@ def lane(path: Path, seeds: range) -> list[Life]:
             said, pid = program.stdout.readline().split()
             assert said == "pid"
             dying = Timer(chance.random() * LONGEST_LIFE, os.kill, (int(pid), signal.SIGKILL))
-            doomed_from = "pid" if seed % 3 == 0 else "begun"
+            doomed_from = DOOMED_FROM[seed % 3]
             if doomed_from == "pid":
                 dying.start()
             life = Life(seed)
@@ -175,5 +178,5 @@ async def test_no_kill_costs_more_than_a_quarter_second_of_text(
             ages.append(age)
             # What the disk needed is not ours to promise: four programs and other tests share it.
             assert age - life.writing_since(lost[0]) <= ALLOWED_SECONDS, life.seed
-    assert len(ages) > 20, "kills came at moments at which nothing could be lost"
+    assert len(ages) > 5, "kills came at moments at which nothing could be lost"
     assert median(ages) <= ALLOWED_SECONDS

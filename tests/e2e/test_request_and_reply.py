@@ -10,11 +10,10 @@ import pytest
 
 from tests.support.sdk_types import accept
 from tests.support.vendors import serve
-from tests.support.workspace import moved, say, settled
+from tests.support.workspace import answered, moved, say, settled
 from tui_chat.config import BUILT_IN_ENDPOINTS
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.json_tree import plain
-from tui_chat.offline.http_messages import HttpRequest
 from tui_chat.workspace.events import Failed, ReplyGrew
 
 LOOPBACKS = [e for e in BUILT_IN_ENDPOINTS if e.name.startswith("loopback")]
@@ -23,8 +22,7 @@ HARD_TEXT = '你好 😀 \u2028 "quotes" \\ back\n\ttab \x00 nul \u202e bidi </s
 
 @pytest.mark.parametrize("endpoint", LOOPBACKS, ids=lambda e: e.protocol.value)
 async def test_the_bytes_on_the_socket_are_the_bytes_in_the_inspector(endpoint, make_workspace):
-    received: list[HttpRequest] = []
-    async with serve(on_request=received.append) as server:
+    async with serve() as server:
         there = moved(endpoint, server.base_url)
         workspace, heard = await make_workspace(endpoint.name, "echo", (there,))
         for draft in ("Hello", HARD_TEXT):
@@ -32,13 +30,13 @@ async def test_the_bytes_on_the_socket_are_the_bytes_in_the_inspector(endpoint, 
                 seen = workspace.requests.compose(draft[:typed])
             assert json.loads(seen.payload.text) == plain(seen.encoded.tree)
             await say(workspace, heard, draft)
-            request = received[-1]
+            request = heard.received[-1]
             assert request.body == seen.payload.body
             accept(endpoint.protocol, json.loads(request.body))
             assert f"http://{dict(request.headers)['host']}{request.target}" == seen.url
             assert workspace.state.entries[-1].status == "complete"
             assert workspace.state.entries[-1].message.content == draft
-        assert len(received) == 2
+        assert len(heard.received) == 2
 
 
 @pytest.mark.parametrize("endpoint", LOOPBACKS, ids=lambda e: e.protocol.value)
@@ -55,18 +53,16 @@ async def test_looking_at_other_protocols_changes_nothing(endpoint, make_workspa
 
 
 async def test_opening_and_typing_send_nothing(make_workspace):
-    received: list[HttpRequest] = []
-    workspace, _ = await make_workspace(on_request=received.append)
+    workspace, heard = await make_workspace()
     for protocol in Protocol:
         workspace.requests.compose("typing", protocol)
     await workspace.sessions.new()
-    assert received == []
+    assert heard.received == []
     assert workspace.state.sessions == ()
 
 
 async def test_a_restart_restores_everything(make_workspace):
-    workspace, heard = await make_workspace(model="mirror")
-    await say(workspace, heard, "What do you see?")
+    workspace, _ = await make_workspace(model="mirror", sent=["What do you see?"])
     await workspace.drafts.save(workspace.state.session, "half a tho")
     before = workspace.state.entries
     await workspace.close()
@@ -80,8 +76,7 @@ async def test_a_restart_restores_everything(make_workspace):
 
 
 async def test_the_reply_streams_in(make_workspace):
-    workspace, heard = await make_workspace(model="lorem:600:300")
-    await say(workspace, heard, "go")
+    workspace, heard = await make_workspace(model="lorem:600:300", sent=["go"])
     grown = [change.grown.reply for change in heard.of(ReplyGrew)]
     sizes = [len(reply.content) for reply in grown]
     assert len(sizes) > 8, "once a frame, for half a second"
@@ -112,8 +107,7 @@ async def test_a_stopped_reply_is_kept_and_the_session_continues(make_workspace)
 @pytest.mark.parametrize("endpoint", LOOPBACKS, ids=lambda e: e.protocol.value)
 @pytest.mark.parametrize("model", ["flaky-429", "flaky-500", "flaky-cut"])
 async def test_a_provider_error_is_explained_with_advice(endpoint, model, make_workspace):
-    workspace, heard = await make_workspace(endpoint.name, model)
-    await say(workspace, heard, "go")
+    workspace, _ = await make_workspace(endpoint.name, model, sent=["go"])
     failed = workspace.state.entries[-1]
     assert failed.status == "failed"
     assert len(failed.error.split()) > 3
@@ -123,26 +117,21 @@ async def test_a_provider_error_is_explained_with_advice(endpoint, model, make_w
 
 
 async def test_a_retry_adds_a_version(make_workspace):
-    received: list[HttpRequest] = []
-    workspace, heard = await make_workspace(model="flaky-429:3", on_request=received.append)
-    await say(workspace, heard, "once more")
+    workspace, heard = await make_workspace(model="flaky-429:3", sent=["once more"])
     failed = workspace.state.entries[-1]
     assert failed.status == "failed"
-    assert await workspace.replies.regenerate(failed.message.id)
-    await settled(workspace, heard)
+    await answered(workspace, heard, workspace.replies.regenerate(failed.message.id))
     assert [e.message.content for e in workspace.state.entries] == ["once more", "once more"]
     assert workspace.state.entries[-1].message.id != failed.message.id
     assert workspace.state.entries[-1].parent_id == failed.parent_id
-    assert {request.body for request in received} == {received[0].body}
-    assert len(received) == 4, "three tries by itself, and the one that was asked for"
+    assert {request.body for request in heard.received} == {heard.received[0].body}
+    assert len(heard.received) == 4, "three tries by itself, and the one that was asked for"
 
 
 async def test_the_request_of_a_reply_is_kept(make_workspace):
-    received: list[HttpRequest] = []
-    workspace, heard = await make_workspace(on_request=received.append)
-    await say(workspace, heard, "remember")
+    workspace, heard = await make_workspace(sent=["remember"])
     record = await workspace.store.requests.get(workspace.state.entries[-1].message.id)
-    assert record.body == received[0].body
+    assert record.body == heard.received[0].body
 
 
 async def test_a_second_message_waits_for_the_first_reply(make_workspace):
@@ -198,15 +187,14 @@ async def test_a_request_composed_during_a_model_change_is_not_reused(make_works
 
 
 async def test_a_key_is_sent_and_never_stored(make_workspace, monkeypatch, tmp_path: Path):
-    received: list[HttpRequest] = []
     monkeypatch.setenv("TEST_KEY", "sk-secret-0123456789")
-    async with serve(on_request=received.append) as server:
+    async with serve() as server:
         from dataclasses import replace
 
         there = replace(moved(LOOPBACKS[0], server.base_url), key="env:TEST_KEY")
         workspace, heard = await make_workspace("loopback", "mirror", (there,))
         await say(workspace, heard, "hi")
-    assert dict(received[0].headers)["authorization"] == "Bearer sk-secret-0123456789"
+    assert dict(heard.received[0].headers)["authorization"] == "Bearer sk-secret-0123456789"
     await workspace.close()
     for path in tmp_path.rglob("*"):
         if path.is_file():
@@ -227,6 +215,5 @@ async def test_a_missing_key_is_reported_with_the_variable_to_set(make_workspace
 
 async def test_an_unreachable_server_is_reported(make_workspace):
     gone = moved(LOOPBACKS[0], "http://127.0.0.1:9")
-    workspace, heard = await make_workspace("loopback", "echo", (gone,))
-    await say(workspace, heard, "hi")
+    workspace, _ = await make_workspace("loopback", "echo", (gone,), sent=["hi"])
     assert "127.0.0.1:9" in workspace.state.entries[-1].error

@@ -8,7 +8,7 @@ import asyncio
 import itertools
 import json
 import sys
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
@@ -48,6 +48,8 @@ class Heard:
 
     def __init__(self) -> None:
         self.changes: list[WorkspaceEvent] = []
+        self.received: list[HttpRequest] = []
+        """The requests that arrived at the offline provider."""
         self._news = asyncio.Event()
         self.react: Callable[[WorkspaceEvent], None] = lambda change: None
         """What a test does at once: whoever waits may wake when the moment is gone."""
@@ -72,7 +74,9 @@ MakeWorkspace = Callable[..., "asyncio.Future[tuple[Workspace, Heard]]"]
 
 @pytest.fixture
 async def make_workspace(tmp_path: Path) -> AsyncIterator[Callable[..., object]]:
-    """Return a function that opens a workspace over `tmp_path`; all are closed at the end."""
+    """Return a function that opens a workspace over `tmp_path`, in which the drafts `sent` were
+    sent and answered; all are closed at the end.
+    """
     workspaces: list[Workspace] = []
     numbers = itertools.count()
 
@@ -80,6 +84,7 @@ async def make_workspace(tmp_path: Path) -> AsyncIterator[Callable[..., object]]
         endpoint: str = "loopback",
         model: str = "echo",
         endpoints: tuple[Endpoint, ...] = BUILT_IN_ENDPOINTS,
+        sent: Sequence[str] = (),
         on_request: Callable[[HttpRequest], None] | None = None,
         clock: Callable[[], float] = monotonic,
         transport: Callable[[], httpx.AsyncBaseTransport] | None = None,
@@ -108,7 +113,10 @@ async def make_workspace(tmp_path: Path) -> AsyncIterator[Callable[..., object]]
                 HttpClient(
                     dict.fromkeys(
                         ("loopback.invalid", "provider.invalid"),
-                        transport or (lambda: VendorTransport(on_request=on_request)),
+                        transport
+                        or (
+                            lambda: VendorTransport(on_request=on_request or heard.received.append)
+                        ),
                     ),
                     sleep=no_wait,
                 ),
@@ -122,6 +130,8 @@ async def make_workspace(tmp_path: Path) -> AsyncIterator[Callable[..., object]]
         workspace.subscribe(heard)
         workspaces.append(workspace)
         await workspace.start()
+        if sent:
+            await say(workspace, heard, *sent)
         return workspace, heard
 
     yield make
@@ -139,6 +149,12 @@ async def settled(workspace: Workspace, heard: Heard) -> None:
             and workspace.state.entries[-1].status != "streaming"
         )
     )
+
+
+async def answered(workspace: Workspace, heard: Heard, asked: Awaitable[bool]) -> None:
+    """Wait until what was asked for has begun, and its reply has ended."""
+    assert await asked
+    await settled(workspace, heard)
 
 
 async def say(workspace: Workspace, heard: Heard, *drafts: str, parts: Sequence[Part] = ()) -> str:

@@ -20,8 +20,7 @@ def triggered(kind: str) -> dict[str, Any]:
 
 async def talked(make_workspace: Any, tmp_path: Any) -> tuple[Workspace, Any, list[HttpRequest]]:
     """A session of two messages each, with a preset and a lorebook that depend on the kind."""
-    received: list[HttpRequest] = []
-    workspace, heard = await make_workspace(model="echo", on_request=received.append)
+    workspace, heard = await make_workspace(model="echo")
     messages = [*map(triggered, GENERATION_KINDS), {"id": "history", "type": "chat_history"}]
     policies = {"expandHistory": True}
     preset = {"name": "kinds", "presetMessages": messages, "policies": policies}
@@ -31,7 +30,7 @@ async def talked(make_workspace: Any, tmp_path: Any) -> tuple[Workspace, Any, li
         await say(workspace, heard, text)
     await workspace.presets.choose("kinds")
     await workspace.settings.set_lorebooks(("lore",))
-    return workspace, heard, received
+    return workspace, heard, heard.received
 
 
 def words(workspace: Workspace) -> list[str]:

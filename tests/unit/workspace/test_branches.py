@@ -5,19 +5,16 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from tests.support.workspace import contents, ids, last_failure, say, settled
+from tests.support.workspace import answered, contents, ids, last_failure, say
 from tui_chat.config import OFFLINE
 from tui_chat.models.token_probabilities import unpack_tokens
-from tui_chat.offline.http_messages import HttpRequest
 from tui_chat.workspace.events import Done, Failed
 
 
 async def test_a_regenerated_reply_is_a_sibling_and_both_can_be_activated(make_workspace):
-    workspace, heard = await make_workspace(model="lorem:max:20")
-    await say(workspace, heard, "go")
+    workspace, heard = await make_workspace(model="lorem:max:20", sent=["go"])
     first = workspace.state.entries[-1]
-    assert await workspace.replies.regenerate(first.message.id)
-    await settled(workspace, heard)
+    await answered(workspace, heard, workspace.replies.regenerate(first.message.id))
     second = workspace.state.entries[-1]
     assert (second.sibling, second.siblings) == (1, 2)
     await workspace.branches.show_version(second.message.id, -1)
@@ -29,14 +26,13 @@ async def test_a_regenerated_reply_is_a_sibling_and_both_can_be_activated(make_w
 
 
 async def test_an_edited_message_starts_a_branch_and_is_sent(make_workspace):
-    received: list[HttpRequest] = []
-    workspace, heard = await make_workspace(on_request=received.append)
-    await say(workspace, heard, "one", "two")
+    workspace, heard = await make_workspace(sent=["one", "two"])
     before = workspace.state.entries
-    assert await workspace.branches.edit(before[2].message.id, "zwei", send=True)
-    await settled(workspace, heard)
+    await answered(
+        workspace, heard, workspace.branches.edit(before[2].message.id, "zwei", send=True)
+    )
     assert contents(workspace) == ["one", "one", "zwei", "zwei"]
-    assert b"two" not in received[-1].body
+    assert b"two" not in heard.received[-1].body
     await workspace.branches.show_version(ids(workspace)[2], -1)
     assert [e.message for e in workspace.state.entries] == [e.message for e in before], (
         "nothing is lost"
@@ -44,17 +40,14 @@ async def test_an_edited_message_starts_a_branch_and_is_sent(make_workspace):
 
 
 async def test_an_edited_message_need_not_be_sent(make_workspace):
-    received: list[HttpRequest] = []
-    workspace, heard = await make_workspace(on_request=received.append)
-    await say(workspace, heard, "one")
+    workspace, heard = await make_workspace(sent=["one"])
     assert await workspace.branches.edit(ids(workspace)[0], "eins")
     assert contents(workspace) == ["eins"]
-    assert len(received) == 1
+    assert len(heard.received) == 1
 
 
 async def test_an_edited_reply_is_in_the_next_request(make_workspace):
-    workspace, heard = await make_workspace()
-    await say(workspace, heard, "one")
+    workspace, _ = await make_workspace(sent=["one"])
     assert await workspace.branches.edit(ids(workspace)[1], "Something else.")
     assert contents(workspace) == ["one", "Something else."]
     assert workspace.state.entries[1].siblings == 2
@@ -73,8 +66,7 @@ async def test_an_edited_reply_loses_the_tokens_of_the_old_one_which_are_never_s
 
 
 async def test_an_edited_reply_keeps_its_citations_where_its_words_stay(make_workspace):
-    workspace, heard = await make_workspace(model="researcher")
-    await say(workspace, heard, "one")
+    workspace, _ = await make_workspace(model="researcher", sent=["one"])
     reply = workspace.state.entries[1].message
     assert await workspace.branches.edit(reply.id, "So: " + reply.content)
     edited = workspace.state.entries[1].message
@@ -86,17 +78,14 @@ async def test_an_edited_reply_keeps_its_citations_where_its_words_stay(make_wor
 
 
 async def test_resending_an_unchanged_message_regenerates_the_reply(make_workspace):
-    workspace, heard = await make_workspace()
-    await say(workspace, heard, "one")
-    assert await workspace.branches.edit(ids(workspace)[0], "one", send=True)
-    await settled(workspace, heard)
+    workspace, heard = await make_workspace(sent=["one"])
+    await answered(workspace, heard, workspace.branches.edit(ids(workspace)[0], "one", send=True))
     assert workspace.state.entries[0].siblings == 1
     assert workspace.state.entries[1].siblings == 2
 
 
 async def test_an_empty_edit_is_refused(make_workspace):
-    workspace, heard = await make_workspace()
-    await say(workspace, heard, "one")
+    workspace, heard = await make_workspace(sent=["one"])
     assert not await workspace.branches.edit(ids(workspace)[0], " ")
     assert "Delete it" in heard.of(Failed)[-1].error.advice
     assert not await workspace.branches.edit("nowhere", "x")
@@ -118,8 +107,7 @@ async def test_an_arriving_reply_cannot_be_edited(make_workspace):
 async def test_messages_of_an_imported_conversation_were_not_made_here(
     make_workspace, tmp_path: Path
 ):
-    workspace, heard = await make_workspace()
-    await say(workspace, heard, "one", "two")
+    workspace, _ = await make_workspace(sent=["one", "two"])
     assert [await workspace.branches.was_made_here(each) for each in ids(workspace)] == [True] * 4
     messages = [{"role": "user", "content": "Q"}, {"role": "assistant", "content": "A"}]
     file = tmp_path / "talk.json"
@@ -133,24 +121,20 @@ async def test_messages_of_an_imported_conversation_were_not_made_here(
 
 
 async def test_a_conversation_that_ends_with_a_user_message_can_be_answered(make_workspace):
-    workspace, heard = await make_workspace()
-    await say(workspace, heard, "one")
+    workspace, heard = await make_workspace(sent=["one"])
     question, reply = ids(workspace)
     await workspace.branches.delete(reply)
     assert contents(workspace) == ["one"]
-    assert await workspace.replies.regenerate(question)
-    await settled(workspace, heard)
+    await answered(workspace, heard, workspace.replies.regenerate(question))
     assert contents(workspace) == ["one", "one"]
-    assert await workspace.replies.regenerate(question)
-    await settled(workspace, heard)
+    await answered(workspace, heard, workspace.replies.regenerate(question))
     assert workspace.state.entries[1].siblings == 2, (
         "asked for where there is one, it is another version"
     )
 
 
 async def test_a_fork_is_a_session_of_its_own(make_workspace):
-    workspace, heard = await make_workspace()
-    await say(workspace, heard, "one", "two", "three")
+    workspace, heard = await make_workspace(sent=["one", "two", "three"])
     old, sent = (
         workspace.state.session_id,
         await workspace.request_history.sent_request(ids(workspace)[3]),
@@ -168,8 +152,7 @@ async def test_a_fork_is_a_session_of_its_own(make_workspace):
 
 
 async def test_deletions_are_undone_in_reverse_order(make_workspace):
-    workspace, heard = await make_workspace()
-    await say(workspace, heard, "one", "two")
+    workspace, heard = await make_workspace(sent=["one", "two"])
     session_id = workspace.state.session_id
     two = ids(workspace)[2]
     await workspace.branches.delete(two)
@@ -198,8 +181,7 @@ async def test_deletions_are_undone_in_reverse_order(make_workspace):
 
 
 async def test_a_deleted_message_is_restored_while_another_session_is_active(make_workspace):
-    workspace, heard = await make_workspace()
-    await say(workspace, heard, "one")
+    workspace, _ = await make_workspace(sent=["one"])
     session_id = workspace.state.session_id
     await workspace.branches.delete(ids(workspace)[1])
     await workspace.sessions.new()
@@ -210,8 +192,7 @@ async def test_a_deleted_message_is_restored_while_another_session_is_active(mak
 
 
 async def test_the_model_can_be_changed_in_the_middle(make_workspace):
-    workspace, heard = await make_workspace("loopback", "echo")
-    await say(workspace, heard, "one")
+    workspace, heard = await make_workspace("loopback", "echo", sent=["one"])
     for endpoint in (each.name for each in OFFLINE[1:]):
         await workspace.settings.set_model(endpoint, "echo")
         await say(workspace, heard, f"to {endpoint}")
@@ -221,8 +202,7 @@ async def test_the_model_can_be_changed_in_the_middle(make_workspace):
 
 
 async def test_siblings_can_be_activated_while_a_reply_streams(make_workspace):
-    workspace, heard = await make_workspace(model="lorem:max:20")
-    await say(workspace, heard, "go")
+    workspace, heard = await make_workspace(model="lorem:max:20", sent=["go"])
     await workspace.settings.set_model("loopback", "flaky-stall")
     assert await workspace.replies.regenerate(ids(workspace)[-1])
     arriving = ids(workspace)[-1]
@@ -238,11 +218,9 @@ async def test_siblings_can_be_activated_while_a_reply_streams(make_workspace):
 
 
 async def test_a_message_is_opened_on_its_branch(make_workspace):
-    workspace, heard = await make_workspace()
-    await say(workspace, heard, "one", "two")
+    workspace, heard = await make_workspace(sent=["one", "two"])
     session_id, before = workspace.state.session_id, ids(workspace)
-    assert await workspace.branches.edit(before[0], "eins", send=True)
-    await settled(workspace, heard)
+    await answered(workspace, heard, workspace.branches.edit(before[0], "eins", send=True))
     await workspace.sessions.new()
     await workspace.sessions.open_at(session_id, before[2])
     assert ids(workspace) == before

@@ -23,8 +23,7 @@ WORDS = ("one " * 20, "two " * 20, "three " * 20, "four " * 20)
 
 
 async def summarized(make_workspace):
-    workspace, heard = await make_workspace()
-    await say(workspace, heard, *WORDS)
+    workspace, heard = await make_workspace(sent=WORDS)
     plan = await workspace.compaction.plan()
     assert plan is not None
     assert await workspace.compaction.accept(plan, "SUM")
@@ -32,8 +31,7 @@ async def summarized(make_workspace):
 
 
 async def test_the_older_part_is_summed_up_and_the_newest_stays(make_workspace):
-    workspace, heard = await make_workspace()
-    await say(workspace, heard, *WORDS)
+    workspace, heard = await make_workspace(sent=WORDS)
     before = sent(workspace, "next")
     plan = await workspace.compaction.plan()
     assert (plan.messages, plan.end, plan.is_whole) == (6, 6, True)
@@ -112,8 +110,7 @@ async def test_a_second_summary_is_written_from_the_first_and_what_follows(make_
 
 
 async def test_what_is_muted_is_not_in_the_summary(make_workspace):
-    workspace, heard = await make_workspace()
-    await say(workspace, heard, *WORDS)
+    workspace, _ = await make_workspace(sent=WORDS)
     entry_id = workspace.state.entries[2].message.id
     await workspace.active_store.messages.mute({entry_id: Muted(whole=True)})
     await workspace.active.reload_branch()
@@ -164,8 +161,7 @@ async def test_what_it_cannot_do_is_said(make_workspace):
 
 
 async def test_a_summary_of_a_branch_that_went_on_is_stored_at_its_end(make_workspace):
-    workspace, heard = await make_workspace()
-    await say(workspace, heard, *WORDS)
+    workspace, heard = await make_workspace(sent=WORDS)
     plan = await workspace.compaction.plan()
     await say(workspace, heard, "five")
     assert await workspace.compaction.accept(plan, "SUM")
@@ -181,8 +177,7 @@ async def test_the_users_own_preset_goes_before_ours(make_workspace, tmp_path):
     }
     (tmp_path / "presets").mkdir()
     (tmp_path / "presets" / "compact.json").write_text(json.dumps(preset))
-    workspace, heard = await make_workspace()
-    await say(workspace, heard, *WORDS)
+    workspace, heard = await make_workspace(sent=WORDS)
     plan = await workspace.compaction.plan()
     assert (await workspace.compaction.write(plan)).endswith("\n\nIn one word, please.")
     (tmp_path / "presets" / "compact.json").write_text("{")
@@ -194,8 +189,7 @@ async def test_the_users_own_preset_goes_before_ours(make_workspace, tmp_path):
     "endpoint", ["loopback-responses", "loopback-anthropic", "loopback-gemini"]
 )
 async def test_every_protocol_sends_it(make_workspace, endpoint: str):
-    workspace, heard = await make_workspace(endpoint=endpoint)
-    await say(workspace, heard, *WORDS)
+    workspace, heard = await make_workspace(endpoint=endpoint, sent=WORDS)
     plan = await workspace.compaction.plan()
     assert await workspace.compaction.accept(plan, "SUM")
     await say(workspace, heard, "five")

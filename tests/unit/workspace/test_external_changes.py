@@ -83,8 +83,7 @@ def thinking(text: str, thought: str, *calls: ToolCall) -> Message:
 async def test_a_reply_that_another_program_receives_is_followed_to_its_end(
     make_workspace, other_program: OpenOther
 ):
-    workspace, heard = await make_workspace()
-    await say(workspace, heard, "one")
+    workspace, heard = await make_workspace(sent=["one"])
     other = await other_program()
     assert await workspace.external_changes.check() == CHECK_INTERVAL
     reply_id = await asked(other, workspace.state.session_id, "two")
@@ -136,8 +135,7 @@ async def test_a_reply_that_another_program_receives_is_followed_to_its_end(
 async def test_a_reply_of_another_program_is_not_shown_in_the_session_opened_meanwhile(
     make_workspace, other_program: OpenOther, monkeypatch: pytest.MonkeyPatch
 ):
-    workspace, heard = await make_workspace()
-    await say(workspace, heard, "one")
+    workspace, heard = await make_workspace(sent=["one"])
     first = workspace.state.session_id
     await workspace.sessions.new()
     await say(workspace, heard, "elsewhere")
@@ -192,8 +190,7 @@ async def test_replies_of_a_killed_program_are_interrupted(
 
 async def test_checks_are_rarer_while_nobody_writes(make_workspace, other_program: OpenOther):
     clock = Clock()
-    workspace, heard = await make_workspace(clock=clock)
-    await say(workspace, heard, "mine")
+    workspace, _ = await make_workspace(clock=clock, sent=["mine"])
     other = await other_program()
     assert await workspace.external_changes.check() == CHECK_INTERVAL
     clock.time += IDLE_AFTER
@@ -206,8 +203,7 @@ async def test_changes_of_sessions_by_other_programs_are_noticed(
     make_workspace, other_program: OpenOther
 ):
     clock = Clock()
-    workspace, heard = await make_workspace(clock=clock)
-    await say(workspace, heard, "mine")
+    workspace, heard = await make_workspace(clock=clock, sent=["mine"])
     mine, other = workspace.state.session_id, await other_program()
 
     async def titles() -> list[str]:
@@ -276,8 +272,7 @@ async def test_a_slow_list_is_read_less_often(
 async def test_a_failed_check_is_repeated_later(
     make_workspace, other_program: OpenOther, monkeypatch: pytest.MonkeyPatch
 ):
-    workspace, heard = await make_workspace(clock=Clock())
-    await say(workspace, heard, "mine")
+    workspace, heard = await make_workspace(clock=Clock(), sent=["mine"])
     other = await other_program()
     await workspace.external_changes.check()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from tests.support.workspace import say, settled
+from tests.support.workspace import settled
 from tui_chat.workspace.events import Failed
 
 
@@ -26,8 +26,7 @@ async def test_what_cannot_be_generated_says_why_and_the_draft_is_shown(make_wor
 
 
 async def test_what_is_continued_is_stored_before_anything_arrives(make_workspace):
-    workspace, heard = await make_workspace(model="echo")
-    await say(workspace, heard, "The lamp goes out")
+    workspace, heard = await make_workspace(model="echo", sent=["The lamp goes out"])
     store = workspace.store
     await workspace.settings.set_model("loopback", "flaky-stall")
     assert await workspace.replies.continue_reply(workspace.state.entries[-1].message.id)

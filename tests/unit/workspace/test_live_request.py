@@ -28,14 +28,13 @@ def shown(workspace) -> Composed:
 
 
 async def test_what_is_shown_while_typing_is_what_is_sent(make_workspace):
-    received = []
-    workspace, heard = await make_workspace(on_request=received.append)
+    workspace, heard = await make_workspace()
     workspace.live_request.set_draft("Look", (PICTURE,))
     composed = shown(workspace)
     assert workspace.state.request.live is composed
     assert heard.of(RequestComposed)
     await say(workspace, heard, "Look", parts=(PICTURE,))
-    assert received[0].body == composed.payload.body
+    assert heard.received[0].body == composed.payload.body
 
 
 async def test_another_protocol_shows_the_same_context_and_changes_no_setting(make_workspace):
@@ -52,8 +51,7 @@ async def test_another_protocol_shows_the_same_context_and_changes_no_setting(ma
 
 
 async def test_a_what_if_stands_in_for_the_live_request_until_it_is_ended(make_workspace):
-    workspace, heard = await make_workspace()
-    await say(workspace, heard, "one", "two")
+    workspace, _ = await make_workspace(sent=["one", "two"])
     workspace.live_request.set_draft("three")
     live = shown(workspace)
     workspace.live_request.set_what_if(WhatIf(model="lorem", messages=0))
@@ -88,8 +86,7 @@ async def test_a_sent_request_is_viewed_with_its_reply_and_left_with_its_session
 
 
 async def test_the_first_request_of_a_session_is_compared_with_none(make_workspace):
-    workspace, heard = await make_workspace()
-    await say(workspace, heard, "elsewhere")
+    workspace, heard = await make_workspace(sent=["elsewhere"])
     await workspace.sessions.new(None)
     first = await say(workspace, heard, "one")
     second = await say(workspace, heard, "two")
@@ -172,8 +169,7 @@ async def test_an_earlier_request_is_compared_with_the_accepted_one_before_it(ma
 
 
 async def test_a_long_new_message_is_counted_in_a_thread_once(make_workspace):
-    workspace, heard = await make_workspace(model="echo")
-    await say(workspace, heard, "short")
+    workspace, heard = await make_workspace(model="echo", sent=["short"])
     assert not workspace.live_request.takes_long
     await say(workspace, heard, "long " * 30_000)
     assert workspace.live_request.takes_long
@@ -184,8 +180,7 @@ async def test_a_long_new_message_is_counted_in_a_thread_once(make_workspace):
 
 
 async def test_only_accepted_requests_of_the_session_are_compared_with(make_workspace):
-    workspace, heard = await make_workspace()
-    await say(workspace, heard, "one")
+    workspace, heard = await make_workspace(sent=["one"])
     first = workspace.state.session_id
     accepted = workspace.state.last_sent["loopback"].composed.payload
     await workspace.settings.set_model("loopback", "nobody")
@@ -210,8 +205,7 @@ async def test_a_long_session_is_composed_in_a_thread_and_stale_results_are_drop
     make_workspace, monkeypatch
 ):
     monkeypatch.setattr(live_request, "LONG_BRANCH", 2)
-    workspace, heard = await make_workspace()
-    await say(workspace, heard, "one")
+    workspace, heard = await make_workspace(sent=["one"])
     live = workspace.live_request
     live.set_draft("two")
     assert live.takes_long, "the session's first request is not composed yet"

@@ -86,8 +86,7 @@ async def test_a_message_is_never_sent_to_another_session(make_workspace):
 
 
 async def test_a_message_that_comes_after_the_reply_is_sent_at_once(make_workspace):
-    workspace, heard = await make_workspace()
-    await say(workspace, heard, "one")
+    workspace, heard = await make_workspace(sent=["one"])
     await heard.until(lambda: len(heard.of(ReplySettled)) == 1)
     await queue(workspace, "two")
     await heard.until(lambda: len(heard.of(ReplySettled)) == 2)

@@ -6,10 +6,17 @@ import json
 
 import pytest
 
-from tests.support.workspace import LOOPBACKS, contents, ids, last_failure, limited, say, settled
+from tests.support.workspace import (
+    LOOPBACKS,
+    answered,
+    contents,
+    ids,
+    last_failure,
+    limited,
+    say,
+)
 from tests.unit.workspace.test_compaction import summarized
 from tui_chat.models.message import NOT_MUTED, Message, Muted, Part, ToolCall
-from tui_chat.offline.http_messages import HttpRequest
 from tui_chat.workspace.events import Done
 from tui_chat.workspace.mutes import NOTHING_MUTED, muted_messages
 
@@ -31,8 +38,7 @@ def left_out(workspace) -> list[str]:
 
 async def with_tools(make_workspace, rounds: int = 2):
     """A session with calls: a question, two calls, their results, an answer, some times."""
-    workspace, heard = await make_workspace()
-    await say(workspace, heard, "begin")
+    workspace, heard = await make_workspace(sent=["begin"])
     store, session_id = workspace.active_store, workspace.state.session_id
     parent = ids(workspace)[-1]
     for number in range(1, rounds + 1):
@@ -53,8 +59,7 @@ def done(heard) -> str:
 
 
 async def test_a_muted_message_is_not_sent_until_it_is_unmuted(make_workspace):
-    workspace, heard = await make_workspace()
-    await say(workspace, heard, "one", "two")
+    workspace, heard = await make_workspace(sent=["one", "two"])
     before = workspace.requests.compose("next").payload.body
     first = ids(workspace)[0]
     await workspace.branches.pin(first, True)
@@ -74,8 +79,9 @@ async def test_a_muted_message_is_not_sent_until_it_is_unmuted(make_workspace):
 
 
 async def test_it_says_what_it_saves_and_what_it_costs_now(make_workspace):
-    workspace, heard = await make_workspace(endpoints=limited(100_000))
-    await say(workspace, heard, "one " * 50, "two " * 50, "three " * 50)
+    workspace, heard = await make_workspace(
+        endpoints=limited(100_000), sent=["one " * 50, "two " * 50, "three " * 50]
+    )
     total = workspace.requests.compose("").envelope.budget.total
     await workspace.mutes.toggle(ids(workspace)[0])
     saved = total - workspace.requests.compose("").envelope.budget.total
@@ -96,23 +102,21 @@ async def test_it_says_what_it_saves_and_what_it_costs_now(make_workspace):
 
 
 async def test_every_request_obeys(make_workspace):
-    received: list[HttpRequest] = []
-    workspace, heard = await make_workspace(on_request=received.append)
-    await say(workspace, heard, "one", "two")
+    workspace, heard = await make_workspace(sent=["one", "two"])
     await workspace.mutes.toggle(ids(workspace)[0])
     await say(workspace, heard, "three")
 
     def last() -> list[str]:
-        return [m["content"] for m in json.loads(received[-1].body)["messages"][-4:]]
+        return [m["content"] for m in json.loads(heard.received[-1].body)["messages"][-4:]]
 
     assert last() == ["one", "two", "two", "three"]
-    body, reply = received[-1].body, workspace.state.entries[-1].message.id
-    assert await workspace.replies.regenerate(reply)
-    await settled(workspace, heard)
-    assert received[-1].body == body
-    assert await workspace.branches.edit(ids(workspace)[-2], "three", send=True)
-    await settled(workspace, heard)
-    assert received[-1].body == body
+    body, reply = heard.received[-1].body, workspace.state.entries[-1].message.id
+    await answered(workspace, heard, workspace.replies.regenerate(reply))
+    assert heard.received[-1].body == body
+    await answered(
+        workspace, heard, workspace.branches.edit(ids(workspace)[-2], "three", send=True)
+    )
+    assert heard.received[-1].body == body
     # What was sent stays what it was, whatever is muted now.
     await workspace.mutes.unmute()
     for entry_id in (reply, ids(workspace)[-1]):
@@ -120,18 +124,15 @@ async def test_every_request_obeys(make_workspace):
         assert again.is_exact
         assert again.shown.payload.body == body
     await workspace.branches.show(reply)
-    assert await workspace.replies.replay(reply, "loopback", "echo")
-    await settled(workspace, heard)
-    assert received[-1].body == body
+    await answered(workspace, heard, workspace.replies.replay(reply, "loopback", "echo"))
+    assert heard.received[-1].body == body
 
 
 async def test_a_fork_has_mutes_of_its_own_and_branches_share_them(make_workspace):
-    workspace, heard = await make_workspace()
-    await say(workspace, heard, "one", "two")
+    workspace, heard = await make_workspace(sent=["one", "two"])
     first = ids(workspace)[0]
     await workspace.mutes.toggle(first)
-    assert await workspace.branches.edit(ids(workspace)[2], "zwei", send=True)
-    await settled(workspace, heard)
+    await answered(workspace, heard, workspace.branches.edit(ids(workspace)[2], "zwei", send=True))
     assert sent(workspace) == ["one", "zwei", "zwei", "next"]
     original = workspace.state.session_id
     assert await workspace.branches.fork(ids(workspace)[-1])
@@ -211,8 +212,7 @@ async def test_parts_and_reasoning_are_muted_apart(make_workspace):
 
 @pytest.mark.parametrize("endpoint", LOOPBACKS, ids=lambda e: e.name)
 async def test_it_says_what_muted_reasoning_saves_or_why_nothing(endpoint, make_workspace):
-    workspace, heard = await make_workspace(endpoint.name, model="thinker")
-    await say(workspace, heard, "one")
+    workspace, heard = await make_workspace(endpoint.name, model="thinker", sent=["one"])
     before = len(workspace.requests.compose("").payload.body)
     await workspace.mutes.set(ids(workspace)[-1], Muted(reasoning=True))
     saved = before - len(workspace.requests.compose("").payload.body)
@@ -255,14 +255,11 @@ async def test_a_reply_that_is_arriving_is_not_muted(make_workspace):
 
 
 async def test_a_muted_reply_can_be_continued(make_workspace):
-    received: list[HttpRequest] = []
-    workspace, heard = await make_workspace(on_request=received.append)
-    await say(workspace, heard, "one")
+    workspace, heard = await make_workspace(sent=["one"])
     reply = ids(workspace)[-1]
     await workspace.mutes.toggle(reply)
-    assert await workspace.replies.continue_reply(reply)
-    await settled(workspace, heard)
-    body = json.loads(received[-1].body)
+    await answered(workspace, heard, workspace.replies.continue_reply(reply))
+    body = json.loads(heard.received[-1].body)
     assert [m["content"] for m in body["messages"] if m["role"] == "assistant"][-1] == "one"
     assert done(heard).endswith("It stays muted; the longer version is not.")
     assert workspace.state.entries[-1].message.muted == NOT_MUTED
@@ -271,8 +268,7 @@ async def test_a_muted_reply_can_be_continued(make_workspace):
 
 
 async def test_a_title_is_of_what_is_sent(make_workspace):
-    workspace, heard = await make_workspace()
-    await say(workspace, heard, "salt", "marsh")
+    workspace, _ = await make_workspace(sent=["salt", "marsh"])
     for entry_id in ids(workspace)[:2]:
         await workspace.mutes.toggle(entry_id)
     body = workspace.titles.request().payload.body
@@ -281,8 +277,7 @@ async def test_a_title_is_of_what_is_sent(make_workspace):
 
 
 async def test_another_program_notices_a_mute(make_workspace):
-    workspace, heard = await make_workspace()
-    await say(workspace, heard, "one")
+    workspace, _ = await make_workspace(sent=["one"])
     other, _ = await make_workspace()
     await other.start()
     await workspace.mutes.toggle(ids(workspace)[0])

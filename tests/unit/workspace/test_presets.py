@@ -41,14 +41,13 @@ def contents(file: Path) -> list[str]:
 
 async def test_an_edited_preset_is_sent(make_workspace, tmp_path: Path):
     put(tmp_path / "presets", "mine", preset_with("first"))
-    received = []
-    workspace, heard = await make_workspace(on_request=received.append)
+    workspace, heard = await make_workspace()
     await workspace.presets.choose("mine")
     rewrite(workspace, "second")
     shown = workspace.requests.compose("hi").payload.body
     assert b"second" in shown
     await say(workspace, heard, "hi")
-    assert received[0].body == shown
+    assert heard.received[0].body == shown
     workspace.presets.edit("mine", edits_of(workspace).undo())
     assert "first" in words(workspace)
     assert workspace.state.unsaved_presets == ()

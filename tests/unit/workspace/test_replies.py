@@ -11,7 +11,6 @@ import pytest
 from tests.support.workspace import LOOPBACKS, moved, say
 from tui_chat.models.model_facts import ModelFacts
 from tui_chat.models.prices import Prices
-from tui_chat.offline.http_messages import HttpRequest
 from tui_chat.tokens import Correction
 from tui_chat.workspace.calibration import dump_corrections, read_corrections
 from tui_chat.workspace.events import Failed, ReplyGrew
@@ -30,21 +29,18 @@ async def test_the_user_message_is_stored_before_the_request_leaves(make_workspa
 
 
 async def test_opening_a_session_that_ends_with_a_user_message_sends_nothing(make_workspace):
-    received: list[HttpRequest] = []
-    workspace, heard = await make_workspace()
-    await say(workspace, heard, "one")
+    workspace, _ = await make_workspace(sent=["one"])
     assert await workspace.branches.edit(workspace.state.entries[0].message.id, "eins")
     await workspace.close()
-    workspace, heard = await make_workspace(on_request=received.append)
+    workspace, heard = await make_workspace()
     await workspace.sessions.open(workspace.state.session_id)
     assert [e.message.content for e in workspace.state.entries] == ["eins"]
     assert not workspace.state.is_streaming
-    assert received == []
+    assert heard.received == []
 
 
 async def test_a_session_of_an_unreachable_server_can_be_opened(make_workspace):
-    workspace, heard = await make_workspace()
-    await say(workspace, heard, "one")
+    workspace, heard = await make_workspace(sent=["one"])
     await workspace.close()
     down = moved(LOOPBACKS[0], "http://127.0.0.1:9")
     workspace, heard = await make_workspace(endpoints=(down,))
@@ -55,8 +51,7 @@ async def test_a_session_of_an_unreachable_server_can_be_opened(make_workspace):
 
 
 async def test_a_session_of_a_removed_endpoint_or_model_can_be_opened(make_workspace):
-    workspace, heard = await make_workspace("loopback-gemini", "echo")
-    await say(workspace, heard, "one")
+    workspace, heard = await make_workspace("loopback-gemini", "echo", sent=["one"])
     await workspace.close()
     left = replace(LOOPBACKS[0], models=("mirror",))
     workspace, heard = await make_workspace(left.name, "mirror", (left,))
@@ -104,8 +99,7 @@ async def test_timing_is_published_while_a_reply_streams_and_at_its_end(endpoint
 @pytest.mark.parametrize("url", ["http://provider.invalid/v1", PRICED[0].base_url])
 async def test_a_provider_corrects_estimates_and_the_offline_one_does_not(url, make_workspace):
     endpoint = replace(PRICED[0], name="elsewhere", base_url=url)
-    workspace, heard = await make_workspace("elsewhere", "lorem:max:200", (endpoint,))
-    await say(workspace, heard, "go")
+    workspace, _ = await make_workspace("elsewhere", "lorem:max:200", (endpoint,), sent=["go"])
     estimated = workspace.requests.compose("more").envelope.budget
     assert (estimated.total != estimated.uncorrected) == (url != PRICED[0].base_url)
     await workspace.close()
@@ -123,8 +117,7 @@ def test_token_corrections_are_kept_for_the_latest_models():
 
 
 async def test_a_reply_of_a_removed_endpoint_without_a_stored_cost_has_none(make_workspace):
-    workspace, heard = await make_workspace(PRICED[0].name, "echo", PRICED)
-    await say(workspace, heard, "go")
+    workspace, _ = await make_workspace(PRICED[0].name, "echo", PRICED, sent=["go"])
     gone = replace(
         workspace.state.entries[-1],
         endpoint="gone",
@@ -148,8 +141,7 @@ async def test_the_state_names_streaming_sessions(make_workspace):
 
 
 async def test_the_cost_is_stored_with_the_reply_and_later_prices_do_not_change_it(make_workspace):
-    workspace, heard = await make_workspace(PRICED[0].name, "echo", PRICED)
-    await say(workspace, heard, "go")
+    workspace, _ = await make_workspace(PRICED[0].name, "echo", PRICED, sent=["go"])
     entry = workspace.state.entries[-1]
     assert entry.cost == Decimal(entry.usage.input + 2 * entry.usage.output) / 1_000_000
     assert entry.priced == "config.toml"
@@ -164,8 +156,7 @@ async def test_the_cost_is_stored_with_the_reply_and_later_prices_do_not_change_
 
 
 async def test_a_model_without_prices_has_no_cost(make_workspace):
-    workspace, heard = await make_workspace(LOOPBACKS[0].name, "echo", LOOPBACKS)
-    await say(workspace, heard, "go")
+    workspace, _ = await make_workspace(LOOPBACKS[0].name, "echo", LOOPBACKS, sent=["go"])
     entry = workspace.state.entries[-1]
     assert (entry.cost, entry.priced) == (None, "")
     assert workspace.exchanges.timing(entry).cost is None

@@ -10,7 +10,15 @@ from pathlib import Path
 import pytest
 
 from tests.support.tables import each_row
-from tests.support.workspace import BY_HAND, LOOPBACKS, last_failure, preset_with, put, say, settled
+from tests.support.workspace import (
+    BY_HAND,
+    LOOPBACKS,
+    answered,
+    last_failure,
+    preset_with,
+    put,
+    say,
+)
 from tui_chat.compose import compose
 from tui_chat.models.endpoint import ModelFacts, Protocol
 from tui_chat.models.message import Part
@@ -43,14 +51,11 @@ def forget_bodies(workspace, monkeypatch: pytest.MonkeyPatch) -> None:
 async def test_a_request_is_composed_again_whatever_changed_since(
     endpoint, make_workspace, tmp_path: Path, monkeypatch
 ):
-    received: list[HttpRequest] = []
     text = "{{random::a::b::c::d}} {{pick::1::2::3}} {{time}} {{user}} {{char}}"
     preset = put(tmp_path / "presets", "p", preset_with(text))
     put(tmp_path / "profiles", "me", {"name": "Ada", "content": "Counts."})
     lore = put(tmp_path / "lorebooks", "l", [{"keys": ["salt"], "content": "From the marsh."}])
-    workspace, heard = await make_workspace(
-        endpoint.name, "echo", on_request=received.append, tools=(BY_HAND,)
-    )
+    workspace, heard = await make_workspace(endpoint.name, "echo", tools=(BY_HAND,))
     await workspace.presets.choose("p")
     await workspace.settings.set_profile("me")
     await workspace.settings.set_lorebooks(("l",))
@@ -61,8 +66,7 @@ async def test_a_request_is_composed_again_whatever_changed_since(
     picture = Part("image", mime="image/png", data="iVBORw0KGgo=")
     await say(workspace, heard, "look", parts=(picture,))
     replies.append(workspace.state.entries[-1].message.id)
-    assert await workspace.replies.regenerate(replies[-1])
-    await settled(workspace, heard)
+    await answered(workspace, heard, workspace.replies.regenerate(replies[-1]))
     replies.append(workspace.state.entries[-1].message.id)
 
     preset.write_text("[]")
@@ -74,7 +78,7 @@ async def test_a_request_is_composed_again_whatever_changed_since(
     await workspace.roles.save(replace(workspace.state.role, system_prompt="Other."))
     await workspace.branches.delete(workspace.state.entries[2].message.id)
     forget_bodies(workspace, monkeypatch)
-    for entry_id, request in zip(replies, received, strict=True):
+    for entry_id, request in zip(replies, heard.received, strict=True):
         sent = await workspace.request_history.sent_request(entry_id)
         assert (sent.how, sent.why) == ("rebuilt", "")
         assert sent.body == request.body
@@ -129,12 +133,11 @@ async def test_requests_are_exported_with_their_session(make_workspace, tmp_path
 
 
 async def test_stored_bytes_are_returned(make_workspace):
-    received: list[HttpRequest] = []
-    workspace, heard = await make_workspace(on_request=received.append)
+    workspace, heard = await make_workspace()
     entry_id = await say(workspace, heard, "hi")
     sent = await workspace.request_history.sent_request(entry_id)
     assert sent.how == "kept"
-    assert sent.body == received[0].body
+    assert sent.body == heard.received[0].body
     assert sent.is_exact
 
 
@@ -181,18 +184,15 @@ async def test_a_different_result_is_reported_as_different(make_workspace, monke
 
 @pytest.mark.parametrize("endpoint", LOOPBACKS, ids=lambda e: e.protocol.value)
 async def test_an_exported_turn_gives_the_same_bytes(endpoint, make_workspace, monkeypatch):
-    received: list[HttpRequest] = []
     monkeypatch.setenv("TEST_KEY", "sk-secret")
     there = replace(endpoint, key="env:TEST_KEY", proxy="none")
-    workspace, heard = await make_workspace(
-        endpoint.name, "echo", (there,), on_request=received.append
-    )
+    workspace, heard = await make_workspace(endpoint.name, "echo", (there,))
     entry_id = await say(workspace, heard, "one", "two 汉字 \u2028 \x00")
     text = await workspace.request_history.export_turn(entry_id)
     assert text is not None
     turn = read_turn(text, "t.json")
-    assert compose(turn.inputs).payload.body == received[-1].body
-    assert turn.request.body.encode() == received[-1].body
+    assert compose(turn.inputs).payload.body == heard.received[-1].body
+    assert turn.request.body.encode() == heard.received[-1].body
     assert turn.reply.message == workspace.state.entries[-1].message
     assert json.loads(text)["tuiChatTurn"] == 1
     assert "TEST_KEY" not in text
@@ -200,11 +200,11 @@ async def test_an_exported_turn_gives_the_same_bytes(endpoint, make_workspace, m
 
 
 async def test_a_request_is_sent_to_another_endpoint_as_a_sibling(make_workspace):
-    received: list[HttpRequest] = []
-    workspace, heard = await make_workspace("loopback", "echo", on_request=received.append)
+    workspace, heard = await make_workspace("loopback", "echo")
     entry_id = await say(workspace, heard, "hi")
-    assert await workspace.replies.replay(entry_id, "loopback-anthropic", "mirror")
-    await settled(workspace, heard)
+    await answered(
+        workspace, heard, workspace.replies.replay(entry_id, "loopback-anthropic", "mirror")
+    )
     assert workspace.state.entries[-1].siblings == 2
     assert workspace.state.entries[-1].endpoint == "loopback-anthropic"
     assert workspace.state.endpoint.name == "loopback", "the session goes on asking what it asks"
@@ -230,8 +230,7 @@ async def test_requests_of_a_session_can_be_compared(make_workspace):
 
 
 async def test_a_draft_after_another_branch(make_workspace):
-    workspace, heard = await make_workspace()
-    await say(workspace, heard, "one", "two")
+    workspace, _ = await make_workspace(sent=["one", "two"])
     first, reply, *_ = workspace.state.entries
     other = workspace.state.entries[-1].message.id
     assert await workspace.branches.edit(first.message.id, "uno")
@@ -249,43 +248,42 @@ PREFILLS = tuple(replace(each, facts=(("*", ModelFacts(prefill=True)),)) for eac
 
 @pytest.mark.parametrize("endpoint", PREFILLS, ids=lambda e: e.protocol.value)
 async def test_a_reply_is_continued_if_the_model_accepts_its_beginning(endpoint, make_workspace):
-    received: list[HttpRequest] = []
     endpoints = (*PREFILLS, replace(endpoint, name="plain", facts=()))
-    workspace, heard = await make_workspace(
-        endpoint.name, "flaky-cut", endpoints, on_request=received.append
-    )
+    workspace, heard = await make_workspace(endpoint.name, "flaky-cut", endpoints)
     cut = await say(workspace, heard, "go")
     before = workspace.state.entries[-1].message.content.rstrip()
     assert workspace.state.entries[-1].status == "failed"
     await workspace.settings.set_model(endpoint.name, "echo")
-    assert await workspace.replies.continue_reply(cut)
-    await settled(workspace, heard)
+    await answered(workspace, heard, workspace.replies.continue_reply(cut))
     last = workspace.state.entries[-1]
     assert last.siblings == 2
     assert last.message.content.startswith(before)
     assert len(last.message.content) > len(before)
-    assert json.dumps(before, ensure_ascii=False).encode()[1:-1] in received[-1].body
+    assert json.dumps(before, ensure_ascii=False).encode()[1:-1] in heard.received[-1].body
     sent = await workspace.request_history.sent_request(last.message.id)
     assert sent.is_exact
 
     # Its replay is a continuation, too: it can be composed again, and its reply begins likewise.
-    assert await workspace.replies.replay(last.message.id, endpoint.name, "echo")
-    await settled(workspace, heard)
-    assert received[-1].body == received[-2].body
+    await answered(
+        workspace, heard, workspace.replies.replay(last.message.id, endpoint.name, "echo")
+    )
+    assert heard.received[-1].body == heard.received[-2].body
     assert workspace.state.entries[-1].message.content.startswith(before)
     again = await workspace.request_history.sent_request(workspace.state.entries[-1].message.id)
     assert again.is_exact
     # Where the model is not known to take it, the continuation is asked for.
-    assert await workspace.replies.replay(workspace.state.entries[-1].message.id, "plain", "echo")
-    await settled(workspace, heard)
-    assert b"Continue your last message" in received[-1].body
-    assert b"Continue your last message" not in received[-2].body
+    await answered(
+        workspace,
+        heard,
+        workspace.replies.replay(workspace.state.entries[-1].message.id, "plain", "echo"),
+    )
+    assert b"Continue your last message" in heard.received[-1].body
+    assert b"Continue your last message" not in heard.received[-2].body
     assert workspace.state.entries[-1].message.content.startswith(before)
 
 
 async def test_what_if_keeps_as_many_messages_with_a_stored_draft(make_workspace):
-    workspace, heard = await make_workspace()
-    await say(workspace, heard, "one", "two", "three")
+    workspace, _ = await make_workspace(sent=["one", "two", "three"])
     await workspace.branches.delete(workspace.state.entries[-1].message.id)
 
     def shown(draft: str, kept: int) -> list[str]:
@@ -306,10 +304,13 @@ async def test_the_last_reply_continues_though_a_system_message_follows(named, m
     before = workspace.state.entries[-1].message.content.rstrip()
     await workspace.branches.add_system_message("Be brief.")
     await workspace.settings.set_model(endpoint.name, "echo")
-    assert await workspace.replies.continue_reply(
-        cut if named == "the reply" else workspace.state.entries[-1].message.id
+    await answered(
+        workspace,
+        heard,
+        workspace.replies.continue_reply(
+            cut if named == "the reply" else workspace.state.entries[-1].message.id
+        ),
     )
-    await settled(workspace, heard)
     last = workspace.state.entries[-1]
     assert (last.message.role, last.siblings) == ("assistant", 2)
     assert last.message.content.startswith(before)
@@ -317,15 +318,13 @@ async def test_the_last_reply_continues_though_a_system_message_follows(named, m
 
 @pytest.mark.parametrize("endpoint", LOOPBACKS, ids=lambda e: e.protocol.value)
 async def test_every_model_can_continue_a_reply(endpoint, make_workspace):
-    received: list[HttpRequest] = []
-    workspace, heard = await make_workspace(endpoint.name, "echo", on_request=received.append)
+    workspace, heard = await make_workspace(endpoint.name, "echo")
     entry_id = await say(workspace, heard, "go")
     shown = workspace.requests.compose_kind("continue")
-    assert await workspace.replies.continue_reply(entry_id)
-    await settled(workspace, heard)
+    await answered(workspace, heard, workspace.replies.continue_reply(entry_id))
     [told] = [each.sentence for each in heard.of(Done) if "Continued" in each.sentence]
     assert told.endswith("asks for the rest (echo is not known to accept a prefill).")
-    assert received[-1].body == shown.payload.body
+    assert heard.received[-1].body == shown.payload.body
     last = workspace.state.entries[-1]
     assert last.siblings == 2
     assert (
@@ -337,15 +336,15 @@ async def test_every_model_can_continue_a_reply(endpoint, make_workspace):
     assert sent.continued
     roles = [turn.role for turn in sent.composed.envelope.turns]
     assert roles[-3:] == ["user", "assistant", "user"]
-    assert await workspace.replies.replay(last.message.id, endpoint.name, "echo")
-    await settled(workspace, heard)
-    assert received[-1].body == shown.payload.body
+    await answered(
+        workspace, heard, workspace.replies.replay(last.message.id, endpoint.name, "echo")
+    )
+    assert heard.received[-1].body == shown.payload.body
     assert workspace.state.entries[-1].message.content == last.message.content
 
 
 async def test_a_reply_that_cannot_be_continued(make_workspace):
-    workspace, heard = await make_workspace(model="echo")
-    await say(workspace, heard, "go")
+    workspace, heard = await make_workspace(model="echo", sent=["go"])
     assert not await workspace.replies.continue_reply(workspace.state.entries[0].message.id)
     assert "Only the last reply" in last_failure(heard)
     assert len(workspace.state.entries) == 2

@@ -15,7 +15,6 @@ from tests.support.workspace import say, settled
 from tui_chat.models.message import Part
 from tui_chat.models.search import Query
 from tui_chat.models.session import Entry
-from tui_chat.offline.http_messages import HttpRequest
 from tui_chat.store.branches import BranchStore
 from tui_chat.store.requests import RequestStore
 from tui_chat.workspace import session_catalog, sessions
@@ -28,8 +27,7 @@ async def test_the_end_of_a_branch_is_loaded_first_and_sending_waits_for_the_res
     make_workspace, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(sessions, "FIRST_MESSAGES", 2)
-    received: list[HttpRequest] = []
-    workspace, heard = await make_workspace(on_request=received.append)
+    workspace, heard = await make_workspace()
     for word in ("one", "two"):
         await say(workspace, heard, word)
     long = workspace.state.session_id
@@ -55,7 +53,7 @@ async def test_the_end_of_a_branch_is_loaded_first_and_sending_waits_for_the_res
     sends = asyncio.create_task(workspace.replies.submit("three"))
     again = asyncio.create_task(workspace.replies.regenerate(shown.entries[-1].message.id))
     await branch(long)  # whatever could go on has gone on
-    assert len(received) == 2
+    assert len(heard.received) == 2
     assert not sends.done()
     assert not again.done()
     again.cancel()
@@ -63,7 +61,7 @@ async def test_the_end_of_a_branch_is_loaded_first_and_sending_waits_for_the_res
     await opens
     assert await sends
     await settled(workspace, heard)
-    said = [message["content"] for message in json.loads(received[-1].body)["messages"]]
+    said = [message["content"] for message in json.loads(heard.received[-1].body)["messages"]]
     words = ("one", "two", "three")
     assert [text for text in said if text in words] == ["one", "one", "two", "two", "three"]
 
@@ -71,8 +69,7 @@ async def test_the_end_of_a_branch_is_loaded_first_and_sending_waits_for_the_res
 async def test_a_new_session_does_not_wait_for_the_previous_one(
     make_workspace, monkeypatch: pytest.MonkeyPatch
 ):
-    workspace, heard = await make_workspace()
-    await say(workspace, heard, "one")
+    workspace, _ = await make_workspace(sent=["one"])
     old, gate = workspace.state.session_id, asyncio.Event()
     await workspace.sessions.new()
     store = workspace.store
@@ -96,8 +93,7 @@ async def test_a_new_session_does_not_wait_for_the_previous_one(
 
 
 async def test_unchanged_entries_stay_the_same_objects(make_workspace):
-    workspace, heard = await make_workspace()
-    await say(workspace, heard, "one")
+    workspace, heard = await make_workspace(sent=["one"])
     before = workspace.state.entries
     await say(workspace, heard, "two")
     assert all(was is now for was, now in zip(before, workspace.state.entries, strict=False))
@@ -107,8 +103,7 @@ async def test_unchanged_entries_stay_the_same_objects(make_workspace):
 
 
 async def test_messages_of_a_left_session_are_released(make_workspace):
-    workspace, heard = await make_workspace()
-    await say(workspace, heard, "one")
+    workspace, _ = await make_workspace(sent=["one"])
     await workspace.close()
     workspace, _ = await make_workspace()
     assert b"one" in workspace.requests.compose("and").payload.body
@@ -122,8 +117,7 @@ async def test_messages_of_a_left_session_are_released(make_workspace):
 async def test_a_late_read_does_not_replace_newer_entries(
     make_workspace, monkeypatch: pytest.MonkeyPatch
 ):
-    workspace, heard = await make_workspace()
-    await say(workspace, heard, "one")
+    workspace, heard = await make_workspace(sent=["one"])
     read, is_first = BranchStore.load, True
 
     async def late(store: BranchStore, *asked: Any, **more: Any) -> tuple[Entry, ...]:

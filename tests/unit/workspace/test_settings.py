@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.stores import give_variables
-from tests.support.workspace import last_failure, preset_with, put, say, settled, words
+from tests.support.workspace import answered, last_failure, preset_with, put, say, words
 from tui_chat.errors import InputError
 from tui_chat.models.role import Profile, Role
 from tui_chat.models.settings import Settings, WebSearch
@@ -79,8 +79,7 @@ async def test_a_deleted_profile_is_used_by_nobody_until_it_is_restored(
 ):
     for name in ("me", "other"):
         put(tmp_path / "profiles", name, {"name": name})
-    workspace, heard = await make_workspace()
-    await say(workspace, heard, "hi")
+    workspace, heard = await make_workspace(sent=["hi"])
     await workspace.settings.set_profile("other")
     await workspace.sessions.new()
     await workspace.settings.set_profile("me")
@@ -124,8 +123,7 @@ async def test_sticky_entries_follow_the_active_branch(make_workspace, tmp_path:
     await say(workspace, heard, "Salt?")
     assert "From the marsh." in words(workspace, "Go on")
     first = workspace.state.entries[0].message.id
-    assert await workspace.branches.edit(first, "Sugar?", send=True)
-    await settled(workspace, heard)
+    await answered(workspace, heard, workspace.branches.edit(first, "Sugar?", send=True))
     assert "From the marsh." not in words(workspace, "Go on")
 
 

@@ -15,7 +15,6 @@ from tests.support.workspace import ECHO, LOOPBACKS, command, last_failure, put
 from tui_chat.compose import compose
 from tui_chat.models.endpoint import Endpoint
 from tui_chat.models.settings import Settings
-from tui_chat.offline.http_messages import HttpRequest
 from tui_chat.turn_file import read_turn
 from tui_chat.workspace.state import QueuedMessage
 from tui_chat.workspace.target import Slot, Target
@@ -49,8 +48,7 @@ async def test_a_draft_is_stored_once_and_answered_by_each_target(make_workspace
 
 
 async def test_each_branch_goes_on_with_its_own_reply(make_workspace):
-    received: list[HttpRequest] = []
-    workspace, _ = await make_workspace(on_request=received.append)
+    workspace, heard = await make_workspace()
     mirror, echo = Target("loopback", "mirror"), Target("loopback", "echo")
     replies = await workspace.replies.submit_to(slots_of(workspace, mirror, echo), "one")
     await workspace.tools.all_ended()
@@ -58,7 +56,7 @@ async def test_each_branch_goes_on_with_its_own_reply(make_workspace):
         Slot(target, await branch(workspace, reply_id))
         for target, reply_id in zip((mirror, echo), replies, strict=True)
     ]
-    received.clear()
+    heard.received.clear()
     replies = await workspace.replies.submit_to(slots, "two")
     await workspace.tools.all_ended()
     for slot, reply_id in zip(slots, replies, strict=True):
@@ -67,7 +65,7 @@ async def test_each_branch_goes_on_with_its_own_reply(make_workspace):
         assert [entry.message.content for entry in entries[2:3]] == ["two"]
     said = [
         json.loads(request.body)["messages"][-2]["content"]
-        for request in received
+        for request in heard.received
         if json.loads(request.body)["model"] == "echo"
     ]
     assert said == ["one"]
@@ -88,7 +86,6 @@ PRESETS = {
 async def test_each_target_gets_the_same_bytes_however_its_turn_is_asked_for(
     turns, make_workspace, tmp_path
 ):
-    received: list[HttpRequest] = []
     for name, text in PRESETS.items():
         preset = [
             {"id": "main", "role": "system", "content": text},
@@ -96,7 +93,7 @@ async def test_each_target_gets_the_same_bytes_however_its_turn_is_asked_for(
             {"id": "near", "role": "user", "content": "{{lastCharMessage}}", "insertionPoint": -1},
         ]
         put(tmp_path / "presets", name, {"name": name, "presetMessages": preset})
-    workspace, _ = await make_workspace(on_request=received.append)
+    workspace, heard = await make_workspace()
     targets = [
         Target(endpoint.name, "echo", preset, settings)
         for endpoint, preset, settings in zip(
@@ -106,31 +103,31 @@ async def test_each_target_gets_the_same_bytes_however_its_turn_is_asked_for(
     ]  # fmt: skip
     slots = slots_of(workspace, *targets)
     for turn in range(turns):
-        received.clear()
+        heard.received.clear()
         shown = [
             workspace.requests.compose_for(slot, f"turn {turn}").payload.body for slot in slots
         ]
         replies = await workspace.replies.submit_to(slots, f"turn {turn}")
         await workspace.tools.all_ended()
-        assert sorted(request.body for request in received) == sorted(shown)
+        assert sorted(request.body for request in heard.received) == sorted(shown)
         for slot, reply_id, body in zip(slots, replies, shown, strict=True):
             before = (await branch(workspace, reply_id))[:-1]
             again = Slot(slot.target, before)
             assert workspace.requests.compose_for(again, "").payload.body == body
-            received.clear()
+            heard.received.clear()
             await workspace.replies.submit_to((again,))
             await workspace.tools.all_ended()
-            assert [request.body for request in received] == [body]
+            assert [request.body for request in heard.received] == [body]
             sent = await workspace.request_history.sent_request(reply_id)
             assert sent.is_exact
             text = await workspace.request_history.export_turn(reply_id)
             assert text is not None
             assert compose(read_turn(text, "turn").inputs).payload.body == body
             await workspace.branches.show(reply_id)
-            received.clear()
+            heard.received.clear()
             await workspace.replies.replay(reply_id, slot.target.endpoint, "echo")
             await workspace.tools.all_ended()
-            assert [request.body for request in received] == [body]
+            assert [request.body for request in heard.received] == [body]
         slots = [
             Slot(slot.target, await workspace.store.branches.path_to(reply_id))
             for slot, reply_id in zip(slots, replies, strict=True)
@@ -161,12 +158,11 @@ async def test_a_branch_whose_reply_is_arriving_takes_no_message(make_workspace)
 
 
 async def test_a_target_that_cannot_be_used_sends_nothing(make_workspace):
-    received: list[HttpRequest] = []
-    workspace, heard = await make_workspace(on_request=received.append)
+    workspace, heard = await make_workspace()
     targets = TARGETS[0], Target("nowhere", "echo")
     assert await workspace.replies.submit_to(slots_of(workspace, *targets), "one") == ()
     assert "nowhere" in last_failure(heard)
-    assert (received, workspace.state.entries) == ([], ())
+    assert (heard.received, workspace.state.entries) == ([], ())
 
 
 async def test_tools_of_each_branch_are_answered_there(make_workspace):

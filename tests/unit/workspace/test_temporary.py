@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.support.workspace import PLANTED, files_with, last_failure, say, settled
+from tests.support.workspace import PLANTED, answered, files_with, last_failure, say
 from tui_chat.models.role import Role
 from tui_chat.models.search import Query
 from tui_chat.workspace.events import BackgroundReplyEnded, Failed
@@ -20,8 +20,9 @@ async def use_everything(workspace, heard) -> None:
     question = workspace.state.entries[1].message.id
     assert await workspace.branches.edit(question, f"other {PLANTED}")
     assert await workspace.replies.regenerate(question) is False, "another branch is active"
-    assert await workspace.replies.reply_to(workspace.state.entries[-1].message.id)
-    await settled(workspace, heard)
+    await answered(
+        workspace, heard, workspace.replies.reply_to(workspace.state.entries[-1].message.id)
+    )
     await workspace.branches.pin(workspace.state.entries[-1].message.id, pinned=True)
     assert await workspace.settings.set_parameter("user_id", PLANTED)
     assert await workspace.settings.set_parameter("author_note", f"note {PLANTED}")
@@ -29,8 +30,7 @@ async def use_everything(workspace, heard) -> None:
 
 
 async def test_no_file_has_a_word_of_it(make_workspace, tmp_path: Path):
-    workspace, heard = await make_workspace()
-    await say(workspace, heard, "an ordinary question")
+    workspace, heard = await make_workspace(sent=["an ordinary question"])
     assert files_with(tmp_path, "an ordinary question"), "this would find it"
     listed = workspace.state.sessions
     await workspace.sessions.new_temporary()
@@ -86,8 +86,7 @@ async def test_a_late_draft_of_an_ended_session_is_dropped(make_workspace, tmp_p
 
 
 async def test_the_program_can_end_in_it(make_workspace, tmp_path: Path):
-    workspace, heard = await make_workspace()
-    await say(workspace, heard, "ordinary")
+    workspace, heard = await make_workspace(sent=["ordinary"])
     before = workspace.state.session_id
     await workspace.sessions.new_temporary()
     await say(workspace, heard, PLANTED)
@@ -137,8 +136,7 @@ async def test_it_cannot_be_forked_and_another_one_replaces_it(make_workspace):
 
 
 async def test_a_deleted_message_of_another_session_is_restored_from_within_it(make_workspace):
-    workspace, heard = await make_workspace()
-    await say(workspace, heard, "ordinary")
+    workspace, heard = await make_workspace(sent=["ordinary"])
     session_id = workspace.state.session_id
     await workspace.branches.delete(workspace.state.entries[-1].message.id)
     await workspace.sessions.new_temporary()

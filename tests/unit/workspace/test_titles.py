@@ -10,7 +10,6 @@ from tests.support.workspace import last_failure, say, settled
 from tui_chat.cli.common_options import CommonOptions
 from tui_chat.cli.usage import sums_of
 from tui_chat.config import BUILT_IN_ENDPOINTS
-from tui_chat.offline.http_messages import HttpRequest
 from tui_chat.workspace.events import Failed
 from tui_chat.workspace.titles import read_title, title_request
 
@@ -24,15 +23,14 @@ async def titles(workspace) -> list[tuple[str, str, str]]:
 
 
 async def test_the_first_words_are_replaced_after_the_first_reply_and_only_then(make_workspace):
-    received: list[HttpRequest] = []
-    workspace, heard = await make_workspace(title_model=TITLER, on_request=received.append)
+    workspace, heard = await make_workspace(title_model=TITLER)
     assert await workspace.replies.submit("Where does " + "the river go? " * 200)
     assert workspace.state.session.title.startswith("Where does the river go?")
     await settled(workspace, heard)
     await heard.until(lambda: workspace.state.session.title.startswith("User: Where"))
     title = workspace.state.session.title
     await heard.until(lambda: workspace.state.sessions[0].title == title)
-    body = json.loads(received[-1].body)
+    body = json.loads(heard.received[-1].body)
     assert body["max_completion_tokens"] == 24
     assert len(body["messages"][-1]["content"]) < 1_300
     ((kind, status, _),) = await titles(workspace)
@@ -70,8 +68,7 @@ async def test_a_title_given_meanwhile_wins(make_workspace):
 
 
 async def test_nothing_is_asked_without_a_model_unless_the_user_asks(make_workspace):
-    workspace, heard = await make_workspace()
-    await say(workspace, heard, "Hello")
+    workspace, _ = await make_workspace(sent=["Hello"])
     assert not workspace.titles._tasks
     assert workspace.state.session.title == "Hello"
     assert await workspace.titles.suggest() == "User: Hello", "by the session's own model"
@@ -79,8 +76,7 @@ async def test_nothing_is_asked_without_a_model_unless_the_user_asks(make_worksp
 
 
 async def test_a_failure_is_silent_and_not_repeated(make_workspace):
-    workspace, heard = await make_workspace(title_model="loopback/flaky-500")
-    await say(workspace, heard, "Hello")
+    workspace, heard = await make_workspace(title_model="loopback/flaky-500", sent=["Hello"])
     await heard.until(lambda: bool(workspace.titles._tasks))
     await asyncio.gather(*workspace.titles._tasks)
     await workspace.replies.regenerate(workspace.state.entries[-1].message.id)
@@ -101,8 +97,7 @@ async def test_a_title_is_suggested_on_demand(make_workspace):
 
 
 async def test_what_it_costs_is_counted_under_its_own_kind(make_workspace, tmp_path):
-    workspace, heard = await make_workspace(title_model=TITLER)
-    await say(workspace, heard, "Hello")
+    workspace, heard = await make_workspace(title_model=TITLER, sent=["Hello"])
     await heard.until(lambda: workspace.state.session.title != "Hello")
     common = CommonOptions(tmp_path, tmp_path)
     sums, _ = await sums_of(common, "kind")
@@ -112,8 +107,7 @@ async def test_what_it_costs_is_counted_under_its_own_kind(make_workspace, tmp_p
 
 
 async def test_closing_does_not_wait_for_a_title(make_workspace):
-    workspace, heard = await make_workspace(title_model="loopback/flaky-stall")
-    await say(workspace, heard, "Hello")
+    workspace, heard = await make_workspace(title_model="loopback/flaky-stall", sent=["Hello"])
     await heard.until(lambda: bool(workspace.titles._tasks))
     session_id = workspace.state.session_id
     await workspace.close()

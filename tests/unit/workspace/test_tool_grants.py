@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from tests.support.tool_servers import ToolServer, tool_servers
-from tests.support.workspace import last_failure, say, settled
+from tests.support.workspace import answered, last_failure, say, settled
 from tui_chat.models.envelope import ToolDefinition
 from tui_chat.models.tool import CommandTool
 from tui_chat.store.messages import MessageStore
@@ -37,8 +37,7 @@ async def asked(workspace, heard, count: int = 2):
 
 async def consent(workspace, heard, scope: str) -> None:
     call = await asked(workspace, heard)
-    assert await workspace.tools.run(call.entry_id, call.index, scope=scope)
-    await settled(workspace, heard)
+    await answered(workspace, heard, workspace.tools.run(call.entry_id, call.index, scope=scope))
 
 
 async def test_a_call_is_asked_about_each_time(make_workspace, server):

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from tests.support.tool_servers import SERVERS, ToolServer, tool_servers
-from tests.support.workspace import last_failure, say, settled
+from tests.support.workspace import answered, last_failure, say, settled
 from tui_chat.models.envelope import ToolDefinition
 from tui_chat.models.tool import CommandTool
 
@@ -52,8 +52,7 @@ async def test_a_call_goes_to_its_server_after_consent(make_workspace, serve):
     [waiting] = workspace.state.pending_calls
     assert waiting.can_run
     assert not server.calls
-    assert await workspace.tools.run(waiting.entry_id, waiting.index)
-    await settled(workspace, heard)
+    await answered(workspace, heard, workspace.tools.run(waiting.entry_id, waiting.index))
     assert server.calls == [("now", waiting.call.arguments)]
     assert workspace.state.entries[2].message.content.startswith("time got {")
 

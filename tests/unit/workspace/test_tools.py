@@ -10,6 +10,7 @@ from tests.support.workspace import (
     BY_HAND,
     ECHO,
     LOOPBACKS,
+    answered,
     command,
     last_failure,
     say,
@@ -27,17 +28,15 @@ SLEEPER = command("sleeper", "import time; time.sleep(600)")
 
 @pytest.mark.parametrize("endpoint", LOOPBACKS, ids=lambda e: e.protocol.value)
 async def test_a_call_is_answered_by_hand_and_the_conversation_continues(endpoint, make_workspace):
-    received: list[HttpRequest] = []
-    workspace, heard = await make_workspace(
-        endpoint.name, "toolsmith", tools=(BY_HAND,), on_request=received.append
-    )
+    workspace, heard = await make_workspace(endpoint.name, "toolsmith", tools=(BY_HAND,))
     assert b"ask_me" in workspace.requests.compose("hi").payload.body
     await say(workspace, heard, "Use the tool.")
     [waiting] = workspace.state.pending_calls
     assert waiting.call.name == "ask_me"
     assert not waiting.can_run
-    assert await workspace.tools.answer(waiting.entry_id, waiting.index, "It rains.")
-    await settled(workspace, heard)
+    await answered(
+        workspace, heard, workspace.tools.answer(waiting.entry_id, waiting.index, "It rains.")
+    )
     assert [e.message.role for e in workspace.state.entries] == [
         "user",
         "assistant",
@@ -45,19 +44,19 @@ async def test_a_call_is_answered_by_hand_and_the_conversation_continues(endpoin
         "assistant",
     ]
     assert "It rains." in workspace.state.entries[-1].message.content
-    assert b"It rains." in received[-1].body
+    assert b"It rains." in heard.received[-1].body
     assert workspace.state.pending_calls == ()
 
 
 @pytest.mark.parametrize("endpoint", LOOPBACKS, ids=lambda e: e.protocol.value)
 async def test_a_command_answers_after_consent(endpoint, make_workspace):
-    workspace, heard = await make_workspace(endpoint.name, "toolsmith", tools=(ECHO,))
-    await say(workspace, heard, "Use the tool.")
+    workspace, heard = await make_workspace(
+        endpoint.name, "toolsmith", tools=(ECHO,), sent=["Use the tool."]
+    )
     [waiting] = workspace.state.pending_calls
     assert waiting.can_run
     city = json.loads(waiting.call.arguments)["city"]
-    assert await workspace.tools.run(waiting.entry_id, waiting.index)
-    await settled(workspace, heard)
+    await answered(workspace, heard, workspace.tools.run(waiting.entry_id, waiting.index))
     assert workspace.state.entries[2].message.content == f"in {city}"
     assert workspace.state.entries[-1].status == "complete"
 
@@ -77,8 +76,9 @@ async def test_an_unstored_answer_is_stored_later_without_running_the_command_ag
 ):
     log = tmp_path / "runs"
     once = command("once", f"open({str(log)!r}, 'a').write('x'); print('paid')")
-    workspace, heard = await make_workspace(model="toolsmith", tools=(once,))
-    await say(workspace, heard, "Use the tool.")
+    workspace, heard = await make_workspace(
+        model="toolsmith", tools=(once,), sent=["Use the tool."]
+    )
     [waiting] = workspace.state.pending_calls
     add_message = MessageStore.add
 
@@ -89,15 +89,15 @@ async def test_an_unstored_answer_is_stored_later_without_running_the_command_ag
     assert not await workspace.tools.run(waiting.entry_id, waiting.index)
     assert "could not be stored" in last_failure(heard)
     monkeypatch.setattr(MessageStore, "add", add_message)
-    assert await workspace.tools.run(waiting.entry_id, waiting.index)
-    await settled(workspace, heard)
+    await answered(workspace, heard, workspace.tools.run(waiting.entry_id, waiting.index))
     assert workspace.state.entries[2].message.content == "paid"
     assert log.read_text() == "x"
 
 
 async def test_opening_a_session_runs_nothing(make_workspace):
-    workspace, heard = await make_workspace(model="toolsmith", tools=(ECHO,))
-    await say(workspace, heard, "Use the tool.")
+    workspace, heard = await make_workspace(
+        model="toolsmith", tools=(ECHO,), sent=["Use the tool."]
+    )
     await workspace.close()
     received: list[HttpRequest] = []
     always = command("echo_city", "print('done')", consent="always")
@@ -108,14 +108,14 @@ async def test_opening_a_session_runs_nothing(make_workspace):
     assert waiting.can_run
     assert len(workspace.state.entries) == 2
     assert received == []
-    assert await workspace.tools.run(waiting.entry_id, waiting.index)
-    await settled(workspace, heard)
+    await answered(workspace, heard, workspace.tools.run(waiting.entry_id, waiting.index))
 
 
 async def test_output_of_a_failing_tool_is_sent_to_the_model(make_workspace):
     failing = command("broken", "import sys; print('no such city'); sys.exit(3)")
-    workspace, heard = await make_workspace(model="toolsmith", tools=(failing,))
-    await say(workspace, heard, "Use the tool.")
+    workspace, heard = await make_workspace(
+        model="toolsmith", tools=(failing,), sent=["Use the tool."]
+    )
     [waiting] = workspace.state.pending_calls
     await workspace.tools.run(waiting.entry_id, waiting.index)
     await settled(workspace, heard)
@@ -127,8 +127,9 @@ async def test_output_of_a_failing_tool_is_sent_to_the_model(make_workspace):
 async def test_a_running_tool_can_be_cancelled_or_answered_by_hand(make_workspace):
     import asyncio
 
-    workspace, heard = await make_workspace(model="toolsmith", tools=(SLEEPER,))
-    await say(workspace, heard, "Use the tool.")
+    workspace, heard = await make_workspace(
+        model="toolsmith", tools=(SLEEPER,), sent=["Use the tool."]
+    )
     [waiting] = workspace.state.pending_calls
     running = asyncio.create_task(workspace.tools.run(waiting.entry_id, waiting.index))
     await heard.until(lambda: workspace.state.pending_calls[0].is_running)
@@ -150,19 +151,20 @@ async def test_a_running_tool_can_be_cancelled_or_answered_by_hand(make_workspac
 
 
 async def test_a_call_is_answered_once(make_workspace):
-    workspace, heard = await make_workspace(model="toolsmith", tools=(BY_HAND,))
-    await say(workspace, heard, "Use the tool.")
+    workspace, heard = await make_workspace(
+        model="toolsmith", tools=(BY_HAND,), sent=["Use the tool."]
+    )
     [waiting] = workspace.state.pending_calls
-    assert await workspace.tools.answer(waiting.entry_id, waiting.index, "one")
-    await settled(workspace, heard)
+    await answered(workspace, heard, workspace.tools.answer(waiting.entry_id, waiting.index, "one"))
     assert not await workspace.tools.answer(waiting.entry_id, waiting.index, "two")
     assert "answered already" in last_failure(heard)
     assert len(workspace.state.entries) == 4
 
 
 async def test_a_tool_without_a_command_is_not_run(make_workspace):
-    workspace, heard = await make_workspace(model="toolsmith", tools=(BY_HAND,))
-    await say(workspace, heard, "Use the tool.")
+    workspace, heard = await make_workspace(
+        model="toolsmith", tools=(BY_HAND,), sent=["Use the tool."]
+    )
     [waiting] = workspace.state.pending_calls
     assert not await workspace.tools.run(waiting.entry_id, waiting.index)
     assert "by hand" in heard.of(Failed)[-1].error.advice
@@ -190,8 +192,7 @@ async def test_offered_tools_belong_to_the_session(make_workspace):
 
 
 async def test_nothing_is_sent_while_a_call_is_pending(make_workspace, tmp_path):
-    received: list[HttpRequest] = []
-    workspace, heard = await make_workspace(on_request=received.append)
+    workspace, heard = await make_workspace()
     calls = [
         {"id": each, "type": "function", "function": {"name": "ask_me", "arguments": "{}"}}
         for each in ("c1", "c2")
@@ -211,15 +212,13 @@ async def test_nothing_is_sent_while_a_call_is_pending(make_workspace, tmp_path)
     await workspace.sessions.open(report.session_ids[0])
     assert not await workspace.replies.regenerate(workspace.state.entries[-1].message.id)
     assert "waiting for an answer" in last_failure(heard)
-    assert received == []
+    assert heard.received == []
 
 
 async def test_declining_all_calls_leaves_the_next_word_to_the_user(make_workspace):
-    received: list[HttpRequest] = []
     workspace, heard = await make_workspace(
-        "loopback", "toolsmith", tools=(BY_HAND, ECHO), on_request=received.append
+        "loopback", "toolsmith", tools=(BY_HAND, ECHO), sent=["Use the tools."]
     )
-    await say(workspace, heard, "Use the tools.")
     calls = workspace.state.pending_calls
     assert calls
     assert await workspace.tools.decline_and_stop(calls[0].entry_id)
@@ -227,11 +226,11 @@ async def test_declining_all_calls_leaves_the_next_word_to_the_user(make_workspa
     answers = [e.message for e in workspace.state.entries if e.message.role == "tool"]
     assert [answer.content for answer in answers] == [DECLINED] * len(calls)
     assert workspace.state.entries[-1].message is answers[-1]
-    assert len(received) == 1, "nothing was sent"
+    assert len(heard.received) == 1, "nothing was sent"
     assert not await workspace.tools.decline_and_stop(calls[0].entry_id)
     assert "answered already" in last_failure(heard)
     await say(workspace, heard, "Do without.")
-    assert DECLINED.encode() in received[-1].body
+    assert DECLINED.encode() in heard.received[-1].body
 
 
 @pytest.mark.parametrize("ids", [("", ""), ("x", "x")])

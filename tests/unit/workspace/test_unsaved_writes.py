@@ -232,8 +232,7 @@ async def test_a_full_disk_during_a_reply_is_reported_and_the_text_flushed_later
 async def test_a_draft_that_cannot_be_written_stays_in_memory_and_is_written_later(
     make_workspace: MakeWorkspace, disk: Disk, tmp_path: Path
 ) -> None:
-    workspace, heard = await make_workspace()
-    await say(workspace, heard, "Hello")
+    workspace, heard = await make_workspace(sent=["Hello"])
     disk.fault = full()
     await workspace.drafts.save(workspace.state.session, "half a thought")
     await workspace.drafts.save(None, "another")
