@@ -141,10 +141,7 @@ def agent_body(protocol: Protocol) -> dict[str, Any]:
                 },
                 "contents": [
                     {"role": "user", "parts": [{"text": QUESTION}]},
-                    {
-                        "role": "model",
-                        "parts": [{"functionCall": {"name": "Read", "args": call}}],
-                    },
+                    {"role": "model", "parts": [{"functionCall": {"name": "Read", "args": call}}]},
                     {
                         "role": "user",
                         "parts": [

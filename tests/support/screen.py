@@ -137,9 +137,7 @@ async def open_screen(
     common = CommonOptions(data_dir=folder, config_dir=folder)
     read = common.config()
     app = TuiChat(
-        read,
-        lambda: open_workspace(read, read_config=common.config),
-        environ=dict(os.environ),
+        read, lambda: open_workspace(read, read_config=common.config), environ=dict(os.environ)
     )
     async with app.run_test(size=size, notifications=True, tooltips=True) as pilot:
         screen = Screen(pilot)

@@ -138,10 +138,7 @@ any_settings = st.builds(
     response_format=st.sampled_from([None, EVERY_SETTING.response_format]),
     author_note=st.none()
     | st.builds(
-        AuthorNote,
-        st.text(' "{}[a\n', max_size=4),
-        st.integers(0, 5),
-        st.sampled_from(NOTE_ROLES),
+        AuthorNote, st.text(' "{}[a\n', max_size=4), st.integers(0, 5), st.sampled_from(NOTE_ROLES)
     ),
 )
 

@@ -12,10 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.command_line import Run
+from tests.support.replies import CITED, EXAMPLE, MUTED, PARTS, PNG, TEXT, muted_reply, reply, told
 from tests.support.transcripts import transcripts
-from tests.unit.interop.test_citations import CITED, TEXT
-from tests.unit.interop.test_readable import EXAMPLE, MUTED, muted_reply, reply, told
-from tests.unit.interop.test_reply_parts import PARTS, PNG
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import Message, Muted, Part, ToolCall
 from tui_chat.models.role import Role

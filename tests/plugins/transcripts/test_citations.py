@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.support.exports import block, chatgpt, claude, claude_message, node
 from tests.support.reading import only, shown
-from tests.unit.interop.test_citations import cited
+from tests.support.replies import cited
 
 
 def test_chatgpt_keeps_the_pages_behind_its_marks() -> None:

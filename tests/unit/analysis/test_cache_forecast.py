@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import count
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 import splintr
@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tests.support.contexts import LETTERS
 from tests.support.tables import each_row
-from tui_chat.analysis.cache_forecast import Forecast, Forecaster
+from tui_chat.analysis.cache_forecast import BreakKind, Forecast, Forecaster
 from tui_chat.analysis.captured_request import read_captured
 from tui_chat.analysis.prompt import prompt_of
 from tui_chat.analysis.token_shares import ShareCalculator
@@ -23,6 +23,7 @@ from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.lorebook import Lorebook, LorebookEntry
 from tui_chat.models.message import Message
 from tui_chat.models.preset import Preset, PresetMessage
+from tui_chat.models.semantics import SessionSemantics
 from tui_chat.tokens import (
     NO_CORRECTION,
     REQUEST_OVERHEAD,
@@ -31,6 +32,7 @@ from tui_chat.tokens import (
     Counter,
     counter_for,
 )
+from tui_chat.ui.areas.inspector.summary import forecast_sentences, forecast_versus_usage
 
 HISTORY = PresetMessage("history", role="user", type="chat_history")
 STYLE = PresetMessage("style", role="system", content="Be brief.", name="Style")
@@ -62,11 +64,7 @@ def composed(
 ) -> Composed:
     at = replace(endpoint(protocol), models=(model,))
     inputs = Inputs(
-        at,
-        Preset("p", preset or (STYLE, HISTORY)),
-        tuple(history),
-        draft,
-        correction=correction,
+        at, Preset("p", preset or (STYLE, HISTORY)), tuple(history), draft, correction=correction
     )
     return compose(inputs, lambda _: counter)
 
@@ -272,9 +270,7 @@ def test_tools_are_part_of_the_prompt(tools, common: int, sentence: str):
 
 
 @each_row("protocol", Protocol)
-def test_a_new_first_message_is_named_although_the_draft_became_history(
-    protocol: Protocol,
-) -> None:
+def test_a_new_first_message_is_named_although_the_draft_became_history(protocol: Protocol) -> None:
     last = composed((), "Hello there", HISTORY, protocol=protocol)
     now = composed(talk("Hello there", "Hi"), "", NOTE_FIRST, HISTORY, protocol=protocol)
     found = forecast(last, now)
@@ -293,3 +289,113 @@ def test_a_draft_that_a_message_follows_is_no_whole_request(protocol: Protocol) 
 
 NOTE_FIRST = PresetMessage("opening", role="user", content="A play.", name="Opening")
 NOTE_LAST = PresetMessage("closing", role="user", content="Stay brief.", name="Closing")
+
+
+# Why the common part ends: two requests that make a sentence true, and two that must not show it.
+
+TALK = talk("a", "b")
+
+
+def line(name: str, content: str = "") -> PresetMessage:
+    return PresetMessage(name, role="user", content=content or f"({name})", name=name)
+
+
+A, B, C = map(line, "ABC")
+
+
+def sent(*lines: PresetMessage, draft: str = "x") -> Composed:
+    return composed(TALK, draft, *lines, HISTORY)
+
+
+def kept(request: Composed) -> Composed:
+    session = SessionSemantics("resp_1")
+    semantics = replace(request.envelope.semantics, session=session)
+    return replace(request, envelope=replace(request.envelope, semantics=semantics))
+
+
+def elsewhere(request: Composed) -> Composed:
+    return replace(request, endpoint=replace(request.endpoint, name="elsewhere"))
+
+
+SAME = (sent(A), sent(A))
+OTHER_CACHE = "The last request went to another model or endpoint, which has its own cache."
+KEPT = "The provider keeps earlier messages, so that what its cache serves is not known."
+CAUSES: dict[
+    str, list[tuple[tuple[Composed | None, Composed], tuple[Composed | None, Composed], str]]
+] = {
+    "first": [
+        ((None, sent(A)), SAME, "There is no earlier request of this session to compare with.")
+    ],
+    "model": [
+        ((composed(TALK, "x", A, HISTORY, model="n"), sent(A)), SAME, OTHER_CACHE),
+        ((elsewhere(sent(A)), sent(A)), SAME, OTHER_CACHE),
+    ],
+    "kept": [
+        ((sent(A), kept(sent(B))), (sent(A), sent(B)), KEPT),
+        ((kept(sent(A)), sent(B)), (sent(A), sent(B)), KEPT),
+    ],
+    "grown": [
+        (SAME, (sent(A), sent(B)), "It begins with the whole last request."),
+        (
+            (sent(A), composed(talk("a", "b", "x", "y"), "z", A, HISTORY)),
+            (sent(A), composed(talk("a", "b", "w", "y"), "z", A, HISTORY)),
+            "It begins with the whole last request.",
+        ),
+    ],
+    "moved": [
+        ((sent(A, B), sent(B, A)), (sent(A, B), sent(A, B)), "Preset message “B” has moved: ")
+    ],
+    "changed": [
+        ((sent(A), sent(line("A", "(a)"))), SAME, "Preset message “A” has changed: "),
+        ((sent(A), sent(A, draft="y")), SAME, "The draft has changed: "),
+    ],
+    "added": [((sent(A), sent(B, A)), (sent(B, A), sent(A)), "Preset message “B” was added: ")],
+    "gone": [
+        ((sent(B, A), sent(A)), (sent(A), sent(B, A)), "Preset message “B” was removed: "),
+        (
+            (sent(A), sent(A, draft="")),
+            (sent(A, draft=""), sent(A)),
+            "The draft was removed; the rest is unchanged.",
+        ),
+    ],
+    "other": [((sent(A), sent(C)), SAME, "Preset message “A” and the following text differ: ")],
+}
+STATES = [(kind, *state) for kind, states in CAUSES.items() for state in states]
+
+
+@each_row(("kind", "shows", "silent", "sentence"), STATES)
+def test_a_cause_is_shown_where_it_is_true_and_nowhere_else(
+    kind: str,
+    shows: tuple[Composed | None, Composed],
+    silent: tuple[Composed | None, Composed],
+    sentence: str,
+) -> None:
+    found, other = forecast(*shows), forecast(*silent)
+    assert found.at.kind == kind
+    if sentence.endswith(": "):
+        assert found.at.sentence.startswith(f"{sentence}{found.after:,} token")
+        assert found.after == found.total - found.common - REQUEST_OVERHEAD
+    else:
+        assert found.at.sentence == sentence
+    assert sentence not in other.at.sentence
+
+
+def test_every_kind_of_cause_has_a_row() -> None:
+    assert set(CAUSES) == set(get_args(BreakKind))
+
+
+@each_row(("kind", "shows"), [state[:2] for state in STATES])
+def test_figures_compare_with_a_request_that_there_is(
+    kind: str, shows: tuple[Composed | None, Composed]
+) -> None:
+    assert ("those of the last request." in forecast_sentences(forecast(*shows))) is (
+        kind not in ("first", "model", "kept")
+    )
+
+
+def test_what_a_reply_reports_is_told_from_what_it_does_not() -> None:
+    found = forecast(*SAME)
+    up_to = f"Forecast: up to {found.served:,} tokens from the cache; "
+    assert forecast_versus_usage(found, None, 9) == f"{up_to}the reply reports no figure."
+    assert forecast_versus_usage(found, 0, 9) == f"{up_to}reported: 0 of 9."
+    assert forecast_versus_usage(found, 3, None) == f"{up_to}reported: 3."

@@ -122,13 +122,7 @@ def test_a_pasted_request_makes_the_same_request_again(
     first = compose(Inputs(place, preset, history, "Now"), lambda _: LETTERS)
     found = read_captured(first.payload.body.decode())
     again = compose(
-        Inputs(
-            place,
-            found.preset("q"),
-            found.messages,
-            settings=found.settings,
-        ),
-        lambda _: LETTERS,
+        Inputs(place, found.preset("q"), found.messages, settings=found.settings), lambda _: LETTERS
     )
     assert json.loads(again.payload.body) == json.loads(first.payload.body)
 

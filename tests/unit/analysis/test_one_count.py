@@ -54,9 +54,7 @@ def test_a_request_that_grew_has_all_of_the_last_one_in_common(protocol: Protoco
 
 
 @each_row("protocol", Protocol)
-def test_what_follows_the_tools_is_lost_where_the_system_prompt_changes(
-    protocol: Protocol,
-) -> None:
+def test_what_follows_the_tools_is_lost_where_the_system_prompt_changes(protocol: Protocol) -> None:
     body = agent_body(protocol)
     text = json.dumps(body).replace("You are a coding agent.", "Today you are a coding agent.")
     last, now = captured(body, protocol), captured(json.loads(text), protocol)

@@ -73,11 +73,7 @@ def test_the_default_endpoint_needs_no_key():
             "anthropic",
             "claude-haiku-4-5-20251001",
             ModelFacts(
-                200_000,
-                sampling=True,
-                mid_history_system=False,
-                prefill=True,
-                max_output=64_000,
+                200_000, sampling=True, mid_history_system=False, prefill=True, max_output=64_000
             ),
         ),
         (

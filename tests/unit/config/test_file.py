@@ -102,11 +102,7 @@ def load(folder: Path, text: str, **environ: str) -> Config:
 def test_every_setting_is_read(tmp_path: Path):
     config = load(tmp_path, WHOLE)
     work = config.endpoint_named("work")
-    assert (config.endpoint, config.model, config.theme) == (
-        "work",
-        "gpt-5-mini",
-        "tui-chat-light",
-    )
+    assert (config.endpoint, config.model, config.theme) == ("work", "gpt-5-mini", "tui-chat-light")
     assert config.title_model == "openai/gpt-5-nano"
     assert config.keys == (("new", "ctrl+n,f9"),)
     assert work.protocol is Protocol.OPENAI_CHAT

@@ -417,8 +417,7 @@ def test_the_known_context_limit_reserves_a_share_for_the_reply():
 
 
 @pytest.mark.parametrize(
-    ("depth", "words", "end"),
-    [(7, "a place after message 7", "newest"), (-9, "depth 9", "oldest")],
+    ("depth", "words", "end"), [(7, "a place after message 7", "newest"), (-9, "depth 9", "oldest")]
 )
 def test_a_depth_beyond_an_end_says_which(depth: int, words: str, end: str):
     notes = built(HISTORY, said("X", insertion_point=depth)).notes

@@ -80,10 +80,7 @@ def test_nothing_muted_is_the_same_history():
         ((U1, muted(A1), U2), ["U1", "U2"]),
         # A result takes its call out of the message, which keeps its text and its other calls.
         ((U1, calling("T", "x"), muted(result("x"))), ["U1", "T"]),
-        (
-            (calling("T", "x", "y"), result("x"), muted(result("y")), U2),
-            ["T x", "Rx", "U2"],
-        ),
+        ((calling("T", "x", "y"), result("x"), muted(result("y")), U2), ["T x", "Rx", "U2"]),
         # Nothing is left of a message that was a call only.
         ((U1, calling("", "x"), muted(result("x")), A1), ["U1", "A1"]),
         ((calling(" \n", "x", "y"), muted(result("x")), muted(result("y")), A1), ["A1"]),

@@ -49,7 +49,24 @@ AT_SPOT = said("X", anchor_target="spot")
 
 
 def of(*messages: PresetMessage, **inputs: object) -> State:
-    return partial(built, *messages, **inputs)
+    return partial(built, HISTORY, *messages, **inputs)
+
+
+def bare(*messages: PresetMessage) -> State:
+    """Without an anchor for the history."""
+    return partial(built, *messages)
+
+
+def limited(tokens: int) -> State:
+    return of(context_limit=tokens, reply_reserve=0)
+
+
+def x(**where: object) -> PresetMessage:
+    return said("X", **where)
+
+
+def at(depth: int) -> PresetMessage:
+    return x(insertion_point=depth)
 
 
 def lore_of(*entries: LorebookEntry, **book: object) -> State:
@@ -118,24 +135,16 @@ def chain(length: int) -> Iterator[LorebookEntry]:
 
 
 NOTES: list[tuple[str, State, State]] = [
-    ("blank-content", of(HISTORY, said(" \n")), of(HISTORY, said("x"))),
-    ("blank-content", of(HISTORY, said("{{newline}}")), of(HISTORY, said("{{noop}}"))),
+    ("blank-content", of(said(" \n")), of(said("x"))),
+    ("blank-content", of(said("{{newline}}")), of(said("{{noop}}"))),
     ("contributor-failed", lambda: with_contributor(broken), lambda: with_contributor(contributed)),
-    (
-        "depth-clamped",
-        of(HISTORY, said("X", insertion_point=5)),
-        of(HISTORY, said("X", insertion_point=4)),
-    ),
-    (
-        "depth-clamped",
-        of(HISTORY, said("X", insertion_point=-6)),
-        of(HISTORY, said("X", insertion_point=-5)),
-    ),
-    ("doubled-anchor", of(HISTORY, SPOT, SPOT, AT_SPOT), of(HISTORY, SPOT, AT_SPOT)),
+    ("depth-clamped", of(at(5)), of(at(4))),
+    ("depth-clamped", of(at(-6)), of(at(-5))),
+    ("doubled-anchor", of(SPOT, SPOT, AT_SPOT), of(SPOT, AT_SPOT)),
     (
         "doubled-anchor",
-        of(HISTORY, replace(HISTORY, id="again")),
-        of(HISTORY, replace(HISTORY, id="again", enabled=False)),
+        of(replace(HISTORY, id="again")),
+        of(replace(HISTORY, id="again", enabled=False)),
     ),
     ("history-muted", lambda: with_muted(message=True), with_muted),
     (
@@ -149,35 +158,23 @@ NOTES: list[tuple[str, State, State]] = [
         lambda: with_muted(draft=""),
     ),
     ("muted-reasoning-sent", lambda: with_muted(reasoning=True), with_muted),
-    ("empty-content", of(HISTORY, said("", id="e")), of(HISTORY, said("x"))),
-    ("empty-content", of(HISTORY, said("{{// note}}")), of(HISTORY, said("{{setvar::a::b}}"))),
-    (
-        "empty-message",
-        of(HISTORY, history=(Message("user", "", "1"), U1)),
-        of(HISTORY, history=(U1,)),
-    ),
+    ("empty-content", of(said("", id="e")), of(said("x"))),
+    ("empty-content", of(said("{{// note}}")), of(said("{{setvar::a::b}}"))),
+    ("empty-message", of(history=(Message("user", "", "1"), U1)), of(history=(U1,))),
     (
         "empty-value",
-        of(HISTORY, said("x", requires="a")),
-        of(HISTORY, said("x", requires="a"), preset_variables={"a": "b"}),
+        of(said("x", requires="a")),
+        of(said("x", requires="a"), preset_variables={"a": "b"}),
     ),
-    (
-        "history-dropped",
-        of(HISTORY, context_limit=21, reply_reserve=0),
-        of(HISTORY, context_limit=99, reply_reserve=0),
-    ),
+    ("history-dropped", limited(21), limited(99)),
     ("history-summarized", lambda: summarized(True), lambda: summarized(False)),
-    ("idle-anchor", of(HISTORY, SPOT), of(HISTORY, SPOT, AT_SPOT)),
+    ("idle-anchor", of(SPOT), of(SPOT, AT_SPOT)),
     (
         "idle-anchor",
-        of(HISTORY, SPOT, replace(AT_SPOT, role="system")),
-        of(HISTORY, SPOT, replace(AT_SPOT, role="system"), placement="in_place"),
+        of(SPOT, replace(AT_SPOT, role="system")),
+        of(SPOT, replace(AT_SPOT, role="system"), placement="in_place"),
     ),
-    (
-        "idle-anchor",
-        of(HISTORY, SPOT, replace(AT_SPOT, enabled=False)),
-        of(HISTORY, replace(SPOT, enabled=False)),
-    ),
+    ("idle-anchor", of(SPOT, replace(AT_SPOT, enabled=False)), of(replace(SPOT, enabled=False))),
     ("lore-idle", lore_of(entry("x")), lore_of(entry("x", constant=True))),
     ("lore-key", lore_of(entry("x", "/(/")), lore_of(entry("x", "("))),
     ("lore-key-too-slow", lambda: slow_key(True), lambda: slow_key(False)),
@@ -191,71 +188,51 @@ NOTES: list[tuple[str, State, State]] = [
         lore_of(*chain(200), max_recursion=10**9),
         lore_of(*chain(9), max_recursion=10**9),
     ),
-    ("macro-stays", of(HISTORY, said("{{random::a")), of(HISTORY, said("{{random::a}}"))),
+    ("macro-stays", of(said("{{random::a")), of(said("{{random::a}}"))),
     ("missing-builder", lambda: by_builder("knitting"), lambda: by_builder("")),
     (
         "more-macros",
-        of(HISTORY, said("".join(f"{{{{x{n}}}}}" for n in range(9)))),
-        of(HISTORY, said("".join(f"{{{{x{n}}}}}" for n in range(8)))),
+        of(said("".join(f"{{{{x{n}}}}}" for n in range(9)))),
+        of(said("".join(f"{{{{x{n}}}}}" for n in range(8)))),
     ),
-    ("no-history-anchor", of(said("X")), of(said("X"), HISTORY)),
-    ("no-history-anchor", of(said("X"), replace(HISTORY, enabled=False)), of(HISTORY)),
+    ("no-history-anchor", bare(x()), of(x())),
+    ("no-history-anchor", bare(x(), replace(HISTORY, enabled=False)), of(x())),
     ("no-model", lambda: with_model(""), lambda: with_model("m")),
-    (
-        "over-budget",
-        of(HISTORY, context_limit=7, reply_reserve=0),
-        of(HISTORY, context_limit=8, reply_reserve=0),
-    ),
+    ("over-budget", limited(7), limited(8)),
     (
         "position-ignored",
-        of(HISTORY, said("X", role="system", insertion_point=0)),
-        of(HISTORY, said("X", role="system", insertion_point=0), placement="in_place"),
+        of(x(role="system", insertion_point=0)),
+        of(x(role="system", insertion_point=0), placement="in_place"),
     ),
-    (
-        "position-ignored",
-        of(HISTORY, said("X", insertion_point=0, anchor_point="after")),
-        of(HISTORY, said("X", insertion_point=0)),
-    ),
-    ("role-disabled", of(HISTORY, role=replace(ROLE, status="disabled")), of(HISTORY, role=ROLE)),
-    ("role-missing", of(HISTORY, role_missing=True), of(HISTORY, role=ROLE)),
+    ("position-ignored", of(x(insertion_point=0, anchor_point="after")), of(at(0))),
+    ("role-disabled", of(role=replace(ROLE, status="disabled")), of(role=ROLE)),
+    ("role-missing", of(role_missing=True), of(role=ROLE)),
     (
         "role-prompt-skipped",
-        of(HISTORY, role=ROLE, history=(Message("system", "S", "1"), U1)),
-        of(HISTORY, role=ROLE, history=(U1,)),
+        of(role=ROLE, history=(Message("system", "S", "1"), U1)),
+        of(role=ROLE, history=(U1,)),
     ),
-    ("character-not-sent", of(HISTORY, role=CARD), of(HISTORY, said("{{description}}"), role=CARD)),
+    ("character-not-sent", of(role=CARD), of(said("{{description}}"), role=CARD)),
     (
         "lore-not-sent",
         lore_of(entry("X", constant=True, position="outlet", outlet="o")),
         lore_of(entry("X", constant=True)),
     ),
-    (
-        "lore-not-sent",
-        of(HISTORY, role=LINKED),
-        of(HISTORY, role=LINKED, lorebooks=(Lorebook("Town"),)),
-    ),
-    ("profile-not-sent", of(HISTORY, profile=ADA), of(HISTORY, said("{{persona}}"), profile=ADA)),
-    (
-        "profile-not-sent",
-        of(HISTORY, profile=ADA),
-        of(HISTORY, PresetMessage("p", type="user_profile"), profile=ADA),
-    ),
+    ("lore-not-sent", of(role=LINKED), of(role=LINKED, lorebooks=(Lorebook("Town"),))),
+    ("profile-not-sent", of(profile=ADA), of(said("{{persona}}"), profile=ADA)),
+    ("profile-not-sent", of(profile=ADA), of(PresetMessage("p", type="user_profile"), profile=ADA)),
     (
         "scripts-not-run",
         lambda: without_plugins(TextScript("s", "a", "b", ("user",))),
         lambda: without_plugins(),
     ),
-    ("unfilled-blank", of(HISTORY, draft="Dear {{?name}}"), of(HISTORY, draft="Dear Ada")),
-    (
-        "unknown-anchor",
-        of(HISTORY, said("X", anchor_target="nowhere")),
-        of(HISTORY, said("X", anchor_target="history")),
-    ),
-    ("unknown-macro", of(HISTORY, said("{{nonsense}}")), of(HISTORY, said("{{user}}"))),
+    ("unfilled-blank", of(draft="Dear {{?name}}"), of(draft="Dear Ada")),
+    ("unknown-anchor", of(x(anchor_target="nowhere")), of(x(anchor_target="history"))),
+    ("unknown-macro", of(said("{{nonsense}}")), of(said("{{user}}"))),
     (
         "unset-variable",
-        of(HISTORY, said("x{{getvar::a}}")),
-        of(HISTORY, said("x{{getvar::a}}"), preset_variables={"a": ""}),
+        of(said("x{{getvar::a}}")),
+        of(said("x{{getvar::a}}"), preset_variables={"a": ""}),
     ),
 ]
 
@@ -291,81 +268,46 @@ TALKED = "It is part of the conversation."
 DRAFT = "Your draft follows the history."
 FIRST = "System messages go first."
 RULES: list[tuple[str, str, State, State]] = [
-    ("U1", TALKED, of(HISTORY), of(HISTORY, history=())),
-    ("D", DRAFT, of(HISTORY, said("X")), of(HISTORY, draft="")),
-    ("X", IN_PLACE, of(HISTORY, said("X")), of(HISTORY, said("X", insertion_point=0))),
-    (
-        "S",
-        FIRST,
-        of(HISTORY, said("S", role="system")),
-        of(HISTORY, said("S", role="system"), placement="in_place"),
-    ),
+    ("U1", TALKED, of(), of(history=())),
+    ("D", DRAFT, of(x()), of(draft="")),
+    ("X", IN_PLACE, of(x()), of(at(0))),
+    ("S", FIRST, of(said("S", role="system")), of(said("S", role="system"), placement="in_place")),
     (
         "ROLE",
         "The role's system prompt goes first.",
-        of(HISTORY, role=ROLE),
-        of(HISTORY, role=replace(ROLE, system_prompt="")),
+        of(role=ROLE),
+        of(role=replace(ROLE, system_prompt="")),
     ),
-    (
-        "X",
-        "It is anchored after the history.",
-        of(HISTORY, said("X", anchor_point="after")),
-        of(HISTORY, said("X")),
-    ),
+    ("X", "It is anchored after the history.", of(x(anchor_point="after")), of(x())),
     (
         "X",
         "It is anchored after “spot”.",
-        of(SPOT, HISTORY, said("X", anchor_target="spot")),
-        of(replace(SPOT, enabled=False), HISTORY, said("X", anchor_target="spot")),
+        of(SPOT, x(anchor_target="spot")),
+        of(replace(SPOT, enabled=False), x(anchor_target="spot")),
     ),
     (
         "Calm.",
         "The anchor “who” stands for the profile.",
-        of(WHO, HISTORY, profile=ADA),
-        of(WHO, HISTORY, profile=replace(ADA, placement="depth", depth=1)),
+        of(WHO, profile=ADA),
+        of(WHO, profile=replace(ADA, placement="depth", depth=1)),
     ),
     (
         "E",
         "It is an example dialogue of the character, at its anchor.",
-        of(EXAMPLES, HISTORY, role=WITH_EXAMPLES),
-        of(EXAMPLES, HISTORY, role=ROLE),
+        of(EXAMPLES, role=WITH_EXAMPLES),
+        of(EXAMPLES, role=ROLE),
     ),
-    (
-        "X",
-        "It stands before the oldest message of the history.",
-        of(HISTORY, said("X", insertion_point=0)),
-        of(HISTORY, said("X", insertion_point=1)),
-    ),
-    (
-        "X",
-        "It stands after message 1 of the history that is sent.",
-        of(HISTORY, said("X", insertion_point=1)),
-        of(HISTORY, said("X", insertion_point=2)),
-    ),
-    (
-        "X",
-        "Its depth 1 is after the newest message of the history.",
-        of(HISTORY, said("X", insertion_point=-1)),
-        of(HISTORY, said("X", insertion_point=-2)),
-    ),
+    ("X", "It stands before the oldest message of the history.", of(at(0)), of(at(1))),
+    ("X", "It stands after message 1 of the history that is sent.", of(at(1)), of(at(2))),
+    ("X", "Its depth 1 is after the newest message of the history.", of(at(-1)), of(at(-2))),
     (
         "X",
         "Its depth 2 is before the newest message of the history.",
-        of(HISTORY, said("X", insertion_point=-2)),
-        of(HISTORY, said("X", insertion_point=-2), history=(U1,)),
+        of(at(-2)),
+        of(at(-2), history=(U1,)),
     ),
-    (
-        "X",
-        "Its depth 3 is before the 2 newest messages of the history.",
-        of(HISTORY, said("X", insertion_point=-3)),
-        of(HISTORY, said("X", insertion_point=-4)),
-    ),
-    (
-        "X",
-        "It stands in the history, which is empty.",
-        of(HISTORY, said("X", insertion_point=0), history=()),
-        of(HISTORY, said("X", insertion_point=0)),
-    ),
+    ("X", "Its depth 3 is before the 2 newest messages of the history.", of(at(-3)), of(at(-4))),
+    ("X", "It stands in the history, which is empty.", of(at(0), history=()), of(at(0))),
     (
         "START",
         "The setting “reply_start” puts it at the end.",
@@ -375,14 +317,14 @@ RULES: list[tuple[str, str, State, State]] = [
     (
         "S",
         "It is a summary, and stands for earlier messages.",
-        of(HISTORY, history=(U1, summary("S", 0), U2)),
-        of(HISTORY, history=(U1, summary("S", 0, enabled=False), U2)),
+        of(history=(U1, summary("S", 0), U2)),
+        of(history=(U1, summary("S", 0, enabled=False), U2)),
     ),
     (
         "U1",
         "It is the message to be answered, which ends the history.",
-        of(HISTORY, history=(U1,), draft=""),
-        of(HISTORY, history=(U1, A1), draft=""),
+        of(history=(U1,), draft=""),
+        of(history=(U1, A1), draft=""),
     ),
     (
         "Continue your last",

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.reading import only, read
+from tests.support.replies import written
 from tests.support.tables import each_row
 from tests.support.transcripts import transcripts
-from tui_chat.interop import own_json
 from tui_chat.interop.reader import read_conversations
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import Message
@@ -23,13 +23,6 @@ from tui_chat.models.role import Role
 from tui_chat.models.session import Entry, Session
 from tui_chat.models.settings import Settings
 from tui_chat.models.transcript import SessionTranscript
-
-
-def written(*told: SessionTranscript) -> str:
-    parts = [own_json.begin("tui-chat 1")]
-    for index, transcript in enumerate(told):
-        parts += own_json.session_text(transcript, first=index == 0)
-    return "".join([*parts, own_json.end()])
 
 
 @pytest.mark.slow

@@ -1,52 +1,39 @@
-"""Exports to Markdown: readable, and safe whatever a model wrote."""
+"""Markdown and JSON lines: readable, safe whatever a model wrote, and read back."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+import base64
+import json
 
 import pytest
 from hypothesis import given
 
-from tests.support.tables import each_row
-from tests.support.transcripts import transcripts
-from tui_chat.interop.markdown import markdown
-from tui_chat.models.endpoint import Protocol
-from tui_chat.models.message import Message, Muted, Part, ToolCall
-from tui_chat.models.role import Role
-from tui_chat.models.semantics import MessageSemantics, ReasoningBlock
-from tui_chat.models.session import Entry, Session
-from tui_chat.models.transcript import SessionTranscript
-
-THOUGHT = MessageSemantics(reasoning=(ReasoningBlock(Protocol.ANTHROPIC, "I look."),))
-
-
-def told(*entries: Entry, title: str = "A walk", role: Role | None = None) -> SessionTranscript:
-    role_id = role.role_id if role else None
-    session = Session("s", title, role_id, head_id=None, created=1_700_000_000.0)
-    return SessionTranscript(session, entries, role)
-
-
-def reply(text: str, **facts: object) -> SessionTranscript:
-    message = replace(Message("assistant", text, "m1"), **facts)
-    return told(Entry(message, model="gpt-4o"))
-
-
-EXAMPLE = told(
-    Entry(Message("user", "Weather?", "m1", timestamp=1_700_000_000.0)),
-    Entry(Message("assistant", "Rain.", "m2a"), "m1", model="gpt-4"),
-    Entry(
-        Message(
-            *("assistant", "**One** moment.", "m2"),
-            tool_calls=(ToolCall("c", "weather", '{"at":"home"}'),),
-            semantics=THOUGHT,
-        ),
-        "m1",
-        model="gpt-4o",
-    ),
-    Entry(Message("tool", "sun ``` `", "m3", tool_call_id="c", name="weather"), "m2"),
-    Entry(Message("assistant", "", "m4"), "m3", status="failed", error="The server is gone."),
-    role=Role("r", "Ada"),
+from tests.support.reading import only, shown
+from tests.support.replies import (
+    CITED,
+    EXAMPLE,
+    MUTED,
+    PARTS,
+    PNG,
+    TEXT,
+    muted_reply,
+    reply,
+    written,
 )
+from tests.support.tables import each_row
+from tests.support.transcripts import references as any_references
+from tests.support.transcripts import transcripts
+from tui_chat.errors import InputError
+from tui_chat.interop.markdown import markdown
+from tui_chat.interop.messages import message_lines, read_history
+from tui_chat.models.citations import References
+from tui_chat.models.endpoint import Protocol
+from tui_chat.models.message import Message, Muted, Part
+from tui_chat.models.reply import Reply
+from tui_chat.models.reply_growth import advance
+from tui_chat.models.semantics import MessageSemantics
+from tui_chat.models.stream_events import MediaPart, TextDelta
+from tui_chat.models.transcript import SessionTranscript
 
 
 def test_markdown():
@@ -62,19 +49,6 @@ def test_markdown():
         "\n---\n\n## Tool: weather\n\n````\nsun ``` `\n````\n"
         "\n---\n\n## Ada · failed\n\n> The server is gone.\n"
     )
-
-
-MUTED = [
-    (Muted(whole=True, reasoning=True), "muted, not sent"),
-    (Muted(reasoning=True), "muted: reasoning"),
-    (Muted(reasoning=True, parts=(1, 7)), "muted: reasoning, image: b.png"),
-]
-"""What is muted of a message, and the words for it."""
-
-
-def muted_reply(muted: Muted) -> SessionTranscript:
-    parts = (Part("image", name="a.png"), Part("image", "image/png", url="https://x", name="b.png"))
-    return reply("Well.", muted=muted, parts=parts)
 
 
 @each_row(("muted", "words"), MUTED)
@@ -107,3 +81,110 @@ def test_any_session_can_be_exported(transcript: SessionTranscript):
     text = "".join(markdown(transcript))
     assert "\x1b" not in text
     assert "\u202e" not in text
+
+
+def test_markdown_links_marks_and_lists_sources() -> None:
+    url = "https://tower.example/a_%28b%29"
+    text = "".join(markdown(reply(TEXT, semantics=CITED)))
+    assert f"It is **330 m.**[\\[1\\]]({url}) So.\\[2\\]\n" in text
+    assert text.endswith(
+        "\n<details><summary>Sources (2)</summary>\n\n"
+        f"1. [Tower \\[1\\]]({url}) · tower.example\n"
+        "2. \\<b\\>notes\\</b\\>.txt\n\n"
+        "There were more sources; the first ones are kept.\n\n"
+        "Searched for “how \\<tall\\>”.\n\n"
+        "A web search failed: x.\n\n</details>\n"
+    )
+
+
+def test_an_edited_text_is_exported_without_marks() -> None:
+    text = "".join(markdown(reply("Another.", semantics=CITED)))
+    assert "\nAnother.\n" in text
+    assert "Sources (2)" in text
+
+
+@given(any_references)
+def test_json_lines_are_read_back(references: References) -> None:
+    semantics = MessageSemantics(references=references)
+    lines = "".join(message_lines(reply(TEXT, semantics=semantics)))
+    [message] = read_history(lines, "f")
+    assert message.semantics.references == references
+
+
+@each_row(
+    ("value", "fault"),
+    [
+        (5, r"f: \$\[0\]\.references must be an object"),
+        ({"sources": [{"url": "file:///x"}]}, r"sources\[0\]\.url must be a web address"),
+        ({"citations": [{"source": 3}]}, r"citations\[0\]\.source must be the index"),
+        ({"sources": [{"title": 5}]}, r"references\.sources\[0\]\.title"),
+    ],
+)
+def test_invalid_references_name_their_place(value: object, fault: str) -> None:
+    message = {"role": "assistant", "content": "x", "references": value}
+    with pytest.raises(InputError, match=fault):
+        read_history(json.dumps([message]), "f")
+
+
+def drawn() -> Message:
+    found = advance(Reply(), TextDelta("Here:"))
+    for index, part in enumerate(PARTS):
+        found = advance(found, MediaPart(part, f"sig{index}", f"ig_{index}", '{"a":[1]}'))
+    return advance(found, TextDelta("Done.")).message(Protocol.GEMINI, id="m1")
+
+
+def test_our_json_gives_back_what_was_exported() -> None:
+    transcript = reply(
+        "", **{name: getattr(drawn(), name) for name in ("content", "parts", "semantics")}
+    )
+    [message] = shown(only(json.loads(written(transcript))))
+    assert message.parts == PARTS
+    assert message == drawn()
+
+
+def test_a_large_picture_is_read_back() -> None:
+    data = base64.b64encode(bytes(12_000_000)).decode()
+    transcript = reply("x", parts=(Part("image", "image/png", data=data),))
+    [message] = shown(only(json.loads(written(transcript))))
+    assert message.parts[0].data == data
+
+
+def test_markdown_names_them() -> None:
+    text = "".join(markdown(reply("x", parts=PARTS)))
+    assert "[image: image/png · 2 kB]" in text
+    assert "[image: image/jpeg · damaged]" in text
+    assert "[image: https://files.example/a.png](https://files.example/a.png)" in text
+    assert PNG[:40] not in text
+
+
+def test_messages_for_programs_can_be_read_again() -> None:
+    [found] = read_history("".join(message_lines(reply("x", parts=PARTS))), "f")
+    assert found.parts[0] == PARTS[0]
+    assert found.content == "x[image: image/jpeg · damaged]"
+    assert [part.kind for part in found.parts] == ["image", "file", "file", "image"]
+
+
+PICTURE = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AA=="}}
+
+
+def test_parts_are_read_in_their_order() -> None:
+    content = [{"type": "text", "text": "a"}, PICTURE, {"type": "text", "text": "b"}]
+    [message] = read_history(json.dumps([{"role": "user", "content": content}]), "f")
+    assert message.content == "ab"
+    assert [(part.kind, part.mime, part.data) for part in message.parts] == [
+        ("image", "image/png", "AA==")
+    ]
+    layout = message.semantics.layout
+    assert layout is not None
+    assert [piece.kind for piece in layout.pieces] == ["text", "part", "text"]
+
+
+@each_row("part", [{"type": "video_url"}, {"type": "image_url"}, 5])
+def test_invalid_parts_name_their_place(part: object) -> None:
+    with pytest.raises(InputError, match=r"f: \$\[0\]\.content"):
+        read_history(json.dumps([{"role": "user", "content": [part]}]), "f")
+
+
+def test_a_number_too_long_for_python_is_an_error() -> None:
+    with pytest.raises(InputError, match=r"f: line 2 is not JSON: .*thousands of digits"):
+        read_history('{"role": "user", "content": "a"}\n{"role": ' + "9" * 5000 + "}", "f")

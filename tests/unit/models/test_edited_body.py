@@ -201,10 +201,7 @@ def test_only_the_changed_characters_are_edited_by_hand():
     leaf = value_at(person.body.tree, ("messages", 0, "content"))
     assert isinstance(leaf, Str)
     kinds = [(span.text, span.origin.kind, span.start) for span in leaf.text.spans]
-    assert kinds == [
-        ("Be ", OriginKind.PRESET, 0),
-        ("very brief!", OriginKind.EDIT, 0),
-    ]
+    assert kinds == [("Be ", OriginKind.PRESET, 0), ("very brief!", OriginKind.EDIT, 0)]
     edited = leaf.text.spans[1].origin
     assert edited.within == Origin(OriginKind.PRESET, "main")
     assert edited.outermost == edited.within

@@ -309,12 +309,7 @@ def test_a_hostile_table_is_refused_with_a_sentence(raw: bytes):
     st.recursive(
         st.none() | st.booleans() | st.integers() | st.floats(0, 10) | st.text(max_size=5),
         lambda inner: (
-            st.lists(inner, max_size=3)
-            | st.dictionaries(
-                st.sampled_from(KEYS),
-                inner,
-                max_size=4,
-            )
+            st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(KEYS), inner, max_size=4)
         ),
         max_leaves=12,
     )

@@ -113,11 +113,7 @@ def test_a_setting_is_read_as_it_is_typed(name: str, text: str, value: object):
         ("logprobs", "21", "logprobs must be a whole number from 0 to 20"),
         ("parallel_tool_calls", "maybe", "must be on or off"),
         ("web_search", '{"sites": []}', "web_search.sites is unknown; known are context_size, "),
-        (
-            "web_search",
-            '{"max_uses": 0}',
-            "web_search.max_uses must be a whole number from 1",
-        ),
+        ("web_search", '{"max_uses": 0}', "web_search.max_uses must be a whole number from 1"),
         ("web_search", '{"location": {"city": 1}}', "web_search.location.city must be text, not 1"),
         ("web_search", "{", "web_search: “{” is not valid JSON"),
         ("response_format", "xml", "response_format must be text, json, or an object with schema"),

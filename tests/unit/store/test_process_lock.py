@@ -93,9 +93,7 @@ async def test_a_reply_of_a_running_program_is_not_interrupted(
     assert (await again.sessions.list())[0].status == "interrupted"
 
 
-async def test_two_stores_in_one_process_do_not_interfere(
-    open_store: Opener,
-) -> None:
+async def test_two_stores_in_one_process_do_not_interfere(open_store: Opener) -> None:
     one = await open_store()
     session = await one.sessions.create()
     exchange = await begin(one, session.session_id)

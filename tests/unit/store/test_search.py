@@ -345,7 +345,7 @@ async def test_newest_first_uses_the_message_time_even_for_common_words(
     assert await ids(store, "fox", order="newest", limit=20) == late[:20]
     assert await ids(store, "fox 7", order="newest") == ["new07", "old07"]
     assert await ids(store, "fo*", order="newest", limit=3, until=1050.0) == [
-        *("old49", "old48", "old47"),
+        *("old49", "old48", "old47")
     ]
     assert set(await ids(store, "owl*", limit=99)) == {
         f"{name}{n:02}" for name in ("new", "old") for n in range(0, 60, 10)

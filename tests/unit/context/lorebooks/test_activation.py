@@ -22,13 +22,7 @@ from tests.support.contexts import (
 )
 from tests.support.strategies import histories, presets, words
 from tests.support.tables import each_row
-from tui_chat.context import (
-    Contribution,
-    Inputs,
-    ResolvedMessage,
-    SessionSettings,
-    build_context,
-)
+from tui_chat.context import Contribution, Inputs, ResolvedMessage, SessionSettings, build_context
 from tui_chat.context.lorebooks.activation import MAX_ROUNDS, MAX_SEARCHED_ENTRIES
 from tui_chat.context.lorebooks.keys import SEARCHED_CHARACTERS
 from tui_chat.models.envelope import ChatEnvelope, Level, Note

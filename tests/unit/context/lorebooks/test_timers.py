@@ -164,12 +164,7 @@ def after(said: int, draft: str, *timers: LoreTimer) -> set[tuple[str, str, int,
     """The timers after a request with so many messages before the draft."""
     history = tuple(Message("user", "x", str(number)) for number in range(said))
     request = Inputs(
-        ENDPOINT,
-        Preset("p"),
-        history,
-        draft,
-        lorebooks=(BOOK,),
-        chat=ChatSettings(timers=timers),
+        ENDPOINT, Preset("p"), history, draft, lorebooks=(BOOK,), chat=ChatSettings(timers=timers)
     )
     found = next_timers(request, counter_for("gpt-4o"))
     return {(timer.entry, timer.kind, timer.start, timer.end) for timer in found}
