@@ -90,11 +90,11 @@ async def queue_behind_a_reply(screen: Screen, message: str, later: str) -> None
     """Send a message, queue another, and stop the reply."""
     await screen.type(message)
     await screen.press("enter")
-    await screen.sees("Esc stops")
+    await screen.sees("Esc stop")
     await screen.type(later)
     await screen.press("enter")
     await screen.press("escape")
-    await screen.loses("Esc stops")
+    await screen.loses("Esc stop")
 
 
 async def test_two_windows_queue_for_one_session(tmp_path: Path):

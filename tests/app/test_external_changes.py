@@ -70,7 +70,7 @@ async def test_external_changes_appear_while_typing_and_filtering(tmp_path: Path
             )
             await until(pilot, lambda: any("Now is over." in line for line in _said(app)))
             await settle(pilot)
-            assert "Esc stops" not in str(activity.render())
+            assert "Esc stop" not in str(activity.render())
             assert app.query_one(Composer).text == "half a thou"
 
 

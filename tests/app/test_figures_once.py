@@ -13,7 +13,7 @@ async def send(screen: Screen, words: str, messages: int) -> None:
     await screen.type(words)
     await screen.press("enter")
     await screen.sees(f"{messages} messages")
-    await screen.loses("Esc stops")
+    await screen.loses("Esc stop")
 
 
 async def test_messages_that_do_not_fit_are_counted_once(tmp_path: Path):
@@ -48,14 +48,14 @@ async def test_the_clocks_of_a_reply_agree(tmp_path: Path):
         async with open_screen(tmp_path, config=provider.config()) as screen:
             await screen.type("hello")
             await screen.press("enter")
-            await screen.sees("● ", "Esc stops")
+            await screen.sees("● ", "Esc stop")
 
             def has_ended() -> bool:
                 in_message = re.search(r"● (\d+) s", screen.text)
-                above = re.search(r"([\d.]+) s +Esc stops", screen.text)
+                above = re.search(r"([\d.]+) s +Esc stop", screen.text)
                 if in_message and above and int(in_message[1]) > float(above[1]) + 0.2:
                     wrong.append(f"{in_message[0]}, {above[1]} s")
-                return "Esc stops" not in screen.text
+                return "Esc stop" not in screen.text
 
             await screen.until(has_ended, "The reply did not end")
     assert not wrong, wrong

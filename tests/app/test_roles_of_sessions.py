@@ -30,7 +30,7 @@ async def begin_session(folder: Path, provider: Provider) -> None:
         await screen.sees("Math teacher")
         await send(screen, "1+1=?")
         await screen.sees("2 messages")
-        await screen.loses("Esc stops")
+        await screen.loses("Esc stop")
         assert "Math teacher: 1+1=?" in screen.lines[0]
 
 
@@ -91,7 +91,7 @@ async def test_a_fork_is_told_from_its_original_by_its_title(tmp_path: Path):
         async with open_screen(tmp_path, config=provider.config()) as screen:
             await send(screen, "count")
             await screen.sees("2 messages")
-            await screen.loses("Esc stops")
+            await screen.loses("Esc stop")
             await screen.press("shift+tab", "f")
             await screen.sees("Title of the fork", "Fork of count")
             await screen.press("enter")

@@ -164,7 +164,7 @@ async def test_a_message_waits_for_the_tools_of_a_server(
         server.may_answer.clear()
         app.query_one(Composer).text = "Use the tool."
         await pilot.press("enter")
-        words = "Waiting for the tools of time before this is sent · Esc cancels"
+        words = "Waiting for the tools of time before this is sent · Esc cancel"
         await until(pilot, lambda: app.chat.pane.activity.render().plain == words)
         assert not workspace.state.entries
         server.may_answer.set()

@@ -28,7 +28,7 @@ async def begin_session(folder: Path, provider: Provider, words: str = "the firs
         await screen.type(words)
         await screen.press("enter")
         await screen.sees("2 messages")
-        await screen.loses("Esc stops")
+        await screen.loses("Esc stop")
 
 
 def title_of(screen: Screen) -> str:

@@ -32,7 +32,7 @@ async def test_a_server_of_the_folder_is_allowed_in_the_app(
         await app.run_action("tool_calls.choose_tools")
         await until(pilot, lambda: isinstance(app.screen, SessionToolsDialog))
         await settle(pilot)
-        assert "Enter shows what the server runs" in str(
+        assert "Enter show what the server runs" in str(
             app.screen.query_one("#keys", Static).render()
         )
         for key in ("n", "y"):

@@ -30,7 +30,7 @@ async def test_a_chat_and_a_reload_in_the_middle_of_a_reply(tmp_path: Path):
         async with visitor.page() as page:
             await page.until("New session")
             await page.type("hello there\r")
-            await page.until("Esc stops")
+            await page.until("Esc stop")
         async with visitor.page() as page:
             await page.until("greed")  # from the middle of the reply
             assert "hello there" in page.text

@@ -51,7 +51,7 @@ async def test_a_chat_with_resize_copy_and_reload(tmp_path: Path):
         await tab.type("Tell me about rivers")
         await tab.shows("Tell me about rivers")
         await tab.press("Enter")
-        await tab.shows("Esc stops")
+        await tab.shows("Esc stop")
 
         tab.drawn = ""
         await tab.call("Page.reload")  # in the middle of the reply
