@@ -227,7 +227,7 @@ async def test_the_configuration_file_is_edited_and_checked(
 
     async with make_app(tmp_path).run_test(size=(120, 35)) as pilot:
         await opened(pilot)
-        await edit(pilot, "", "config.toml has no faults, and is in use.")
+        await edit(pilot, "", "config.toml is valid and in use.")
         text = (tmp_path / "config.toml").read_text()
         assert text == TEMPLATE
         await edit(pilot, "thema = 1\n", "thema")

@@ -117,9 +117,7 @@ async def test_esc_stops_writing(tmp_path: Path) -> None:
         await asked(pilot)
         await pilot.press("y")
         await until(pilot, lambda: app.chat.compaction.is_writing)
-        await until(
-            pilot, lambda: "characters · Esc stop" in app.chat.pane.activity.render().plain
-        )
+        await until(pilot, lambda: "characters · Esc stop" in app.chat.pane.activity.render().plain)
         await pilot.press("escape")
         await until(pilot, lambda: not app.chat.compaction.is_writing)
         session_id = app.workspace.state.session_id

@@ -141,7 +141,7 @@ async def test_an_internal_error_shows_a_sentence_and_no_variables(
             await pilot.pause()
             await until(pilot, lambda: not app.is_running)
     out = "".join(capsys.readouterr())
-    assert "tui-chat ended because of an error of its own." in out
+    assert "tui-chat ended because of an error in the program itself." in out
     assert "Traceback" not in out
     assert SECRET not in out
     log = tmp_path / CRASH_LOG

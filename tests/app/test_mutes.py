@@ -127,5 +127,5 @@ async def test_commands_mute_the_last_message_and_old_results(tmp_path: Path) ->
         await run("/unmute-all")
         await until(pilot, lambda: not any(muted(app)))
         await run("/mute-tool-results many")
-        assert "is no number of turns" in told(app)
+        assert "is not a number of turns" in told(app)
         assert not any(muted(app))

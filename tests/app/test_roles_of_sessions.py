@@ -66,7 +66,7 @@ async def test_nothing_is_sent_with_a_lost_role_until_one_goes_on_without_it(
             await send(screen, "/role")
             await screen.sees("Go on without a role")
             await screen.press("enter")
-            await screen.sees("goes on without its role")
+            await screen.sees("continues without its role")
             await send(screen, "3+3=?")
             await screen.sees("4 messages")
         assert PROMPT not in str(provider.bodies[-1])

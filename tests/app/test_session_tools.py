@@ -144,7 +144,7 @@ async def test_the_question_names_the_server_and_marks_its_claims(
         text = str(question.query_one(Static).render())
         assert "time__now is “now” of the server time (Server 1.0)" in text
         assert "serve-time --stdio" in text
-        assert "The server claims, and nobody checked: only reads." in text
+        assert "The server claims, unverified: only reads." in text
         assert '"city"' in text
         assert question.offers("always_server")
         await pilot.press("f8")
@@ -164,7 +164,7 @@ async def test_a_message_waits_for_the_tools_of_a_server(
         server.may_answer.clear()
         app.query_one(Composer).text = "Use the tool."
         await pilot.press("enter")
-        words = "Waiting for the tools of time before this is sent · Esc cancel"
+        words = "Waiting for the tools of time before sending · Esc cancel"
         await until(pilot, lambda: app.chat.pane.activity.render().plain == words)
         assert not workspace.state.entries
         server.may_answer.set()

@@ -178,7 +178,7 @@ def cache_causes(losses: Iterable[tuple[str, CacheLoss]]) -> tuple[CacheCause, .
     return tuple(sorted(causes.values(), key=lambda cause: (-(cause.cost or 0), -cause.tokens)))
 
 
-_EXPIRED = "The time to live had passed since the last request."
+_EXPIRED = "The cache had expired since the last request."
 
 
 def _key(loss: CacheLoss) -> object:

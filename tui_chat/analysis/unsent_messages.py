@@ -76,8 +76,8 @@ def _reason(message: PresetMessage, composed: Composed, anchors: Mapping[str, in
     if message.id in envelope.without_value:
         return f"“{one_line(message.requires, 30)}” has no value"
     if not message.content.strip():
-        return "says nothing"
+        return "it is empty"
     if "empty-content" in codes:
-        return "its macros leave nothing"
+        return "it is empty once its macros are expanded"
     is_unfit = any(note.code in _UNFIT for note in envelope.notes)
     return "left out to fit" if is_unfit else "not sent"

@@ -404,7 +404,7 @@ def _check(composed: Composed, question: Question) -> None:
     for note in composed.notes:
         if note.code in ROLE_FAULTS:
             advice = (
-                'Nothing was sent. `--role ""` goes on without it, /roles in the app enables it.'
+                'Nothing was sent. `--role ""` continues without it, /roles in the app enables it.'
             )
             raise InputError(note.sentence, advice=advice)
         if note.level is Level.ERROR and note.code in _FORCED and not question.force:

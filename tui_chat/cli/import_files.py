@@ -171,7 +171,7 @@ def _print_report(report: Report, dry_run: bool) -> None:
             preset = one_line(report.cards[0].preset)
             is_enabled = report.cards[0].status == "enabled"
             use = (
-                "begin a session with it" if is_enabled else "it is disabled: enable it in the app"
+                "start a session with it" if is_enabled else "it is disabled: enable it in the app"
             )
             write_line(
                 f"{name}: the character “{names[0]}” {would} a role with the preset “{preset}”; "

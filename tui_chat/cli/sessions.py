@@ -254,7 +254,7 @@ async def cache(common: CommonOptions, name: str | None, as_json: bool) -> None:
         write_json([_cause_json(cause) for cause in causes])
         return
     if not causes:
-        write_line("No request of this session is known to have lost the cache.", err=True)
+        write_line("No request of this session lost the cache, as far as is known.", err=True)
         return
     write_line(f"{'TIMES':>5}  {'TOKENS':>9}  {'COST':>9}  CAUSE")
     for cause in causes:

@@ -251,10 +251,10 @@ def leading_prompt(inputs: Inputs, notes: list[Note]) -> ResolvedMessage | None:
 def role_notes(inputs: Inputs) -> Iterator[Note]:
     """Yield a note about a role that cannot be used: nothing is sent without a decision."""
     if inputs.role is None and inputs.role_missing:
-        sentence = "The role of this session was deleted. Go on without it, or begin a new session."
+        sentence = "The role of this session was deleted. Go on without it, or start a new session."
         yield Note(Level.ERROR, "role-missing", sentence)
     if inputs.role is not None and inputs.role.status == "disabled":
-        ways = "Enable it, go on without it, or begin a new session."
+        ways = "Enable it, go on without it, or start a new session."
         sentence = f"The role “{inputs.role.name}” of this session is disabled. {ways}"
         origin = resolve_role_prompt(inputs.role).origin
         yield Note(Level.ERROR, "role-disabled", sentence, origin)

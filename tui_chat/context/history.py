@@ -187,7 +187,7 @@ def _where(asked: int, place: int, length: int) -> str:
         where = f"before the {length - place} newest messages of the history"
     else:
         where = f"after message {place} of the history that is sent"
-    return f"Its depth {-asked} is {where}." if asked < 0 else f"It stands {where}."
+    return f"Its depth {-asked} is {where}." if asked < 0 else f"It goes {where}."
 
 
 def inject(

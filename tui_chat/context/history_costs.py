@@ -25,7 +25,7 @@ from tui_chat.models.message import Message, MessageOrigin
 from tui_chat.models.text import GLUE, Span, Text
 from tui_chat.tokens import Counter
 
-_SUMMARY = Placement("history", rule="It is a summary, and stands for earlier messages.")
+_SUMMARY = Placement("history", rule="It is a summary of earlier messages.")
 _ANSWERED = Placement("draft", rule="It is the message to be answered, which ends the history.")
 
 

@@ -59,7 +59,7 @@ class MessageGroups:
     beside: dict[str, AnchorNeighbors] = field(default_factory=dict[str, AnchorNeighbors])
     """By anchor id, for every anchor of the skeleton; the history's has every name it goes by."""
     profile_anchor: ResolvedMessage | None = None
-    """The anchor that stands for the profile."""
+    """The anchor that is the place of the profile."""
     examples_anchor: ResolvedMessage | None = None
     """The anchor that stands for the example dialogues."""
     skeleton: list[ResolvedMessage] = field(default_factory=list[ResolvedMessage])
@@ -192,7 +192,7 @@ def _attached(
             else:
                 sides[1].append(line)
         else:
-            sentence = f"{line.called} stands beside “{target}”, which the preset does not have; "
+            sentence = f"{line.called} is anchored to “{target}”, which the preset does not have; "
             sentence += "it is not sent."
             notes.append(Note(Level.WARNING, "unknown-anchor", sentence, line.origin))
     return beside, others

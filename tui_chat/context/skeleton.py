@@ -88,7 +88,7 @@ def _filling(
         and profile.content
         and profile.placement == "anchor"
     ):
-        rule = f"The anchor {anchor.called} stands for the profile."
+        rule = f"The anchor {anchor.called} is the place of the profile."
         place = Placement("skeleton", message.id, rule=rule, anchor_name=_name_of(anchor))
         yield resolve_profile(message, profile), place
 

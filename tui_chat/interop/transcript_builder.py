@@ -25,7 +25,7 @@ from tui_chat.models.transcript import SessionTranscript
 from tui_chat.models.usage import NO_USAGE, Usage
 from tui_chat.protocols.common.reply_events import ReplyEvents
 
-MISSING_FILE = "An image or file beside the export was not imported; a placeholder stands for it."
+MISSING_FILE = "An image or file beside the export was not imported; a placeholder takes its place."
 """The note of a reader on a part whose content may be in another file of the export."""
 _TITLE = 200
 """Maximum characters of a title."""

@@ -31,12 +31,12 @@ def question_text(
     name, arguments = exact_text(call.name), exact_text(call.arguments.strip() or "{}")
     source = None if tool is None else tool.definition.source
     if tool is not None and source is not None:
-        claims = ", ".join(map(one_line, tool.claims)) or "nothing about what it does"
+        claims = ", ".join(map(one_line, tool.claims)) or "nothing"
         pieces = [
             (name, True),
             (f" is {one_line(origin_text(source))}: ", False),
             (exact_text(tool.runs), True),
-            (f"\nThe server claims, and nobody checked: {claims}.", False),
+            (f"\nThe server claims, unverified: {claims}.", False),
         ]
         if changes:
             pieces.append(("\nIts definition has changed since you allowed it:", True))

@@ -339,7 +339,11 @@ ACTIONS = (
     Action("snippet", "", "composer.insert_snippet", "Snippet", "Insert snippet…"),
     Action("save-snippet", "", "composer.save_snippet", "Save snippet", "Save draft as snippet…"),
     Action(
-        "compact", "", "chat.compact", "Compact", "Compact history: a model sums up older messages"
+        "compact",
+        "",
+        "chat.compact",
+        "Compact",
+        "Compact history: a model summarizes older messages",
     ),
     Action("queue", "", "composer.queue", "Queue", "Queued messages"),
     Action("clear-queue", "", "composer.clear_queue", "Clear queue", "Remove queued messages"),

@@ -328,11 +328,11 @@ class TuiChat(App[None]):
     def _fatal_error(self) -> None:
         """End the app after a bug with a sentence, and a traceback in a file without any values."""
         self.bell()
-        where, whose = self.crash_log.write(), "its own"
+        where, whose = self.crash_log.write(), "the program itself"
         error = sys.exception()
         if error is not None and (plugin := extensions.plugin_in(error)) is not None:
             whose = f"the plugin {plugin.name}"
-        text = f"tui-chat ended because of an error of {whose}. {where} What was stored is kept."
+        text = f"tui-chat ended because of an error in {whose}. {where} Everything stored is kept."
         self._exit_renderables.append(Text(text))
         self._close_messages_no_wait()
 

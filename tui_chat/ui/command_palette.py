@@ -41,17 +41,19 @@ _PANE_WORDS = {
     "Find in this conversation": (
         "search in conversation, find in chat, find in conversation, find here, grep"
     ),
-    "Save a picture or file of this message; again, the next": "attachment, download, image, audio",
+    "Save a picture or file of this message; again for the next": (
+        "attachment, download, image, audio"
+    ),
     "Unfold reasoning, calls, long text": "expand, collapse, fold, thinking, show more",
     "Previous version": "swipe left, sibling, alternative",
     "Next version": "swipe right, sibling, alternative",
     "Copy the message or the selection": "copy, copy last, copy reply, yank, clipboard",
-    "Copy a code block of this message; again, the next": "copy code, snippet",
+    "Copy a code block of this message; again for the next": "copy code, snippet",
     "Copy the conversation": "copy all, clipboard",
-    "Open a link of this message; again, the next": "url, browser, link",
+    "Open a link of this message; again for the next": "url, browser, link",
     "Regenerate this reply": "retry, redo, swipe, ask again",
     "Continue this reply": "continue, go on, more, resume",
-    "Edit this message, as another version": (
+    "Edit this message as a new version": (
         "edit message, edit last message, edit and resend, resend, change, rewrite"
     ),
     "Fork session from here": "fork, branch off, duplicate, clone",

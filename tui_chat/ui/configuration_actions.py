@@ -58,4 +58,4 @@ class ConfigurationActions(DOMNode):
         create_config_file(path)
         await run_in_terminal(self._app, (*editor_command(os.environ), str(path)))
         if await workspace.configuration.reload() and not screen_errors(workspace.state.config):
-            self._app.notify("config.toml has no faults, and is in use.", markup=False)
+            self._app.notify("config.toml is valid and in use.", markup=False)

@@ -101,7 +101,7 @@ COMMANDS = (
     Command("copy", "Copy the last message", run="conversation.act_on_message('copy')"),
     Command(
         "copy-code",
-        "Copy the last message's code; again, the next block",
+        "Copy the last message's code; again for the next block",
         run="conversation.act_on_message('copy_code')",
     ),
     Command(
@@ -118,7 +118,7 @@ COMMANDS = (
     ),
     Command(
         "mute",
-        "Mute the last message: it is not sent; again, unmute it",
+        "Mute the last message (not sent), or unmute it",
         run="conversation.act_on_message('conversation.mute')",
         aliases=("hide", "exclude", "leave-out", "omit", "skip"),
     ),

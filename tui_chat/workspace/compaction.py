@@ -273,7 +273,7 @@ class Compaction:
         entry = await store.messages.get(entry_id)
         summary = summary_of(entry.message) if entry is not None else None
         if entry is None or summary is None:
-            raise InputError("This summary is gone.")
+            raise InputError("This summary no longer exists.")
         summary = replace(summary, enabled=enabled)
         semantics = replace(entry.message.semantics, summary=summary)
         await store.messages.replace_semantics(

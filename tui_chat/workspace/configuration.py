@@ -49,7 +49,7 @@ class Configuration:
         """Read the file again if it changed on disk since the last time."""
         is_changed = self._read is not None and self._file_version() != self._version
         if is_changed and await self.reload():
-            self.core.publish(Done("config.toml was changed, and is in use."))
+            self.core.publish(Done("config.toml was reloaded."))
 
     @reported(False)
     async def reload(self) -> bool:

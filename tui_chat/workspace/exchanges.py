@@ -362,6 +362,6 @@ class Exchanges:
 
 def _repeated_key() -> ProviderError:
     return ProviderError(
-        "The provider repeated a key of the endpoint; “[key]” stands in its place.",
+        "The provider repeated a key of the endpoint; it was replaced by “[key]”.",
         advice="Look at the endpoint's base_url: who repeats a key may also keep it.",
     )

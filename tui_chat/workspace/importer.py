@@ -138,7 +138,7 @@ def _unsent_notes(role: Role, library: Library) -> Iterator[str]:
     if world and world not in library.names("lorebooks"):
         yield (
             f"The lorebook “{one_line(world, 60)}”, to which “{one_line(role.name, 60)}” is "
-            "linked, is not in your library. Import it before you begin a session."
+            "linked, is not in your library. Import it before you start a session."
         )
 
 
@@ -255,5 +255,5 @@ def _in_user_folder(user: _UserFolder, reader: ImportReader) -> Iterator[Importa
 
 FILE_KINDS: tuple[Kind, ...] = ("presets", "lorebooks", "profiles")
 """The kinds of files of the library that are imported."""
-COMPLETED = "A message that was not complete at the last import is complete now."
-DIFFERENT = "A message has another text than at the last import; the one that is stored stays."
+COMPLETED = "A message that was incomplete at the last import is complete now."
+DIFFERENT = "A message has changed since the last import; the stored one stays."

@@ -221,7 +221,7 @@ class Mutes:
             prices = (await self._usage.prices()).prices_of_request(now, self.core.now())("")
             cost = lost_cost(lost, new.total, prices)
             more = "" if cost is None else f" (${cost:.4f} more)"
-            facts.append(f"{lost:,} cached token{'s' * (lost != 1)} read anew once{more}")
+            facts.append(f"{lost:,} cached token{'s' * (lost != 1)} will be read again once{more}")
         return f": {'; '.join(facts)}" if facts else ""
 
     def _index(self, entry_id: str) -> int:
@@ -239,7 +239,7 @@ def _uncounted(before: Composed, now: Composed) -> str:
         more = f"{size} {'less' if difference > 0 else 'more'} per request"
         return f"{more}, whose tokens only the provider counts"
     requires = any(note.code == "muted-reasoning-sent" for note in now.notes)
-    why = "the provider requires it" if requires else "it has none of it"
+    why = "the provider requires it" if requires else "it does not contain it"
     return f"the request stays as it is, because {why}"
 
 

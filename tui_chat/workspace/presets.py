@@ -120,11 +120,11 @@ class Presets:
         opened = self._opened(current)
         if opened is None:
             raise InputError(
-                f"The file of “{current}” has faults; it is not written over.",
-                advice="Mend it first.",
+                f"The file of “{current}” has faults; it was not overwritten.",
+                advice="Fix it first.",
             )
         if name and name != current and file_name(name) in core.library.names("presets"):
-            raise InputError(f"There is a preset “{name}” already.")
+            raise InputError(f"A preset “{name}” already exists.")
         path = core.library.save_preset(opened.edits.preset, name or current, like=current)
         if path.stem != current:
             self._close(current)
@@ -163,7 +163,7 @@ class Presets:
         """
         library = self.core.library
         if file_name(name) in library.names("presets"):
-            raise InputError(f"There is a preset “{name}” already.")
+            raise InputError(f"A preset “{name}” already exists.")
         history = PresetMessage("history", "user", type="chat_history")
         preset = Preset(name, (history,), system_placement="in_place")
         await self._use(library.save_preset(preset, name).stem)

@@ -60,11 +60,11 @@ class RequestEdits:
                 advice="Esc shows the request that Enter would send.",
             )
         if composed is None or composed.inputs is None:
-            raise InputError("There is no request that could be edited.")
+            raise InputError("There is no request to edit.")
         if request.what_if is not None:
             raise InputError("A what-if is not sent, so it cannot be edited.", advice="Esc: back")
         if request.kind in NO_REPLIES:
-            raise InputError("This request is no part of the conversation, so it is not edited.")
+            raise InputError("This request is not part of the conversation, so it can't be edited.")
         if composed.protocol is not state.endpoint.protocol:
             own = state.endpoint.protocol.label
             raise InputError(

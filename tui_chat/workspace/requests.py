@@ -385,7 +385,7 @@ def require_usable_role(faults: Sequence[Note]) -> None:
     """Raise InputError if a request lacks a role that was disabled or deleted."""
     for note in faults:
         if note.code in ROLE_FAULTS:
-            advice = "/roles enables a role. /role goes on without it, or begins a new session."
+            advice = "/roles enables a role. /role continues without it, or starts a new session."
             raise InputError(note.sentence, advice=advice)
 
 

@@ -197,7 +197,7 @@ class Sessions:
         """Give the new chat another role; empty for none. A session keeps its own: reported."""
         if self.core.state.session is not None:
             raise InputError(
-                "A session keeps the role it began with.", advice="Begin a new chat for it."
+                "A session keeps the role it began with.", advice="Start a new session for it."
             )
         await self._settings.apply_new_chat(await self._roles.to_start_with(role_id))
         self._active.show_opening()

@@ -98,7 +98,7 @@ async def run(
         async with asyncio.timeout(tool.timeout):
             await _exit_of(process)
     except TimeoutError:
-        ended = f"The tool was ended after {tool.timeout:g} seconds."
+        ended = f"The tool was stopped after {tool.timeout:g} seconds."
     except asyncio.CancelledError:
         reading.cancel()
         _kill(process)

@@ -48,7 +48,7 @@ def test_servers_are_added_listed_and_removed(mcp: Mcp, tmp_path: Path):
     (one, two) = json.loads(mcp("list", "--json").out)
     assert one["runs"] == "cd / && A='${B}' prog --flag 'a b'"
     assert two["runs"] == "https://example.org/mcp\nAuthorization: … ${T}"
-    assert "There is a server “one” already" in mcp("add", "one", "--", "other").err
+    assert "A server “one” already exists" in mcp("add", "one", "--", "other").err
     assert mcp("add", "one", "--force", "--", "other").code == 0
     assert mcp("remove", "two").code == 0
     assert configured(tmp_path) == {"one": {"command": "other"}}

@@ -284,7 +284,7 @@ async def test_a_question_reaches_the_user_and_time_stands_still(start: Start, e
 async def test_a_question_that_nobody_can_answer_fails_the_call(start: Start):
     result = await start("modern").call("ask", {})
     assert result.failed
-    assert "without leave" in result.text
+    assert "without permission" in result.text
 
 
 async def test_no_key_is_in_the_environment(start: Start):

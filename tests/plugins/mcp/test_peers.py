@@ -182,7 +182,7 @@ async def test_a_death_in_the_middle_of_a_call(peers: Path, start: Start):
     os.kill(server._transport._process.pid, 9)  # type: ignore[union-attr]
     result = await call
     assert result.failed
-    assert "was ended by SIGKILL" in result.text
+    assert "was killed by SIGKILL" in result.text
     assert "x" in (await server.call("echo", {"message": "x"})).text
 
 

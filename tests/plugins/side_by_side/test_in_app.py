@@ -174,7 +174,7 @@ async def test_esc_stops_the_current_slot_then_all_then_leaves(tmp_path: Path):
         assert app.chat.pane.composer.text == "not sent"
         assert app.workspace.state.entries[-1].message.id == screen.panel.slots[1].reply_id
         assert app.notifications.log[-1].message == (
-            "The conversation goes on after the reply of 2 flaky-stall, with "
+            "The conversation continues after the reply of 2 flaky-stall, with "
             f"{app.workspace.state.effective_model}. The other replies stay as versions."
         )
 

@@ -285,7 +285,7 @@ async def test_a_summary_is_written_edited_and_brought_here(tmp_path: Path) -> N
         await pilot.press("home", "down", "s")
         await asked(pilot)
         question = "".join(str(each.render()) for each in app.screen.query(Static))
-        assert "sums up the 2 messages of that branch" in question
+        assert "summarizes the 2 messages of that branch" in question
         await pilot.press("y")
         await until(pilot, lambda: bool(app.screen.query(TextArea)))
         await settle(pilot)

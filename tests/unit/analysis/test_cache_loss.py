@@ -98,7 +98,7 @@ def test_losses_are_summed_by_cause_the_most_expensive_first():
         (2, 200, None, "r6"),
     ]
     assert causes[0].origin == CLOCK
-    assert "passed since" in causes[1].sentence
+    assert "expired since" in causes[1].sentence
 
 
 def test_messages_that_left_the_window_are_one_cause():

@@ -287,7 +287,7 @@ RULES: list[tuple[str, str, State, State]] = [
     ),
     (
         "Calm.",
-        "The anchor “who” stands for the profile.",
+        "The anchor “who” is the place of the profile.",
         of(WHO, profile=ADA),
         of(WHO, profile=replace(ADA, placement="depth", depth=1)),
     ),
@@ -297,8 +297,8 @@ RULES: list[tuple[str, str, State, State]] = [
         of(EXAMPLES, role=WITH_EXAMPLES),
         of(EXAMPLES, role=ROLE),
     ),
-    ("X", "It stands before the oldest message of the history.", of(at(0)), of(at(1))),
-    ("X", "It stands after message 1 of the history that is sent.", of(at(1)), of(at(2))),
+    ("X", "It goes before the oldest message of the history.", of(at(0)), of(at(1))),
+    ("X", "It goes after message 1 of the history that is sent.", of(at(1)), of(at(2))),
     ("X", "Its depth 1 is after the newest message of the history.", of(at(-1)), of(at(-2))),
     (
         "X",
@@ -307,7 +307,7 @@ RULES: list[tuple[str, str, State, State]] = [
         of(at(-2), history=(U1,)),
     ),
     ("X", "Its depth 3 is before the 2 newest messages of the history.", of(at(-3)), of(at(-4))),
-    ("X", "It stands in the history, which is empty.", of(at(0), history=()), of(at(0))),
+    ("X", "It goes in the history, which is empty.", of(at(0), history=()), of(at(0))),
     (
         "START",
         "The setting “reply_start” puts it at the end.",
@@ -316,7 +316,7 @@ RULES: list[tuple[str, str, State, State]] = [
     ),
     (
         "S",
-        "It is a summary, and stands for earlier messages.",
+        "It is a summary of earlier messages.",
         of(history=(U1, summary("S", 0), U2)),
         of(history=(U1, summary("S", 0, enabled=False), U2)),
     ),

@@ -91,7 +91,7 @@ async def test_it_says_what_it_saves_and_what_it_costs_now(make_workspace):
     sent_tokens = workspace.state.last_sent["loopback"].composed.envelope.tokens
     # All that followed the muted message, but not the message itself, which is not sent.
     assert abs(lost - sum(sent_tokens[-4:])) <= 8
-    assert facts[1].endswith("cached tokens read anew once")
+    assert facts[1].endswith("cached tokens will be read again once")
     # What comes after everything that was sent costs nothing, and a second cut behind the first.
     await workspace.mutes.toggle(ids(workspace)[-1])
     assert "cached" not in done(heard)
@@ -220,7 +220,7 @@ async def test_it_says_what_muted_reasoning_saves_or_why_nothing(endpoint, make_
     if saved:
         assert effect == f"{saved:,} bytes less per request, whose tokens only the provider counts."
     else:
-        assert effect == "the request stays as it is, because it has none of it."
+        assert effect == "the request stays as it is, because it does not contain it."
 
 
 async def test_a_message_of_which_nothing_is_left_is_unmuted_whole(make_workspace):

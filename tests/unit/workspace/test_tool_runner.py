@@ -69,7 +69,7 @@ async def test_a_tool_is_killed_after_its_timeout():
     code = "import time; print('begun', flush=True); time.sleep(600)"
     ran = await run(tool(code, timeout=1.5), "{}")
     assert not ran.ok
-    assert ran.text == "begun\nThe tool was ended after 1.5 seconds."
+    assert ran.text == "begun\nThe tool was stopped after 1.5 seconds."
 
 
 async def test_a_tool_need_not_read_its_input():
@@ -210,7 +210,7 @@ async def test_a_grandchild_that_holds_the_output_does_not_hold_the_run():
         assert ran.ok is ok, (child, parent)
         first, pid, note = ran.text.split("\n")
         assert first == "first"
-        assert ("keeps its output open" if ok else "ended after 1 seconds") in note
+        assert ("keeps its output open" if ok else "stopped after 1 seconds") in note
         with suppress(ProcessLookupError):
             os.kill(int(pid), 9)
 

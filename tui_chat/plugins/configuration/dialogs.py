@@ -191,7 +191,7 @@ def _new_name(values: Values, taken: Iterable[str]) -> str:
     if not name:
         raise FieldError("name", "Enter a name.")
     if name in taken:
-        raise FieldError("name", f"There is already “{name}”.")
+        raise FieldError("name", f"“{name}” already exists.")
     return name
 
 

@@ -129,7 +129,7 @@ def add(
         raise InputError(f"The server {error}.") from None
     if not force and name in {one.name for one in configured_servers(common.config())}:
         advice = "Choose another name, or replace it with --force."
-        raise InputError(f"There is a server “{name}” already.", advice=advice)
+        raise InputError(f"A server “{name}” already exists.", advice=advice)
     _write(common, [replace(settings, name=name)])
     write_line(f"Added “{name}”. `tui-chat mcp test {name}` starts it and lists its tools.")
 

@@ -263,7 +263,9 @@ class Connection:
             request = as_object(value)
             if self._ask is None or request.get("method") != "elicitation/create":
                 method = one_line(as_string(request.get("method")), 40)
-                raise Refused(f"The MCP server “{self._name}” asked for “{method}”, without leave.")
+                raise Refused(
+                    f"The MCP server “{self._name}” asked for “{method}” without permission."
+                )
             responses[key] = await self._react(self._ask, as_object(request.get("params")))
         if responses:
             extra["inputResponses"] = responses

@@ -93,7 +93,7 @@ class ServerSource:
             return ToolRun(f"The tool was not called. {fault}", ok=False)
         name = self._names.get(tool.name)
         if name is None:
-            return ToolRun("The tool was not called: its server has it no more.", ok=False)
+            return ToolRun("The tool was not called: its server no longer has it.", ok=False)
         values: dict[str, Any] = json.loads(arguments.strip() or "{}")
         result = await self.server.call(name, values, _telling(progress))
         return ToolRun(result.text, ok=not result.failed, parts=result.parts)

@@ -244,7 +244,7 @@ class StdioTransport:
         how = "closed its output" if status is None else f"ended with status {status}"
         if status is not None and status < 0:
             with suppress(ValueError):
-                how = f"was ended by {signal.Signals(-status).name}"
+                how = f"was killed by {signal.Signals(-status).name}"
         last = f" Its last words: {one_line(self.stderr[-1], 200)}" if self.stderr else ""
         return ReplyCut(f"The MCP server “{self._name}” {how}.{last}")
 

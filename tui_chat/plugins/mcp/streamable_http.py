@@ -252,7 +252,7 @@ def header_paths(schema: Mapping[str, Any]) -> HeaderPaths:
     if len(set(names)) < len(names):
         raise ValueError("two arguments have the same `x-mcp-header`")
     if len(paths) < _marks(schema):
-        raise ValueError("an `x-mcp-header` is at a place where none may be")
+        raise ValueError("an `x-mcp-header` is at a place where none is allowed")
     return paths
 
 

@@ -99,6 +99,6 @@ async def _compare(app: TuiChat, workspace: Workspace, preset: Preset, name: str
 def _restore(app: TuiChat, workspace: Workspace, preset: Preset, time: str) -> None:
     edits, name = workspace.state.preset_edits, workspace.state.preset_name
     if edits is None:
-        raise InputError(f"The file of “{name}” has faults.", advice="Mend it first.")
+        raise InputError(f"The file of “{name}” has faults.", advice="Fix it first.")
     workspace.presets.edit(name, edits.record(preset, f"restore the state of {time}"))
     app.notify(f"Restored the state of {time}, unsaved. Undo brings back what was there.")

@@ -313,7 +313,7 @@ class ComparisonScreen(ModalScreen[str]):
         if isinstance(text, str):
             self._send(text)
         else:
-            advice = "Esc leads back to it. // at the beginning sends a text with a slash."
+            advice = "Esc goes back to it. // at the beginning sends a text with a slash."
             show_error(self, InputError("Commands are for the conversation.", advice=advice))
 
     @on(Composer.EmptySubmitted)
@@ -447,7 +447,7 @@ class ComparisonScreen(ModalScreen[str]):
     def _say_what_goes_on(self, how: str) -> None:
         others = len(self.panel.slots) - 1
         stay = "reply stays as a version" if others == 1 else "replies stay as versions"
-        sentence = f"The conversation goes on {how}. The other {stay}."
+        sentence = f"The conversation continues {how}. The other {stay}."
         app_of(self).notify(sentence, markup=False)
 
     def action_leave_and_quit(self) -> None:

@@ -45,7 +45,7 @@ from tui_chat.plugins.sillytavern.chat_export import (
     timers_of_chat,
 )
 
-MISSING_FILE = "An image in SillyTavern's folders was not imported; a placeholder stands for it."
+MISSING_FILE = "An image in SillyTavern's folders was not imported; a placeholder takes its place."
 HIDDEN = "A message hidden from the model was imported muted."
 _NAMELESS = ("", "unused")
 

@@ -246,7 +246,9 @@ class SillyTavernImport:
         return replace(role, character=character, preset=role.preset or self._preset)
 
     def _missing_book(self, name: str) -> None:
-        self._report.notes[f"The lorebook “{one_line(name, 60)}” is chosen, but not there."] += 1
+        self._report.notes[
+            f"The lorebook “{one_line(name, 60)}” is chosen, but does not exist."
+        ] += 1
 
     def session(
         self, place: str, transcript: SessionTranscript, roles: Mapping[str, Role]

@@ -23,7 +23,7 @@ from tui_chat.models.media import (
 from tui_chat.models.message import Part
 from tui_chat.models.semantics import ReasoningBlock
 
-MISSING_FILE = "An image or file is not in the export; a placeholder stands for it."
+MISSING_FILE = "An image or file is not in the export; a placeholder takes its place."
 """The note of a part whose bytes are elsewhere."""
 _LONGEST_ID = 500
 _LONGEST_NAME = 200

@@ -377,7 +377,7 @@ class TreeScreen(ModalScreen[str | RequestComparison | None]):
             else ""
         )
         question = (
-            f"{composed.model} at {composed.endpoint.name} sums up the {messages} of that branch "
+            f"{composed.model} at {composed.endpoint.name} summarizes the {messages} of that branch "
             f"that the active one does not have.{left_out} It gets {size}{cost}, with the preset "
             "“compact”.\n\nYou read and edit the summary before it is added."
         )
@@ -390,7 +390,7 @@ class TreeScreen(ModalScreen[str | RequestComparison | None]):
         workspace, text = self._workspace, ""
 
         def show(written: str) -> None:
-            self._about.update(f"Summing up… {len(written):,} characters\nEsc stops it.")
+            self._about.update(f"Summarizing… {len(written):,} characters\nEsc stops it.")
 
         show("")
         try:

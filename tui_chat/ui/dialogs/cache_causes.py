@@ -27,7 +27,9 @@ async def ask_cache_cause(app: App[Any], workspace: Workspace) -> Origin | None:
     causes = await workspace.cache_losses.causes(session.session_id)
     usage = await workspace.usage.session(session.session_id)
     if not causes:
-        app.notify(f"No request of this session is known to have lost the cache. {served(usage)}")
+        app.notify(
+            f"No request of this session lost the cache, as far as is known. {served(usage)}"
+        )
         return None
     choices = [
         (str(number), figures(cause), f"{cause.sentence} {cause.advice}".strip())

@@ -268,7 +268,7 @@ class EntriesDialog(Dialog[None]):
     def action_settings(self) -> None:
         file = self._file
         if file is None or self._place.role_id:
-            self.notify("The settings of a lorebook in a card are not edited here.")
+            self.notify("The settings of a card's lorebook can't be edited here.")
             return
 
         async def keep(values: Values, overwrite: bool) -> None:

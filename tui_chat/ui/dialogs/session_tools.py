@@ -64,8 +64,8 @@ def _tool_text(tool: Tool, before: ToolDefinition | None) -> str:
     text = f"{tool.name}\n" if source is None else f"{tool.name} is {origin_text(source)}\n"
     text += f"runs: {tool.runs or 'nothing, you answer'}\n"
     if source is not None:
-        claims = ", ".join(tool.claims) or "nothing about what it does"
-        text += f"The server claims, and nobody checked: {claims}.\n"
+        claims = ", ".join(tool.claims) or "nothing"
+        text += f"The server claims, unverified: {claims}.\n"
     if before is not None:
         text += f"\nChanged:\n{definition_changes(before, tool.definition)}\n"
     return f"{text}\n{definition_text(tool.definition)}"
@@ -167,7 +167,7 @@ class SessionToolsDialog(Dialog[None]):
         if not tool.runs:
             return "you answer it"
         if tool.consent == "always":
-            return "always runs, says config.toml"
+            return "always runs (config.toml)"
         grants = self._workspace.tool_grants
         lasting = grants.lasting.get(tool.name)
         if lasting is not None and lasting.covers(tool):

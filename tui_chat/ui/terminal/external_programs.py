@@ -54,7 +54,7 @@ async def run_in_terminal(app: App[Any], command: Sequence[str], *, advice: str 
     except OSError as error:
         raise InputError(f"{name} cannot be started: {error.strerror}.", advice=advice) from error
     if code:
-        raise InputError(f"{name} ended with {code}; nothing is changed.")
+        raise InputError(f"{name} ended with {code}; nothing was changed.")
 
 
 def editor_command(environ: Mapping[str, str], platform: str = sys.platform) -> list[str]:

@@ -83,7 +83,7 @@ def test_merged_messages_keep_their_tokens_and_what_fills_them(policies: Policie
     words = {each.id: facts.fillings.words_for(each, None) for each in MESSAGES}
     assert words["lore"] == "2 entries"
     assert words["card"] == "of “Vesna Korhal”"
-    assert words["scene"] == "nothing fills it now: “Vesna Korhal” has no scenario"
+    assert words["scene"] == "empty now: “Vesna Korhal” has no scenario"
     assert words["who"] == words["later"] == words["style"] == ""
     assert "nothing" not in words["examples"]
     tokens = costs(outline_preset(composed.inputs.preset).rows, facts)  # type: ignore[union-attr]
@@ -149,12 +149,12 @@ def test_the_messages_of_a_turn_have_all_its_tokens(policies: Policies) -> None:
     [
         (None, "no profile"),
         (Profile("Ada", ""), "the profile “Ada” is empty"),
-        (Profile("Ada", "x", placement="depth"), "the profile “Ada” has another place"),
+        (Profile("Ada", "x", placement="depth"), "the profile “Ada” is placed elsewhere"),
     ],
 )
 def test_an_anchor_without_a_profile_says_why(profile: Profile | None, words: str) -> None:
     fillings = facts_of(request(Policies(), profile=profile)).fillings
-    assert fillings.words_for(MESSAGES[4], None) == f"nothing fills it now: {words}"
+    assert fillings.words_for(MESSAGES[4], None) == f"empty now: {words}"
 
 
 def test_a_place_that_waits_for_another_action_is_not_called_empty() -> None:

@@ -94,7 +94,7 @@ TOLD = (
     (Protocol.OPENAI_RESPONSES, "developing", "brief, ", DEVELOPER),
     (Protocol.ANTHROPIC, "m", "brief, ", APART),
     (Protocol.ANTHROPIC, "m", "User", APART),
-    (Protocol.ANTHROPIC, "m", "Something.", "has it in one message with its neighbor."),
+    (Protocol.ANTHROPIC, "m", "Something.", "sends it in one message with its neighbor."),
     (Protocol.ANTHROPIC, "m", "Nothing.", "Anthropic takes tool results in the role “user”."),
     (Protocol.GEMINI, "m", "Later:", ONE_TEXT),
     (Protocol.GEMINI, "m", "It is so.", "Gemini calls the assistant “model”."),

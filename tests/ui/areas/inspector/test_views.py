@@ -357,7 +357,7 @@ async def test_the_reply_view_shows_usage_and_calls() -> None:
         assert "          data: [2]" in text
         app.pane.change(reply=ReplyDetails(replace(REPLY, model="", endpoint=""), REPLY.message))
         await pilot.pause()
-        assert "complete  by a model that is not known" in rows_of(app)
+        assert "complete  by an unknown model" in rows_of(app)
 
 
 async def test_folding_hides_a_message_and_stays_while_one_types() -> None:

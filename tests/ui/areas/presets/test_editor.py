@@ -508,7 +508,7 @@ async def test_a_heading_switches_its_group_and_undo_takes_it_back(tmp_path: Pat
         assert "[-] ▾ STYLE ─" in lines(pane)[line_of(pane, "STYLE")]
         assert "1 of 2 on" in lines(pane)[line_of(pane, "STYLE")]
         await press(pilot, "down")
-        assert "Space switches its 2 messages together" in told(pane)
+        assert "Space turns its 2 messages on or off" in told(pane)
         await press(pilot, "space")
         assert not message(pane, "a").enabled
         assert "[ ] ▾ STYLE" in lines(pane)[line_of(pane, "STYLE")]
@@ -522,10 +522,10 @@ async def test_a_heading_switches_its_group_and_undo_takes_it_back(tmp_path: Pat
 async def test_places_say_what_fills_them_or_that_they_are_empty(tmp_path: Path) -> None:
     async with editing(tmp_path, GROUPED) as (_, pane):
         shown = {words: lines(pane)[line_of(pane, words)] for words in ("Lore", "Card", "who")}
-        assert "nothing fills it now: no lorebook" in shown["Lore"]
-        assert "nothing fills it now: no character" in shown["Card"]
-        assert "nothing fills it now: no profile" in shown["who"]
-        assert "nothing fills it now: no character" in lines(pane)[line_of(pane, "◆ examples")]
+        assert "empty now: no lorebook" in shown["Lore"]
+        assert "empty now: no character" in shown["Card"]
+        assert "empty now: no profile" in shown["who"]
+        assert "empty now: no character" in lines(pane)[line_of(pane, "◆ examples")]
 
 
 async def test_a_narrow_row_with_a_note_shows_its_text_and_the_note_is_whole(
@@ -540,7 +540,7 @@ async def test_a_narrow_row_with_a_note_shows_its_text_and_the_note_is_whole(
         assert "  ● " in shown
         status = pane.query_one("#preset-status", Static)
         shown = " ".join(status.render_line(y).text for y in range(status.size.height))
-        assert "p, “System messages: in place”, keeps it here." in " ".join(shown.split())
+        assert "“System messages: in place” (p) keeps it here." in " ".join(shown.split())
 
 
 @pytest.mark.parametrize("size", [(160, 45), (240, 60), (120, 35), (96, 24), (80, 24)])
@@ -591,7 +591,7 @@ async def test_keys_that_move_nothing_say_why(tmp_path: Path) -> None:
         await press(pilot, "down", "greater_than_sign")
         assert "An anchor has no depth" in told(pane)
         await press(pilot, "end", *["J"] * 12)
-        assert "There is no other place below it." in told(pane)
+        assert "It cannot go further down." in told(pane)
 
 
 LATE: list[dict[str, object]] = [
@@ -611,7 +611,7 @@ async def test_another_placement_keeps_the_order_that_is_shown(tmp_path: Path) -
         assert ids(pane) == ["prompt", "hi", "history", "end", "deep"]
         assert before.index("Be brief.") < before.index("Hi.")
         assert body(pane).index("Be brief.") < body(pane).index("Hi.")
-        assert "stay in front" in told(pane)
+        assert "place in front" in told(pane)
         pane.action_undo()
         await settle(pilot)
         assert preset_of(pane) == pane.edits.saved  # type: ignore[union-attr]

@@ -409,14 +409,14 @@ def test_a_reply_that_begins_again_replaces_what_was_shown() -> None:
     for event in (Restarted(), TextDelta("Go"), TextDelta("od.")):
         reply = advance(reply, event)
         growing.grow(ReplyProgress(0, reply))
-    line = "▸ The provider began again; first attempt: 2 words"
+    line = "▸ The provider started over; first attempt: 2 words"
     assert texts(growing)[2:] == [line, "", "Good."]
     done = Entry(reply.message(Protocol.GEMINI, id="a"), model="m")
     taken, whole = MessageLayout(done, 60, grown=growing), MessageLayout(done, 60)
     assert texts(taken) == texts(whole)
     opened = MessageLayout(done, 80, unfolded={"a/replaced"})
     assert texts(opened)[2:] == [
-        "▾ The provider began again; first attempt: 2 words",
+        "▾ The provider started over; first attempt: 2 words",
         "│ One bad",
         "",
         "Good.",
@@ -426,7 +426,7 @@ def test_a_reply_that_begins_again_replaces_what_was_shown() -> None:
 def test_a_restart_without_text_is_told_too() -> None:
     message = Message("assistant", "So.", id="a", semantics=MessageSemantics(replaced=("",)))
     found = texts(MessageLayout(Entry(message), 60))
-    assert found[2:] == ["  The provider began again", "", "So."]
+    assert found[2:] == ["  The provider started over", "", "So."]
 
 
 def test_a_narrow_head_is_shortened() -> None:

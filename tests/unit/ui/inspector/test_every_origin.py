@@ -166,10 +166,10 @@ WALK: list[tuple[str, Callable[[], Composed], Callable[[], Composed]]] = [
      lambda: request(ANTHROPIC, history=(TALK[0], TALK[3]))),
     ("Gemini takes tool results in the role “user”.", lambda: request(GEMINI, history=TALK),
      lambda: request(CHAT, history=TALK)),
-    ("Anthropic has it in one message with its neighbor.",
+    ("Anthropic sends it in one message with its neighbor.",
      lambda: request(ANTHROPIC, history=results(2)),
      lambda: request(ANTHROPIC, history=results(1))),
-    ("Anthropic has it in one message with 2 neighbors.",
+    ("Anthropic sends it in one message with 2 neighbors.",
      lambda: request(ANTHROPIC, history=results(3)),
      lambda: request(ANTHROPIC, history=results(2))),
 ]  # fmt: skip

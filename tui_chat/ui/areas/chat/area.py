@@ -173,7 +173,7 @@ class ChatArea(Area):
         is_subagent = files is not None and files.subagents.started_by(state.session_id) is not None
         recorded = one_line(session.model) if session is not None else ""
         facts = (
-            f"role {state.role_fault}: /role goes on without it" if state.role_fault else "",
+            f"role {state.role_fault}: /role continues without it" if state.role_fault else "",
             "nothing is stored" if state.is_temporary else "",
             "subagent, S goes back" if is_subagent else "",
             # In a read-only app nothing is sent, to no model.
@@ -325,7 +325,7 @@ class ChatArea(Area):
         with workspace.reporting():
             session_id = await workspace.active_store.branches.session_of(brought.message_id)
         if not session_id:
-            self.notify("The branch that this was brought from is gone.")
+            self.notify("The branch that this came from no longer exists.")
             return False
         if session_id == workspace.state.session_id:
             await workspace.branches.show(brought.message_id)

@@ -76,7 +76,7 @@ class AttachmentArea(Area):
         if state.is_temporary and path.parent.name == "pasted":
             await to_thread(path.unlink, missing_ok=True)
             raise InputError(
-                "A pasted picture needs a file: nothing of a temporary session is written to disk."
+                "A pasted picture needs a file, and a temporary session writes nothing to disk."
             )
         self._attach_file(str(path))
         return True
@@ -322,7 +322,7 @@ class ComposerArea(Area):
         composer = self._pane.composer
         texts = composer.prompt_history.texts()
         if not texts:
-            self.notify("Nothing was sent yet.")
+            self.notify("You have not sent anything yet.")
             return
         choices = [(str(index), one_line(text, 300)) for index, text in enumerate(texts)]
         chosen = await ask(self.tui, "Earlier prompts", choices, "0")
@@ -338,7 +338,7 @@ class ComposerArea(Area):
         composer = self._pane.composer
         workspace = self.host.workspace
         if workspace is not None and workspace.state.is_temporary:
-            why = "$EDITOR would need a file: nothing of a temporary session is written to disk."
+            why = "$EDITOR needs a file, and a temporary session writes nothing to disk."
             raise InputError(why)
         text = await edit_in_editor(self.tui, composer.text)
         if text != composer.text:
@@ -437,7 +437,7 @@ class ComposerArea(Area):
             return
         name = file_name(typed)
         exists = name in workspace.library.names("snippets")
-        question = f"There is a snippet “{one_line(name, 60)}” already."
+        question = f"A snippet “{one_line(name, 60)}” already exists."
         if not exists or await confirm(self.tui, "Replace it?", question, yes="Replace"):
             path = await to_thread(workspace.library.save_snippet, text, name, overwrite=exists)
             self.notify(f"Saved {one_line(str(path))}.", markup=False)

@@ -358,11 +358,11 @@ class ComposerDrafts:
         """
         activity = self._pane.activity
         if not self._switched.is_set():
-            activity.show_status("Loading the session. Then this is sent.")
+            activity.show_status("Loading the session before sending.")
             await self._switched.wait()
             activity.show_status("")
         if self._is_for_active(submission) and not workspace.requests.is_lore_searched:
-            activity.show_status("Searching the lorebooks. Then this is sent.")
+            activity.show_status("Searching the lorebooks before sending.")
             await workspace.requests.search_lore()
             activity.show_status("")
         if self._is_for_active(submission):

@@ -259,7 +259,7 @@ class MessageArea(Area):
         count = turns or "1"
         if not (count.isascii() and count.isdigit()):
             advice = "For example: /mute-tool-results 3"
-            raise InputError(f"“{turns[:40]}” is no number of turns.", advice=advice)
+            raise InputError(f"“{turns[:40]}” is not a number of turns.", advice=advice)
         mutes, number = self.workspace.mutes, int(count[:9])
         results = mutes.tool_results_before(number)
         if results:
@@ -501,7 +501,7 @@ class MessageArea(Area):
             return None
         file = await to_thread(file_of, entry.message.parts[index], index + 1)
         if file is None:
-            raise InputError("Its content is not here, so it cannot be shown or saved.")
+            raise InputError("Its content is not stored here, so it can't be shown or saved.")
         return file
 
     @work(group="dialog", exclusive=True)
@@ -522,4 +522,4 @@ class MessageArea(Area):
             self.tui.open_url(url)
         elif not await to_thread(open_link, url):
             self.tui.copy_to_clipboard(url)
-            self.notify("No browser can be opened from here; the link is copied.", markup=False)
+            self.notify("No browser can be opened from here; the link was copied.", markup=False)

@@ -310,7 +310,7 @@ class MessageLayout:
         if not replaced:
             return []
         text = "\n\n".join(filter(None, replaced))
-        label = "The provider began again"
+        label = "The provider started over"
         if not text:
             return [
                 finished_part([TextLine((TextRun(clipped(f"  {label}", self._width), ("fold",)),))])
@@ -319,7 +319,7 @@ class MessageLayout:
         words = f"{count:,} word{'s' * (count != 1)}"
         label += f"; first attempt: {words}"
         if len(replaced) > 1:
-            label = f"The provider began again {len(replaced)} times; before: {words}"
+            label = f"The provider started over {len(replaced)} times; before: {words}"
         label = clipped(label, self._width - 2)
         is_open = self._is_unfolded("replaced")
         line = fold_line(self._key("replaced"), label, self._width, is_open=is_open)

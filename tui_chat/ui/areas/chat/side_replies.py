@@ -97,10 +97,10 @@ class HistoryCompaction(SideWriter):
             else " Older messages do not fit into one request: repeat it for them."
         )
         question = (
-            f"{composed.model} at {composed.endpoint.name} sums up the first {plan.messages:,} "
-            f"messages ({plan.tokens:,} tokens in each request).{part} It gets {size}{cost}, with "
-            "the preset “compact”.\n\nYou read and edit the summary before it counts. The messages "
-            "stay in the session; Space on the summary sends them again."
+            f"{composed.model} at {composed.endpoint.name} summarizes the first "
+            f"{plan.messages:,} messages ({plan.tokens:,} tokens in each request).{part} It gets "
+            f"{size}{cost}, with the preset “compact”.\n\nYou read and edit the summary before it "
+            "is used. The messages stay in the session; Space on the summary sends them again."
         )
         return await confirm(
             self._area.tui, "Compact history", question, yes="Sum up", asked_for=True
@@ -110,7 +110,7 @@ class HistoryCompaction(SideWriter):
         area = self._area
 
         def show(text: str) -> None:
-            about = f"Summing up {plan.messages:,} messages · {len(text):,} characters"
+            about = f"Summarizing {plan.messages:,} messages · {len(text):,} characters"
             self._pane.activity.show_status(f"{about} · Esc stop")
 
         show("")

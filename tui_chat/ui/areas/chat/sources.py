@@ -104,7 +104,9 @@ def source_lines(references: References, width: int) -> list[TextLine]:
             runs += [TextRun("  "), safe_run(host, "url", link=source.url)]
         lines.append(TextLine(wrap(runs, width)[0].runs))
     if references.cut:
-        lines += wrap((TextRun("There were more; the first ones are kept.", ("quiet",)),), width)
+        lines += wrap(
+            (TextRun("There were more; only the first ones were kept.", ("quiet",)),), width
+        )
     if references.queries:
         words = ", ".join(f"“{query}”" for query in references.queries)
         wrapped = wrap((safe_run(f"Searched for {words}", "quiet"),), width - 2)

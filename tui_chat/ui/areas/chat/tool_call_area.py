@@ -51,7 +51,7 @@ class ToolCallArea(Area):
         )
         if awaited := self.workspace.state.awaited_sources:
             sources = one_line(", ".join(awaited), 60)
-            return f"Waiting for the tools of {sources} before this is sent · Esc cancel"
+            return f"Waiting for the tools of {sources} before sending · Esc cancel"
         return f"Running {names} · Esc stop" if running else ""
 
     def _waiting(self, call: PendingToolCall) -> WaitingCall:

@@ -571,7 +571,7 @@ class Transcript(BlockView[TextLine]):
             return
         folds = self._layouts(current).folds
         if not folds:
-            self._refuse("Nothing of this message is folded.")
+            self._refuse("Nothing in this message is folded.")
             return
         unfolded = self._layouts.unfolded
         if unfolded.isdisjoint(folds):

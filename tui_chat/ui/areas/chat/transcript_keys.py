@@ -12,8 +12,8 @@ from tui_chat.ui.widgets.pane_key import pane_key
 TRANSCRIPT_KEYS = (
     pane_key("left", "conversation.sibling(-1)", "version", "Previous version", shown=True),
     pane_key("right", "conversation.sibling(1)", "version", "Next version", shown=True),
-    pane_key("e", "conversation.edit", "edit", "Edit this message, as another version", shown=True),
-    pane_key("c", "copy_code", "code", "Copy a code block of this message; again, the next"),
+    pane_key("e", "conversation.edit", "edit", "Edit this message as a new version", shown=True),
+    pane_key("c", "copy_code", "code", "Copy a code block of this message; again for the next"),
     pane_key("r", "conversation.retry", "regenerate", "Regenerate this reply", shown=True),
     pane_key("f", "conversation.fork", "fork", "Fork session from here", shown=True),
     pane_key("y", "copy", "copy", "Copy the message or the selection", shown=True),
@@ -43,12 +43,20 @@ TRANSCRIPT_KEYS = (
     pane_key("greater_than_sign,shift+right", "scroll_code(1)", "code", "Scroll cut code right"),
     pane_key("Y", "copy_all", "copy", "Copy the conversation"),
     pane_key("E", "conversation.export", "export", "Export a part from or up to here"),
-    pane_key("o", "conversation.open_link", "link", "Open a link of this message; again, the next"),
     pane_key(
-        "v", "conversation.view", "file", "View a picture or file of this message; again, the next"
+        "o", "conversation.open_link", "link", "Open a link of this message; again for the next"
     ),
     pane_key(
-        "s", "conversation.save", "file", "Save a picture or file of this message; again, the next"
+        "v",
+        "conversation.view",
+        "file",
+        "View a picture or file of this message; again for the next",
+    ),
+    pane_key(
+        "s",
+        "conversation.save",
+        "file",
+        "Save a picture or file of this message; again for the next",
     ),
     pane_key(
         "S", "conversation.subagent", "subagent", "Open the subagent of this call, or go back"

@@ -64,7 +64,7 @@ def welcome(
 ) -> Welcome:
     """Return the view of an empty chat. `with_key`: endpoints with a key; `keys`: by action."""
     choose = "sessions.choose_model"
-    inspector = "the request, while you type or behind a reply"
+    inspector = "show or hide the request"
     offers = [
         Offer(keys["inspector"], inspector, "panes.toggle_area('inspector')"),
         Offer(keys["model"], "another model", choose),

@@ -168,7 +168,7 @@ class InspectorArea(Area):
         """Return why no request of a branch that another program wrote is shown, as markup."""
         if foreign.is_recorded:
             return "[bold]Reading the recorded request…[/]"
-        why = "Another program sent the requests of this conversation, and none is kept here."
+        why = "Another program sent the requests of this conversation; they were not recorded."
         if not self.context.read_only:
             why += " Type a message: the request that Enter would send appears here."
         return f"[bold]No request was recorded[/]\n\n[$foreground 72%]{why}[/]"
@@ -240,7 +240,7 @@ class InspectorArea(Area):
     ) -> tuple[RawResponse | None, str]:
         """Return the response as it was received, or why there is none; it is loaded once."""
         if entry.status == "streaming":
-            return None, "shown as soon as it has ended."
+            return None, "shown once the reply has ended."
         received = workspace.state.request.received
         if received is not None and received.entry_id == entry.message.id:
             return received.response, "…" if received.is_loading else ""

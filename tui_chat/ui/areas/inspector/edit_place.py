@@ -53,7 +53,7 @@ class EditPlace:
             text = _OTHER_BREAKS.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
         if len(text) > LONGEST_TEXT:
             raise InputError(
-                f"This value has {len(text):,} characters, too many to be edited here.",
+                f"This value has {len(text):,} characters, too many to edit here.",
                 advice="Delete leaves it out of the request.",
             )
         return text

@@ -105,7 +105,7 @@ class Inspector(OnePassWidget):
         pane_key("slash", "find", "find", "Find in the request", shown=True),
         pane_key("o", "notes", "notes", "Notes", shown=True),
         pane_key("i", "details", "details", "Details: figures, forecast, legend"),
-        pane_key("w", "source", "where", "To where it came from"),
+        pane_key("w", "source", "where", "Go to the origin"),
         pane_key("a", "of_request('inspector.compare')", "compare", "Compare with"),
         pane_key("s", "of_request('inspector.choose_kind')", "kind", "Request of another action"),
         pane_key("m", "inspector.toggle_cache_mark", "mark", "Cache mark"),

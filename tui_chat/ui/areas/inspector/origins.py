@@ -147,7 +147,7 @@ def placement_rule(
     sentences = [turn.placement.rule]
     sentences.append(describe_adapted_role(turn.role, adapted, protocol))
     if top not in SYSTEM_KEYS and item is not None and (count := len(_turns_in(item))) > 1:
-        sentences.append(f"{protocol.label} has it in one message with {_others(count - 1)}.")
+        sentences.append(f"{protocol.label} sends it in one message with {_others(count - 1)}.")
     return " ".join(words for words in sentences if words)
 
 

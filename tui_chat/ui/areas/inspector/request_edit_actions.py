@@ -49,7 +49,7 @@ class RequestEditActions(DOMNode):
     async def _begin(self, workspace: Workspace) -> None:
         workspace.request_edits.require_editable()
         self._show_payload("")
-        self._area.notify("Move to a value: E edits it, A adds one behind it, Delete removes it.")
+        self._area.notify("Move to a value: E edits it, A adds one after it, Delete removes it.")
 
     def action_edit(self) -> None:
         """Edit the value under the cursor."""
@@ -85,7 +85,7 @@ class RequestEditActions(DOMNode):
 
     def _say(self, what: str, is_kept: bool) -> None:
         scope = "every request of this session" if is_kept else "the next request"
-        self._area.notify(f"{what} in {scope}. u takes it back.", markup=False)
+        self._area.notify(f"{what} in {scope}. u undoes it.", markup=False)
 
     def action_remove(self) -> None:
         """Leave what the cursor is on out of the request: on its first line a whole turn."""
@@ -105,7 +105,7 @@ class RequestEditActions(DOMNode):
         workspace.request_edits.require_editable()
         place = self._place_at_cursor()
         if place is None:
-            raise InputError("There is no request that could be edited.")
+            raise InputError("There is no request to edit.")
         if not (place.path or adds):
             advice = "Move to a value in it, or add one with A."
             raise InputError("This is the request as a whole.", advice=advice)

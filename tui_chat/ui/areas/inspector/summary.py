@@ -105,7 +105,7 @@ def forecast_sentences(forecast: Forecast) -> str:
     served = ""
     if forecast.served < forecast.common:
         served = f" The provider's cache can serve {forecast.served:,} of them."
-    common = f"{forecast.common:,} of {forecast.total:,} tokens are those of the last request."
+    common = f"{forecast.common:,} of {forecast.total:,} tokens match the last request."
     return f"{common}{served} {forecast.at.sentence}"
 
 

@@ -53,10 +53,10 @@ def why_unsent(composed: Composed, origin: Origin) -> str:
     if _is_muted(composed, origin):
         return "It is muted, and not sent; m in the transcript unmutes it."
     if is_left_out(composed, origin):
-        return "It was left out to fit: the newest messages that fit are kept."
+        return "It was left out to fit; the newest messages are kept."
     if (anchor := _anchor(composed, origin)) is not None and anchor.type == "chat_history":
         return "No stored message is in this request."
-    return "Nothing of it is in this request."
+    return "None of it is in this request."
 
 
 def _anchor(composed: Composed, origin: Origin) -> PresetMessage | None:

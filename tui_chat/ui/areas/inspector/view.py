@@ -129,5 +129,5 @@ def copy_text(widget: Widget, text: str, what: str) -> None:
     size = len(text.encode())
     sentence = f"Copied {what}: {size_in_words(size)}."
     if size > _CLIPBOARD_LIMIT:
-        sentence += " Some terminals refuse so much."
+        sentence += " Some terminals refuse that much."
     widget.notify(sentence, severity="warning" if size > _CLIPBOARD_LIMIT else "information")

@@ -313,7 +313,7 @@ class PresetsArea(Area):
                 if new := await ask_line(app, "Rename the preset", name):
                     await workspace.presets.rename(new)
             case "delete":
-                words = f"“{name}” and its file are deleted."
+                words = f"This deletes “{name}” and its file."
                 words += " Sessions that use it continue without it."
                 if await confirm(app, "Delete preset?", words, yes="Delete"):
                     await workspace.presets.delete()
@@ -349,7 +349,7 @@ class PresetsArea(Area):
             choices.append(("import", f"Import from {program} …", "a preset file"))
         if edits is not None:
             choices += [
-                ("copy", "Save as …", "a copy that the session uses from then on"),
+                ("copy", "Save as …", "a copy, which this session then uses"),
                 ("saved", "Compare with the saved version", "shows unsaved edits"),
                 ("other", "Compare with another preset …", ""),
                 ("settings", "Preset settings …", "name, variables, policies"),

@@ -430,7 +430,9 @@ class PresetPane(Vertical):
         if placement := event.fields.get("system_placement"):
             after, moved = keep_shown_order(edits.preset, placement)
             if moved:
-                words = "The system messages stay in front: J moves them now, u undoes it."
+                words = (
+                    "System messages keep their place in front; J can move them now, u undoes it."
+                )
         key = f"settings {event.key}" if event.key else ""
         what = ", ".join(event.fields).replace("_", " ")
         step = edits.record(after, f"change the preset's {what}", key)

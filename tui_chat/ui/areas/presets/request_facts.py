@@ -27,7 +27,7 @@ _LORE = ("worldInfoBefore", "worldInfoAfter")
 _CARD = ("description", "personality", "scenario")
 _PREVIEW = 120
 """Characters shown of a message."""
-_NOTHING = "nothing fills it now: "
+_NOTHING = "empty now: "
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +160,7 @@ class Fillings:
         name = one_line(self.profile.name, 30)
         if not self.profile.content.strip():
             return f"the profile “{name}” is empty"
-        return f"the profile “{name}” has another place"
+        return f"the profile “{name}” is placed elsewhere"
 
 
 def _profile_anchor(preset: Preset, profile: Profile | None) -> str:

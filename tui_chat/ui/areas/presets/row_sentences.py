@@ -28,7 +28,7 @@ def row_sentence(
         return " ".join(_note_sentence(note, row) for note in notes)
     if group := groups.get(row.index):
         count, title = len(group.members), one_line(group.title, 40)
-        return f"“{title}”: Space switches its {count} messages together, z folds them."
+        return f"“{title}”: Space turns its {count} messages on or off, z folds them."
     names = {m.anchor_id: display_name(m) for m in preset.messages if m.is_anchor}
     return _joined_sentence(row, preset, facts) or placement_sentence(row, names)
 
@@ -36,7 +36,7 @@ def row_sentence(
 def _note_sentence(note: Note, row: OutlineRow) -> str:
     """Return the sentence of a note, in words of the editor where it names a key of the file."""
     if note.code == "position-ignored" and row.placement == "system":
-        return "System messages are sent first. p, “System messages: in place”, keeps it here."
+        return "System messages are sent first. “System messages: in place” (p) keeps it here."
     return note.sentence
 
 
@@ -74,7 +74,7 @@ def placement_sentence(row: OutlineRow, names: Mapping[str, str]) -> str:
         case "unplaced" if message.triggers:
             words = f"It is sent {only_on(message.triggers)}."
         case "unplaced":
-            words = "It has no place in the context."
+            words = "It is not part of the request."
         case _:
             words = "It is in the list."
     return f"Off. Once on: {words[0].lower()}{words[1:]}" if row.disabled else words
@@ -84,13 +84,13 @@ def _depth_sentence(message: PresetMessage) -> str:
     match depth_of(message):
         case None:
             words = depth_words(message.insertion_point or 0)
-            return f"It stands {words} of the history, counted from the oldest."
+            return f"It goes {words} of the history, counted from the oldest."
         case 0:
             return "Depth 0: nothing of the chat follows it."
         case 1:
-            return "Depth 1: one message follows it, the one that you type."
+            return "Depth 1: one message follows it, the one you type."
         case depth:
-            return f"Depth {depth}: {depth} messages follow it, with the one that you type."
+            return f"Depth {depth}: {depth} messages follow it, including the one you type."
 
 
 def why_not_moved(outline: Outline, index: int, action: str) -> str:
@@ -102,14 +102,14 @@ def why_not_moved(outline: Outline, index: int, action: str) -> str:
         return (
             "System messages go first, in their order; this is the "
             f"{'first' if action == 'up' else 'last'} one. "
-            "p, “System messages: in place” lets it go elsewhere."
+            "“System messages: in place” (p) lets it go elsewhere."
         )
     if row.message.is_anchor and action in ("earlier", "later", "depth"):
-        return "An anchor has no depth: it stands in the list."
+        return "An anchor has no depth: it has a place in the list."
     if action in ("earlier", "later"):
         end = "before the oldest message" if action == "earlier" else "at the end"
-        return f"It stands {end} already."
-    return f"There is no other place {'above' if action == 'up' else 'below'} it."
+        return f"It is already {end}."
+    return f"It cannot go further {action}."
 
 
 def why_moved(before: Outline, after: Outline, index: int) -> str:
@@ -121,5 +121,5 @@ def why_moved(before: Outline, after: Outline, index: int) -> str:
     if orders[0] == orders[1] or (old == "system") is (new == "system"):
         return ""
     if new == "system":
-        return "It moved: system messages go first (p, “System messages: in place”, keeps them)."
+        return "It moved: system messages go first. “System messages: in place” (p) keeps them."
     return "It moved to its place in the preset: only system messages go first."

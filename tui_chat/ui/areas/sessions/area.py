@@ -175,7 +175,7 @@ class SessionsArea(Area):
             return
         if has_begun and fault and not role_id:
             await workspace.roles.go_on_without()
-            self.notify("This session goes on without its role.")
+            self.notify("This session continues without its role.")
         elif has_begun:
             await self._create(role_id)
             self.notify("Started a new session: the role can't change once a session has messages.")
@@ -259,7 +259,7 @@ class SessionsArea(Area):
         endpoint = workspace.state.config.endpoint_named(endpoint_name)
         if model and endpoint.models and model not in endpoint.models:
             sentence = f"{one_line(endpoint_name)} does not list “{one_line(model, 60)}”: "
-            self.notify(f"{sentence}it is requested all the same.", markup=False)
+            self.notify(f"{sentence}tui-chat requests it anyway.", markup=False)
 
     @work(group="settings")
     async def _set_model(self, workspace: Workspace, endpoint: str, model: str) -> None:
@@ -357,7 +357,7 @@ class SessionsArea(Area):
         if state.session is None:
             raise InputError(NO_MESSAGE_YET)
         if state.is_temporary:
-            raise InputError("Nothing of a temporary session is stored.")
+            raise InputError("A temporary session is not stored.")
         return state.session
 
     @work(group="organize")

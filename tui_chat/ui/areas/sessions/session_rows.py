@@ -70,9 +70,9 @@ class SessionRows(RowList):
         Binding("enter", "open", "Open", tooltip="Open"),
         pane_key("space", "choose", "Select", "Select several", shown=True),
         pane_key("u", "sessions.undo", "Undo", "Undo the last change"),
-        pane_key("shift+up", "choose_to(-1)", "Choose up", "Choose, and go on"),
-        Binding("shift+down", "choose_to(1)", "Choose down", show=False),
-        pane_key("ctrl+a", "choose_all", "Choose all", "Choose all"),
+        pane_key("shift+up", "choose_to(-1)", "Select up", "Extend the selection"),
+        Binding("shift+down", "choose_to(1)", "Select down", show=False),
+        pane_key("ctrl+a", "choose_all", "Select all", "Select all"),
         pane_key("left,right", "fold", "Fold", "Fold or unfold side calls, or the group"),
     ]
 

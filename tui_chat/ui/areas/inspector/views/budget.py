@@ -145,7 +145,7 @@ class BudgetView(RowsView):
             words = f"{what} is left out: no limit is known." if shares.limit is None else ""
             return [*parts, line((words, "muted"))] if words else parts
         words = first_words(turn.text.plain, width)
-        parts.append(line(("Falls out next", "heading")))
+        parts.append(line(("Next to be left out", "heading")))
         parts.append(
             line(("▎", "history"), (f"{turn.role:<10}", "strong"), (words, ""), origin=turn.origin)
         )

@@ -200,7 +200,7 @@ class LoreView(RowsView):
 
     def _without_entries(self, width: int) -> Iterator[Part]:
         if self._has_books:
-            words = "The lorebooks are being searched."
+            words = "Searching the lorebooks …"
             if self.table is not None:
                 words = "The lorebooks have no entries."
             yield text_part(words, width, "", "muted")

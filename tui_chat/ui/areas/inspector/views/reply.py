@@ -64,7 +64,7 @@ def _row(text: str, cuts: list[int], lead: str) -> Callable[[int], ViewRow]:
     return row
 
 
-NOT_KEPT = "not kept; that is done for the newest replies only."
+NOT_KEPT = "not kept: only the newest replies are kept as they were received."
 _UNFOLD_RAW = "unfold raw"
 
 
@@ -105,7 +105,7 @@ class ReplyView(RowsView):
         entry, message = reply.entry, reply.message
         state = {"complete": "good", "streaming": "link", "stopped": "warning"}
         names = [name for name in (entry.model, entry.endpoint) if name]
-        who = cut(" at ".join(names) or "by a model that is not known", width - 14)
+        who = cut(" at ".join(names) or "by an unknown model", width - 14)
         yield line((entry.status, state.get(entry.status, "error")), (f"  {who}", "muted"))
         how = [f"finish: {entry.finish}"] if entry.finish else []
         how += [f"{entry.seconds:.1f} s"] if entry.seconds is not None else []
@@ -164,6 +164,6 @@ def _usage(usage: Usage) -> list[str]:
         apart += [f"{usage.cache_write:,} written to the cache"] if usage.cache_write else []
         lines.append(f"input {usage.input:,}" + (f" ({', '.join(apart)})" if apart else ""))
     if usage.output is not None:
-        thought = f" ({usage.reasoning:,} of them thought)" if usage.reasoning else ""
+        thought = f" ({usage.reasoning:,} of them reasoning)" if usage.reasoning else ""
         lines.append(f"output {usage.output:,}{thought}")
     return lines

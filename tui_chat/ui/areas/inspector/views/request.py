@@ -82,7 +82,7 @@ class RequestView(RowsView):
         if composed.key_header is not None:
             name, prefix = composed.key_header
             key = (f"  {name}: {prefix}", ""), (MASK, "warning")
-            parts.append(line(*key, hint="The key is added when it is sent, and never shown."))
+            parts.append(line(*key, hint="The key is added on sending, and never shown."))
         size, digest = self._body or (0, "")
         size_text = size_in_words(size) if self._body else "…"
         parts += [

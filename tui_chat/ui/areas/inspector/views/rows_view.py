@@ -419,7 +419,7 @@ class RowsView(RowList):
         elif row.origin is not None:
             await reveal_origin(self, row.origin)
         else:
-            self.notify("This row leads nowhere.")
+            self.notify("There is nothing to open on this row.")
 
     def row_clicked(self, row: int, event: events.Click) -> None:
         """Put the cursor on a row; do what it offers, on a double click if that is elsewhere."""

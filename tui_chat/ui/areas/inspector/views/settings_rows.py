@@ -97,7 +97,7 @@ def _row(report: SettingReport, column: int, width: int, action: str) -> ViewRow
     if report.sent:
         right = cut_front(_shown(report.sent[0].pointer), max(width // 3, 8)) + more
     why = " ".join(note.sentence for note in report.notes)
-    hint = why or f"Enter shows what becomes of it in every protocol. {report.outcome}"
+    hint = why or f"Enter shows how each protocol sends it. {report.outcome}"
     return ViewRow(spread(width, pieces, right, style), report.origin, action, hint)
 
 
