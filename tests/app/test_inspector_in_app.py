@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import pytest
 from textual.widgets import Input, Static, TextArea
 
 from tests.support.app import asked, make_app, opened, replied, rows_shown, say, settle, told, until
@@ -23,11 +22,8 @@ from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.chat.composer import Composer
 from tui_chat.ui.areas.chat.transcript import Transcript
 from tui_chat.ui.areas.inspector.inspector import Inspector
-from tui_chat.ui.areas.inspector.notes_list import NotesHeader
-from tui_chat.ui.areas.inspector.summary import RequestSummary
 from tui_chat.ui.areas.inspector.view import views
 from tui_chat.ui.areas.inspector.views.rows_view import RowsView
-from tui_chat.workspace import calibration
 
 WIDE = (160, 45)
 
@@ -99,52 +95,6 @@ async def test_the_lore_view_follows_the_request(tmp_path: Path) -> None:
         assert "lore" in inspector._view_tabs.views
         await workspace.settings.set_lorebooks(())
         await until(pilot, lambda: "No lorebook is searched" in rows_of(inspector))
-
-
-async def test_the_forecast_shows_the_size_of_the_common_prefix(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(
-        calibration, "LOOPBACK_URL", "http://other.invalid"
-    )  # a provider that teaches
-    app = make_app(tmp_path)
-    async with app.run_test(size=(200, 50)) as pilot:
-        app = await opened(pilot)
-        await say(pilot, "First")
-        app.query_one(Composer).text = "Second"
-        await settle(pilot)
-        line = app.query_one(NotesHeader)
-        assert line.forecast is not None
-        assert line.forecast.at.kind == "grown"
-        figures = f"Cache: {line.forecast.common:,} of {line.forecast.total:,} tokens reusable"
-        assert figures in line.render().plain
-        composed = app.query_one(Inspector).composed
-        assert composed is not None
-        budget = composed.envelope.budget
-        assert budget is not None
-        assert budget.ratio != 1  # the reply taught, and both figures learned
-        assert line.forecast.total == budget.total
-        assert f"~{budget.total:,} tokens" in str(app.query_one(RequestSummary).render())
-        await say(pilot, "Second")
-        app.query_one(Inspector).view_shown = "reply"
-        await settle(pilot)
-        assert "Forecast: up to" in rows_of(app.query_one(Inspector))
-        sent = (
-            app.workspace.state.last_sent["loopback"].composed
-            if app.workspace is not None
-            else None
-        )
-    app = make_app(tmp_path)  # as after a restart
-    async with app.run_test(size=WIDE) as pilot:
-        app = await opened(pilot)
-        app.query_one(Composer).text = "Third"
-        line = app.query_one(NotesHeader)
-        await until(pilot, lambda: line.forecast is not None and line.forecast.common > 0)
-        assert line.forecast is not None
-        assert line.forecast.at.kind == "grown"
-        assert sent is not None
-        assert app.workspace is not None
-        assert app.workspace.state.last_sent["loopback"].composed.payload.body == sent.payload.body
 
 
 async def test_a_reply_shows_the_request_that_produced_it_until_escape(tmp_path: Path) -> None:

@@ -24,12 +24,13 @@ async def test_a_request_over_budget_says_by_how_much_and_of_what(tmp_path: Path
         assert len(screen.lines_with("over the budget of 30")) == 3  # composer, rule and details
 
 
-async def test_the_protocol_shown_is_named_and_others_are_a_digit_away(tmp_path: Path):
+async def test_protocols_have_readable_names_where_there_is_little_room(tmp_path: Path):
     async with open_screen(tmp_path, config=OFFLINE) as screen:
         await screen.press("f4")
-        await screen.sees("1 •OpenAI Chat 2 3 4 5 other protocols")
+        await screen.sees("1•OpenAI 2 Respon… 3 Anthro… 4 Gemini 5 Ollama")
         await screen.press("3")
-        await screen.sees("3 Anthropic 4 5")
+        await screen.sees("max_tokens", "Enter sends")
+        await screen.sees("1•OpenAI 2 Respon… 3 Anthro… 4 Gemini 5 Ollama")
         await screen.press("i")
         await screen.sees("message")
         assert " turns" not in screen.text

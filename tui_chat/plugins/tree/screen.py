@@ -377,9 +377,9 @@ class TreeScreen(ModalScreen[str | RequestComparison | None]):
             else ""
         )
         question = (
-            f"{composed.model} at {composed.endpoint.name} summarizes the {messages} of that branch "
-            f"that the active one does not have.{left_out} It gets {size}{cost}, with the preset "
-            "“compact”.\n\nYou read and edit the summary before it is added."
+            f"{composed.model} at {composed.endpoint.name} summarizes the {messages} of that "
+            f"branch that the active one does not have.{left_out} It gets {size}{cost}, with the "
+            "preset “compact”.\n\nYou read and edit the summary before it is added."
         )
         return await confirm(
             self._app, "Bring a summary here", question, yes="Sum up", asked_for=True

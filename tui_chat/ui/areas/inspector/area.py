@@ -154,7 +154,8 @@ class InspectorArea(Area):
         forecasts.follow_sent()
         if viewed is None and forecasts.should_recall(endpoint):
             self.set_timer(RECALL_AFTER, lambda: self._recall(workspace, endpoint))
-        pane.show_forecast(forecasts.forecast(composed) if viewed is None else viewed.forecast)
+        forecast = forecasts.forecast(composed) if viewed is None else viewed.forecast
+        pane.show_forecast(None if state.is_offline else forecast)  # it has no cache to pay for
         self._show_reply(pane, workspace)
         if pane.shows(DIFF):
             base = workspace.live_request.comparison()
@@ -228,7 +229,7 @@ class InspectorArea(Area):
         message, partial = entry.message, state.partial
         if partial is not None and partial.entry_id == message.id:
             message = partial.reply.message(state.endpoint.protocol)
-        forecast = workspace.forecasts.of_reply(entry)
+        forecast = None if state.is_offline else workspace.forecasts.of_reply(entry)
         comparison = ""
         if forecast is not None and entry.status != "streaming":
             comparison = forecast_versus_usage(forecast, entry.usage.cached, entry.usage.input)

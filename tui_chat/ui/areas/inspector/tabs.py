@@ -15,12 +15,15 @@ from tui_chat.protocols.registry import PROTOCOLS
 from tui_chat.ui.areas.inspector.view import PAYLOAD, ViewPath, views
 from tui_chat.ui.widgets.one_pass import OnePassWidget
 from tui_chat.ui.widgets.pane_key import pane_key
+from tui_chat.ui.widgets.row_list import clipped
 
 OWN = "•"
 _DIGIT = "$text-accent"
-_FORMS = ((True, 3), (True, 1), (False, 1))
-"""Whether the protocols that are not shown have their names, and the gap, the widest form first."""
-_OTHERS = "other protocols"
+_FORMS = ((99, 3), (99, 1), (7, 1), (6, 1), (5, 1), (0, 1))
+"""Maximum length of the protocols' names, and the gap; widest form first. The last form names only
+the protocol that is shown."""
+_SHORT = {Protocol.OPENAI_CHAT: "OpenAI", Protocol.OPENAI_RESPONSES: "Responses"}
+"""The names of protocols that have a shorter one here."""
 _VIEW_FORMS = ((False, 3), (False, 2), (False, 1), (True, 1))
 """Whether the labels of the views are short, and the gap, the widest form first."""
 
@@ -61,9 +64,6 @@ class ProtocolTabs(OnePassWidget, can_focus=True):
                 parts.append((digit + name, f"bold {colors}"))
             else:
                 parts += [(digit, f"{_DIGIT} on $panel"), (name, "bold $foreground on $panel")]
-        room = self.size.width - sum(len(text) for text, _ in parts)
-        if not _is_whole(labels) and room > len(_OTHERS):
-            parts.append((f" {_OTHERS}", "$foreground 72%"))
         return Content.assemble(*(part for part in parts if part[0]))
 
     def _labels(self) -> tuple[list[tuple[Protocol, str, str]], int]:
@@ -72,13 +72,13 @@ class ProtocolTabs(OnePassWidget, can_focus=True):
         """
         labels: list[tuple[Protocol, str, str]] = []
         gap = 1
-        for has_names, gap in _FORMS:
+        for cells, gap in _FORMS:
             labels = []
             for number, protocol in enumerate(PROTOCOLS, 1):
-                mark = OWN * (protocol is self.own)
-                is_named = has_names or protocol is self.active
-                name = f" {mark}{protocol.label}" if is_named else mark
-                labels.append((protocol, str(number), name))
+                most = cells or 99 * (protocol is self.active)
+                mark = OWN if protocol is self.own else " " if most else ""
+                name = clipped(_SHORT.get(protocol, protocol.label), most)
+                labels.append((protocol, str(number), f"{mark}{name}"))
             if sum(len(digit + name) + gap for _, digit, name in labels) - gap <= self.size.width:
                 break
         return labels, gap
@@ -103,11 +103,6 @@ class ProtocolTabs(OnePassWidget, can_focus=True):
         """Choose the neighbor, round the end."""
         order = list(Protocol)
         self.choose(order[(order.index(self.active) + step) % len(order)])
-
-
-def _is_whole(labels: list[tuple[Protocol, str, str]]) -> bool:
-    """True if every protocol has its name."""
-    return all(protocol.label in name for protocol, _, name in labels)
 
 
 class ViewTabs(OnePassWidget):
