@@ -117,9 +117,9 @@ class Tab:
         await self.call("Input.dispatchKeyEvent", type="keyDown", text=text, **event, **more)
         await self.call("Input.dispatchKeyEvent", type="keyUp", **event)
 
-    async def resize(self, width: int, height: int) -> None:
+    async def resize(self, width: int, height: int, *, mobile: bool = False) -> None:
         await self.call("Emulation.setDeviceMetricsOverride", width=width, height=height,
-                        deviceScaleFactor=1, mobile=False)  # fmt: skip
+                        deviceScaleFactor=1, mobile=mobile)  # fmt: skip
 
 
 @asynccontextmanager

@@ -66,7 +66,7 @@ async def test_a_chat_with_resize_copy_and_reload(tmp_path: Path):
         await tab.resize(1400, 800)
         tab.drawn = ""
         await tab.press("F4")  # the cursor goes to the inspector
-        await tab.shows("Copy body")
+        await tab.shows("y copy")
         await tab.press("y")
         await tab.shows("Copied")
         body = json.loads(await tab.run("navigator.clipboard.readText()"))
@@ -108,6 +108,26 @@ async def test_a_paste_takes_the_clipboard_of_the_browser_and_the_page_the_theme
         shade = await tab.run(f"{color}.match(/\\d+/g).map(Number)")
         assert min(shade) > 200
         assert tab.errors == []
+
+
+async def test_the_terminal_fits_a_phone_and_what_its_keyboard_leaves(tmp_path: Path):
+    box = "document.querySelector('.xterm-screen').getBoundingClientRect()"
+    async with visiting(command(tmp_path, "echo")) as visitor, browsing() as tab:
+        await tab.resize(390, 844, mobile=True)
+        await tab.open(visitor.address)
+        await tab.shows("Type below")
+        assert await tab.run("document.documentElement.scrollWidth") == 390
+        width, height = await tab.run(f"[{box}.width, {box}.height]")
+        assert 370 < width <= 390
+        assert 820 < height <= 844
+
+        tab.drawn = ""
+        await tab.run(
+            "Object.defineProperty(visualViewport, 'height', {value: 500});"
+            "visualViewport.dispatchEvent(new Event('resize'))"
+        )
+        await tab.until_page(f"{box}.bottom <= 500 && {box}.height > 470")
+        await tab.shows("Message")
 
 
 @asynccontextmanager

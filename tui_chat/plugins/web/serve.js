@@ -8,9 +8,20 @@ const follow_background = () => {
   new MutationObserver(follow).observe(viewport, { attributes: true, attributeFilter: ["style"] });
   follow();
 };
+// The keyboard of a phone covers part of the page: the terminal has the rest of it.
+const follow_viewport = () => {
+  const visible = window.visualViewport;
+  if (visible === null || visible.scale !== 1) return;
+  const height = `${visible.height}px`;
+  const { style } = document.querySelector(".textual-terminal");
+  if (style.height === height) return;
+  style.height = height;
+  window.dispatchEvent(new Event("resize"));
+};
 window.addEventListener("load", () => {
   focus();
   follow_background();
+  window.visualViewport?.addEventListener("resize", follow_viewport);
   // Keys that browsers use for themselves, where a page may have them.
   window.addEventListener("keydown", (event) => {
     if (/^F([1-9]|10)$/.test(event.key) || (event.ctrlKey && /^[fgjoprs]$/.test(event.key))) event.preventDefault();
