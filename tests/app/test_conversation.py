@@ -97,7 +97,7 @@ async def test_keys_go_from_message_to_message_and_copy_the_one_they_are_on(tmp_
         await screen.press("home", "c")
         await screen.sees("There is no code block in this message.")
         await screen.press("space")
-        await screen.sees("Nothing of this message is folded.")
+        await screen.sees("Nothing in this message is folded.")
         await screen.press("n")
         await screen.sees("Nothing was found.")
 
