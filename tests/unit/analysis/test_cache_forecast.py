@@ -388,7 +388,7 @@ def test_every_kind_of_cause_has_a_row() -> None:
 def test_figures_compare_with_a_request_that_there_is(
     kind: str, shows: tuple[Composed | None, Composed]
 ) -> None:
-    assert ("those of the last request." in forecast_sentences(forecast(*shows))) is (
+    assert ("match the last request." in forecast_sentences(forecast(*shows))) is (
         kind not in ("first", "model", "kept")
     )
 
