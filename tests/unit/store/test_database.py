@@ -105,7 +105,7 @@ async def test_an_error_of_cancelled_work_is_logged(
     writer.cancel()
     with caplog.at_level(logging.WARNING):
         await store.close()
-    assert "no longer exists" in caplog.text
+    assert "is not in this session" in caplog.text
 
 
 def test_a_closing_event_loop_leaves_a_valid_database(
