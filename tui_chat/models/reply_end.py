@@ -9,8 +9,11 @@ from tui_chat.models.session import Entry
 from tui_chat.models.stream_events import FinishReason
 
 _WORDS: Mapping[FinishReason, tuple[str, ...]] = {
-    "stop": ("", "stop", "eos", "eos_token", "end_turn", "stop_sequence", "completed", "done"),
-    "tool_calls": ("tool_calls", "tool_use", "tool_call", "function_call"),
+    "stop": (
+        *("", "stop", "eos", "eos_token", "end_turn", "stop_sequence", "stop_token", "end"),
+        *("complete", "completed", "done", "finish", "finished", "normal"),
+    ),
+    "tool_calls": ("tool_calls", "tool_use", "tool_call", "tooluse", "toolcalls", "function_call"),
     "length": (
         *("length", "max_tokens", "max_output_tokens", "model_length", "max_length"),
         *("model_context_window_exceeded", "context_length_exceeded"),
@@ -32,7 +35,8 @@ _DETAIL = 1_000
 
 def finish_reason(word: str) -> FinishReason:
     """Return what a provider's word for the end of a reply means."""
-    return _REASONS.get(word.lower().replace("-", "_"), "other")
+    word = word.strip().lower().replace("-", "_").replace(" ", "_")
+    return _REASONS.get(word.removeprefix("finish_reason_"), "other")
 
 
 def is_empty(entry: Entry) -> bool:

@@ -61,6 +61,9 @@ class ReplyParser(ReplyReader):
     def __init__(self) -> None:
         super().__init__()
         self._blocks: dict[int, _Block] = {}
+        """Those that have not ended, by their index."""
+        self._starts: dict[int, int] = {}
+        """How many have started at an index: some gateways give all of them one."""
         self._turn = 0
         self._counts: dict[str, int] = {}
         self._grown = 0
@@ -69,7 +72,10 @@ class ReplyParser(ReplyReader):
     def take_message(self, message: JsonObject) -> None:
         """Read a message as far as it has come: whole, or what a stream starts with."""
         self._events.start(as_string(message.get("model")), as_string(message.get("id")))
-        for index, block in enumerate(as_array(message.get("content"))):
+        content = message.get("content")
+        if isinstance(content, str):
+            self._events.add_text(content)
+        for index, block in enumerate(as_array(content)):
             self._start(index, as_object(block))
             self._stop(index)
         self._usage(as_object(message.get("usage")))
@@ -104,6 +110,8 @@ class ReplyParser(ReplyReader):
 
     def _start(self, index: int, fields: JsonObject) -> None:
         kind = as_string(fields.get("type"))
+        if index not in self._blocks:
+            self._starts[index] = self._starts.get(index, 0) + 1
         if len(self._blocks) >= MOST_PIECES:
             raise too_large("blocks of the reply", MOST_PIECES, "beginnings without an end")
         match kind:
@@ -137,7 +145,7 @@ class ReplyParser(ReplyReader):
         """Return the block at `index`; one that never started starts now."""
         block = self._blocks.get(index)
         if block is None or block.kind != kind:
-            key = (self._turn, index, kind)
+            key = (self._turn, index, self._starts.get(index, 0), kind)
             number = (
                 self._events.call_index(key) if kind == "tool" else self._events.block_index(key)
             )

@@ -122,11 +122,17 @@ def _read_error(body: bytes) -> ErrorBody:
     try:
         value = decode_lenient(text)
     except ValueError:
-        return error_in_text(text)
+        data = _DATA.search(text)  # an event, although the status is that of an error
+        if data is None:
+            return error_in_text(text)
+        return _read_error(data[1].encode())
     error = find_error(value)
     if error is None:
         error = error_in_text(value if isinstance(value, str) else text if value else "")
     return error
+
+
+_DATA = re.compile(r"^data:(.+)", re.MULTILINE)
 
 
 def _status_phrase(status: int) -> str:
@@ -194,14 +200,15 @@ def _errors(value: object, depth: int) -> Iterator[JsonObject]:
     for item in as_array(value)[:8]:
         yield from _errors(item, depth - 1)
     if fields := as_object(value):
-        for key in ("error", "errors", "base_resp"):
+        fields = {key.lower(): inner for key, inner in fields.items()}
+        for key in ("error", "errors", "base_resp", "fault"):
             yield from _errors(fields.get(key), depth - 1)
         yield fields
 
 
 _MESSAGE_KEYS = (
     *("message", "error", "detail", "msg", "error_message", "error_msg", "error_description"),
-    *("status_msg", "title"),
+    *("status_msg", "faultstring", "errors", "title"),
 )
 
 
@@ -228,8 +235,10 @@ def _validation_message(value: object) -> str:
 
 
 def _upstream_message(error: JsonObject, words: str) -> str:
-    """Return the message of the provider behind a gateway (OpenRouter's `metadata.raw`)."""
-    raw = as_object(error.get("metadata")).get("raw")
+    """Return what a gateway quotes: the message of the provider behind it (OpenRouter), or the
+    malformed call of the model (Groq).
+    """
+    raw = as_object(error.get("metadata")).get("raw") or error.get("failed_generation")
     if not isinstance(raw, str) or not (quoted := one_line(raw, 300)) or quoted in words:
         return ""
     return f" ({quoted})"

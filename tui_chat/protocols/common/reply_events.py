@@ -130,6 +130,11 @@ class ReplyEvents:
         return bool(self._last_text) or self._refused
 
     @property
+    def has_content(self) -> bool:
+        """True if anything of the reply has come."""
+        return self.has_text or self._has_other
+
+    @property
     def text_start(self) -> int:
         """Characters of text before the next text."""
         return self.text_length + len(self._separator)
@@ -138,8 +143,7 @@ class ReplyEvents:
         """Begin another reply in the same stream. Return True if it replaces the one before, of
         which nothing counts any more; then the caller also forgets it.
         """
-        has_content = self._last_text or self._has_other or self._refused
-        if self.ended or not has_content:
+        if self.ended or not self.has_content:
             if self._last_text:
                 self._separator = "\n" if self._last_text.endswith("\n") else "\n\n"
             self.part_start = self.text_start
@@ -327,7 +331,7 @@ class ReplyEvents:
     def close(self) -> Sequence[StreamEvent]:
         """Check that the reply ended with its stream. Raises ReplyCut if it did not."""
         if not self.ended:
-            raise incomplete_reply(began=self.began)
+            raise incomplete_reply(began=self.began or self.has_content)
         return ()
 
     def flush(self) -> None:
@@ -422,13 +426,15 @@ def load_body(body: bytes) -> object:
     try:
         value = decode_lenient(text)
     except ValueError:
+        is_page = text.lstrip()[:1] == "<"
+        quoted = one_line(error_in_text(text).message if is_page else text, 120)
         raise ReplyCut(
-            f"The answer is not JSON: “{excerpt}”."
-            if (excerpt := one_line(text, 120))
+            f"The answer is not JSON: {quoted if is_page else f'“{quoted}”'}."
+            if quoted
             else "The answer is empty.",
             advice="Check that the base URL is that of the API and the protocol fits it.",
         ) from None
-    for answer in (as_object(value), *map(as_object, as_array(value)[:1])):
+    for answer in (as_object(value), *map(as_object, as_array(value))):
         _raise_for_error(answer)
     return value
 
@@ -450,12 +456,13 @@ def load_event(event: str, data: str, *, whole: bool) -> list[JsonObject]:
     if not values:
         if event == "error":
             raise stream_error(error_in_text(data))
-        if whole:
+        if whole or not {event.lower(), data.lower()}.isdisjoint(_SIGNS_OF_LIFE):
             return []
         raise ReplyCut(
             f"The provider sent a piece of the reply that cannot be read: “{one_line(data, 120)}”.",
             advice="What came before it is kept; send again for a whole reply.",
         )
+    values = [{"message": value} if isinstance(value, str) else value for value in values]
     chunks = [chunk for v in values for chunk in as_objects(v) or [as_object(v)]]
     for chunk in chunks:
         if event == "error":
@@ -473,7 +480,9 @@ def _values_in_lines(data: str) -> list[object]:
         return []
 
 
-_ERROR_WORDS = ("detail", "errors", "error_message", "error_msg")
+_SIGNS_OF_LIFE = frozenset({"ping", "keepalive", "keep-alive", "keep_alive", "heartbeat"})
+"""Events, by name or text, that a gateway sends so that the connection stays open."""
+_ERROR_WORDS = ("detail", "errors", "error_message", "error_msg", "fault")
 _ERROR_SIGNS = ("code", "status_code", "error_code", "type")
 _SUCCESS = ("none", "", "0", "200", "ok", "success")
 _REPLY_KEYS = frozenset(

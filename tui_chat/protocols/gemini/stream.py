@@ -47,6 +47,7 @@ from tui_chat.models.reply_growth import ARGUMENTS_SIZE
 from tui_chat.models.token_probabilities import TokenProbability, received_token
 from tui_chat.models.usage import Usage
 from tui_chat.protocols.common.reply_events import ReplyReader, load_body, not_a_reply, too_large
+from tui_chat.protocols.gemini.spelling import camel_reply
 
 _STEP = re.compile(r"""\.([^.\[\]]+)|\[(\d{1,4})\]|\[(?:"([^"]*)"|'([^']*)')\]""")
 _MOST_STEPS = 64
@@ -159,7 +160,7 @@ class ReplyParser(ReplyReader):
 
     def take_in(self, chunk: JsonObject, event: str = "") -> None:
         """Read one response, of a stream or whole."""
-        response = chunk
+        response = _response(chunk)
         candidates = as_objects(response.get("candidates"))
         feedback = as_object(response.get("promptFeedback"))
         if response.get("responseId") == self._id:
@@ -418,10 +419,15 @@ _COUNTED = (
 )
 
 
+def _response(value: JsonObject) -> JsonObject:
+    """Return a response with our keys, without the envelope that Code Assist puts around it."""
+    return camel_reply(as_object(value.get("response")) or value)
+
+
 def read_reply(body: bytes) -> Reply:
     """Read an answer that came whole; a stream without `alt=sse` is a list of responses."""
     answer = load_body(body)
-    responses = as_objects(answer) or [as_object(answer)]
+    responses = [_response(each) for each in as_objects(answer) or [as_object(answer)]]
     if not any("candidates" in r or "promptFeedback" in r for r in responses):
         raise not_a_reply(answer)
     parser = ReplyParser()

@@ -6,7 +6,9 @@
 2. Only choice 0 is read. Text may come as a string or as typed parts.
 3. Tool calls are distinguished by `index`. If it is missing, or one index comes with a second id
    and name after whole arguments, another call begins. Arguments that are whole already, or a
-   placeholder, are replaced by what follows. Keys that we do not know stay with their call.
+   placeholder, are replaced by what follows; those that each piece repeats, or that are JSON
+   within a string, are set right at the end. A name may come in pieces, or last. Keys that we do
+   not know stay with their call.
 4. Reasoning has a vendor's name: `reasoning_content`, `reasoning`, `reasoning_text`. OpenRouter's
    `reasoning_details` and litellm's `thinking_blocks` repeat a plain one and win over it.
 5. Sources come as `annotations` of the text (OpenAI, OpenRouter), or beside the choices, again
@@ -27,6 +29,7 @@ from __future__ import annotations
 from base64 import b64decode, b64encode
 from collections.abc import Hashable, Sequence
 from dataclasses import field, replace
+from itertools import pairwise
 
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.citations import MOST_SOURCES
@@ -50,7 +53,11 @@ from tui_chat.protocols.common.error_body import find_error, stream_error
 from tui_chat.protocols.common.openai import add_annotation, read_usage
 from tui_chat.protocols.common.reply_events import ReplyReader, load_body, not_a_reply, too_large
 from tui_chat.protocols.common.token_lists import read_token_arrays, read_tokens
-from tui_chat.protocols.openai_chat.reasoning_fields import PLAIN_FIELDS, THINKING_BLOCKS
+from tui_chat.protocols.openai_chat.reasoning_fields import (
+    PLAIN_FIELDS,
+    THINKING_BLOCKS,
+    THINKING_TEXT,
+)
 
 _LEGACY = -1
 """The index of a `function_call` from before there were `tool_calls`."""
@@ -95,11 +102,11 @@ class ReplyParser(ReplyReader):
 
     def feed(self, event: str, data: str) -> Sequence[StreamEvent]:
         """Take one event of the stream. Raises Refused, ReplyCut."""
-        if data.strip() == "[DONE]":
+        if data.strip().upper() in _DONE:
             self._done = True
             if not self._events.ended:
                 self.raise_unread()
-                self._add_sound()
+                self._complete()
                 self._events.finish("stop", "")
         elif not self._done:
             return super().feed(event, data)
@@ -108,9 +115,10 @@ class ReplyParser(ReplyReader):
     def take_in(self, chunk: JsonObject, event: str = "", *, is_whole: bool = False) -> None:
         """Read a chunk of a stream, or an answer that came whole."""
         choices = as_objects(chunk.get("choices"))
-        usage = as_object(chunk.get("usage")) or as_object(
-            as_object(chunk.get("x_groq")).get("usage")
-        )
+        groq = as_object(chunk.get("x_groq"))
+        if error := find_error(groq) if groq.get("error") else None:
+            raise stream_error(error)
+        usage = as_object(chunk.get("usage")) or as_object(groq.get("usage"))
         timings = as_object(chunk.get("timings"))  # llama.cpp
         if chunk.get("id") == self._id:
             self._chunks_of_id += 1
@@ -134,7 +142,7 @@ class ReplyParser(ReplyReader):
             if error := find_error(as_object(choice.get("error"))):  # OpenRouter
                 raise stream_error(error)
             if raw := as_string(choice.get("finish_reason")):
-                self._add_sound()
+                self._complete()
                 self._events.finish(finish_reason(raw), raw)
         if not _SOURCES.isdisjoint(chunk):
             self._list_sources(chunk)
@@ -173,6 +181,8 @@ class ReplyParser(ReplyReader):
     def _new_fields(self, choice: JsonObject, *, is_whole: bool) -> JsonObject:
         """Return the fields that a choice adds to the reply, from `delta` or `message`."""
         delta, message = _set_fields(choice.get("delta")), _set_fields(choice.get("message"))
+        if "delta" not in choice and "message" not in choice and choice.get("text"):
+            delta = {"content": choice["text"]}  # as of the Completions API before Chat
         if is_whole:
             return delta | message
         if delta:
@@ -186,7 +196,7 @@ class ReplyParser(ReplyReader):
     def _delta(self, delta: JsonObject, *, is_whole: bool) -> None:
         self._reason(delta, is_whole=is_whole)
         google = as_object(as_object(delta.get("extra_content")).get("google"))
-        content = delta.get("content")
+        content = _content(delta.get("content"))
         signature = as_string(google.get("thought_signature"))
         if parts := as_objects(content):
             self._parts(parts)
@@ -205,7 +215,8 @@ class ReplyParser(ReplyReader):
             self._events.add_other("provider_specific_fields", block)
         for annotation in as_objects(delta.get("annotations")):
             add_annotation(self._events, annotation, self._events.part_start)
-        entries = as_objects(delta.get("tool_calls"))
+        calls = delta.get("tool_calls")
+        entries = as_objects(calls) or [call for call in (as_object(calls),) if call]
         for call in entries:
             self._call(call, is_apart=is_whole or (len(entries) > 1 and "index" not in call))
         if function := as_object(delta.get("function_call")):
@@ -214,11 +225,24 @@ class ReplyParser(ReplyReader):
     def _parts(self, parts: list[JsonObject]) -> None:
         for part in parts:
             match part.get("type"):
+                case "thinking" if isinstance(part.get("thinking"), str):  # as in Anthropic's
+                    self._events.add_reasoning(
+                        self._events.block_index(THINKING_TEXT),
+                        as_raw_string(part.get("thinking")),
+                        signature=as_string(part.get("signature")),
+                        kind=THINKING_TEXT,
+                    )
                 case "thinking":  # Mistral: text parts inside
                     for inner in as_objects(part.get("thinking")):
                         text = as_raw_string(inner.get("text"))
                         self._events.add_reasoning(
                             self._events.block_index("thinking"), text, kind="thinking"
+                        )
+                case "reasoning":  # Databricks
+                    for inner in as_objects(part.get("summary")):
+                        text = as_raw_string(inner.get("text"))
+                        self._events.add_reasoning(
+                            self._events.block_index("summary"), text, kind="reasoning"
                         )
                 case "refusal":
                     self._events.add_refusal(as_raw_string(part.get("refusal")))
@@ -229,8 +253,16 @@ class ReplyParser(ReplyReader):
 
     def finish(self) -> Reply:
         """Return the reply of an answer that came whole and has been taken in."""
-        self._add_sound()
+        self._complete()
         return super().finish()
+
+    def _complete(self) -> None:
+        """Add what is known only at the end of the reply."""
+        self._add_sound()
+        for number, call in enumerate(self._calls):
+            if arguments := call.repaired():
+                call.add(arguments, resets=True)
+                self._events.add_tool_call(number, arguments, resets=True)
 
     def _picture(self, image: JsonObject) -> None:
         url = as_string(as_object(image.get("image_url")).get("url"))
@@ -330,8 +362,11 @@ class ReplyParser(ReplyReader):
         signature = as_string(google.get("thought_signature"))
         signature = signature or as_string(litellm.get("thought_signature"))
         index, id = as_count(call.get("index")), as_string(call.get("id"))
+        function = as_object(call.get("function"))
         extras = {k: v for k, v in call.items() if k not in _CALL_KEYS and v not in _NOTHING}
-        if is_apart and as_string(as_object(call.get("function")).get("name")):
+        if not function and not _FUNCTION_KEYS.isdisjoint(extras):
+            function = {key: extras.pop(key) for key in _FUNCTION_KEYS & extras.keys()}
+        if is_apart and as_string(function.get("name")):
             self._numbers, index = {}, -2 - len(self._calls)
         if custom := as_object(call.get("custom")):
             name, more = as_string(custom.get("name")), as_raw_string(custom.get("input"))
@@ -341,7 +376,6 @@ class ReplyParser(ReplyReader):
             )
             self._calls[number].add(more)
             return
-        function = as_object(call.get("function"))
         if inner := {k: v for k, v in function.items() if k not in _FUNCTION_KEYS and v}:
             extras["function"] = inner
         self._function(index, id, function, signature, extras)
@@ -373,7 +407,7 @@ class ReplyParser(ReplyReader):
             number,
             arguments,
             id=call.id,
-            name=name,
+            name=call.name,
             signature=signature,
             extras=extras,
             resets=resets,
@@ -392,7 +426,7 @@ class ReplyParser(ReplyReader):
             number = self._events.call_index(len(self._calls))
             self._calls.append(_CallSoFar())
         call = self._calls[number]
-        call.id, call.name = call.id or id, call.name or name
+        call.id, call.name = call.id or id, _joined_name(call, name)
         if call.id:
             self._by_id.setdefault(call.id, number)
         if index is not None:
@@ -400,6 +434,7 @@ class ReplyParser(ReplyReader):
         return number
 
 
+_DONE = frozenset({"[DONE]", "DONE"})
 _CALL_KEYS = frozenset({"index", "id", "type", "function", "custom"})
 _FUNCTION_KEYS = frozenset({"name", "arguments"})
 _NOTHING: tuple[object, ...] = (None, "", [], {})
@@ -457,8 +492,39 @@ class _CallSoFar:
         is_other = _is_object(arguments) and arguments != "".join(self.pieces)
         if id and id == self.id:
             return index is None and self.is_whole and is_other
-        is_over = bool(self.size) and not (self.is_placeholder or self.is_partial)
+        is_over = bool(self.size and self.name) and not (self.is_placeholder or self.is_partial)
         return is_over and (is_other or other_name or not _is_object(arguments))
+
+    def repaired(self) -> str:
+        """Return the arguments if they came in a wrong form, else an empty string: each piece with
+        all before it, or encoded twice.
+        """
+        if not self.pieces or self.size > _READ_AGAIN or self.is_whole or self.is_placeholder:
+            return ""
+        last = self.pieces[-1]
+        grows = all(b.startswith(a) for a, b in pairwise(self.pieces))
+        if len(self.pieces) > 1 and grows and _is_object(last):
+            return last
+        try:
+            inner = decode_lenient("".join(self.pieces))
+        except ValueError:
+            return ""
+        return inner if isinstance(inner, str) and _is_object(inner) else ""
+
+
+def _joined_name(call: _CallSoFar, name: str) -> str:
+    """Return the name of a call after one more piece; it may also be said again."""
+    if not name or (call.size and call.name):
+        return call.name
+    return name if name.startswith(call.name) else call.name + name
+
+
+def _content(value: object) -> object:
+    """Return content as a text or a list of parts."""
+    if "type" in as_object(value):
+        return [value]
+    texts = [text for text in as_array(value) if isinstance(text, str)]
+    return "".join(texts) if texts else value
 
 
 def _is_object(text: str) -> bool:

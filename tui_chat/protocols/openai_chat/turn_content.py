@@ -43,6 +43,7 @@ from tui_chat.protocols.openai_chat.reasoning_fields import (
     PLAIN_FIELDS,
     THINKING_BLOCKS,
     THINKING_PART,
+    THINKING_TEXT,
     can_be_sent_back,
     write_reasoning,
 )
@@ -53,6 +54,7 @@ from tui_chat.protocols.openai_chat.undocumented_keys import (
 from tui_chat.protocols.roles import adapted_role
 
 _CHAT = Protocol.OPENAI_CHAT
+_IN_CONTENT = (THINKING_PART, THINKING_TEXT)
 _NAME = re.compile(r"[^\s<|\\/>]{1,64}")
 """The names of speakers that OpenAI accepts."""
 
@@ -203,7 +205,7 @@ def _add_piece(building: _ContentBuilder, piece: LayoutPiece, what: object) -> N
                 building.old_call = Obj(tuple(_function(what, origin, own=own)), origin)
             else:
                 building.calls.append(_call(what, piece, origin, own=own, signs=building.signs))
-        case ReasoningBlock() if what.kind == THINKING_PART and what.protocol is _CHAT:
+        case ReasoningBlock() if what.kind in _IN_CONTENT and what.protocol is _CHAT:
             if what.text:
                 building.content.append(_thinking_part(what, origin))
         case Part():
@@ -264,8 +266,14 @@ def _content(building: _ContentBuilder, shape: str) -> Items:
 
 
 def _thinking_part(block: ReasoningBlock, origin: Origin) -> Tree:
-    """Return Mistral's part of the content with reasoning."""
-    text = ("text", field_string(block.text, origin, "reasoning"))
+    """Return the part of the content with reasoning: Mistral's, or Anthropic's."""
+    words = field_string(block.text, origin, "reasoning")
+    if block.kind == THINKING_TEXT:
+        items: Items = [("type", constant("thinking")), ("thinking", words)]
+        if block.signature:
+            items.append(("signature", field_string(block.signature, origin, "signature")))
+        return Obj(tuple(items), origin)
+    text = ("text", words)
     inner = Obj((("type", constant("text")), text), origin)
     return Obj((("type", constant("thinking")), ("thinking", Arr((inner,), origin))), origin)
 

@@ -20,6 +20,7 @@ from tui_chat.protocols.common.tool_pairing import variant
 from tui_chat.protocols.openai_chat.reasoning_fields import (
     PLAIN_FIELDS,
     THINKING_PART,
+    THINKING_TEXT,
     can_be_sent_back,
     write_reasoning,
 )
@@ -92,7 +93,7 @@ def undocumented_reply_keys(turn: Turn) -> dict[str, None]:
             keys |= {"extra_content": None} if piece.signature else {}
             keys |= {piece.name: None} if piece.kind == "other" else {}
     blocks = [block for block in turn.semantics.reasoning if can_be_sent_back(block)]
-    if any(block.kind == THINKING_PART for block in blocks):
+    if any(block.kind in (THINKING_PART, THINKING_TEXT) for block in blocks):
         keys["thinking"] = None
     fields = write_reasoning(blocks)
     return keys | {k: None for k in fields if turn.tool_calls or k not in PLAIN_FIELDS}

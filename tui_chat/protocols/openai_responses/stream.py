@@ -21,6 +21,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import field, replace
 
 from tui_chat.lazy_dataclass import dataclass
@@ -32,10 +33,12 @@ from tui_chat.models.json_text import (
     as_objects,
     as_raw_string,
     as_string,
+    to_json,
 )
 from tui_chat.models.reply import Reply
 from tui_chat.models.reply_end import finish_reason
 from tui_chat.models.reply_growth import MOST_PIECES
+from tui_chat.models.stream_events import StreamEvent
 from tui_chat.protocols.common.error_body import ErrorBody, find_error, stream_error
 from tui_chat.protocols.common.openai import add_annotation, read_usage
 from tui_chat.protocols.common.reply_events import ReplyReader, load_body, not_a_reply, too_large
@@ -43,7 +46,9 @@ from tui_chat.protocols.common.token_lists import read_tokens
 
 _SUMMARY = "summary"
 _RAW = "reasoning_text"
-_ENDS = ("response.completed", "response.incomplete", "response.failed", "response.cancelled")
+_ENDS = frozenset(
+    f"response.{word}" for word in ("completed", "done", "incomplete", "failed", "cancelled")
+)
 
 
 @dataclass(slots=True)
@@ -79,6 +84,14 @@ class ReplyParser(ReplyReader):
         self._count = 0
         self._turn = 0
 
+    def feed(self, event: str, data: str) -> Sequence[StreamEvent]:
+        """Take one event of the stream. Raises Refused, ReplyCut."""
+        is_end = data.strip() == "[DONE]" and self._events.has_content  # of a gateway
+        if is_end and not self._events.ended:
+            self.raise_unread()
+            self._events.finish("stop", "")
+        return super().feed(event, data)
+
     def take_in(self, chunk: JsonObject, event: str = "") -> None:
         """Read one event of a stream."""
         kind = as_string(chunk.get("type")) or event
@@ -93,6 +106,8 @@ class ReplyParser(ReplyReader):
                     item.starts[part] = self._events.text_start
                 self._events.add_text(as_raw_string(chunk.get("delta")))
                 self._tokens(item, chunk.get("logprobs"))
+            case "response.output_text.done":
+                self._whole_text(named or self._item(index, "message"), chunk)
             case "response.output_text.annotation.added":
                 part = as_count(chunk.get("content_index")) or 0
                 start = (named or self._item(index, "message")).starts.get(part)
@@ -100,6 +115,11 @@ class ReplyParser(ReplyReader):
             case "response.refusal.delta":
                 (named or self._item(index, "message")).grew.add("refusal")
                 self._events.add_refusal(as_raw_string(chunk.get("delta")))
+            case "response.refusal.done":
+                item = named or self._item(index, "message")
+                if "refusal" not in item.grew:
+                    item.grew.add("refusal")
+                    self._events.add_refusal(as_raw_string(chunk.get("refusal")))
             case "response.function_call_arguments.delta":
                 item = named or self._item(index, "function_call")
                 item.grew.add("arguments")
@@ -113,7 +133,7 @@ class ReplyParser(ReplyReader):
                 part = as_count(chunk.get("summary_index")) or 0
                 item = named or self._item(index, "reasoning")
                 self._think(item, _SUMMARY, part, as_raw_string(chunk.get("delta")))
-            case "response.reasoning_text.delta":
+            case "response.reasoning_text.delta" | "response.reasoning.delta":  # vLLM
                 part = as_count(chunk.get("content_index")) or 0
                 item = named or self._item(index, "reasoning")
                 self._think(item, _RAW, part, as_raw_string(chunk.get("delta")))
@@ -147,7 +167,7 @@ class ReplyParser(ReplyReader):
         self._events.set_usage(replace(read_usage(as_object(response.get("usage"))), tier=tier))
         why = as_string(as_object(response.get("incomplete_details")).get("reason"))
         match status:
-            case "completed":
+            case "completed" | "done":
                 self._events.finish("stop", status)
             case "incomplete":
                 self._events.finish(finish_reason(why or status), why or status)
@@ -247,10 +267,20 @@ class ReplyParser(ReplyReader):
 
     def _arguments(self, item: _Item, fields: JsonObject) -> None:
         """Read whole arguments, unless they came in deltas."""
-        arguments = as_raw_string(fields.get("arguments"))
+        given = fields.get("arguments")
+        values = as_object(given)
+        arguments = to_json(values) if values else as_raw_string(given)
         if arguments and "arguments" not in item.grew:
             item.grew.add("arguments")
             self._events.add_tool_call(self._events.call_index(item.key), arguments)
+
+    def _whole_text(self, item: _Item, fields: JsonObject) -> None:
+        """Read a part of a message that is whole, unless it came in deltas."""
+        part, text = as_count(fields.get("content_index")) or 0, as_raw_string(fields.get("text"))
+        if text and part not in item.starts and len(item.starts) < MOST_PIECES:
+            item.grew.add("text")
+            item.starts[part] = self._events.text_start
+            self._events.add_text(text)
 
     def _image(self, fields: JsonObject) -> None:
         form = as_string(fields.get("output_format"))
