@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from tests.cli.conftest import Run
+from tests.support.command_line import Run
 from tests.support.server import Provider, events
 
 USAGE = {"prompt_tokens": 1_000_000, "completion_tokens": 0}

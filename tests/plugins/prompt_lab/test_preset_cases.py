@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from tests.cli.test_mutated_files import PRESETS, WRONG, mutants
+from tests.cli.test_mutated_files import SAMPLES, WRONG, mutants
 from tests.cli.test_turns import a_turn
 from tests.support.command_line import Run
 from tui_chat.errors import InputError
@@ -239,7 +239,11 @@ def test_the_case_in_the_help_is_valid(run: Run):
 
 def test_any_value_of_a_case_may_be_of_another_type(tmp_path: Path) -> None:
     path = tmp_path / "case.json"
-    whole = case(preset=PRESETS[0], lorebooks=[PRESETS[2]], expected=TURNS[-1:])
+    whole = case(
+        preset=SAMPLES["presets"]["preset"],
+        lorebooks=[SAMPLES["presets"]["lorebook"]],
+        expected=TURNS[-1:],
+    )
     for text in mutants(whole, WRONG[::3]):
         path.write_text(text)
         with suppress(InputError):
