@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 from typing import Any, cast
 
-import pytest
-
 from tests.support.agent_requests import agent_body
 from tests.support.tables import each_row
 from tui_chat.analysis.cache_forecast import Forecaster
@@ -91,7 +89,7 @@ def _tools(composed: Composed) -> int:
     return sum(tokens for _, tokens in budget_of(composed).tools)
 
 
-@pytest.mark.parametrize("reported", [12, 10_000_000])
+@each_row("reported", [12, 10_000_000])
 def test_a_reported_figure_that_is_too_different_is_only_mentioned(reported: int) -> None:
     estimated = captured(agent_body(Protocol.ANTHROPIC), Protocol.ANTHROPIC)
     budget = budget_of(calibrate(estimated, reported))
@@ -106,7 +104,7 @@ def test_without_a_report_nothing_changes() -> None:
     assert calibrate(estimated, 0).envelope is estimated.envelope
 
 
-@pytest.mark.parametrize("model", ["claude-opus-4-5", "anthropic/claude-opus-4.5"])
+@each_row("model", ["claude-opus-4-5", "anthropic/claude-opus-4.5"])
 def test_the_limit_of_a_captured_request_follows_its_model(model: str) -> None:
     made = captured({**agent_body(Protocol.ANTHROPIC), "model": model}, Protocol.ANTHROPIC)
     assert (budget_of(made).limit, budget_of(made).reserve) == (200_000, 32_000)

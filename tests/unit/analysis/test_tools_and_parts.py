@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pytest
-
 from tests.support.agent_requests import AGENTS, NAMES, QUESTION, REMINDER, RESULT, agent_body
 from tests.support.tables import each_row
 from tui_chat.analysis.captured_request import read_captured
@@ -41,43 +39,37 @@ def share(shares: Shares, kind: OriginKind | HistoryPart) -> Share:
 
 
 @each_row("protocol", Protocol)
-def test_the_tools_of_a_captured_request_are_a_share_with_each_of_them(protocol: Protocol) -> None:
-    tools = share(shares_of(captured(agent_body(protocol), protocol)), OriginKind.TOOL)
+def test_a_captured_request_is_divided_into_tools_and_parts(protocol: Protocol) -> None:
+    shares = shares_of(captured(agent_body(protocol), protocol))
+    assert shares.framing < 10
+    tools = share(shares, OriginKind.TOOL)
     assert {item.name for item in tools.items} == set(NAMES)
     assert tools.tokens == sum(item.tokens for item in tools.items)
     assert min(item.tokens for item in tools.items) > 60
     servers = {name: len(items) for name, items in tools.servers.items()}
     assert servers == {"": 14, "github": 3, "linear": 3, "files": 2}
+    assert {item.name: item.count for item in tools.items if item.count} == {"Read": 1}
+    expected = set(HistoryPart) - {HistoryPart.REASONING}  # these requests have none
+    if protocol is Protocol.GEMINI:
+        expected.remove(HistoryPart.REMINDER)
+    assert {each.part for each in shares.shares} - {None} == expected
+    file = share(shares, HistoryPart.FILE).items[0].name.rpartition("/")[2]
+    assert file in ("CLAUDE.md", "AGENTS.md", "GEMINI.md")
 
 
 @each_row("protocol", Protocol)
-def test_framing_is_little_where_tools_are_counted(protocol: Protocol) -> None:
-    shares = shares_of(captured(agent_body(protocol), protocol))
-    assert shares.framing < 10
-
-
-@each_row("protocol", Protocol)
-def test_each_character_of_a_captured_tool_has_its_origin(protocol: Protocol) -> None:
-    composed = captured(agent_body(protocol), protocol)
-    found = {
-        region.piece.origin.id
-        for region in composed.payload.regions()
-        if region.piece.origin.kind is OriginKind.TOOL
-    }
-    assert found == set(NAMES)
-    for region in composed.payload.regions():
-        if "returns what it found there" in region.piece.text:
-            assert region.piece.origin.outermost.kind is OriginKind.TOOL
-
-
-@each_row("protocol", Protocol)
-def test_a_captured_tool_that_cannot_be_encoded_again_has_its_origin(protocol: Protocol) -> None:
-    body = agent_body(protocol)
-    body["metadata"] = {"user_id": "\ud800"}  # half a character, which cannot be sent again
-    composed = captured(body, protocol)
-    found = {region.piece.origin for region in composed.payload.regions()}
-    assert {origin.id for origin in found if origin.kind is OriginKind.TOOL} == set(NAMES)
-    assert OriginKind.HISTORY not in {origin.kind for origin in found}
+@each_row("user", ["kim", "\ud800"], ids=["", "half a character, which cannot be sent again"])
+def test_each_character_of_a_captured_tool_has_its_origin(protocol: Protocol, user: str) -> None:
+    composed = captured({**agent_body(protocol), "metadata": {"user_id": user}}, protocol)
+    pieces = [region.piece for region in composed.payload.regions()]
+    kinds = {piece.origin.kind for piece in pieces}
+    assert {piece.origin.id for piece in pieces if piece.origin.kind is OriginKind.TOOL} == set(
+        NAMES
+    )
+    assert (OriginKind.HISTORY in kinds) is (user == "kim")
+    for piece in pieces:
+        if user == "kim" and "returns what it found there" in piece.text:
+            assert piece.origin.outermost.kind is OriginKind.TOOL
 
 
 @each_row("protocol", Protocol)
@@ -99,7 +91,7 @@ def test_an_own_tool_has_its_origin_and_its_tokens(protocol: Protocol) -> None:
     assert any(piece.text == "Looks at a file." for piece in of_tool)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "server"),
     [
         ("mcp__github__get_item", "github"),
@@ -116,22 +108,6 @@ def test_the_server_of_a_tool_is_in_its_name(name: str, server: str) -> None:
     assert server_of(name) == server
 
 
-@each_row("protocol", Protocol)
-def test_the_history_of_a_captured_request_is_divided(protocol: Protocol) -> None:
-    shares = shares_of(captured(agent_body(protocol), protocol))
-    found = {each.part for each in shares.shares} - {None}
-    expected = set(HistoryPart) - {HistoryPart.REASONING}  # these requests have none
-    if protocol is Protocol.GEMINI:
-        expected.remove(HistoryPart.REMINDER)
-    assert found == expected
-    files = share(shares, HistoryPart.FILE)
-    assert next(item.name.rpartition("/")[2] for item in files.items) in (
-        "CLAUDE.md",
-        "AGENTS.md",
-        "GEMINI.md",
-    )
-
-
 def test_reasoning_that_is_sent_back_is_a_part_of_its_own() -> None:
     body = agent_body(Protocol.ANTHROPIC)
     thought = {"type": "thinking", "thinking": "I look at the file first. " * 40, "signature": "s"}
@@ -144,13 +120,7 @@ def test_reasoning_that_is_sent_back_is_a_part_of_its_own() -> None:
     assert abs(spoken - share(without, HistoryPart.CONVERSATION).tokens) < 20
 
 
-@each_row("protocol", Protocol)
-def test_the_tools_of_a_captured_request_say_how_often_they_were_called(protocol: Protocol) -> None:
-    tools = share(shares_of(captured(agent_body(protocol), protocol)), OriginKind.TOOL)
-    assert {item.name: item.count for item in tools.items if item.count} == {"Read": 1}
-
-
-def user(text: str, role: Any = "user") -> Turn:
+def spoken(text: str, role: Any = "user") -> Turn:
     origin = Origin(OriginKind.HISTORY, "m")
     return Turn(role, Text.of(text, origin), origin, Placement("history"))
 
@@ -180,17 +150,17 @@ def user(text: str, role: Any = "user") -> Turn:
     ],
 )
 def test_the_parts_of_a_message(text: str, role: str, parts: set[str]) -> None:
-    found = parts_of(user(text, role))
+    found = parts_of(spoken(text, role))
     assert {part.value for part, _, size in found if size} == parts
     assert sum(size for _, _, size in found) == len(text)
 
 
 def test_a_file_ends_where_its_program_goes_on() -> None:
-    found = {(part.value, name): size for part, name, size in parts_of(user(REMINDER))}
+    found = {(part.value, name): size for part, name, size in parts_of(spoken(REMINDER))}
     start, end = REMINDER.index("Contents of"), REMINDER.index("# currentDate")
     assert found["files", "/home/ada/shop/CLAUDE.md"] == end - start
 
 
 def test_thousands_of_elements_that_do_not_end_cost_their_length() -> None:
     text = "<system-reminder>" * 20_000
-    assert parts_of(user(text)) == ((HistoryPart.CONVERSATION, "", len(text)),)
+    assert parts_of(spoken(text)) == ((HistoryPart.CONVERSATION, "", len(text)),)

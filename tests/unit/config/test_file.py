@@ -154,7 +154,7 @@ def test_an_entry_overrides_the_built_in_endpoint_key_by_key(tmp_path: Path):
     assert [e.name for e in config.endpoints] == [e.name for e in BUILT_IN_ENDPOINTS]
 
 
-@pytest.mark.parametrize("table", ["endpoints.openai.facts", "models"])
+@each_row("table", ["endpoints.openai.facts", "models"])
 def test_every_fact_about_a_model_can_be_set(table: str, tmp_path: Path):
     config = load(tmp_path, f"[{table}.gpt-9]{FACTS}")
     facts = config.endpoint_named("openai").facts_of("gpt-9")

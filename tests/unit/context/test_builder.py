@@ -416,7 +416,7 @@ def test_the_known_context_limit_reserves_a_share_for_the_reply():
     assert (envelope.budget.limit, envelope.budget.reserve) == (1000, 250)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("depth", "words", "end"), [(7, "a place after message 7", "newest"), (-9, "depth 9", "oldest")]
 )
 def test_a_depth_beyond_an_end_says_which(depth: int, words: str, end: str):

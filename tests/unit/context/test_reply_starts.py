@@ -6,8 +6,6 @@ import json
 from dataclasses import replace
 from typing import Any
 
-import pytest
-
 from tests.support.tables import each_row
 from tui_chat.compose import Composed, compose
 from tui_chat.context import Inputs, SessionSettings
@@ -40,7 +38,7 @@ def codes(found: Composed) -> list[str]:
     return [note.code for note in found.notes]
 
 
-@pytest.mark.parametrize("start", ["preset", "setting"])
+@each_row("start", ["preset", "setting"])
 def test_claude_models_that_take_none_get_it_from_the_user(start: str) -> None:
     messages = (HISTORY, START) if start == "preset" else (HISTORY,)
     reply_start = None if start == "preset" else "Sure,"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pytest
 from hypothesis import given
 
 from tests.support.file_strategies import any_presets, json_values
@@ -68,7 +67,7 @@ def test_each_finding_has_its_line(messages: list[Any], expected: list[Any]):
     assert told(*messages) == expected
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("depth", "words", "end"),
     [(500, "a place after message 500", "newest"), (-500, "depth 500", "oldest")],
 )

@@ -112,7 +112,7 @@ def test_the_style_of_a_file_is_detected(text: str, style: FileStyle):
     assert FileStyle.of(text) == style
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         '{\n  "name": "p",\n  "preset_messages": [\n    {\n      "id": "a",\n'

@@ -58,7 +58,7 @@ def test_a_damaged_body_is_a_fault(encoding: str):
         decode_body(b"{} is not encoded at all" * 10, encoding, 5000)
 
 
-@pytest.mark.parametrize("encoding", ["lz77", "gzip, gzip, gzip, gzip, gzip"])
+@each_row("encoding", ["lz77", "gzip, gzip, gzip, gzip, gzip"])
 def test_an_unknown_encoding_is_a_fault(encoding: str):
     with pytest.raises(EncodingFault):
         ContentDecoder(encoding, 5000)

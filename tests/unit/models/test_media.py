@@ -6,8 +6,6 @@ import base64
 import io
 import wave
 
-import pytest
-
 from tests.support.tables import each_row
 from tui_chat.models.media import as_text, detect_mime, file_of, kind_of, size_of
 from tui_chat.models.message import Part
@@ -42,9 +40,7 @@ def test_what_is_not_base64_is_no_file(data: str) -> None:
     assert file_of(Part("audio", "audio/pcm", data=data), 1) is None
 
 
-@pytest.mark.parametrize(
-    ("mime", "rate"), [("audio/L16;codec=pcm;rate=16000", 16_000), ("audio/pcm", 24_000)]
-)
+@each_row(("mime", "rate"), [("audio/L16;codec=pcm;rate=16000", 16_000), ("audio/pcm", 24_000)])
 def test_pcm_becomes_a_wav_file(mime: str, rate: int) -> None:
     found = file_of(Part("audio", mime, data=base64_of(bytes(range(200)))), 1)
     assert found is not None

@@ -47,7 +47,7 @@ def cost(url: str, model: str, usage: Usage, at: datetime = DAY, **context: str)
 # Which model, which day, which tier
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("base_url", "provider"),
     [
         (OPENAI, "openai"),

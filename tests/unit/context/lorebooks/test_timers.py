@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.contexts import ENDPOINT
+from tests.support.tables import each_row
 from tui_chat.context import Inputs
 from tui_chat.context.inputs import prefilled_history
 from tui_chat.context.lorebooks.activation import Activation
@@ -140,7 +140,7 @@ def test_timers_are_those_of_all_requests_one_after_the_other(
     assert with_lore_timers(request).chat.timers == timers
 
 
-@pytest.mark.parametrize("timed", [True, False])
+@each_row("timed", [True, False])
 def test_the_inputs_of_each_reply(timed: bool):
     book = STICKY if timed else Lorebook("b", (LorebookEntry("s", "S", ("fox",)),))
     turns = TurnInputs(inputs("a fox", "1", "x", "2", "x", "3", book=book))

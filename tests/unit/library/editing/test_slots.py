@@ -140,26 +140,9 @@ def test_a_message_put_in_a_slot_is_placed_there(preset: Preset, data: st.DataOb
         assert adjacent.message is neighbor
 
 
-def test_an_authors_note_moves_to_depth_two() -> None:
-    preset = Preset("p", (HISTORY, user_message("note", insertion_point=-4)))
-    outline = outline_preset(preset)
-    (slot,) = [s for s in slots_for(outline, preset.messages[1]) if s.depth == -2]
-    assert slot.description == "at depth 2"
-    assert put_in_slot(preset, 1, slot).messages[1].insertion_point == -2
-
-
 def test_an_anchor_can_only_go_into_the_list() -> None:
     preset = Preset("p", (user_message("a"), HISTORY, WORLD))
     assert {slot.kind for slot in slots_for(outline_preset(preset), WORLD)} == {"list"}
-
-
-def test_a_slot_before_the_history_targets_its_fixed_name() -> None:
-    preset = Preset("p", (user_message("a"), HISTORY))
-    (slot,) = [
-        s for s in slots_for(outline_preset(preset), preset.messages[0]) if s.kind == "before"
-    ]
-    placed = put_in_slot(preset, 0, slot).messages[0]
-    assert (placed.anchor_point, placed.anchor_target) == ("before", CHAT_HISTORY)
 
 
 @each_row(
