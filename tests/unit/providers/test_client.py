@@ -7,7 +7,8 @@ import io
 import logging
 import sys
 import traceback
-from contextlib import suppress
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 
 import httpx
@@ -16,7 +17,7 @@ from rich.console import Console
 from rich.traceback import Traceback
 
 from tests.support.tables import each_row
-from tests.unit.providers.conftest import URL, Closing, Provider, request
+from tests.unit.providers.conftest import Closing, Provider, request
 from tui_chat.analysis.http_text import as_curl, as_http
 from tui_chat.compose import compose
 from tui_chat.config import BUILT_IN_ENDPOINTS
@@ -127,43 +128,50 @@ async def test_timeouts_reach_httpx(provider: Provider, closing: Closing):
     assert (limits["connect"], limits["read"], limits["write"]) == (3, 40, 40)
 
 
-def proxies(httpx_client: httpx.AsyncClient) -> dict[str, bytes | None]:
-    """Return which proxy a client takes for which URLs."""
-    found: dict[str, bytes | None] = {}
-    for pattern, client in httpx_client._mounts.items():
-        url = getattr(getattr(client, "_pool", None), "_proxy_url", None)
-        found[pattern.pattern] = bytes(url.host) if url is not None else None
-    return found
+@asynccontextmanager
+async def listening(heard: list[str]) -> AsyncGenerator[str]:
+    """Serve HTTP on a loopback socket, keep the request lines, and yield the URL."""
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        head = await reader.readuntil(b"\r\n\r\n{}")
+        heard.append(head.split(b"\r\n")[0].decode())
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+        await writer.drain()
+        writer.close()
+
+    server = await asyncio.start_server(answer, "127.0.0.1", 0)
+    async with server:
+        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
 
 
 @each_row(
-    ("proxy", "url", "expected"),
+    ("proxy", "url", "way"),
     [
-        ("http://one.test:1", URL, {"all://": b"one.test"}),
-        ("env:MY_PROXY", URL, {"all://": b"two.test"}),
-        ("none", URL, {}),
-        ("", URL, {"http://": b"three.test", "https://": b"three.test"}),
-        ("", "http://127.0.0.1:11434/v1", {}),
-        ("", "http://localhost:11434/v1", {}),
-        ("http://one.test:1", "http://127.0.0.1:11434/v1", {"all://": b"one.test"}),
+        ("PROXY", "http://far.invalid/v1", "proxy"),
+        ("env:MINE", "http://far.invalid/v1", "proxy"),
+        ("", "http://far.invalid/v1", "proxy"),
+        ("none", "http://far.invalid/v1", "nowhere"),
+        ("", "SERVER/v1", "server"),
+        ("PROXY", "SERVER/v1", "proxy"),
     ],
 )
-async def test_proxies_reach_httpx(
-    proxy: str,
-    url: str,
-    expected: dict[str, bytes],
-    closing: Closing,
-    monkeypatch: pytest.MonkeyPatch,
+async def test_a_request_takes_the_proxy_that_is_set(
+    proxy: str, url: str, way: str, closing: Closing, monkeypatch: pytest.MonkeyPatch
 ):
     for name in ("http_proxy", "https_proxy", "all_proxy", "no_proxy"):
         monkeypatch.delenv(name, raising=False)
         monkeypatch.delenv(name.upper(), raising=False)
-    monkeypatch.setenv("HTTP_PROXY", "http://three.test:3")
-    monkeypatch.setenv("HTTPS_PROXY", "http://three.test:3")
-    client = closing(HttpClient(environ={"MY_PROXY": f"http://user:{KEY}@two.test:2"}))
-    httpx_client = await client._client(request(url=url, proxy=proxy))
-    assert proxies(httpx_client) == expected
-    assert await client._client(request(url=url, proxy=proxy)) is httpx_client
+    heard: dict[str, list[str]] = {"proxy": [], "server": []}
+    async with listening(heard["proxy"]) as there, listening(heard["server"]) as here:
+        monkeypatch.setenv("HTTP_PROXY", there)
+        client = closing(HttpClient(environ={"MINE": there.replace("//", f"//user:{KEY}@")}))
+        url = url.replace("SERVER", here)
+        with suppress(Unreachable):
+            async with client.open(request(url=url, proxy=proxy.replace("PROXY", there))):
+                pass
+    assert {name for name, lines in heard.items() if lines} == {way} - {"nowhere"}
+    if way == "proxy":
+        assert heard["proxy"] == [f"POST {url} HTTP/1.1"]
 
 
 @each_row(
