@@ -5,8 +5,7 @@
 writes the expected results anew; read the difference before you commit it.
 
 A request has a `body` and its protocol as `source`; if it is for another one, the `model` and
-`facts` about it. Expected are, for each protocol, the notes and the body that is sent, and whether
-the types of the provider's SDK refuse it.
+`facts` about it. Expected are, for each protocol, the notes and the body that is sent.
 
 A reply has its `protocol` and the events of a `stream`, or a `body`; an error has its `status`.
 Expected is what is read of it, and how it is sent back in the next request: to its own protocol, or
@@ -21,8 +20,7 @@ from typing import Any
 
 from tests.support.golden import update
 from tests.support.reply_streams import fold, parse
-from tests.support.requests import ANTHROPIC, decoded, endpoint
-from tests.support.sdk_types import accept
+from tests.support.requests import decoded, endpoint
 from tui_chat.compose import Composed, compose, encode
 from tui_chat.context.inputs import Inputs
 from tui_chat.errors import InputError, ProviderError
@@ -39,8 +37,6 @@ from tui_chat.protocols.registry import protocol_of
 REQUESTS = Path(__file__).parent / "cases" / "requests"
 REPLIES = Path(__file__).parent / "cases" / "replies"
 AS_IT_CAME = "as it came"
-SAMPLING = {"temperature", "top_p", "top_k"}
-"""What Anthropic's newest types lack and its older models accept."""
 TURNS = {Protocol.OPENAI_RESPONSES: "input", Protocol.GEMINI: "contents"}
 
 
@@ -69,20 +65,9 @@ def _facts(case: dict[str, Any]) -> dict[str, Any]:
 
 def _sent(composed: Composed, source: Any = None) -> dict[str, Any]:
     body = json.loads(composed.payload.body)
-    sent = {"body": AS_IT_CAME if body == source else body}
-    if fault := _fault(composed.protocol, body):
-        sent["sdk"] = fault
-    return sent | _without_empty(notes=notes_of(composed))
-
-
-def _fault(protocol: Protocol, body: Any) -> str:
-    """Return `refuses` if the types of the provider's SDK do not have a part of a body."""
-    known = SAMPLING if protocol is ANTHROPIC else set()
-    try:
-        accept(protocol, {key: value for key, value in body.items() if key not in known})
-    except Exception:
-        return "refuses"
-    return ""
+    return {"body": AS_IT_CAME if body == source else body} | _without_empty(
+        notes=notes_of(composed)
+    )
 
 
 def notes_of(composed: Composed) -> list[str]:
@@ -93,7 +78,7 @@ def received(case: dict[str, Any]) -> Any:
     """Return what is read of a reply."""
     protocol = Protocol(case["protocol"])
     try:
-        reply = _reply(protocol, case)
+        reply = reply_of(protocol, case)
     except ProviderError as error:
         details = {name: getattr(error, name, None) for name in ("status", "code", "retry_after")}
         kind, advice = type(error).__name__, error.advice
@@ -128,7 +113,8 @@ def received(case: dict[str, Any]) -> Any:
     )
 
 
-def _reply(protocol: Protocol, case: dict[str, Any]) -> Reply:
+def reply_of(protocol: Protocol, case: dict[str, Any]) -> Reply:
+    """Return the reply of a case. Raises ProviderError."""
     definition = protocol_of(protocol)
     if "status" in case:
         raise response_error(case["status"], _bytes(case["body"]))
@@ -171,8 +157,8 @@ def _references(found: References, text: str) -> dict[str, Any]:
     }
 
 
-def _sent_back(message: Message, to: Protocol) -> Any:
-    """Return what the next request has of a reply, whose calls are all answered."""
+def next_request(message: Message, to: Protocol) -> Composed:
+    """Return the request after a reply whose calls are all answered."""
     reply = with_call_ids(message, ())
     history = [Message("user", "Question.", "q"), reply]
     history += [
@@ -180,14 +166,18 @@ def _sent_back(message: Message, to: Protocol) -> Any:
         for number, call in enumerate(reply.tool_calls)
     ]
     target = Endpoint("e", to, "https://e", models=("m",))
-    composed = compose(Inputs(target, Preset("p"), tuple(history), "Go on."))
-    sent = _sent(composed)
+    return compose(Inputs(target, Preset("p"), tuple(history), "Go on."))
+
+
+def _sent_back(message: Message, to: Protocol) -> Any:
+    """Return what the next request has of a reply."""
+    sent = _sent(next_request(message, to))
     turns = [
         turn
         for turn in sent.pop("body")[TURNS.get(to, "messages")][1:-1]
         if "Result." not in json.dumps(turn)
     ]
-    return {"turns": turns, **sent} if "notes" in sent or "sdk" in sent else turns
+    return {"turns": turns, **sent} if sent else turns
 
 
 def _without_empty(**fields: Any) -> dict[str, Any]:
