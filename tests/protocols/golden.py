@@ -5,7 +5,8 @@
 writes the expected results anew; read the difference before you commit it.
 
 A request has a `body` and its protocol as `source`; if it is for another one, the `model` and
-`facts` about it. Expected are, for each protocol, the notes and the body that is sent.
+`facts` about it. Expected are, for each protocol, the notes and the body that is sent, and what the
+request is taken for where that is wrong.
 
 A reply has its `protocol` and the events of a `stream`, or a `body`; an error has its `status`.
 Expected is what is read of it, and how it is sent back in the next request: to its own protocol, or
@@ -32,7 +33,7 @@ from tui_chat.models.reply import Reply, with_call_ids
 from tui_chat.models.token_probabilities import unpack_tokens
 from tui_chat.models.usage import usage_json
 from tui_chat.protocols.common.error_body import response_error
-from tui_chat.protocols.registry import protocol_of
+from tui_chat.protocols.registry import detect_request, protocol_of
 
 REQUESTS = Path(__file__).parent / "cases" / "requests"
 REPLIES = Path(__file__).parent / "cases" / "replies"
@@ -43,7 +44,8 @@ TURNS = {Protocol.OPENAI_RESPONSES: "input", Protocol.GEMINI: "contents"}
 def converted(case: dict[str, Any]) -> Any:
     """Return what each protocol is sent of a captured request."""
     source, body = Protocol(case["source"]), case["body"]
-    sent: dict[str, Any] = {}
+    detected = detect_request(body) if isinstance(body, dict) else source
+    sent: dict[str, Any] = {} if detected is source else {"detected as": detected}
     for target in Protocol:
         # The models of Gemini are in the path, so that other protocols need one.
         model = case.get("model", "" if target is source or "model" in body else "m")
