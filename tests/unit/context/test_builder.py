@@ -181,34 +181,6 @@ def test_a_message_that_does_not_fit_ends_the_kept_history():
     assert order(envelope) == "A2 D"
 
 
-def test_a_tool_call_and_its_results_are_kept_or_dropped_together():
-    call = Message("assistant", "", "c", tool_calls=(ToolCall("t", "look", "{}"),))
-    result = Message("tool", "R", "d", tool_call_id="t")
-    costs = built(HISTORY, history=(U1, call, result, A2)).tokens
-    fits_all_but_the_call = 3 + sum(costs) - costs[0] - costs[1]
-    envelope = built(
-        HISTORY,
-        history=(U1, call, result, A2),
-        context_limit=fits_all_but_the_call,
-        reply_reserve=0,
-    )
-    assert order(envelope) == "A2 D"
-
-
-def test_pinned_messages_stay():
-    envelope = built(
-        HISTORY, history=(replace(U1, pinned=True), A1, U2, A2), context_limit=22, reply_reserve=0
-    )
-    assert order(envelope) == "U1 A2 D"
-
-
-def test_a_pinned_result_keeps_its_call():
-    call = Message("assistant", "", "c", tool_calls=(ToolCall("t", "look", "{}"),))
-    result = Message("tool", "R", "d", tool_call_id="t", pinned=True)
-    envelope = built(HISTORY, history=(call, result, U2, A2), context_limit=1, reply_reserve=0)
-    assert [turn.origin.id for turn in envelope.turns] == ["c", "d", "draft"]
-
-
 def test_a_call_with_two_pinned_results_is_sent_once():
     call = Message(
         "assistant", "", "c", tool_calls=(ToolCall("t", "look", "{}"), ToolCall("s", "look", "{}"))
