@@ -17,8 +17,8 @@ from pathlib import Path
 import pytest
 
 from tests.support.databases import provide_database
+from tests.support.random_inputs import preset_of, words_of
 from tests.support.tables import each_row
-from tests.test_same_request import preset_of, words_of
 from tui_chat import paths
 from tui_chat.cli import main
 from tui_chat.cli.app import open_workspace

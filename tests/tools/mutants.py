@@ -40,11 +40,11 @@ ROOT = Path(__file__).parents[2]
 TESTS = {
     "tui_chat/context/": (
         "tests/unit/context",
-        "tests/test_same_request.py",
-        "tests/test_provenance.py",
+        "tests/protocols/test_same_request.py",
+        "tests/protocols/test_provenance.py",
         *(("tests/plugins/sillytavern",) if (ROOT / "tests/plugins/sillytavern").is_dir() else ()),
     ),
-    "tui_chat/protocols/": ("tests/protocols", "tests/test_same_request.py"),
+    "tui_chat/protocols/": ("tests/protocols",),
     "tui_chat/workspace/": ("tests/unit/workspace",),
     "tui_chat/store/": ("tests/unit/store",),
     "tui_chat/models/": ("tests/unit/models", "tests/unit/context"),
