@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import hashlib
+import sys
 from dataclasses import replace
 from decimal import Decimal
+from pathlib import Path
 from typing import get_args
 
 import pytest
 
-from tests.support.stores import RICH, answer, begin, record
+from tests.support.stores import RICH, Opener, answer, begin, record
 from tui_chat.errors import StoreError
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import NOT_MUTED, Part
@@ -113,6 +115,34 @@ async def test_a_reply_ends_without_a_flush(store: Store) -> None:
     for status in get_args(Ending):
         ended = await answer(store, made.session_id, "All.", status)
         assert (ended.status, ended.message.content) == (status, "All.")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a file that is open stays there")
+async def test_an_end_that_cannot_be_written_is_shown_and_written_later(
+    path: Path, open_store: Opener
+) -> None:
+    store = await open_store()
+    session_id = (await store.sessions.create()).session_id
+    reply = (await begin(store, session_id)).reply.message
+    path.rename(path.with_name("elsewhere"))
+    message = replace(reply, content="All.")
+    ended = await store.replies.finish(reply.id, message=message, status="failed", error="Cut.")
+    assert (ended.message, ended.status, ended.error) == (message, "failed", "Cut.")
+    assert "removed or replaced" in ended.unsaved
+    assert (await store.branches.load(session_id))[-1] == ended
+    assert (await store.branches.tree(session_id))[-1].status == "failed"
+    assert await store.branches.excerpts([reply.id]) == {reply.id: "All."}
+    assert [summary.status for summary in await store.sessions.list()] == ["failed"]
+    transcript = await store.transcripts.get(session_id)
+    assert transcript is not None
+    assert transcript.entries[-1] == ended
+    with pytest.raises(StoreError, match="removed or replaced"):
+        await store.drafts.save(session_id, "x")
+    path.with_name("elsewhere").rename(path)
+    await store.drafts.save(session_id, "x")
+    await store.close()
+    again = await open_store()
+    assert (await again.branches.load(session_id))[-1] == replace(ended, unsaved="")
 
 
 async def test_a_sent_draft_is_removed_and_another_stays(store: Store) -> None:
