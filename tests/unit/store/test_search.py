@@ -385,6 +385,12 @@ async def test_filters(store: Store, clock: Callable[[], float]) -> None:
     assert await store.search.find(Query("one", message_role="user")) == ()
 
 
+def in_a_place(text: str, chance: random.Random) -> Message:
+    """A message that has a text as its own, as reasoning, or in a file; its name is that text."""
+    in_file = Message("user", "", parts=(Part("file", text=text, name="a.txt"),))
+    return replace(chance.choice([thinking(text), thinking("", text), in_file]), name=text)
+
+
 _SAID = ("the", "water", "these", "狐狸", "北京", "北方")
 _ASKED = ("the", "the*", '"the water"', "the 狐狸", "北", "北京")
 _FILTERS: tuple[dict[str, Any], ...] = (
@@ -424,9 +430,9 @@ async def test_search_finds_the_same_as_a_full_scan(
         )  # fmt: skip
         entries = tuple(
             Entry(
-                Message(
-                    ("user", "assistant", "tool", "assistant")[place % 4],
-                    " ".join(chance.choices(_SAID, k=3)),
+                replace(
+                    in_a_place(" ".join(chance.choices(_SAID, k=3)), chance),
+                    role=("user", "assistant", "tool", "assistant")[place % 4],
                     id=f"{number}-{place}",
                     timestamp=float(chance.randrange(100)),
                 ),
@@ -464,7 +470,7 @@ async def test_search_finds_the_same_as_a_full_scan(
             fitting = {
                 entry.message.id: entry.message.timestamp or 0.0
                 for session, entry in said
-                if finder.has_all(entry.message.content) and passes(session, entry, wanted)
+                if finder.has_all(entry.message.name) and passes(session, entry, wanted)
             }
             assert set(await ids(store, text, **wanted)) == fitting.keys(), (text, wanted)
             newest = await store.search.find(Query(text, order="newest", limit=4, **wanted))
@@ -604,33 +610,6 @@ async def test_whatever_becomes_of_a_message_only_what_is_there_is_found(
     await remove_forever(store, session)
     assert await ids(store, "fox") == ["i"]
     assert faults(store.path) == []
-
-
-@either_way
-async def test_secondary_text_is_found_as_by_a_full_scan(
-    tmp_path: Path, open_store: Opener, monkeypatch: pytest.MonkeyPatch, few: int
-) -> None:
-    monkeypatch.setattr(search, "_FEW", few)
-    store = await open_store(tmp_path / "chat.db")
-    chance = random.Random(5)
-    entries = [
-        Entry(
-            replace(thinking("said", " ".join(chance.choices(_SAID, k=3))), id=f"m{n}"),
-            model=chance.choice("ab"),
-        )
-        for n in range(140)
-    ]
-    await store.transcripts.add(SessionTranscript(Session("s", "Many"), tuple(entries)))
-    for text in _ASKED:
-        finder = TermMatcher(parse_terms(text))
-        for model in ("", "a"):
-            found = {
-                entry.message.id
-                for entry in entries
-                if finder.has_all(entry.message.semantics.reasoning[0].text)
-                and model in ("", entry.model)
-            }
-            assert set(await ids(store, text, model=model, limit=300)) == found, (text, model)
 
 
 @each_row("version", [3, 8, 15])
