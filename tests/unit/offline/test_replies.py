@@ -140,7 +140,7 @@ async def test_the_limit_cuts_and_is_the_finish_reason(client, protocol, stream)
     response = await ask(client, protocol, "lorem:max", limit=20, stream=stream)
     reply = read_reply(protocol, response)
     assert reply.output == 20
-    assert reply.finish in ("length", "incomplete", "max_tokens", "MAX_TOKENS")
+    assert reply.finish in ("length", "max_output_tokens", "max_tokens", "MAX_TOKENS")
     assert reply.text
 
 
