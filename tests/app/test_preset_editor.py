@@ -125,6 +125,16 @@ async def test_the_places_go_around_and_back_to_where_they_began(tmp_path: Path)
             await screen.sees("‹ before … ›", "‹ elsewhere ›")
 
 
+async def test_a_typed_name_chooses_what_is_called_so(tmp_path: Path):
+    """And not what only says the word about itself, which may come first in the list."""
+    async with open_editor(tmp_path) as screen:
+        await screen.press("f3", "a")
+        await screen.sees("four messages follow it")
+        await screen.type("mess")
+        await screen.press("enter")
+        await screen.sees("Id        message")
+
+
 async def test_an_unknown_target_stays_among_the_choices(tmp_path: Path):
     here = MOVED | {"anchorPoint": "before", "anchorTarget": "gone"}
     async with open_editor(tmp_path, PLACEHOLDER, here) as screen:

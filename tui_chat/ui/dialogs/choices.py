@@ -134,7 +134,8 @@ class ChoiceDialog(Dialog[str | None]):
 
     def matching(self, words: str) -> list[Choice]:
         """Return the choices that have all these words, the likeliest first. A group that is typed
-        in full goes first: “vllm” means it and not “vllm-8001”; then a label that is.
+        in full goes first: “vllm” means it and not “vllm-8001”; then a label that is, then labels
+        that begin so.
         """
         typed_words = words.casefold().split()
         matches = [
@@ -146,13 +147,13 @@ class ChoiceDialog(Dialog[str | None]):
         matches.sort(key=lambda choice: self._rank(choice, words.strip()))
         return matches
 
-    def _rank(self, choice: Choice, typed: str) -> tuple[bool, bool, bool]:
+    def _rank(self, choice: Choice, typed: str) -> tuple[bool, ...]:
         """Return what sorts a choice by how well it fits the typed words: less is better."""
         if not typed:
-            return False, False, False
-        name, label = typed.casefold(), choice.label
+            return ()
+        name, label = typed.casefold(), choice.label.casefold()
         is_other_group = choice.group.casefold() not in name.split()
-        return is_other_group, label.casefold() != name, label != typed
+        return is_other_group, label != name, choice.label != typed, not label.startswith(name)
 
     def _is_said_by_label(self, choice: Choice, words: Sequence[str]) -> bool:
         label = choice.label.casefold()
