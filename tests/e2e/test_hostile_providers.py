@@ -144,7 +144,7 @@ async def test_a_reply_that_never_begins_can_be_stopped(name: str, make_workspac
     assert workspace.state.entries[-1].status == "stopped"
 
 
-@pytest.mark.parametrize("name", SAID)
+@each_row("name", SAID)
 async def test_endless_output_is_stopped_at_a_limit(
     name: str, make_workspace, reduced: None, steps: list[float]
 ):
@@ -202,7 +202,7 @@ async def test_a_list_of_too_many_models_is_refused():
     assert discovery.model_names({"data": [{"id": "m"}, {"id": "x" * 501}]}) == ("m",)
 
 
-@pytest.mark.parametrize("encoding", ["br", "zstd", "gzip, gzip", "x" * 9999])
+@each_row("encoding", ["br", "zstd", "gzip, gzip", "x" * 9999])
 async def test_an_unrequested_encoding_is_refused(encoding: str, make_workspace, monkeypatch):
     case = CASES["one event"]
     monkeypatch.setitem(CASES, "one event", type(case)(case.body, encoding=encoding))

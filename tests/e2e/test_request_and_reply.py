@@ -6,23 +6,24 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import pytest
-
 from tests.support.sdk_types import accept
+from tests.support.tables import each_row
 from tests.support.vendors import serve
 from tests.support.workspace import answered, moved, say, settled
 from tui_chat.config import BUILT_IN_ENDPOINTS
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.json_tree import plain
+from tui_chat.offline.http_messages import HttpRequest
 from tui_chat.workspace.events import Failed, ReplyGrew
 
 LOOPBACKS = [e for e in BUILT_IN_ENDPOINTS if e.name.startswith("loopback")]
 HARD_TEXT = '你好 😀 \u2028 "quotes" \\ back\n\ttab \x00 nul \u202e bidi </script>'
 
 
-@pytest.mark.parametrize("endpoint", LOOPBACKS, ids=lambda e: e.protocol.value)
+@each_row("endpoint", LOOPBACKS, ids=lambda e: e.protocol.value)
 async def test_the_bytes_on_the_socket_are_the_bytes_in_the_inspector(endpoint, make_workspace):
-    async with serve() as server:
+    received: list[HttpRequest] = []
+    async with serve(on_request=received.append) as server:
         there = moved(endpoint, server.base_url)
         workspace, heard = await make_workspace(endpoint.name, "echo", (there,))
         for draft in ("Hello", HARD_TEXT):
@@ -30,16 +31,16 @@ async def test_the_bytes_on_the_socket_are_the_bytes_in_the_inspector(endpoint, 
                 seen = workspace.requests.compose(draft[:typed])
             assert json.loads(seen.payload.text) == plain(seen.encoded.tree)
             await say(workspace, heard, draft)
-            request = heard.received[-1]
+            request = received[-1]
             assert request.body == seen.payload.body
             accept(endpoint.protocol, json.loads(request.body))
             assert f"http://{dict(request.headers)['host']}{request.target}" == seen.url
             assert workspace.state.entries[-1].status == "complete"
             assert workspace.state.entries[-1].message.content == draft
-        assert len(heard.received) == 2
+        assert len(received) == 2
 
 
-@pytest.mark.parametrize("endpoint", LOOPBACKS, ids=lambda e: e.protocol.value)
+@each_row("endpoint", LOOPBACKS, ids=lambda e: e.protocol.value)
 async def test_looking_at_other_protocols_changes_nothing(endpoint, make_workspace):
     workspace, _ = await make_workspace(endpoint.name, "echo")
     own = workspace.requests.compose("hi")
@@ -104,8 +105,8 @@ async def test_a_stopped_reply_is_kept_and_the_session_continues(make_workspace)
     ]
 
 
-@pytest.mark.parametrize("endpoint", LOOPBACKS, ids=lambda e: e.protocol.value)
-@pytest.mark.parametrize("model", ["flaky-429", "flaky-500", "flaky-cut"])
+@each_row("endpoint", LOOPBACKS, ids=lambda e: e.protocol.value)
+@each_row("model", ["flaky-429", "flaky-500", "flaky-cut"])
 async def test_a_provider_error_is_explained_with_advice(endpoint, model, make_workspace):
     workspace, _ = await make_workspace(endpoint.name, model, sent=["go"])
     failed = workspace.state.entries[-1]
@@ -187,14 +188,15 @@ async def test_a_request_composed_during_a_model_change_is_not_reused(make_works
 
 
 async def test_a_key_is_sent_and_never_stored(make_workspace, monkeypatch, tmp_path: Path):
+    received: list[HttpRequest] = []
     monkeypatch.setenv("TEST_KEY", "sk-secret-0123456789")
-    async with serve() as server:
+    async with serve(on_request=received.append) as server:
         from dataclasses import replace
 
         there = replace(moved(LOOPBACKS[0], server.base_url), key="env:TEST_KEY")
         workspace, heard = await make_workspace("loopback", "mirror", (there,))
         await say(workspace, heard, "hi")
-    assert dict(heard.received[0].headers)["authorization"] == "Bearer sk-secret-0123456789"
+    assert dict(received[0].headers)["authorization"] == "Bearer sk-secret-0123456789"
     await workspace.close()
     for path in tmp_path.rglob("*"):
         if path.is_file():

@@ -27,8 +27,9 @@ def each_row(
     as for `pytest.mark.parametrize`; a row can be a `pytest.param`, whose marks do not count.
     `ids` names the rows: a function of one value, or a name for each row.
 
-    Each row gets a `tmp_path` and a `monkeypatch` of its own. The test gets its other fixtures
-    once: one that changes them belongs to a test of its own.
+    Each row gets a `tmp_path` and a `monkeypatch` of its own, and what `of_row` returns of fixtures
+    that have it. The test gets its other fixtures once: one that changes them belongs to a test of
+    its own.
     """
     fields = [each.strip() for each in names.split(",")] if isinstance(names, str) else list(names)
     table = list(_named_rows(fields, list(rows), ids))
@@ -70,6 +71,9 @@ def _fixtures_of_row(number: int, fixtures: dict[str, Any]) -> Generator[dict[st
     if (folder := fixtures.get("tmp_path")) is not None:
         own["tmp_path"] = folder / f"row-{number}"
         own["tmp_path"].mkdir()
+    for name, value in fixtures.items():
+        if hasattr(value, "of_row"):
+            own[name] = value.of_row(number)
     if "monkeypatch" not in fixtures:
         yield own
         return

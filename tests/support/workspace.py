@@ -69,18 +69,21 @@ class Heard:
         return [change for change in self.changes if isinstance(change, kind)]
 
 
-MakeWorkspace = Callable[..., "asyncio.Future[tuple[Workspace, Heard]]"]
+class MakeWorkspace:
+    """Opens workspaces over a folder, which are closed at the end of a test."""
 
+    def __init__(self, folder: Path, opened: list[Workspace]) -> None:
+        self._folder, self._opened = folder, opened
+        self._numbers = itertools.count()
 
-@pytest.fixture
-async def make_workspace(tmp_path: Path) -> AsyncIterator[Callable[..., object]]:
-    """Return a function that opens a workspace over `tmp_path`, in which the drafts `sent` were
-    sent and answered; all are closed at the end.
-    """
-    workspaces: list[Workspace] = []
-    numbers = itertools.count()
+    def of_row(self, number: int) -> MakeWorkspace:
+        """Return one for a row of a table, over the row's `tmp_path`."""
+        folder = self._folder / f"row-{number}"
+        folder.mkdir(exist_ok=True)
+        return MakeWorkspace(folder, self._opened)
 
-    async def make(
+    async def __call__(
+        self,
         endpoint: str = "loopback",
         model: str = "echo",
         endpoints: tuple[Endpoint, ...] = BUILT_IN_ENDPOINTS,
@@ -91,51 +94,46 @@ async def make_workspace(tmp_path: Path) -> AsyncIterator[Callable[..., object]]
         reads_config: bool = False,
         **settings: Any,
     ) -> tuple[Workspace, Heard]:
-        config = Config(
-            endpoints=endpoints,
-            endpoint=endpoint,
-            model=model,
-            data_dir=tmp_path,
-            config_dir=tmp_path,
-            **settings,
-        )
-        heard = Heard()
+        """Open a workspace, in which the drafts `sent` were sent and answered."""
+        folder, numbers, heard = self._folder, self._numbers, Heard()
+        chosen = {"endpoints": endpoints, "endpoint": endpoint, "model": model}
+        config = Config(data_dir=folder, config_dir=folder, **chosen, **settings)
         moments = itertools.count(1_700_000_000)
         store = await Store.open(
-            provide_database(tmp_path / "chat.db"),
+            provide_database(folder / "chat.db"),
             now=lambda: float(next(moments)),
             new_id=lambda: f"id{next(numbers):06}",
         )
-        workspace = Workspace(
-            WorkspaceCore(
-                config,
-                store,
-                HttpClient(
-                    dict.fromkeys(
-                        ("loopback.invalid", "provider.invalid"),
-                        transport
-                        or (
-                            lambda: VendorTransport(on_request=on_request or heard.received.append)
-                        ),
-                    ),
-                    sleep=no_wait,
-                ),
-                open_library(config),
-                now=lambda: datetime(2026, 1, 2, tzinfo=UTC),
-                clock=clock,
-                new_id=lambda: f"ws{next(numbers):06}",
-            ),
-            read_config=partial(load_config, tmp_path, tmp_path, {}, {}) if reads_config else None,
+        receive = on_request or heard.received.append
+        offline = transport or (lambda: VendorTransport(on_request=receive))
+        client = HttpClient(
+            dict.fromkeys(("loopback.invalid", "provider.invalid"), offline), sleep=no_wait
         )
+        core = WorkspaceCore(
+            config,
+            store,
+            client,
+            open_library(config),
+            now=lambda: datetime(2026, 1, 2, tzinfo=UTC),
+            clock=clock,
+            new_id=lambda: f"ws{next(numbers):06}",
+        )
+        read_config = partial(load_config, folder, folder, {}, {}) if reads_config else None
+        workspace = Workspace(core, read_config=read_config)
         workspace.subscribe(heard)
-        workspaces.append(workspace)
+        self._opened.append(workspace)
         await workspace.start()
         if sent:
             await say(workspace, heard, *sent)
         return workspace, heard
 
-    yield make
-    for workspace in workspaces:
+
+@pytest.fixture
+async def make_workspace(tmp_path: Path) -> AsyncIterator[MakeWorkspace]:
+    """Open workspaces over `tmp_path`."""
+    opened: list[Workspace] = []
+    yield MakeWorkspace(tmp_path, opened)
+    for workspace in opened:
         await workspace.close()
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.tables import each_row
 from tests.support.workspace import CHANGING, LONG_TEXT, LOOPBACKS, cached_preset, put, say
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.text import OriginKind
@@ -34,7 +35,7 @@ CACHING = [
 """Those of the other protocols report nothing, or no count of 0."""
 
 
-@pytest.mark.parametrize("endpoint", CACHING)
+@each_row("endpoint", CACHING)
 async def test_a_macro_that_changes_is_the_cause_of_each_loss(
     make_workspace, tmp_path: Path, endpoint: str
 ):
@@ -64,7 +65,7 @@ async def test_a_request_that_only_grows_loses_nothing(make_workspace, tmp_path:
     assert await workspace.cache_losses.causes(workspace.state.session_id) == ()
 
 
-@pytest.mark.parametrize("endpoint", [*CACHING, "loopback-gemini"])
+@each_row("endpoint", [*CACHING, "loopback-gemini"])
 async def test_a_change_of_the_preset_and_of_the_model_are_two_causes(
     make_workspace, tmp_path: Path, endpoint: str
 ):

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 
-import pytest
-
+from tests.support.tables import each_row
 from tests.support.workspace import contents, last_failure, limited, say
 from tui_chat.models.message import Muted
 from tui_chat.workspace.compaction import HEADING
@@ -185,9 +184,7 @@ async def test_the_users_own_preset_goes_before_ours(make_workspace, tmp_path):
     assert "compact.json" in last_failure(heard)
 
 
-@pytest.mark.parametrize(
-    "endpoint", ["loopback-responses", "loopback-anthropic", "loopback-gemini"]
-)
+@each_row("endpoint", ["loopback-responses", "loopback-anthropic", "loopback-gemini"])
 async def test_every_protocol_sends_it(make_workspace, endpoint: str):
     workspace, heard = await make_workspace(endpoint=endpoint, sent=WORDS)
     plan = await workspace.compaction.plan()

@@ -62,7 +62,7 @@ async def test_a_changed_file_is_in_use_without_a_restart(
     edit(tmp_path / "config.toml", CONFIG.replace("provider.invalid", "other.invalid") + tool)
     await workspace.configuration.check()
     assert len(heard.of(ConfigChanged)) == 1
-    assert "in use" in heard.of(Done)[-1].sentence
+    assert "was reloaded" in heard.of(Done)[-1].sentence
     state = workspace.state
     assert state.endpoint.base_url == "http://other.invalid/v1"
     assert (state.endpoint.name, state.model) == ("work", "m-2")

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from tests.support.databases import provide_database
+from tests.support.tables import each_row
 from tui_chat.errors import StoreError
 from tui_chat.store import Store
 from tui_chat.workspace.importer import import_files
@@ -86,7 +87,7 @@ async def test_faults_beyond_the_limit_are_counted(store: Store, tmp_path: Path)
     assert (len(report.faults), report.more_faults) == (100, 150)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("data", "fault"),
     [
         (b"PK\x03\x04 and nothing more", "the archive cannot be read"),

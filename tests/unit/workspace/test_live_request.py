@@ -6,8 +6,7 @@ import asyncio
 import json
 from dataclasses import replace
 
-import pytest
-
+from tests.support.tables import each_row
 from tests.support.workspace import preset_with, put, say
 from tui_chat.compose import Composed
 from tui_chat.models.endpoint import Protocol
@@ -109,7 +108,7 @@ async def test_the_stored_response_is_loaded_into_the_state(make_workspace):
     assert heard.of(ResponseLoaded)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("choice", "name"),
     [
         ("last", "the last accepted request"),

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 
-import pytest
-
+from tests.support.tables import each_row
 from tests.support.workspace import (
     LOOPBACKS,
     answered,
@@ -210,7 +209,7 @@ async def test_parts_and_reasoning_are_muted_apart(make_workspace):
     assert done(heard).startswith("Unmuted a.png")
 
 
-@pytest.mark.parametrize("endpoint", LOOPBACKS, ids=lambda e: e.name)
+@each_row("endpoint", LOOPBACKS, ids=lambda e: e.name)
 async def test_it_says_what_muted_reasoning_saves_or_why_nothing(endpoint, make_workspace):
     workspace, heard = await make_workspace(endpoint.name, model="thinker", sent=["one"])
     before = len(workspace.requests.compose("").payload.body)

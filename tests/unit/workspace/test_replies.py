@@ -8,6 +8,7 @@ from decimal import Decimal
 
 import pytest
 
+from tests.support.tables import each_row
 from tests.support.workspace import LOOPBACKS, moved, say
 from tui_chat.models.model_facts import ModelFacts
 from tui_chat.models.prices import Prices
@@ -68,7 +69,7 @@ PRICED = tuple(
 )
 
 
-@pytest.mark.parametrize("endpoint", PRICED, ids=lambda e: e.protocol.value)
+@each_row("endpoint", PRICED, ids=lambda e: e.protocol.value)
 async def test_timing_is_published_while_a_reply_streams_and_at_its_end(endpoint, make_workspace):
     seconds = itertools.count()
     workspace, heard = await make_workspace(

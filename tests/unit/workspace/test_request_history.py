@@ -47,7 +47,7 @@ def forget_bodies(workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(store.requests, "get", without_body)
 
 
-@pytest.mark.parametrize("endpoint", LOOPBACKS, ids=lambda e: e.protocol.value)
+@each_row("endpoint", LOOPBACKS, ids=lambda e: e.protocol.value)
 async def test_a_request_is_composed_again_whatever_changed_since(
     endpoint, make_workspace, tmp_path: Path, monkeypatch
 ):
@@ -182,7 +182,7 @@ async def test_a_different_result_is_reported_as_different(make_workspace, monke
     assert not sent.is_exact
 
 
-@pytest.mark.parametrize("endpoint", LOOPBACKS, ids=lambda e: e.protocol.value)
+@each_row("endpoint", LOOPBACKS, ids=lambda e: e.protocol.value)
 async def test_an_exported_turn_gives_the_same_bytes(endpoint, make_workspace, monkeypatch):
     monkeypatch.setenv("TEST_KEY", "sk-secret")
     there = replace(endpoint, key="env:TEST_KEY", proxy="none")
@@ -246,7 +246,7 @@ async def test_a_draft_after_another_branch(make_workspace):
 PREFILLS = tuple(replace(each, facts=(("*", ModelFacts(prefill=True)),)) for each in LOOPBACKS)
 
 
-@pytest.mark.parametrize("endpoint", PREFILLS, ids=lambda e: e.protocol.value)
+@each_row("endpoint", PREFILLS, ids=lambda e: e.protocol.value)
 async def test_a_reply_is_continued_if_the_model_accepts_its_beginning(endpoint, make_workspace):
     endpoints = (*PREFILLS, replace(endpoint, name="plain", facts=()))
     workspace, heard = await make_workspace(endpoint.name, "flaky-cut", endpoints)
@@ -316,7 +316,7 @@ async def test_the_last_reply_continues_though_a_system_message_follows(named, m
     assert last.message.content.startswith(before)
 
 
-@pytest.mark.parametrize("endpoint", LOOPBACKS, ids=lambda e: e.protocol.value)
+@each_row("endpoint", LOOPBACKS, ids=lambda e: e.protocol.value)
 async def test_every_model_can_continue_a_reply(endpoint, make_workspace):
     workspace, heard = await make_workspace(endpoint.name, "echo")
     entry_id = await say(workspace, heard, "go")
@@ -357,7 +357,7 @@ async def received_response(workspace: Workspace, entry_id: str) -> RawResponse 
     return received.response
 
 
-@pytest.mark.parametrize("endpoint", LOOPBACKS, ids=lambda e: e.protocol.value)
+@each_row("endpoint", LOOPBACKS, ids=lambda e: e.protocol.value)
 async def test_a_reply_keeps_its_response_as_it_was_received(endpoint, make_workspace):
     workspace, heard = await make_workspace(endpoint.name, "echo")
     reply = await say(workspace, heard, "and 汉字")

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.tables import each_row
 from tests.support.workspace import ECHO, LOOPBACKS, command, last_failure, put
 from tui_chat.compose import compose
 from tui_chat.models.endpoint import Endpoint
@@ -282,7 +283,7 @@ asyncio.run(main())
     assert all(excerpts[node.message_id] for node in ends)
 
 
-@pytest.mark.parametrize("endpoint", LOOPBACKS, ids=lambda e: e.name)
+@each_row("endpoint", LOOPBACKS, ids=lambda e: e.name)
 async def test_edits_by_hand_are_sent_where_the_protocol_is_theirs(
     endpoint: Endpoint, make_workspace
 ):

@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from tests.support.tables import each_row
 from tests.support.workspace import (
     BY_HAND,
     ECHO,
@@ -26,7 +27,7 @@ from tui_chat.workspace.events import BranchChanged, Failed
 SLEEPER = command("sleeper", "import time; time.sleep(600)")
 
 
-@pytest.mark.parametrize("endpoint", LOOPBACKS, ids=lambda e: e.protocol.value)
+@each_row("endpoint", LOOPBACKS, ids=lambda e: e.protocol.value)
 async def test_a_call_is_answered_by_hand_and_the_conversation_continues(endpoint, make_workspace):
     workspace, heard = await make_workspace(endpoint.name, "toolsmith", tools=(BY_HAND,))
     assert b"ask_me" in workspace.requests.compose("hi").payload.body
@@ -48,7 +49,7 @@ async def test_a_call_is_answered_by_hand_and_the_conversation_continues(endpoin
     assert workspace.state.pending_calls == ()
 
 
-@pytest.mark.parametrize("endpoint", LOOPBACKS, ids=lambda e: e.protocol.value)
+@each_row("endpoint", LOOPBACKS, ids=lambda e: e.protocol.value)
 async def test_a_command_answers_after_consent(endpoint, make_workspace):
     workspace, heard = await make_workspace(
         endpoint.name, "toolsmith", tools=(ECHO,), sent=["Use the tool."]
