@@ -18,7 +18,7 @@ from tests.protocols.golden import (
     received,
     reply_of,
 )
-from tests.support.golden import case_files, cases, expected_file, read
+from tests.support.golden import case_files, cases, differences, expected_file, read
 from tests.support.sdk_types import accept
 from tui_chat.models.endpoint import Protocol
 
@@ -31,13 +31,10 @@ FILES = [
 
 @pytest.mark.parametrize(("path", "result"), FILES)
 def test_golden_cases(path: Path, result: Callable[[dict[str, Any]], Any]) -> None:
-    expected, wrong = read(expected_file(path)), dict[str, Any]()
-    for name, case in read(path).items():
-        found = json.loads(json.dumps(result(case)))
-        if found != expected.get(name):
-            wrong[name] = {"found": found, "expected": expected.get(name)}
-    assert not wrong, json.dumps(wrong, ensure_ascii=False, indent=1)
-    assert expected.keys() == read(path).keys()
+    given, expected = read(path), read(expected_file(path))
+    found = json.loads(json.dumps({name: result(case) for name, case in given.items()}))
+    wrong = list(differences(found, expected))
+    assert not wrong, "\n".join([*wrong, "`python -m tests.protocols.golden` writes them anew."])
 
 
 LACKING = {

@@ -50,6 +50,20 @@ def update(folder: Path, result: Result) -> None:
         expected_file(path).write_text(dumped(results), encoding="utf-8")
 
 
+def differences(found: Any, expected: Any, place: str = "") -> Iterator[str]:
+    """Yield the places in which a result is another than expected, with both values."""
+    if found == expected:
+        return
+    if isinstance(found, dict) and isinstance(expected, dict):
+        for key in {**expected, **found}:
+            yield from differences(found.get(key), expected.get(key), f"{place}/{key}")
+    elif isinstance(found, list) and isinstance(expected, list) and len(found) == len(expected):
+        for index, pair in enumerate(zip(found, expected, strict=True)):
+            yield from differences(*pair, f"{place}/{index}")
+    else:
+        yield f"{place}: {json.dumps(found)}, expected {json.dumps(expected)}"
+
+
 def dumped(value: Any) -> str:
     """Return JSON in lines of at most WIDTH characters where its strings allow it."""
     return f"{_dumped(value, 0)}\n"
