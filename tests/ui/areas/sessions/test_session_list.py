@@ -416,6 +416,31 @@ async def test_side_conversations_are_folded_below_their_session() -> None:
         assert "Look for it" in app.lines()[1]
 
 
+async def test_side_conversations_fold_at_each_level() -> None:
+    summaries = (
+        summary(1, "Deepest", parent_id="s2"),
+        summary(2, "Below", parent_id="s3"),
+        summary(3, "Top"),
+        summary(4, "Round", parent_id="s5"),
+        summary(5, "About", parent_id="s4"),
+    )
+    async with Stage().run_test(size=SIZE) as pilot:
+        app = await shown(pilot, summaries, "s3")
+
+        def rows() -> list[str]:
+            return [line[2:24].rstrip() for line in app.lines() if line][1:]
+
+        circle = ["Round", "About"]
+        assert rows() == ["Top", *circle]
+        assert [s.session_id for s in app.query_one(SessionRows).targets] == ["s3", "s2", "s1"]
+        await press(pilot, "right")
+        assert rows() == ["Top", "└ Below", *circle]
+        await press(pilot, "down", "right")
+        assert rows() == ["Top", "└ Below", "  └ Deepest", *circle]
+        await press(pilot, "up", "left")
+        assert rows() == ["Top", *circle]
+
+
 # --- rows of one line and of two ----------------------------------------------------------
 
 KINDS = {

@@ -85,21 +85,33 @@ def _without_sides(summaries: Summaries) -> tuple[Summaries, _Sides]:
     """Return the sessions of their own, and the side conversations of sessions in the list."""
     if not any(map(_PARENT_ID, summaries)):
         return summaries, {}
-    ids = {summary.session_id for summary in summaries if not summary.parent_id}
+    parents = {summary.session_id: summary.parent_id for summary in summaries}
     own: list[SessionSummary] = []
     sides: defaultdict[str, list[SessionSummary]] = defaultdict(list)
     for summary in summaries:
-        (sides[summary.parent_id] if summary.parent_id in ids else own).append(summary)
+        above, seen = summary.parent_id, {summary.session_id}
+        while parents.get(above) and above not in seen:
+            seen.add(above)
+            above = parents[above]
+        is_side = summary.parent_id in parents and above not in seen  # no circle
+        (sides[summary.parent_id] if is_side else own).append(summary)
     return own, sides
+
+
+def _family(summary: SessionSummary, sides: _Sides) -> Iterator[SessionSummary]:
+    """Yield a session, and below it its side conversations, each with its own."""
+    yield summary
+    for side in sides.get(summary.session_id, ()):
+        yield from _family(side, sides)
 
 
 def _with_sides(group: SessionGroup, sides: _Sides) -> SessionGroup:
     sessions: list[SessionSummary] = []
     for summary in group.sessions:
-        sessions += (summary, *sides.get(summary.session_id, ()))
+        sessions += _family(summary, sides)
     if len(sessions) == len(group.sessions):
         return group
-    own = frozenset(summary.session_id for summary in group.sessions)
+    own = frozenset(summary.session_id for summary in sessions)
     return SessionGroup(group.key, group.title, sessions, own & sides.keys())
 
 
@@ -229,8 +241,8 @@ class SessionLine:
     row: int
     line: int
     """0 for its first line."""
-    is_side: bool = False
-    """True for a side conversation below its session."""
+    level: int = 0
+    """1 for a side conversation below its session, 2 for one below that."""
     sides: int = 0
     """The number of its side conversations."""
     is_folded: bool = False
@@ -256,6 +268,7 @@ class GroupLayout:
         self._usual = usual
         self._unfolded = unfolded
         self._sides: dict[str, list[SessionSummary]] = {}
+        self._levels: dict[str, int] = {}
         self._sessions = [self._shown_of(group) for group in groups]
         self._folded = [group.key in folded for group in groups]
         counted = before._counted() if before is not None and before._usual == usual else {}
@@ -288,10 +301,14 @@ class GroupLayout:
         if not group.parents:
             return group.sessions
         shown: list[SessionSummary] = []
+        hidden: set[str] = set()
         for session in group.sessions:
-            if session.parent_id in group.parents:
-                self._sides.setdefault(session.parent_id, []).append(session)
-                if not self.is_unfolded(session.parent_id):
+            parent = session.parent_id
+            if parent in group.parents:
+                self._sides.setdefault(parent, []).append(session)
+                self._levels[session.session_id] = self._levels.get(parent, 0) + 1
+                if parent in hidden or not self.is_unfolded(parent):
+                    hidden.add(session.session_id)
                     continue
             shown.append(session)
         return shown
@@ -303,6 +320,12 @@ class GroupLayout:
     def sides_of(self, session_id: str) -> Summaries:
         """Return the side conversations of a session."""
         return self._sides.get(session_id, ())
+
+    def all_below(self, session_id: str) -> Iterator[SessionSummary]:
+        """Yield the side conversations of a session, each with its own below it."""
+        for side in self.sides_of(session_id):
+            yield side
+            yield from self.all_below(side.session_id)
 
     def at_line(self, line: int) -> GroupHeading | SessionLine | None:
         """Return what a line shows; None below the last."""
@@ -320,8 +343,8 @@ class GroupLayout:
         session = self._sessions[index][nth]
         sides = len(self.sides_of(session.session_id))
         is_folded = not self.is_unfolded(session.session_id)
-        is_side = session.parent_id in group.parents
-        return SessionLine(session, first + nth, part, is_side, sides, is_folded)
+        level = self._levels.get(session.session_id, 0)
+        return SessionLine(session, first + nth, part, level, sides, is_folded)
 
     def item_at(self, row: int) -> SessionSummary | SessionGroup | None:
         """Return the session of a row, or the folded group."""
@@ -362,7 +385,7 @@ class GroupLayout:
                 if session.session_id == session_id:
                     return first if is_folded else first + nth
         for parent, sides in self._sides.items():
-            if not self.is_unfolded(parent) and session_id in (s.session_id for s in sides):
+            if session_id in (side.session_id for side in sides):
                 return self.row_of(parent)
         return None
 

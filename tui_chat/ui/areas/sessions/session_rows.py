@@ -123,8 +123,8 @@ class SessionRows(RowList):
         for session in sessions:
             by_id[session.session_id] = session
             if not self.layout_now.is_unfolded(session.session_id):
-                sides = self.layout_now.sides_of(session.session_id)
-                by_id |= {side.session_id: side for side in sides}
+                below = self.layout_now.all_below(session.session_id)
+                by_id |= {side.session_id: side for side in below}
         return tuple(by_id.values())
 
     # Rows and lines
@@ -240,7 +240,7 @@ class SessionRows(RowList):
                     is_chosen=session.session_id in self.chosen,
                     is_streaming=session.session_id in self._streaming,
                     shows_pin=self._shows_pins and session.pinned,
-                    is_side=shown.is_side,
+                    level=shown.level,
                     sides=f"{'▸' if shown.is_folded else '▾'}{sides:,}" if sides else "",
                     emphasis=self.emphasis(shown.row),
                 )
@@ -378,12 +378,17 @@ class SessionState:
     """True if it is selected."""
     is_streaming: bool = False
     shows_pin: bool = False
-    is_side: bool = False
-    """True for a side conversation below its session."""
+    level: int = 0
+    """1 for a side conversation below its session, 2 for one below that."""
     sides: str = ""
     """The number of its side conversations, with a mark; empty for none."""
     emphasis: str = ""
     """`cursor`, `hover`, or nothing."""
+
+    @property
+    def is_side(self) -> bool:
+        """True for a side conversation below its session."""
+        return self.level > 0
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -416,7 +421,7 @@ def first_line(
     status = "streaming" if state.is_streaming else summary.status
     mark = STATUS_MARKS.get(status, "")
     is_side = state.is_side or "subagent" in summary.tags
-    pin = "↑ " if state.shows_pin else "└ " if is_side else ""
+    pin = "↑ " if state.shows_pin else "  " * (state.level - 1) + "└ " if is_side else ""
     sides = f"{state.sides} " if state.sides else ""
     right = f"{mark} " if mark else ""
     room = width - 2 - len(pin) - len(sides) - cell_len(right) - len(time) - 2
