@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.databases import LATEST, made_at
+from tests.support.databases import made_at
 from tests.support.stores import Opener, begin
 from tests.support.tables import each_row
 from tests.unit.store.child_text import TEXT
@@ -108,7 +108,7 @@ async def test_two_stores_in_one_process_do_not_interfere(open_store: Opener) ->
     assert (entry.status, entry.message.content) == ("interrupted", "so far")
 
 
-@each_row("version", [0, 1, LATEST - 1])
+@each_row("version", [0, 1])
 async def test_programs_that_start_at_the_same_time_share_a_new_or_an_old_file(
     tmp_path: Path, run: Run, version: int
 ) -> None:
