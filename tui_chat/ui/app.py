@@ -17,14 +17,15 @@ from typing import TYPE_CHECKING, ClassVar
 from rich.text import Text
 from textual import constants, events, on, work
 from textual._context import active_message_pump
-from textual.app import App, ComposeResult
+from textual.app import App, ComposeResult, ScreenStackError
 from textual.binding import BindingType
+from textual.dom import NoScreen
 from textual.driver import Driver
 from textual.filter import LineFilter
 from textual.message import Message
 from textual.notifications import SeverityLevel
 from textual.screen import Screen
-from textual.widget import Widget
+from textual.widget import MountError, Widget
 from textual.worker import Worker, WorkerFailed
 
 from tui_chat import extensions
@@ -286,9 +287,14 @@ class TuiChat(App[None]):
             self.run_worker(copy, group="clipboard", description="copy to the clipboard")
 
     def _handle_exception(self, error: Exception) -> None:
-        """Show an error of ours with which a worker ended; any other one is a bug."""
-        if isinstance(error, WorkerFailed) and isinstance(error.error, TuiChatError):
-            show_error(self, error.error)
+        """Show an error of ours with which a worker ended; any other one is a bug. Once the app has
+        ended, a worker that finds its screen gone is none.
+        """
+        cause = error.error if isinstance(error, WorkerFailed) else None
+        if not self.is_running and isinstance(cause, (NoScreen, ScreenStackError, MountError)):
+            return
+        if isinstance(cause, TuiChatError):
+            show_error(self, cause)
         elif not self._outlives(error):
             super()._handle_exception(error)
 
