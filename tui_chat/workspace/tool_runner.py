@@ -17,8 +17,11 @@ import asyncio
 import json
 import os
 import signal
-from collections.abc import Collection, Mapping
+import subprocess
+import sys
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
+from typing import Protocol
 
 from tui_chat.errors import ConfigError
 from tui_chat.lazy_dataclass import dataclass
@@ -27,12 +30,19 @@ from tui_chat.models.tool import CommandTool
 from tui_chat.providers.key_mask import KeyMasks
 from tui_chat.workspace.programs import expanded, inherited, secret_values
 
+if sys.platform == "win32":  # whose event loop needs pipes of its own kind
+    from asyncio.windows_utils import Popen as _Popen
+else:
+    _Popen = subprocess.Popen[bytes]
+
 _CHUNK = 65_536
 _DRAIN_SECONDS = 0.5
 """Seconds to read output after the command has ended. Its own output is in the pipe by then; a
 process that has left its session may keep the pipe open for ever."""
-_POLL_SECONDS = 0.05
-"""Seconds between two checks if the command has exited."""
+_FIRST_POLL_SECONDS, _POLL_SECONDS = 0.001, 0.05
+"""Seconds between two checks if the command has exited, at first and at last."""
+_REAP_SECONDS = 1.0
+"""Seconds to wait for the end of a command that was killed. It takes less than a millisecond."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,53 +79,32 @@ async def run(
         added = {name: expanded(value, table, environ, hidden) for name, value in tool.env}
     except ConfigError as error:
         return ToolRun(f"The tool could not be started: {error} {error.advice}", ok=False)
-    # Cancelled in the middle, asyncio would end the process alone and wait for its children.
-    starting = asyncio.ensure_future(
-        asyncio.create_subprocess_exec(
-            *tool.command,
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.STDOUT,
-            env=inherited(environ, hidden) | added,
-            start_new_session=True,
-        )
-    )
     try:
-        process = await asyncio.shield(starting)
-    except asyncio.CancelledError:
-        with suppress(OSError, ValueError):
-            process = await starting
-            _kill(process)
-            _close_pipes(process)
-        raise
+        process = _Process(tool.command, inherited(environ, hidden) | added)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else error
         return ToolRun(f"The tool could not be started: {reason}.", ok=False)
     output = _Output(tool.most_output)
-    reading = asyncio.ensure_future(_exchange(process, arguments or "{}", output))
+    reading = asyncio.ensure_future(process.exchange(arguments or "{}", output))
     ended = ""
     try:
-        async with asyncio.timeout(tool.timeout):
-            await _exit_of(process)
-    except TimeoutError:
-        ended = f"The tool was stopped after {tool.timeout:g} seconds."
-    except asyncio.CancelledError:
-        reading.cancel()
-        _kill(process)
-        _close_pipes(process)
-        raise
+        try:
+            async with asyncio.timeout(tool.timeout):
+                await process.exit(reading)
+        except TimeoutError:
+            ended = f"The tool was stopped after {tool.timeout:g} seconds."
+        finally:
+            process.kill(is_held=not reading.done())  # with its background processes
+        await asyncio.wait((reading,), timeout=_DRAIN_SECONDS)
     finally:
-        _kill(process)  # and its background processes
-    await asyncio.wait((reading,), timeout=_DRAIN_SECONDS)
-    if not reading.done():
-        reading.cancel()
-        _close_pipes(process)
+        is_whole = reading.done() or not reading.cancel()
+        process.close()
+    if not is_whole:
         ended = ended or _PIPE_HELD_OPEN
     elif error := reading.exception():
         raise error
-    status = await process.wait()
-    if status and ended in ("", _PIPE_HELD_OPEN):
-        ended = f"The tool failed with status {status}."
+    if process.status and ended in ("", _PIPE_HELD_OPEN):
+        ended = f"The tool failed with status {process.status}."
     masks = KeyMasks(secret_values(tool.env, environ))
     text = _answer_text(masks.mask_bytes(bytes(output.taken)), output.is_cut, ended)
     return ToolRun(text, ok=ended in ("", _PIPE_HELD_OPEN))
@@ -125,6 +114,98 @@ _PIPE_HELD_OPEN = (
     "The tool has ended, but a process that it started keeps its output open; further output of "
     "that process is not read."
 )
+
+
+class _Closable(Protocol):
+    def close(self) -> None:
+        """Close it."""
+
+
+class _Process:
+    """A command in a session and a process group of its own.
+
+    It is reaped after its group was killed: until then its id, which is the group's, belongs to no
+    other process.
+    """
+
+    def __init__(self, command: Sequence[str], environment: Mapping[str, str]) -> None:
+        """Start it. Raises OSError, ValueError."""
+        self._process = _Popen(
+            command,
+            bufsize=0,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            env=environment,
+            start_new_session=True,
+        )
+        self._pipes: list[_Closable] = [*filter(None, (self._process.stdin, self._process.stdout))]
+
+    @property
+    def status(self) -> int:
+        """Its exit status; 0 if it has none yet."""
+        return self._process.returncode or 0
+
+    async def exchange(self, arguments: str, output: _Output) -> None:
+        """Write its input, and read its output to the end."""
+        loop, reader = asyncio.get_running_loop(), asyncio.StreamReader()
+        stdin, stdout = self._process.stdin, self._process.stdout
+        reading, _ = await loop.connect_read_pipe(
+            lambda: asyncio.StreamReaderProtocol(reader), stdout
+        )
+        writing, protocol = await loop.connect_write_pipe(
+            lambda: asyncio.StreamReaderProtocol(asyncio.StreamReader()), stdin
+        )
+        self._pipes = [reading, writing]
+        writer = asyncio.StreamWriter(writing, protocol, None, loop)
+        with suppress(ConnectionError):  # it need not read its input
+            writer.write(arguments.encode("utf-8", "replace"))
+            await writer.drain()
+        writer.close()
+        while chunk := await reader.read(_CHUNK):
+            output.add(chunk)
+
+    async def exit(self, reading: asyncio.Future[None]) -> None:
+        """Wait until the command itself has exited; a child may keep its pipes open for longer. It
+        closes its output just before, as a rule, which ends `reading`.
+        """
+        pause = _FIRST_POLL_SECONDS
+        while not self._has_exited():
+            if reading.done():
+                await asyncio.sleep(pause)
+            else:
+                await asyncio.wait((reading,), timeout=pause)
+            pause = min(2 * pause, _POLL_SECONDS)
+
+    def _has_exited(self) -> bool:
+        if not hasattr(os, "waitid"):  # Windows; macOS before Python 3.13
+            return self._process.poll() is not None
+        try:
+            options = os.WEXITED | os.WNOHANG | os.WNOWAIT
+            return os.waitid(os.P_PID, self._process.pid, options) is not None
+        except ChildProcessError:
+            return self._process.poll() is not None
+
+    def kill(self, *, is_held: bool) -> None:
+        """Kill the command and its group. Where it was reaped, this needs `is_held`: that a process
+        of it still holds its output.
+        """
+        has_group = self._process.returncode is None or is_held
+        with suppress(ProcessLookupError, PermissionError):
+            if not hasattr(os, "killpg"):
+                self._process.kill()
+            elif has_group:
+                os.killpg(self._process.pid, signal.SIGKILL)
+
+    def close(self) -> None:
+        """Reap the command, which was killed, and close our ends of its pipes, whose other ends may
+        stay open.
+        """
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(_REAP_SECONDS)
+        for pipe in self._pipes:
+            with suppress(OSError):
+                pipe.close()
 
 
 class _Output:
@@ -153,45 +234,7 @@ def argument_fault(arguments: str) -> str:
     return "" if isinstance(value, dict) else "The arguments are not a JSON object."
 
 
-async def _exchange(process: asyncio.subprocess.Process, arguments: str, output: _Output) -> None:
-    """Write the process's input, and read its output to the end."""
-    stdin, stdout = process.stdin, process.stdout
-    assert stdin is not None
-    assert stdout is not None
-    with suppress(ConnectionError):  # it need not read its input
-        stdin.write(arguments.encode("utf-8", "replace"))
-        await stdin.drain()
-    stdin.close()
-    while chunk := await stdout.read(_CHUNK):
-        output.add(chunk)
-
-
-async def _exit_of(process: asyncio.subprocess.Process) -> None:
-    """Wait for the command itself to exit; a child may keep its pipes open for longer."""
-    waiting = asyncio.ensure_future(process.wait())
-    try:
-        while process.returncode is None and not waiting.done():
-            await asyncio.wait((waiting,), timeout=_POLL_SECONDS)
-    finally:
-        waiting.cancel()
-
-
-def _close_pipes(process: asyncio.subprocess.Process) -> None:
-    """Close our ends of the process's pipes, whose other ends may stay open."""
-    transport = getattr(process, "_transport", None)  # asyncio has no public access to it
-    if transport is not None:
-        transport.close()
-
-
 def _answer_text(output: bytes, cut: bool, ended: str) -> str:
     text = output.decode("utf-8", "replace").rstrip("\n")
     lines = [text, "The rest of the output was cut off." if cut else "", ended]
     return "\n".join(line for line in lines if line)
-
-
-def _kill(process: asyncio.subprocess.Process) -> None:
-    with suppress(ProcessLookupError, PermissionError):
-        if hasattr(os, "killpg"):
-            os.killpg(process.pid, signal.SIGKILL)
-        elif process.returncode is None:
-            process.kill()

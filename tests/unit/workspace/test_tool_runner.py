@@ -8,7 +8,6 @@ import os
 import sys
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -117,60 +116,46 @@ async def test_cancelling_kills_child_processes(tmp_path: Path):
                 await asyncio.sleep(0)
 
 
-async def test_cancelling_while_it_starts_kills_child_processes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
-    pids, start = tmp_path / "pids", asyncio.create_subprocess_exec
-    code = (
-        "import subprocess,sys,time;"
-        "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)']);"
-        f"open({str(pids)!r}, 'w').write(str(child.pid));"
-        "time.sleep(600)"
-    )
-
-    async def start_slowly(*command: str, **options: Any) -> asyncio.subprocess.Process:
-        process = await start(*command, **options)
-        while not pids.exists() or not pids.read_text():  # noqa: ASYNC110 - another process
+@pytest.mark.skipif(not Path("/proc/thread-self/children").exists(), reason="it looks in /proc")
+def test_cancelling_at_any_moment_leaves_no_process_and_no_open_pipe():
+    async def run_and_cancel(turns: int) -> None:
+        task = asyncio.create_task(run(tool("import time; time.sleep(600)"), "{}"))
+        for _ in range(turns):
             await asyncio.sleep(0)
         task.cancel()
-        await asyncio.sleep(0)
-        return process
-
-    monkeypatch.setattr(asyncio, "create_subprocess_exec", start_slowly)
-    task = asyncio.create_task(run(tool(code), "{}"))
-    async with asyncio.timeout(20):
         with suppress(asyncio.CancelledError):
             await task
-        while is_alive(int(pids.read_text())):  # noqa: ASYNC110 - another process ends
+
+    def left() -> tuple[int, str]:
+        return len(os.listdir("/proc/self/fd")), Path("/proc/thread-self/children").read_text()
+
+    for turns in range(6):
+        before = left()
+        asyncio.run(run_and_cancel(turns))
+        assert left() == before
+
+
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="it finds processes in /proc")
+@pytest.mark.parametrize("background", ["", "sleep 600 & ", "sleep 600 >/dev/null 2>&1 & "])
+async def test_a_group_is_killed_while_its_id_is_its_own(
+    background: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    pid, kill = tmp_path / "pid", os.killpg
+    taken: list[bool] = []
+
+    def kill_taken(group: int, kind: int) -> None:
+        taken.append(Path(f"/proc/{group}").exists())  # also of one that exited and was not reaped
+        kill(group, kind)
+
+    monkeypatch.setattr(os, "killpg", kill_taken)
+    script = f"{background}echo $! > {pid}; echo done"
+    command = CommandTool(ToolDefinition("t", "", {}), command=("/bin/sh", "-c", script))
+    ran = await run(command, "{}")
+    assert (ran.text, ran.ok) == ("done", True)
+    assert taken == [True]
+    async with asyncio.timeout(20):
+        while background and is_alive(int(pid.read_text())):  # noqa: ASYNC110 - another process
             await asyncio.sleep(0)
-
-
-@pytest.mark.parametrize("moment", ["starting", "running"])
-def test_cancelling_closes_the_pipes_before_the_loop(moment: str, monkeypatch: pytest.MonkeyPatch):
-    processes: list[asyncio.subprocess.Process] = []
-    start = asyncio.create_subprocess_exec
-
-    async def start_and_cancel(*command: str, **options: Any) -> asyncio.subprocess.Process:
-        process = await start(*command, **options)
-        processes.append(process)
-        if moment == "starting":
-            tasks[0].cancel()
-            await asyncio.sleep(0)
-        else:
-            asyncio.get_running_loop().call_later(0.01, tasks[0].cancel)
-        return process
-
-    tasks: list[asyncio.Task[Any]] = []
-
-    async def run_and_cancel() -> None:
-        tasks.append(asyncio.create_task(run(tool("import time; time.sleep(600)"), "{}")))
-        with suppress(asyncio.CancelledError):
-            await tasks[0]
-
-    monkeypatch.setattr(asyncio, "create_subprocess_exec", start_and_cancel)
-    asyncio.run(run_and_cancel())
-    transport: Any = getattr(processes[0], "_transport")  # noqa: B009 - it has no public name
-    assert transport.is_closing()
 
 
 def is_alive(pid: int) -> bool:
