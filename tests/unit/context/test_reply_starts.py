@@ -59,21 +59,6 @@ def test_a_reply_of_the_model_stays_its_own() -> None:
     assert "filler-added" in codes(found)
 
 
-@each_row(
-    ("protocol", "model"),
-    [
-        (Protocol.OPENAI_CHAT, "gpt-5.4"),
-        (Protocol.OPENAI_RESPONSES, "gpt-5.4"),
-        (Protocol.GEMINI, "gemini-3.5-flash"),
-    ],
-)
-def test_protocols_without_a_prefill_say_so(protocol: Protocol, model: str) -> None:
-    found = composed(protocol, model, HISTORY, START)
-    (note,) = [note for note in found.notes if note.code == "prefill-undefined"]
-    assert "“start”" in note.sentence
-    assert "prefill-undefined" not in codes(composed(protocol, model, HISTORY))
-
-
 def is_begun(kind: GenerationKind) -> bool:
     """True if a request of a kind ends with the beginning that a setting gives to replies."""
     history = (Message("user", "Hi.", "1"), Message("assistant", "Hello.", "2"))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -38,23 +37,6 @@ def test_an_array_is_read_alike_in_pieces_of_any_size(
     assert every(reader) == told
     assert reader.peek() == ""
     assert reader.line == data.count(b"\n") + 1
-
-
-@given(st.dictionaries(any_text, values, max_size=6), st.integers(1, 40))
-def test_an_object_is_read_alike_in_pieces_of_any_size(told: dict[str, object], size: int):
-    reader = JsonStream(cut(json.dumps(told).encode(), size))
-    assert {key: reader.value() for key in reader.members()} == told
-
-
-@given(st.lists(values, min_size=1, max_size=6), st.integers(1, 40))
-def test_several_values_are_read_with_their_lines(told: list[object], size: int):
-    data = "\n".join(json.dumps(each) for each in told).encode()
-    reader = JsonStream(cut(data, size))
-    read: list[object] = []
-    while reader.peek():
-        assert reader.line == len(read) + 1
-        read.append(reader.value())
-    assert read == told
 
 
 @given(st.binary(max_size=80), st.integers(1, 9))
@@ -97,21 +79,6 @@ def test_a_value_that_is_too_large_is_skipped(size: int):
     if size < 5_000:  # what lies whole in one piece is in memory anyway
         assert len(faults) == 2
     assert read[-1] == "d"
-
-
-def test_an_early_end_is_reported_with_its_line():
-    with pytest.raises(BadText, match="line 2"):
-        every(JsonStream([b'[1,\n{"a": [2']))
-
-
-@each_row("data", [b"\xff[1]", b'["\xc3', b'["\xed\xa0\x80"]'])
-def test_invalid_utf_8_is_an_error(data: bytes):
-    with pytest.raises(BadText, match="UTF-8"):
-        every(JsonStream([data]))
-
-
-def test_a_byte_order_mark_is_skipped():
-    assert JsonStream([b"\xef\xbb", b"\xbf[]"]).peek() == "["
 
 
 def test_a_deeply_nested_value_is_an_error():

@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 
 from tests.support.contexts import built
 from tests.support.strategies import presets
-from tui_chat.context.scan import scan
 from tui_chat.library.editing.outline import OutlineRow, outline_preset
 from tui_chat.models.envelope import Level, Note
 from tui_chat.models.message import Message
@@ -147,35 +146,3 @@ def test_every_message_has_one_row(preset: Preset) -> None:
     for row in rows:
         assert row.message is preset.messages[row.index]
         assert outline_preset(preset).rows[outline_preset(preset).row_of(row.index)] == row
-
-
-@given(presets())
-def test_rows_have_the_order_in_which_messages_are_sent(preset: Preset) -> None:
-    shown = [
-        row.message
-        for row in outline_preset(preset).rows
-        if row.message
-        and row.message.content
-        and not row.disabled
-        and row.placement not in ("unplaced", "anchor")
-    ]
-    groups = scan(preset)
-    sent = [line.message for line in groups.system]
-    for line in groups.skeleton:
-        if not line.message.is_anchor:
-            sent.append(line.message)
-            continue
-        beside = groups.beside[line.message.anchor_id]
-        sent += [one.message for one in beside.before]
-        if line.message.type == "chat_history":
-            deep = [one.message for one in groups.deep]
-            sent += sorted((m for m in deep if (m.insertion_point or 0) >= 0), key=_depth)
-            sent += sorted((m for m in deep if (m.insertion_point or 0) < 0), key=_depth)
-        sent += [one.message for one in beside.after]
-    # Where nothing is disabled the two are the same; a disabled anchor moves those beside it.
-    if all(message.enabled for message in preset.messages):
-        assert [id(m) for m in shown] == [id(m) for m in sent]
-
-
-def _depth(message: PresetMessage) -> int:
-    return message.insertion_point or 0
