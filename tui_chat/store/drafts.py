@@ -43,6 +43,10 @@ class SettingStore:
 
         await self._unsaved.write(f"setting {key}", value, work)
 
+    def is_saved(self, key: str) -> bool:
+        """False if a setting is in memory only until the file can be written to."""
+        return self._unsaved.get(f"setting {key}") is None
+
     async def update(self, key: str, change: Callable[[str], str]) -> str:
         """Change a setting from its stored value, empty if it was never set, in one transaction, so
         that another window's change is not lost. Return the new value. Raises StoreError.

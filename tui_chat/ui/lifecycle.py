@@ -275,7 +275,8 @@ class Lifecycle:
         await workspace.exchanges.stop_all()
         question = (
             f"{workspace.unsaved_writes.reason}\n\n"
-            "The end of a reply or a draft exists only in memory and would be lost."
+            "The end of a reply, a draft or a queued message exists only in memory and would be "
+            "lost."
         )
         if await workspace.store.database.write_deferred() or await confirm(
             app, "Quit without saving?", question, yes="Quit", no="Stay"

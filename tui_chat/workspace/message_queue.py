@@ -42,6 +42,12 @@ class MessageQueue:
         core.subscribe(self._follow_reply)
         core.watch(self._follow_session)
 
+    @property
+    def is_saved(self) -> bool:
+        """False while the active session's queue is in memory only."""
+        session_id = self.core.state.session_id
+        return self.core.store_of(session_id).settings.is_saved(_key(session_id))
+
     # --- use cases -----------------------------------------------------------------------
 
     async def add(self, session_id: str, message: QueuedMessage) -> None:
@@ -176,6 +182,7 @@ class MessageQueue:
         except TuiChatError as error:
             with suppress(TuiChatError):  # the store writes it once it can
                 await settings.set(key, pack(ours) if ours else "")
+            self.core.publish(QueueChanged())
             self.core.publish(Failed(error))
 
     def _spawn(self, work: Coroutine[Any, Any, object]) -> asyncio.Task[Any]:

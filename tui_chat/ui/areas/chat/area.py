@@ -142,6 +142,7 @@ class ChatArea(Area):
                         self.pane.activity.show_retry(key, error.retry_after)
             case events.UnsavedWritesChanged():
                 self.pane.activity.is_saved = not event.reason
+                self._show_queue()
             case events.Done():
                 transcript = self.pane.transcript
                 if event.message_id:
@@ -217,7 +218,8 @@ class ChatArea(Area):
     def _show_queue(self) -> None:
         state = self.workspace.state
         texts = tuple(message.text for message in state.queue)
-        self.pane.queue.show(texts, is_waiting=not state.is_streaming)
+        is_saved = self.workspace.queue.is_saved
+        self.pane.queue.show(texts, is_waiting=not state.is_streaming, is_saved=is_saved)
 
     def _show_muted(self, entries: tuple[Entry, ...]) -> None:
         from tui_chat.workspace.mutes import muted_messages  # not before the first frame

@@ -26,15 +26,19 @@ class QueueLines(OnePassWidget):
         super().__init__()
         self._texts: tuple[str, ...] = ()
         self._is_waiting = False
+        self._is_saved = True
         self.edit_key = ""
         """The key that takes the last one back into the composer."""
 
-    def show(self, texts: tuple[str, ...], *, is_waiting: bool) -> None:
-        """Show messages, the next one first. `is_waiting` is True if the user has to send them."""
+    def show(self, texts: tuple[str, ...], *, is_waiting: bool, is_saved: bool = True) -> None:
+        """Show messages, the next one first. `is_waiting` is True if the user has to send them;
+        `is_saved` is False while they are in memory only.
+        """
         texts = tuple(one_line(text, 200) for text in texts)
-        if (texts, is_waiting) == (self._texts, self._is_waiting):
+        shown = texts, is_waiting, is_saved
+        if shown == (self._texts, self._is_waiting, self._is_saved):
             return
-        self._texts, self._is_waiting = texts, is_waiting
+        self._texts, self._is_waiting, self._is_saved = shown
         self.display = bool(texts)
         self.refresh(layout=True)
 
@@ -47,8 +51,10 @@ class QueueLines(OnePassWidget):
         when = "Enter send the next one" if self._is_waiting else "sent after this reply"
         edit = f" · {self.edit_key} edits the last" if self.edit_key else ""
         more = f" · {count - MAX_LINES:,} more below" if count > MAX_LINES else ""
-        heading = clipped(f"{what} · {when}{edit}{more}", max(width, 1))
-        tone = "$text-warning" if self._is_waiting else "$foreground 72%"
+        saved = "" if self._is_saved else " · not saved yet"
+        heading = clipped(f"{what}{saved} · {when}{edit}{more}", max(width, 1))
+        is_marked = self._is_waiting or not self._is_saved
+        tone = "$text-warning" if is_marked else "$foreground 72%"
         lines: list[Content] = [Content.assemble((heading, tone))]
         for text in self._texts[:MAX_LINES]:
             room = max(width - 4, 1)

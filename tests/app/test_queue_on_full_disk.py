@@ -1,0 +1,51 @@
+"""A message that is queued while the disk is full: it says so, and is stored once it can be."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+from tests.support.screen import open_screen
+from tests.support.server import Answer, Provider, chat_text
+
+STREAMING = Answer((chat_text("Begun ", finish=None), chat_text("ended.")), pause=3600.0)
+
+
+def change(folder: Path, sql: str) -> None:
+    with closing(sqlite3.connect(folder / "chat.db", timeout=30)) as connection, connection:
+        connection.execute(sql)
+
+
+def queued(folder: Path) -> list[tuple[str]]:
+    with closing(sqlite3.connect(folder / "chat.db", timeout=30)) as connection:
+        sql = "SELECT value FROM settings WHERE key LIKE 'queue:%' AND value <> ''"
+        return connection.execute(sql).fetchall()
+
+
+async def test_a_queued_message_is_marked_until_it_is_stored(tmp_path: Path):
+    with Provider(STREAMING) as provider:
+        async with open_screen(tmp_path, config=provider.config()) as screen:
+            await screen.type("hello")
+            await screen.press("enter")
+            await screen.sees("Begun")
+            change(
+                tmp_path,
+                "CREATE TRIGGER full BEFORE INSERT ON settings WHEN new.key LIKE 'queue:%' "
+                "BEGIN SELECT RAISE(ABORT, 'database or disk is full'); END",
+            )
+            await screen.type("the ferry")
+            await screen.press("enter")
+            await screen.sees("› the ferry", "Queued · not saved yet")
+            assert queued(tmp_path) == []
+
+            await screen.press("escape")
+            await screen.press("ctrl+q")
+            await screen.sees("Quit without saving?", "queued message")
+            await screen.press("escape")
+            await screen.loses("Quit without saving?")
+            change(tmp_path, "DROP TRIGGER full")
+            await screen.loses("not saved yet")
+            await screen.sees("› the ferry")
+            [(stored,)] = queued(tmp_path)
+            assert "the ferry" in stored
