@@ -258,32 +258,6 @@ async def test_sessions_are_found_by_title_and_by_role(store: Store) -> None:
     assert await found("sailor") == [("Sailor", None)]
 
 
-async def test_every_branch_is_searched_except_deleted_messages(store: Store) -> None:
-    session = await store.sessions.create(title="t")
-    for name, parent in (("a", None), ("b", "a"), ("c", "b"), ("d", "a")):
-        await store.messages.add(
-            session.session_id, Message("user", f"fox {name}", id=name), parent
-        )
-    everything = {"a", "b", "c", "d"}
-    assert set(await ids(store, "fox")) == everything
-    await store.messages.delete("b")
-    assert set(await ids(store, "fox")) == {"a", "d"}
-    await store.messages.restore("b")
-    assert set(await ids(store, "fox")) == everything
-    await store.messages.delete("b")
-    assert await store.sessions.purge_trash(0) == 0
-    assert set(await ids(store, "fox")) == {"a", "d"}
-    await store.sessions.delete([session.session_id])
-    assert await ids(store, "fox") == []
-    assert await store.search.find(Query("t")) == ()
-    await store.sessions.restore([session.session_id])
-    assert set(await ids(store, "fox")) == {"a", "d"}
-    fork = await store.branches.fork("d")
-    assert len(await ids(store, "fox")) == 4
-    await remove_forever(store, session.session_id)
-    assert {hit.session_id for hit in await store.search.find(Query("fox"))} == {fork.session_id}
-
-
 async def test_reused_rows_are_not_confused(store: Store) -> None:
     session = await store.sessions.create(title="old")
     await store.messages.add(session.session_id, Message("user", "fox 狐狸", id="a"), None)
@@ -599,6 +573,11 @@ async def test_whatever_becomes_of_a_message_only_what_is_there_is_found(
     assert {hit.session_id for hit in await store.search.find(Query("fox"))} == {fork.session_id}
     assert await ids(store, "otter") == []
     await store.messages.restore("a")
+    assert len(await ids(store, "fox")) == 4
+    await store.sessions.delete([session])
+    assert {hit.session_id for hit in await store.search.find(Query("fox"))} == {fork.session_id}
+    assert [hit.session_id for hit in await store.search.find(Query("zoo"))] == [fork.session_id]
+    await store.sessions.restore([session])
     assert len(await ids(store, "fox")) == 4
     await remove_forever(store, fork.session_id)
     assert set(await ids(store, "fox")) == {"a", "b"}
