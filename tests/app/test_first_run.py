@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.support.app import make_app, opened, replied, settle, until
-from tests.support.pictures import Album
 from tui_chat.ui.areas.chat.welcome import Welcome, welcome_lines
 
 KEYS = {"ANTHROPIC_API_KEY": "k", "GEMINI_API_KEY": "k"}
@@ -36,14 +35,13 @@ async def test_each_offer_does_what_it_says(tmp_path: Path) -> None:
         await until(pilot, lambda: app.panes.inspector.has_focus_within)
 
 
-async def test_a_key_that_was_found(album: Album, tmp_path: Path) -> None:
-    async with album.of(make_app(tmp_path, environ=KEYS)) as pilot:
+async def test_a_key_that_was_found(tmp_path: Path) -> None:
+    async with make_app(tmp_path, environ=KEYS).run_test(size=(160, 45)) as pilot:
         await opened(pilot)
-        await album.take(pilot, "offered")
 
 
-async def test_the_last_sessions_are_a_click_away(album: Album, tmp_path: Path) -> None:
-    async with album.of(make_app(tmp_path)) as pilot:
+async def test_the_last_sessions_are_a_click_away(tmp_path: Path) -> None:
+    async with make_app(tmp_path).run_test(size=(160, 45)) as pilot:
         app = await opened(pilot)
         workspace = app.workspace
         assert workspace is not None
@@ -52,7 +50,6 @@ async def test_the_last_sessions_are_a_click_away(album: Album, tmp_path: Path) 
         await pilot.press("ctrl+n")
         await until(pilot, lambda: workspace.state.session is None)
         await settle(pilot)
-        await album.take(pilot, "last-session")
         transcript = app.chat.pane.transcript
         rows = [transcript.render_line(y).text for y in range(transcript.size.height)]
         row = next(y for y, text in enumerate(rows) if "Tides  now" in text)

@@ -35,7 +35,6 @@ async def test_a_picture_is_a_chip_with_a_preview(album: Album, tmp_path: Path) 
         assert "flag.png · 139 B · 64 × 48 · ~765 tokens" in chips.render().plain.replace(
             f"{path.stat().st_size} B", "139 B"
         )
-        await album.take(pilot, "attached")
         await pilot.click(AttachmentLine, offset=(6, 0))
         await until(pilot, lambda: isinstance(app.screen, ImagePreview))
         await settle(pilot)

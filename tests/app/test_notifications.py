@@ -148,9 +148,7 @@ async def test_pictures(album: Album, tmp_path: Path) -> None:
     async with album.of(make_app(tmp_path)) as pilot:
         app = await opened(pilot)
         app.notify("Copied 34 characters.", markup=False)
-        await album.take(pilot, "a notification")
         show_error(app, InputError("There is no role “cook”. " * 6, advice="F2 lists them."))
-        await album.take(pilot, "an error")
         await opened_log(pilot)
         await album.take(pilot, "the log")
 

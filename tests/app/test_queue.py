@@ -7,7 +7,6 @@ from pathlib import Path
 from textual.pilot import Pilot
 
 from tests.support.app import make_app, opened, say, settle, until
-from tests.support.pictures import Album
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.chat.composer import Composer
 from tui_chat.ui.areas.chat.queue_lines import QueueLines
@@ -40,10 +39,8 @@ async def enter(pilot: Pilot[None], text: str) -> None:
     await until(pilot, lambda: not pilot.app.query_one(Composer).text)
 
 
-async def test_enter_queues_while_a_reply_arrives_and_esc_leaves_the_queue(
-    album: Album, tmp_path: Path
-) -> None:
-    async with album.of(make_app(tmp_path, model="flaky-stall")) as pilot:
+async def test_enter_queues_while_a_reply_arrives_and_esc_leaves_the_queue(tmp_path: Path) -> None:
+    async with make_app(tmp_path, model="flaky-stall").run_test(size=(160, 45)) as pilot:
         app = await streaming(pilot)
         composer, lines = app.query_one(Composer), app.query_one(QueueLines)
         for text in ("And the sea?", "And the moon?", "third", "fourth"):
@@ -64,7 +61,6 @@ async def test_enter_queues_while_a_reply_arrives_and_esc_leaves_the_queue(
         await pilot.press(*"/undo", "enter")
         await until(pilot, lambda: len(queued(app)) == 3)
         await settle(pilot)
-        await album.take(pilot, "waiting")
         await workspace.settings.set_model("loopback", "echo")
         await pilot.press("enter")
         await until(pilot, lambda: not queued(app))

@@ -50,7 +50,6 @@ async def test_the_costs_of_session_month_and_model(album: Album, tmp_path: Path
         await say(pilot, "Hello again")
         await until(pilot, lambda: "$" in composer_facts(app))
         second = Decimal(composer_facts(app).rpartition("$")[2])
-        await album.take(pilot, "on the composer")
         lines = (await shown_usage(pilot)).splitlines()
         by_name = {line[:30].strip(): line.split()[-1] for line in lines if line.strip()}
         assert by_name["This session"] == f"${second:.4f}"
@@ -71,12 +70,12 @@ async def test_an_unknown_cost_is_not_zero(tmp_path: Path) -> None:
         assert shown.count("—") == 3
 
 
-async def test_why_the_cache_was_lost_with_the_way_to_the_place(
-    album: Album, tmp_path: Path
-) -> None:
+async def test_why_the_cache_was_lost_with_the_way_to_the_place(tmp_path: Path) -> None:
     put(tmp_path / "presets", "mine", cached_preset(f"It is {CHANGING}. {LONG_TEXT}"))
     random.seed(1)  # one time in 900 the next word would be that of the last request
-    async with album.of(make_app(tmp_path, model="echo", prices=DOLLAR_A_TOKEN)) as pilot:
+    async with make_app(tmp_path, model="echo", prices=DOLLAR_A_TOKEN).run_test(
+        size=(160, 45)
+    ) as pilot:
         app = await opened(pilot)
         assert app.workspace is not None
         await app.workspace.presets.choose("mine")
@@ -94,6 +93,5 @@ async def test_why_the_cache_was_lost_with_the_way_to_the_place(
         assert "2 times" in choice.label
         assert "random" in choice.detail
         assert "below the history" in choice.detail
-        await album.take(pilot, "the causes")
         await pilot.press("enter")
         await until(pilot, lambda: app.query_one(PresetPane).has_focus_within)

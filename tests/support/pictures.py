@@ -1,26 +1,20 @@
-"""Pictures of the screen: of each state one, and of a few states a matrix of sizes and themes.
+"""Pictures of screens that a person looks at, each at the size at which it matters.
 
-An app is started once and led from state to state; each picture is compared with its golden file
-as `snap_compare` compares, with the same report at the end of the run. That is a tenth of a second
-a picture; an app for each picture is more than one. A state's words and layout are seen in one
-picture. What differs by size and theme (which panes fit, what wraps, which colors) is held by the
-matrix of the states that have most of it: three sizes, a dark and a light theme.
+An app is started once and led from screen to screen; each picture is compared with its golden file
+in `__snapshots__`, and those that differ are in the report of `snap_compare` at the end of the run.
 
     async def test_the_composer(album, tmp_path):
         async with album.of(make_app(tmp_path)) as pilot:
             await opened(pilot)
             await pilot.press(*"Hello")
-            await album.take(pilot, "typed")             # typed-160x45-dark.svg
-            await pilot.press("ctrl+j")
-            await album.take_matrix(pilot, "two lines")  # two lines-160x45-dark.svg and five others
+            await album.take(pilot, "typed")                  # typed-160x45-dark.svg
+            await album.take(pilot, "typed", NARROW, "light")  # typed-80x24-light.svg
 
-1. `of` runs the app at 160x45, with clocks, cursors and toasts that stand still. It is drawn when
-   a picture is taken, and not for the terminal that is not there.
-2. `take` waits until the screen is as its golden file has it, or at rest. It leaves the app at
-   160x45. `take_matrix` may leave it in the light theme: `take` changes it back.
+1. Clocks, cursors and toasts stand still. The app is drawn when a picture is taken.
+2. `take` waits until the screen is as its golden file has it, or at rest. It leaves the app at its
+   size and in its theme.
 3. Pictures that differ are told together when the app has been left, so that one run shows, and
    one run with `--snapshot-update` replaces, all of them. Look at what is replaced.
-4. A state is reached with `opened`, `until` and keys, never with time.
 """
 
 from __future__ import annotations
@@ -28,7 +22,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import pickle
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from time import monotonic
 from typing import Any
@@ -48,18 +42,24 @@ from textual.app import App
 from textual.pilot import Pilot
 
 WIDE, MEDIUM, NARROW = (160, 45), (120, 35), (80, 24)
-SIZES = (WIDE, MEDIUM, NARROW)
-THEMES = ("tui-chat-dark", "tui-chat-light")
 PATIENCE = 20
 """Seconds until a screen at rest that is not its golden file's is taken as it is, one second where
 it replaces the file; one that does not come to rest gets twice as many."""
+
+
+class _Files(SVGImageExtension):
+    """Names the files like the tests and their pictures."""
+
+    @classmethod
+    def get_snapshot_name(cls, *, test_location: Any, index: Any = 0) -> str:
+        return f"{test_location.snapshot_name}-{index}"
 
 
 class Album:
     """The pictures of one test."""
 
     def __init__(self, snapshot: SnapshotAssertion, node: pytest.Function) -> None:
-        self._snapshot = snapshot.use_extension(SVGImageExtension)
+        self._snapshot = snapshot.use_extension(_Files)
         self._node = node
         self._differing: list[str] = []
 
@@ -71,32 +71,21 @@ class Album:
         assert not self._differing, f"these pictures differ: {', '.join(self._differing)}"
 
     async def take(
-        self,
-        pilot: Pilot[Any],
-        state: str,
-        *,
-        sizes: Sequence[tuple[int, int]] = (WIDE,),
-        themes: Sequence[str] = THEMES[:1],
+        self, pilot: Pilot[Any], state: str, size: tuple[int, int] = WIDE, theme: str = "dark"
     ) -> None:
-        """Compare the screen, at each size and in each theme, with its golden files."""
+        """Compare the screen, at a size and in a theme, with its golden file."""
         app = pilot.app
-        if app.theme == themes[-1]:
-            themes = themes[::-1]
-        for theme in themes:
-            app.theme = theme
-            for size in sizes:
-                if app.size != size:
-                    await pilot.resize_terminal(*size)
-                look = theme.removeprefix("tui-chat-")
-                name = f"{state}-{size[0]}x{size[1]}-{look}"
-                self._compare(name, await self._drawn(pilot, name))
-            sizes = sizes[::-1]
-        if app.size != WIDE:
-            await pilot.resize_terminal(*WIDE)
+        before = app.size, app.theme
+        await self._show(pilot, size, f"tui-chat-{theme}")
+        name = f"{state}-{size[0]}x{size[1]}-{theme}".replace(" ", "-")
+        self._compare(name, await self._drawn(pilot, name))
+        await self._show(pilot, *before)
 
-    async def take_matrix(self, pilot: Pilot[Any], state: str) -> None:
-        """Compare the screen at all sizes and in both themes with its golden files."""
-        await self.take(pilot, state, sizes=SIZES, themes=THEMES)
+    async def _show(self, pilot: Pilot[Any], size: tuple[int, int], theme: str) -> None:
+        if pilot.app.theme != theme:
+            pilot.app.theme = theme
+        if pilot.app.size != size:
+            await pilot.resize_terminal(*size)
 
     async def _drawn(self, pilot: Pilot[Any], name: str) -> str:
         """Return the picture of the screen when it is the golden file's, else when it is at rest.

@@ -76,7 +76,7 @@ async def test_a_reply_token_by_token(album: Album, tmp_path: Path) -> None:
         assert "“Say”" in str(alternatives.render())
         await pilot.press("right")
         assert "“ that”" in str(alternatives.render())
-        await album.take(pilot, "token probabilities", sizes=(MEDIUM,))
+        await album.take(pilot, "token probabilities", MEDIUM)
         await pilot.press("n")
         unsure = view.cursor
         assert unsure > 1

@@ -103,7 +103,7 @@ async def test_the_tree_of_a_session(album: Album, tmp_path: Path) -> None:
         await pilot.press(*"/tree", "enter")
         await until(pilot, lambda: isinstance(app.screen, TreeScreen))
         await pilot.press("up", "up", "left", "up", "up", "space", "right")
-        await album.take_matrix(pilot, "tree")
+        await album.take(pilot, "tree")
 
 
 @SIZES
@@ -226,8 +226,8 @@ async def test_a_place_is_named_and_found_and_a_branch_deleted(tmp_path: Path) -
         await left_tree(pilot, app)
 
 
-async def test_a_reply_is_brought_here_and_leads_back(album: Album, tmp_path: Path) -> None:
-    async with album.of(make_app(tmp_path, model="echo")) as pilot:
+async def test_a_reply_is_brought_here_and_leads_back(tmp_path: Path) -> None:
+    async with make_app(tmp_path, model="echo").run_test(size=(160, 45)) as pilot:
         app = await opened(pilot)
         await say(pilot, "first words")
         await say(pilot, "second words")
@@ -262,7 +262,6 @@ async def test_a_reply_is_brought_here_and_leads_back(album: Album, tmp_path: Pa
         await bring()
         await pilot.press("escape")
         await left_tree(pilot, app)
-        await album.take(pilot, "brought reply")
         live = workspace.state.request.live
         assert live is not None
         [origin] = {

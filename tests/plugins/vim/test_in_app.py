@@ -9,7 +9,6 @@ import pytest
 from textual.events import Paste
 
 from tests.support.app import make_app, opened, replied, say, settle, until
-from tests.support.pictures import Album
 from tui_chat.errors import InputError
 from tui_chat.plugins.vim.command import vim_editing
 from tui_chat.ui.app import TuiChat
@@ -21,10 +20,8 @@ async def with_vim(folder: Path, app: TuiChat) -> Composer:
     return app.query_one(Composer)
 
 
-async def test_vim_is_switched_on_in_the_app_and_edits_the_draft(
-    album: Album, tmp_path: Path
-) -> None:
-    async with album.of(make_app(tmp_path, model="echo")) as pilot:
+async def test_vim_is_switched_on_in_the_app_and_edits_the_draft(tmp_path: Path) -> None:
+    async with make_app(tmp_path, model="echo").run_test(size=(160, 45)) as pilot:
         app = await opened(pilot)
         await say(pilot, "earlier")
         await pilot.press(*"/vim", "enter")
@@ -38,7 +35,6 @@ async def test_vim_is_switched_on_in_the_app_and_edits_the_draft(
         await pilot.press("0", "v", "e")
         assert composer.selected_text == "one"
         assert composer.border_title == "VISUAL"
-        await album.take(pilot, "visual mode")
         await pilot.press("d", "u", "u")
         assert composer.text == "one two three"
         await pilot.press("ctrl+r")

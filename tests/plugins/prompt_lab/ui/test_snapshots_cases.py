@@ -43,7 +43,4 @@ async def test_cases(album: Album, tmp_path: Path) -> None:
         await until(pilot, lambda: not table.is_sending and not table.missing)
         view.set_cursor(view._first_row)
         await settle(pilot)
-        await album.take_matrix(pilot, "replies")
-        await pilot.press("1")
-        await settle(pilot)
-        await album.take(pilot, "judged")
+        await album.take(pilot, "replies")

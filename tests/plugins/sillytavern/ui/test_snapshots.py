@@ -4,14 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-from textual.pilot import Pilot
-
+from tests.support.pictures import Album
 from tests.support.preset_app import app_with, at_rest, edited, press
-from tests.ui.test_snapshots_presets import MESSAGES
 from tui_chat.library.presets import dump_preset
 from tui_chat.plugins.sillytavern.presets import import_preset
-from tui_chat.ui.app import TuiChat
 
 TAVERN: dict[str, object] = {
     "prompts": [
@@ -38,29 +34,15 @@ TAVERN: dict[str, object] = {
 }  # fmt: skip
 
 
-async def from_tavern(pilot: Pilot[None]) -> None:
-    pane = await edited(pilot, "tale")
-    await press(pilot, *(["down"] * 4))
-    await at_rest(pilot, pane)
-
-
-def with_tavern(folder: Path) -> TuiChat:
-    app = app_with(folder, MESSAGES)
+async def test_a_preset_and_its_policies(album: Album, tmp_path: Path):
+    app = app_with(tmp_path)
     preset = import_preset(TAVERN, "tale").preset
-    (folder / "presets" / "tale.json").write_text(dump_preset(preset))
-    return app
-
-
-@pytest.mark.parametrize("size", [(160, 45), (80, 24)])
-def test_a_preset_of_sillytavern(size: tuple[int, int], tmp_path: Path, snap_compare):
-    assert snap_compare(with_tavern(tmp_path), terminal_size=size, run_before=from_tavern)
-
-
-async def policies_shown(pilot: Pilot[None]) -> None:
-    pane = await edited(pilot, "tale")
-    await press(pilot, "p")
-    await at_rest(pilot, pane)
-
-
-def test_the_policies_of_a_preset_of_sillytavern(tmp_path: Path, snap_compare):
-    assert snap_compare(with_tavern(tmp_path), terminal_size=(160, 45), run_before=policies_shown)
+    (tmp_path / "presets" / "tale.json").write_text(dump_preset(preset))
+    async with album.of(app) as pilot:
+        pane = await edited(pilot, "tale")
+        await press(pilot, *(["down"] * 4))
+        await at_rest(pilot, pane)
+        await album.take(pilot, "preset")
+        await press(pilot, "p")
+        await at_rest(pilot, pane)
+        await album.take(pilot, "policies")

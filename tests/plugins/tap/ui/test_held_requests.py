@@ -21,7 +21,7 @@ from tests.plugins.tap.ui.test_calls_view import add_call, recorded
 from tests.plugins.tap.wire import PATIENCE
 from tests.support.app import asked, make_app, opened, rows_shown, settle, told, until
 from tests.support.command_line import Run
-from tests.support.pictures import NARROW, WIDE, Album
+from tests.support.pictures import WIDE, Album
 from tests.support.vendors import serve
 from tui_chat.models.usage import Usage
 from tui_chat.offline.http_messages import HttpRequest
@@ -315,8 +315,8 @@ async def held_shown(pilot: Any) -> None:
 async def test_pictures(album: Album, tmp_path: Path):
     async with album.of(make_app(tmp_path)) as pilot:
         await held_shown(pilot)
-        await album.take(pilot, "calls", sizes=(WIDE, NARROW))
+        await album.take(pilot, "calls")
         await pilot.app.run_action("plugins.held")
         await asked(pilot)
         assert isinstance(pilot.app.screen, ChoiceDialog)
-        await album.take(pilot, "decision", sizes=(WIDE, NARROW))
+        await album.take(pilot, "decision")
