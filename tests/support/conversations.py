@@ -8,14 +8,15 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from tests.support.app import make_app, opened
+from tests.support.app import NOON, make_app, opened
 from tests.support.screen import Screen
 from tui_chat.models.message import Message
 from tui_chat.models.session import Entry, Session
 from tui_chat.models.transcript import SessionTranscript
 from tui_chat.store import Store
 
-PHONE, WIDE = (80, 24), (160, 45)
+PHONE = (80, 24)
+DAY = 86_400.0
 
 
 async def store_conversation(
@@ -41,6 +42,26 @@ async def store_conversation(
     ) as store:
         await store.transcripts.add(SessionTranscript(session, tuple(entries)))
         await store.settings.set("session", session.session_id)
+
+
+async def store_sessions(folder: Path, *sessions: Session) -> None:
+    """Store sessions with a question and a reply each. One whose `updated` is a number of days was
+    talked in so long before noon of the clock of `make_app`.
+    """
+    async with await Store.open(
+        folder / "chat.db", now=lambda: NOON, new_id=lambda: "unused"
+    ) as store:
+        for number, each in enumerate(sessions):
+            session = replace(
+                each,
+                session_id=each.session_id or f"s{number}",
+                endpoint="loopback",
+                updated=NOON - each.updated * DAY,
+            )
+            name = session.session_id
+            asked = Entry(Message("user", f"About {session.title}?", f"{name}-q"))
+            reply = Entry(Message("assistant", "So it is.", f"{name}-a"), f"{name}-q", model="m")
+            await store.transcripts.add(SessionTranscript(session, (asked, reply)))
 
 
 @asynccontextmanager

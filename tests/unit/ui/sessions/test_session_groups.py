@@ -6,7 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.sidebar_app import DAY, NOW, summary
+from tests.support.tables import each_row
 from tui_chat.models.session import SessionSummary
+from tui_chat.ui.ago import ago
 from tui_chat.ui.areas.sessions.session_groups import (
     GroupLayout,
     SessionFilter,
@@ -64,3 +66,21 @@ def test_what_is_usual_needs_no_model():
     plain = [summary(n, model="", role_name="Pirate") for n in range(3)]
     assert usual_facts(plain) == ("Pirate", "")
     assert usual_facts([*plain, summary(9, model="m", role_name="Pirate")]) == ("Pirate", "m")
+
+
+@each_row(
+    ("passed", "said"),
+    [
+        (-5, "now"),
+        (59, "now"),
+        (60, "1m"),
+        (3599, "59m"),
+        (7200, "2h"),
+        (3 * 86_400, "Thu"),
+        (30 * 86_400, "16 May"),
+        (400 * 86_400, "May 2024"),
+        (1e15, ""),
+    ],
+)
+def test_ages_are_short(passed: float, said: str):
+    assert ago(NOW - passed, NOW) == said

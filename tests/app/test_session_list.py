@@ -1,0 +1,201 @@
+"""The list of sessions: groups, marks, the filter, several at once."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from tests.support.app import make_app, opened
+from tests.support.conversations import DAY, store_sessions
+from tests.support.screen import Screen
+from tui_chat.models.session import Session
+
+MINUTE = 60 / DAY
+
+
+def session(title: str, days: float = 0.0, **more: object) -> Session:
+    facts: dict[str, object] = {"model": "mirror", "updated": days, **more}
+    return Session(title, title, **facts)  # type: ignore[arg-type]
+
+
+def several(count: int) -> list[Session]:
+    """Sessions of the last minutes, A the newest."""
+    return [session(chr(ord("A") + number), number * MINUTE) for number in range(count)]
+
+
+@asynccontextmanager
+async def listing(
+    folder: Path, *sessions: Session, size: tuple[int, int] = (120, 45)
+) -> AsyncGenerator[Screen]:
+    """The app with stored sessions, their list under the keys."""
+    await store_sessions(folder, *sessions)
+    async with make_app(folder).run_test(size=size, notifications=True) as pilot:
+        await opened(pilot)
+        screen = Screen(pilot)
+        await screen.press("f2")
+        await screen.sees("New session", "Enter open")
+        yield screen
+
+
+def rows(screen: Screen) -> list[str]:
+    """The rows of the list below its head."""
+    shown = [line.partition("│")[0].rstrip() for line in screen.lines[1:-3]]
+    return [row for row in shown if row]
+
+
+def names(screen: Screen) -> list[str]:
+    """The filter, headings whole, and of each session the title, a word; no second rows."""
+    found: list[str] = []
+    for row in rows(screen):
+        words = row.split()
+        if words[0] in "▾▸":
+            found.append(" ".join(words))
+        elif "mirror" not in row:
+            found.append(next(word.lstrip("•✓") for word in words if word not in "•↑▌✓└"))
+    return found
+
+
+async def lists(screen: Screen, *wanted: str) -> None:
+    await screen.until(lambda: names(screen) == [*wanted], f"{wanted} is not {names(screen)}")
+
+
+async def test_sessions_are_grouped_by_time_folder_and_tag(tmp_path: Path):
+    said = (
+        session("One", tags=("b", "a")),
+        session("Two", 1),
+        session("Three", 3, pinned=True, folder="Zoo"),
+        session("Four", 5, folder="ant", tags=("a",)),
+        session("Five", 14),
+        session("Six", 40, archived=True),
+        session("Seven", 900),
+    )
+    async with listing(tmp_path, *said) as screen:
+        by_time = (
+            *("▾ Pinned", "Three", "▾ Today", "One", "▾ Yesterday", "Two"),
+            *("▾ Last 7 days", "Four", "▾ December 2025", "Five", "▾ 2023", "Seven"),
+        )
+        await lists(screen, *by_time, "▸ Archived 1")
+        assert "#b #a" in screen.text
+        await screen.press("g")
+        rest = ("Five", "Seven", "▸ Archived 1")
+        await lists(screen, "▾ ant", "Four", "▾ Zoo", "Three", "▾ No folder", "One", "Two", *rest)
+        await screen.press("g")
+        by_tag = ("▾ a", "One", "Four", "▾ b", "One", "▾ No tags", "Three", "Two", *rest)
+        await lists(screen, *by_tag)
+        await screen.press("g", "end", "enter")
+        await lists(screen, *by_time, "▾ Archived", "Six")
+        await screen.press("a")
+        await screen.sees("▾ November 2025")  # it is no longer archived
+        await screen.press("home", "left")
+        await screen.sees("▸ Pinned")
+        await screen.click_on("▾ Today")
+        await screen.sees("▸ Today")
+        await screen.press("enter", "home", "enter")
+        await screen.sees("▾ Pinned")
+
+
+async def test_a_session_is_opened_by_keys_and_clicks(tmp_path: Path):
+    async with listing(tmp_path, *several(30)) as screen:
+        for keys, opened_one in (("j", "B"), ("jj", "D"), ("k", "C"), ("home", "A")):
+            await screen.press(*([keys] if keys == "home" else keys), "enter")
+            await screen.sees(f"About {opened_one}?")
+            await screen.press("f2")
+            await screen.sees("Enter open")
+        await screen.click_on("  K ")
+        await screen.sees("About K?")
+        await screen.click_on("+ New session")
+        await screen.sees("New chat")
+
+
+async def test_hostile_titles_are_spelled_out_and_cut(tmp_path: Path):
+    hostile = session("a\x1b[31mb\u202ec" + "漢字" * 30, tags=("t\x1bx",), folder="f\x9b2J")
+    async with listing(tmp_path, hostile, session("Other", folder="other")) as screen:
+        await screen.sees("a␛[31mb\\u202ec漢", "#t␛x")
+        await screen.press("g")
+        await screen.sees("▾ f\\x9b2J")
+        assert not {"\x1b", "\x9b", "\u202e"} & set(screen.text)
+        assert all(row.count("…") <= 1 for row in rows(screen))
+
+
+async def test_the_filter_narrows_while_typing(tmp_path: Path):
+    said = (
+        session("Cats", 0, folder="do"),
+        session("Dune", MINUTE, tags=("SciFi",)),
+        session("Undoing", 2 * MINUTE, archived=True),
+        session("scifi", 3 * MINUTE),
+    )
+    async with listing(tmp_path, *said) as screen:
+        await screen.press("slash", *"DO")
+        await lists(screen, "DO", "▾ Today", "Cats", "▾ Archived", "Undoing")
+        await screen.press("i")
+        await lists(screen, "DOi", "▾ Archived", "Undoing")
+        await screen.press("enter")
+        await screen.sees("About Undoing?")
+        await screen.press("f2", "escape")
+        await lists(screen, "▾ Today", "Cats", "Dune", "scifi", "▸ Archived 1")
+        await screen.press("slash", *"#sci")
+        await lists(screen, "#sci", "▾ Today", "Dune")
+        await screen.press(*"zzz")
+        await screen.sees("Nothing matches.")
+        await screen.press("down", "escape")  # from the rows, too
+        await lists(screen, "▾ Today", "Cats", "Dune", "scifi", "▸ Archived 1")
+
+
+async def test_several_are_chosen_and_changed_together(tmp_path: Path):
+    async with listing(tmp_path, *several(6)) as screen:
+        await screen.press("space", "down", "space")
+        await screen.sees("2 chosen", "✓A", "✓C")
+        await screen.press("p")
+        await lists(screen, "▾ Pinned", "A", "C", "▾ Today", "B", "D", "E", "F")
+        await screen.loses("chosen")
+        await screen.press("home", "shift+down", "shift+down", "shift+down", "shift+up")
+        await screen.sees("3 chosen")
+        await screen.press("d")
+        await lists(screen, "▾ Today", "D", "E", "F")
+        await screen.press("u")
+        await lists(screen, "▾ Pinned", "A", "C", "▾ Today", "B", "D", "E", "F")
+        await screen.press("ctrl+a", "p")  # some were pinned, so that all are now
+        await lists(screen, "▾ Pinned", "A", "B", "C", "D", "E", "F")
+        await screen.press("ctrl+a", "p")
+        await lists(screen, "▾ Today", "A", "B", "C", "D", "E", "F")
+        await screen.press("ctrl+a", "escape", "end", "d")
+        await lists(screen, "▾ Today", "A", "B", "C", "D", "E")
+        await screen.click_on("  B ", control=True)
+        await screen.click_on("  D ", control=True)
+        await screen.press("a")
+        await lists(screen, "▾ Today", "A", "C", "E", "▸ Archived 2")
+
+
+async def test_the_cursor_stays_at_its_place_when_a_session_goes(tmp_path: Path):
+    async with listing(tmp_path, *several(4)) as screen:
+        await screen.press("down", "d")
+        await lists(screen, "▾ Today", "A", "C", "D")
+        await screen.press("d")
+        await lists(screen, "▾ Today", "A", "D")
+        await screen.press("u", "u")
+        await lists(screen, "▾ Today", "A", "B", "C", "D")
+
+
+async def test_side_conversations_are_folded_below_their_session(tmp_path: Path):
+    said = (
+        session("Build", 3 * MINUTE, client="Claude Code"),
+        session("Title", MINUTE, parent_id="Build", client="Claude Code"),
+        session("Look", 2 * MINUTE, parent_id="Build", folder="elsewhere"),
+    )
+    async with listing(tmp_path, *said) as screen:
+        await lists(screen, "▾ Today", "Build")
+        await screen.sees("▸2 3m")
+        await screen.press("right")
+        await lists(screen, "▾ Today", "Build", "Title", "Look")
+        await screen.press("down", "left")
+        await lists(screen, "▾ Today", "Build")
+        await screen.press("slash", *"look")
+        await lists(screen, "look", "▾ Today", "Look")
+
+
+async def test_an_empty_list_explains_how_to_start(tmp_path: Path):
+    async with listing(tmp_path) as screen:
+        await screen.sees("Type below, or press Ctrl+N.")
+        await screen.press("enter", "d", "r", "space", "left", "shift+up", "ctrl+a", "down", "end")
+        await screen.sees("Type below, or press Ctrl+N.")
