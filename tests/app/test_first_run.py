@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.support.app import make_app, opened, replied, settle, until
+from tests.support.screen import Screen
 from tui_chat.ui.areas.chat.welcome import Welcome, welcome_lines
 
 KEYS = {"ANTHROPIC_API_KEY": "k", "GEMINI_API_KEY": "k"}
@@ -38,6 +39,9 @@ async def test_each_offer_does_what_it_says(tmp_path: Path) -> None:
 async def test_a_key_that_was_found(tmp_path: Path) -> None:
     async with make_app(tmp_path, environ=KEYS).run_test(size=(160, 45)) as pilot:
         await opened(pilot)
+        for provider in ("anthropic", "gemini"):
+            [row] = Screen(pilot).lines_with(f"/model {provider}")
+            assert "its key is set" in row
 
 
 async def test_the_last_sessions_are_a_click_away(tmp_path: Path) -> None:
