@@ -169,7 +169,8 @@ _ALIASES = {
     "settings": (
         "temperature, effort, reasoning, max tokens, parameters, sampling, top p, stop sequences, "
         "seed, verbosity, json mode, structured output, web search, context limit, author's note, "
-        "options, preferences, configure"
+        "options, preferences, configure, limit, token limit, context window, context size, "
+        "budget, token budget, max output tokens, num_ctx"
     ),
     "find": "find session, find chat, narrow the list, search sessions",
     "light": "dark, light, dark mode",

@@ -67,7 +67,7 @@ COMMANDS = (
         "Session settings",
         "NAME VALUE",
         run="sessions.set_parameter",
-        aliases=("settings",),
+        aliases=("settings", "limit", "budget", "max-tokens", "max_tokens", "context-window"),
     ),
     _of("new", aliases=("clear", "new-chat")),
     _of("go-to-session", "TITLE", name="go", aliases=("chats", "conversations", "jump")),

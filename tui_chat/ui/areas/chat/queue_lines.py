@@ -38,7 +38,7 @@ class QueueLines(OnePassWidget):
         shown = texts, is_waiting, is_saved
         if shown == (self._texts, self._is_waiting, self._is_saved):
             return
-        self._texts, self._is_waiting, self._is_saved = shown
+        self._texts, self._is_waiting, self._is_saved = texts, is_waiting, is_saved
         self.display = bool(texts)
         self.refresh(layout=True)
 
