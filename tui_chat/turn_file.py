@@ -21,15 +21,14 @@ from tui_chat.compose import Composed
 from tui_chat.context import Inputs, SessionSettings
 from tui_chat.errors import InputError, located
 from tui_chat.lazy_dataclass import dataclass
+from tui_chat.models.boundary import InvalidValue, pack, read_own
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.json_text import MAX_DEPTH, JsonError, decode_json
-from tui_chat.models.json_values import pack
 from tui_chat.models.message import Message
 from tui_chat.models.preset import Preset
 from tui_chat.models.request_edit import edit_fault
 from tui_chat.models.session import Entry, EntryStatus
-from tui_chat.models.setting_json import with_nested_settings
-from tui_chat.models.typed_json import InvalidValue, read
+from tui_chat.models.setting_types import with_nested_settings
 from tui_chat.models.usage import NO_USAGE, Usage
 
 KEY = "tuiChatTurn"
@@ -194,7 +193,7 @@ def read_turn(text: str, source: str) -> TurnFile:
         role = with_nested_settings(cast("Json", inputs)["role"])
         found = {**found, "inputs": {**cast("Json", inputs), "role": role}}
     try:
-        turn = read(TurnFile, found, is_own=True)
+        turn = read_own(TurnFile, found)
     except InvalidValue as error:
         fault = error.faults[0]
         place = ".".join(("$", *map(str, fault.path)))

@@ -21,9 +21,9 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 from tui_chat.config import schema
 from tui_chat.config.schema import ConfigFile, PluginsTable
 from tui_chat.models import endpoint, envelope, model_facts, prices, tool
+from tui_chat.models.boundary import Hidden, Range, key_of, limit_of, split
 from tui_chat.models.endpoint import Endpoint, Retries, Timeouts
 from tui_chat.models.envelope import ToolDefinition
-from tui_chat.models.field_types import Hidden, Range, key_of, limit_of, split
 from tui_chat.models.model_facts import ModelFacts
 from tui_chat.models.prices import Prices, PriceTier
 from tui_chat.models.tool import CommandTool

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import strategies as st
 
 from tests.support.strategies import any_text
-from tui_chat.models.field_types import camel_case
+from tui_chat.models.boundary import camel_case
 from tui_chat.models.lorebook import Lorebook, LorebookEntry
 from tui_chat.models.preset import Preset, PresetMessage
 

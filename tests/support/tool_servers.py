@@ -14,8 +14,8 @@ from tui_chat import extensions
 from tui_chat.errors import InputError
 from tui_chat.extensions import Plugin
 from tui_chat.lazy_dataclass import dataclass
+from tui_chat.models.boundary import Range
 from tui_chat.models.envelope import ToolDefinition, ToolOrigin
-from tui_chat.models.field_types import Range
 from tui_chat.models.message import Message
 from tui_chat.models.tool import Tool
 from tui_chat.workspace.source_texts import SourceDocument, SourcePrompt

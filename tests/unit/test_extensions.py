@@ -17,8 +17,8 @@ from tui_chat.analysis.unsent_messages import only_on
 from tui_chat.cli.options import PluginChoice
 from tui_chat.errors import InputError
 from tui_chat.extensions import CommandPath, Plugin
+from tui_chat.models.boundary import InvalidValue, read
 from tui_chat.models.preset import PresetMessage
-from tui_chat.models.typed_json import InvalidValue, read
 
 MANIFEST = """
 from tui_chat.extensions import CommandPath, ExportPath, Plugin

@@ -21,8 +21,7 @@ from tui_chat.models.envelope import Note, Parameters, Sourced
 from tui_chat.models.json_tree import Arr, Obj, Str, Tree, plain
 from tui_chat.models.request_edit import json_pointer
 from tui_chat.models.semantics import HostedTool
-from tui_chat.models.setting_json import setting_json, setting_text
-from tui_chat.models.setting_types import SETTINGS, parse_setting
+from tui_chat.models.setting_types import SETTINGS, parse_setting, setting_json, setting_text
 from tui_chat.models.settings import CONTEXT_SETTINGS
 from tui_chat.models.text import GLUE, Origin, OriginKind
 

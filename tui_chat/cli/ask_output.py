@@ -18,8 +18,8 @@ from tui_chat.cli.output import OutputClosed, write_line, write_progress, write_
 from tui_chat.errors import InputError, Refused, ReplyCut, Unreachable
 from tui_chat.files import write_new_file
 from tui_chat.lazy_dataclass import dataclass
+from tui_chat.models.boundary import pack, plain
 from tui_chat.models.citations import NO_REFERENCES, References
-from tui_chat.models.json_values import pack, plain
 from tui_chat.models.media import describe, file_of
 from tui_chat.models.message import Message, Part
 from tui_chat.models.reply_end import end_sentence, ended_early, reply_reason

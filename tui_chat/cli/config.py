@@ -16,7 +16,7 @@ from tui_chat.cli.output import write_json, write_line
 from tui_chat.config import BUILT_IN_ENDPOINTS, Config
 from tui_chat.errors import ConfigError, InputError
 from tui_chat.files import input_name, read_toml
-from tui_chat.models.setting_json import settings_json
+from tui_chat.models.setting_types import settings_json
 from tui_chat.providers.keys import describe_key_reference
 
 

@@ -17,9 +17,9 @@ from tui_chat.cli.options import endpoint_argument, json_option
 from tui_chat.cli.output import write_json, write_line, write_list
 from tui_chat.config import LOOPBACK_URL, standard_endpoint
 from tui_chat.errors import InputError
+from tui_chat.models.boundary import write
 from tui_chat.models.endpoint import Endpoint
 from tui_chat.models.sanitize import one_line
-from tui_chat.models.typed_json import write
 from tui_chat.protocols.registry import detect_protocol
 from tui_chat.providers.discovery import discover_endpoints, merge_discovered
 from tui_chat.providers.keys import describe_key_reference

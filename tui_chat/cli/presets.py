@@ -29,7 +29,7 @@ from tui_chat.library.presets import dump_preset, load_preset
 from tui_chat.models.envelope import Level
 from tui_chat.models.preset import CHAT_HISTORY, Preset, PresetMessage, depth_words
 from tui_chat.models.sanitize import one_line, sanitize
-from tui_chat.models.setting_json import settings_json
+from tui_chat.models.setting_types import settings_json
 
 
 class _Presets(LibraryKind[Preset]):

@@ -22,9 +22,9 @@ from tui_chat.cli.output import write_json
 from tui_chat.errors import InputError, ProviderError, Refused
 from tui_chat.files import LARGEST_REQUEST, input_name
 from tui_chat.library.file_reader import read_content
+from tui_chat.models.boundary import pack, plain
 from tui_chat.models.citations import NO_REFERENCES
 from tui_chat.models.endpoint import Protocol
-from tui_chat.models.json_values import pack, plain
 from tui_chat.models.reply import Reply
 from tui_chat.models.stream_events import Finished
 from tui_chat.models.token_probabilities import unpack_tokens

@@ -25,9 +25,9 @@ from tui_chat.cli.output import write_json, write_line, write_list, write_markdo
 from tui_chat.cli.workspace import command_workspace
 from tui_chat.errors import InputError
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.json_values import plain
+from tui_chat.models.boundary import plain
 from tui_chat.models.sanitize import one_line
-from tui_chat.models.setting_json import settings_json
+from tui_chat.models.setting_types import settings_json
 from tui_chat.workspace.exporter import exported_texts
 from tui_chat.workspace.mutes import muted_messages
 

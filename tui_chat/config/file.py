@@ -81,12 +81,11 @@ from tui_chat.files import (
     write_text,
 )
 from tui_chat.hooks import PluginFailed, guard, report
+from tui_chat.models.boundary import InvalidValue, ValueFault, keys_of, read
 from tui_chat.models.endpoint import Endpoint
 from tui_chat.models.envelope import ToolDefinition
-from tui_chat.models.field_types import keys_of
 from tui_chat.models.model_facts import spellings
 from tui_chat.models.tool import CommandTool
-from tui_chat.models.typed_json import InvalidValue, ValueFault, read
 from tui_chat.protocols.base_url import read_base_url
 
 _MOST_FAULTS = 5
@@ -239,7 +238,7 @@ def parse_config(text: str, name: str, defaults: Config) -> Config:
     raw = parse_toml(text, name)
     try:
         sections = _take_sections(raw)
-        found: ConfigFile = read(ConfigFile, raw, is_lax=True)
+        found: ConfigFile = read(ConfigFile, raw)
     except InvalidValue as error:
         faults = error.faults
         sentences = "; ".join(_fault(text, fault) for fault in faults[:_MOST_FAULTS])
@@ -303,7 +302,7 @@ def _take_sections(raw: dict[str, Any]) -> dict[str, Any]:
                 continue
             try:
                 with guard(plugin.name, "configuration"):
-                    sections[plugin.name] = read(kind, table, is_lax=True)
+                    sections[plugin.name] = read(kind, table)
             except PluginFailed as error:
                 report(error.fault)
             except InvalidValue as error:

@@ -14,10 +14,10 @@ from typing import Annotated, Any, Literal
 
 from tui_chat import extensions
 from tui_chat.lazy_dataclass import dataclass
+from tui_chat.models.boundary import AsTable, Check, FieldsOf, keys_of
 from tui_chat.models.endpoint import Endpoint, Retries, Timeouts
 from tui_chat.models.endpoint_checks import model_pattern
 from tui_chat.models.envelope import ToolDefinition
-from tui_chat.models.field_types import FieldsOf, Validator, keys_of
 from tui_chat.models.model_facts import ModelFacts
 from tui_chat.models.prices import Prices
 from tui_chat.models.tool import CommandTool
@@ -58,7 +58,7 @@ class ConfigFile:
     """The endpoint of new sessions; without it the offline provider."""
     model: str | None = None
     """The model of new sessions; without it the endpoint's first."""
-    title_model: Annotated[str, Validator(_title_model)] = ""
+    title_model: Annotated[str, Check(_title_model)] = ""
     """The model that is asked for the title of each session after its first reply, in a request of
     its own, as `ENDPOINT/MODEL`; without it nothing is asked until you do."""
     editing_mode: str = ""
@@ -70,13 +70,16 @@ class ConfigFile:
     keys: Mapping[str, str] = field(default_factory=dict[str, str])
     """The keys of actions: `new = "Ctrl+N, F9"`; empty for none. F1 lists the actions."""
     endpoints: Mapping[
-        Annotated[str, Validator(_endpoint_name)], Annotated[dict[str, Any], FieldsOf(Endpoint)]
+        Annotated[str, Check(_endpoint_name)],
+        Annotated[dict[str, Any], FieldsOf(Endpoint, keys=(("settings", "parameters"),))],
     ] = field(default_factory=dict[str, dict[str, Any]])
     """Providers by name. The name of a built-in one changes only what its table sets."""
-    models: tuple[tuple[Annotated[str, Validator(model_pattern)], ModelFacts], ...] = ()
+    models: Annotated[
+        tuple[tuple[Annotated[str, Check(model_pattern)], ModelFacts], ...], AsTable()
+    ] = ()
     """Facts about models on all endpoints, by name or by how the name begins: `"gpt-5*"`."""
     tools: Mapping[
-        Annotated[str, Validator(_tool_name)],
+        Annotated[str, Check(_tool_name)],
         Annotated[dict[str, Any], FieldsOf(ToolDefinition, CommandTool)],
     ] = field(default_factory=dict[str, dict[str, Any]])
     """Tools that models may call, by name."""

@@ -27,6 +27,7 @@ from tui_chat.interop.transcript_builder import (
     UnreadableConversation,
     readable,
 )
+from tui_chat.models.boundary import InvalidValue, pack, read
 from tui_chat.models.citations import NO_REFERENCES
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.json_text import (
@@ -37,7 +38,6 @@ from tui_chat.models.json_text import (
     to_json,
     type_name,
 )
-from tui_chat.models.json_values import pack
 from tui_chat.models.media import is_damaged
 from tui_chat.models.message import (
     MESSAGE_ROLES,
@@ -52,7 +52,6 @@ from tui_chat.models.sanitize import sanitize
 from tui_chat.models.semantics import NO_MESSAGE_SEMANTICS, Layout, MessageSemantics, Summary
 from tui_chat.models.text import clean
 from tui_chat.models.transcript import SessionTranscript
-from tui_chat.models.typed_json import InvalidValue, read
 from tui_chat.protocols.common.decoding import TurnBuilder
 from tui_chat.protocols.common.request_fields import Fields, excerpt
 from tui_chat.protocols.openai_chat.decode import read_content

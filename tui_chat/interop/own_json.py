@@ -26,6 +26,7 @@ from typing import Any, TypeVar, cast
 from tui_chat.interop.formats import ObjectFormat, Reading, StreamedFormat
 from tui_chat.interop.json_stream import BadValue, JsonStream
 from tui_chat.interop.transcript_builder import FoundConversation, UnreadableConversation, readable
+from tui_chat.models.boundary import InvalidValue, plain, read, read_own
 from tui_chat.models.citations import (
     MOST_CITATIONS,
     MOST_SEARCHES,
@@ -34,15 +35,18 @@ from tui_chat.models.citations import (
     web_address,
 )
 from tui_chat.models.json_text import JsonObject, as_object, clean_json
-from tui_chat.models.json_values import plain
 from tui_chat.models.request import RequestRecord, StoredRequest
 from tui_chat.models.request_edit import edit_fault
 from tui_chat.models.role import Role
 from tui_chat.models.sanitize import sanitize
 from tui_chat.models.semantics import MessageSemantics
 from tui_chat.models.session import Entry, Session
-from tui_chat.models.setting_json import settings_json, with_nested_settings
-from tui_chat.models.setting_types import SettingError, read_settings
+from tui_chat.models.setting_types import (
+    SettingError,
+    read_settings,
+    settings_json,
+    with_nested_settings,
+)
 from tui_chat.models.settings import Settings
 from tui_chat.models.token_probabilities import (
     PACKED_SIZE,
@@ -51,7 +55,6 @@ from tui_chat.models.token_probabilities import (
     unpack_tokens,
 )
 from tui_chat.models.transcript import SessionTranscript
-from tui_chat.models.typed_json import InvalidValue, read
 
 T = TypeVar("T")
 FORMAT, VERSION = "tui-chat", 1
@@ -402,7 +405,7 @@ def _check_references(references: References, place: str) -> None:
 def _read(kind: type[T], data: object, place: str, *, is_own: bool = True) -> T:
     """Return the value; checks its limits unless it `is_own`. Raises UnreadableConversation."""
     try:
-        return read(kind, data, is_own=is_own)
+        return read_own(kind, data) if is_own else read(kind, data)
     except InvalidValue as error:
         fault = error.faults[0]
         names = [name for name in fault.path if name != "message"]

@@ -5,7 +5,7 @@
 2. An unknown key is not an error. It is kept, with a finding: it may be misspelled, and nothing
    reads it.
 3. null means that a key is absent.
-4. `models.typed_json` checks types. Its faults get the file's own keys and their places.
+4. `models.boundary` checks types. Its faults get the file's own keys and their places.
 5. A character card is refused by name, whatever else is expected: cards are imported.
 """
 
@@ -25,8 +25,8 @@ from tui_chat.extensions import load_all
 from tui_chat.files import MAX_BYTES, decode_text, input_name, read_file
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.library.json_locations import LineIndex, Path, format_path, locate
+from tui_chat.models.boundary import InvalidValue, ValueFault, camel_case, read, read_fields
 from tui_chat.models.envelope import Level
-from tui_chat.models.field_types import camel_case
 from tui_chat.models.json_text import (
     JsonError,
     as_array,
@@ -37,7 +37,6 @@ from tui_chat.models.json_text import (
 from tui_chat.models.setting_types import SETTINGS, SettingError, read_setting
 from tui_chat.models.settings import Settings
 from tui_chat.models.text import clean
-from tui_chat.models.typed_json import InvalidValue, ValueFault, read, read_fields
 
 T = TypeVar("T")
 

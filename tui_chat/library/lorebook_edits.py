@@ -22,7 +22,7 @@ from tui_chat.library.foreign_files import LoreForm, lore_forms
 from tui_chat.library.json_locations import Path as JsonPath
 from tui_chat.library.lorebooks import BOOK_KEYS, ENTRY_KEYS, read_lorebook
 from tui_chat.library.typed_fields import merge_edit
-from tui_chat.models.field_types import camel_case
+from tui_chat.models.boundary import camel_case
 from tui_chat.models.json_text import as_array, object_or_none
 from tui_chat.models.lorebook import Lorebook, LorebookEntry
 

@@ -27,12 +27,11 @@ from tui_chat.lazy_dataclass import dataclass
 from tui_chat.library.file_reader import JsonFile, KnownKeys, read_file_text, with_ids
 from tui_chat.library.json_locations import Path as JsonPath
 from tui_chat.library.policies import BuilderPolicies, policies_of_builder, read_policies
+from tui_chat.models.boundary import camel_case, plain
 from tui_chat.models.envelope import Level
-from tui_chat.models.field_types import camel_case
 from tui_chat.models.json_text import as_array, describe_value, object_or_none
-from tui_chat.models.json_values import plain
 from tui_chat.models.preset import CacheLifetime, Preset, PresetMessage
-from tui_chat.models.setting_json import settings_json
+from tui_chat.models.setting_types import settings_json
 
 _FIELDS = ("name", "messages", "system_placement", "variables", "builder", "policies")
 PRESET_KEYS = KnownKeys(

@@ -18,8 +18,8 @@ from tui_chat.files import input_name
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.library.file_reader import JsonFile, KnownKeys, read_file_text
 from tui_chat.library.typed_fields import Field, FieldRows, Values, shown_values, typed_values
+from tui_chat.models.boundary import Range
 from tui_chat.models.envelope import Level
-from tui_chat.models.field_types import Range
 from tui_chat.models.json_text import as_object, describe_value, object_or_none
 from tui_chat.models.role import PROFILE_ROLES, Profile, Role
 

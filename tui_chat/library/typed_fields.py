@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 from tui_chat.errors import ChangedElsewhere, FieldError
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.library.file_reader import fault_sentence
+from tui_chat.models.boundary import InvalidValue, read_fields
 from tui_chat.models.text import clean
-from tui_chat.models.typed_json import InvalidValue, read_fields
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance

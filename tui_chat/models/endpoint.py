@@ -11,7 +11,7 @@ from urllib.parse import parse_qsl, quote, urlencode, urlsplit, urlunsplit
 
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models import endpoint_checks as checks
-from tui_chat.models.field_types import Hidden, Key, Range, Validator
+from tui_chat.models.boundary import AsTable, Check, Hidden, Range
 from tui_chat.models.memo import Memo
 from tui_chat.models.model_facts import (
     ModelFacts,
@@ -77,8 +77,10 @@ class Retries:
     """Seconds; if the provider asks for a longer delay, its error is shown at once."""
 
 
-_Facts = tuple[tuple[Annotated[str, Validator(checks.model_pattern)], ModelFacts], ...]
-_Query = Annotated[checks.Pairs, Validator(checks.without_secrets)]
+_Facts = Annotated[
+    tuple[tuple[Annotated[str, Check(checks.model_pattern)], ModelFacts], ...], AsTable()
+]
+_Query = Annotated[checks.Pairs, AsTable(), Check(checks.without_secrets)]
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True)
@@ -88,16 +90,16 @@ class Endpoint:
     name: Annotated[str, Hidden()]
     protocol: Protocol
     """The protocol of the provider; required for a new endpoint."""
-    base_url: Annotated[str, Validator(checks.base_url)]
+    base_url: Annotated[str, Check(checks.base_url)]
     """Up to and with the version where the protocol's SDK has it there, without a trailing
     slash: `https://api.openai.com/v1`, `https://api.anthropic.com`,
     `https://generativelanguage.googleapis.com`."""
-    key: Annotated[str, Validator(checks.key_reference)] = ""
+    key: Annotated[str, Check(checks.key_reference)] = ""
     """A reference, never the key: `env:NAME`, `keyring:SERVICE/NAME`, `file:PATH`,
     `command:PROGRAM ...`; empty if none is needed."""
-    models: tuple[Annotated[str, Validator(checks.model_name)], ...] = ()
+    models: tuple[Annotated[str, Check(checks.model_name)], ...] = ()
     """Models to offer; the first is the default."""
-    headers: Annotated[_Query, Validator(checks.sendable)] = ()
+    headers: Annotated[_Query, Check(checks.sendable)] = ()
     """Extra headers, sent verbatim; they replace ours of the same name. Their values are shown only
     if the name is known to be harmless."""
     facts: _Facts = field(default=())
@@ -116,10 +118,10 @@ class Endpoint:
     max_tokens: Annotated[int | None, Range(1)] = None
     """Reply limit where nobody set one and the protocol demands one (Anthropic); not set: the most
     that the model accepts."""
-    auth: Annotated[str, Validator(checks.auth)] = ""
+    auth: Annotated[str, Check(checks.auth)] = ""
     """The way the key is sent: `bearer`, `x-api-key`, `x-goog-api-key`, `header:NAME`, `none`;
     empty for the protocol's own way."""
-    api_version: Annotated[str, Validator(checks.api_version)] = ""
+    api_version: Annotated[str, Check(checks.api_version)] = ""
     """Anthropic's `anthropic-version`, or the version in Gemini's path; empty for the
     protocol's own."""
     provider_keeps: bool = False
@@ -128,10 +130,10 @@ class Endpoint:
     query: _Query = ()
     """Query parameters added to every URL, for gateways that need them. Their values are shown only
     if the name is known to be harmless."""
-    proxy: Annotated[str, Validator(checks.proxy)] = ""
+    proxy: Annotated[str, Check(checks.proxy)] = ""
     """An HTTP or SOCKS proxy's URL; `env:NAME` where it holds a password; `none` to go directly
     whatever the environment says; empty for what the environment says."""
-    settings: Annotated[Settings, Key("parameters")] = NO_SETTINGS
+    settings: Settings = NO_SETTINGS
     """Settings of requests to this endpoint where neither session nor preset nor role has them:
     docs/settings.md."""
     timeouts: Timeouts = Timeouts()

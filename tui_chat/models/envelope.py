@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import Annotated, Any, Generic, Literal, TypeVar
 
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.field_types import Accepts, Forms, Hidden, Validator
+from tui_chat.models.boundary import Accepts, Check, Forms, Hidden
 from tui_chat.models.message import MessageRole, Part, ToolCall
 from tui_chat.models.preset import CacheLifetime
 from tui_chat.models.semantics import (
@@ -227,7 +227,7 @@ class ToolDefinition:
         dict[str, Any],
         Forms(_from_text),
         Accepts("a JSON Schema of type object"),
-        Validator(_schema),
+        Check(_schema),
     ]
     """The JSON Schema of the arguments, of type object; empty for a tool without parameters. In
     files as a table or as JSON text."""

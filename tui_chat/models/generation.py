@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Annotated, TypeAlias
 
 from tui_chat.extensions import RequestKind, missing_plugins, plugins
-from tui_chat.models.field_types import Validator
+from tui_chat.models.boundary import Check
 
 GenerationKind: TypeAlias = str
 """The text that a request asks for: the next reply; the rest of the last message; another version
@@ -57,5 +57,5 @@ def _checked(name: str) -> str:
     return name
 
 
-Trigger = Annotated[GenerationKind, Validator(_checked)]
+Trigger = Annotated[GenerationKind, Check(_checked)]
 """A kind of generation in a file, which may be of a plugin that is not here."""

@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import Annotated, Any, Literal
 
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.field_types import Accepts, Forms, Range, Validator
+from tui_chat.models.boundary import Accepts, Check, Forms, Range
 from tui_chat.models.generation import Trigger
 from tui_chat.models.message import MessageRole
 from tui_chat.models.preset import AnchorPoint
@@ -109,7 +109,7 @@ class LorebookEntry:
     """Above 0: only the content of other entries activates it, and such entries one level after
     the other."""
     ignore_budget: bool = False
-    probability: Annotated[float, Range(0, 100), Validator(float)] = 100.0
+    probability: Annotated[float, Range(0, 100), Check(float)] = 100.0
     """In percent, 0 to 100."""
     position: LorePosition = ""
     """The place with a name, if the preset's builder has it; empty for those said above."""

@@ -42,7 +42,7 @@ from typing import Annotated, Any, Literal, cast
 from urllib.parse import urlsplit
 
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.field_types import Range, Validator
+from tui_chat.models.boundary import Check, Range
 from tui_chat.models.prices import Prices
 from tui_chat.models.settings import EFFORTS
 
@@ -68,8 +68,8 @@ def _budgets(tokens: tuple[int, ...]) -> tuple[int, ...]:
 
 
 _Tokens = Annotated[int, Range(1, 10**9)]
-_Efforts = Annotated[tuple[str, ...], Validator(_some_of(EFFORTS))]
-_Media = Annotated[tuple[str, ...], Validator(_some_of(MEDIA))]
+_Efforts = Annotated[tuple[str, ...], Check(_some_of(EFFORTS))]
+_Media = Annotated[tuple[str, ...], Check(_some_of(MEDIA))]
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ class ModelFacts:
     """Tokens of input and output together."""
     sampling: bool | None = None
     """True if temperature and other sampling settings are accepted at any effort."""
-    sampling_efforts: Annotated[tuple[str, ...] | None, Validator(_some_of(("", *EFFORTS)))] = None
+    sampling_efforts: Annotated[tuple[str, ...] | None, Check(_some_of(("", *EFFORTS)))] = None
     """The reasoning efforts at which they are; the empty text is the model's own default. Counts
     only where `sampling` is not set."""
     developer_role: bool | None = None
@@ -106,7 +106,7 @@ class ModelFacts:
     switched off. Empty if it does not reason."""
     reasons_by_default: bool | None = None
     """True if it reasons where the request says nothing of it."""
-    budgets: Annotated[tuple[int, ...] | None, Validator(_budgets)] = None
+    budgets: Annotated[tuple[int, ...] | None, Check(_budgets)] = None
     """Least and most tokens of a reasoning budget; empty if it accepts none."""
     adaptive_thinking: bool | None = None
     """True if Anthropic's `thinking.type` may be `adaptive`."""

@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal
 
 from tui_chat.extensions import FIRST_BUILDER, preset_keys
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.field_types import Forms
+from tui_chat.models.boundary import Forms, Range
 from tui_chat.models.generation import Trigger
 from tui_chat.models.message import MessageRole
 from tui_chat.models.settings import NO_SETTINGS, Settings, TextScript
@@ -73,14 +73,14 @@ class PresetMessage:
     type: PresetMessageType = "message"
     name: str = ""
     enabled: bool = True
-    insertion_point: int | None = None
+    insertion_point: Annotated[int | None, Range()] = None
     """Place in the truncated history: 0 before the oldest message, n after the n-th, -1 after the
     newest, -2 before the newest. Clamped to the end it passes. On the screen -2 is depth 2: the
     newest message and the draft follow."""
     anchor_point: AnchorPoint | None = None
     anchor_target: str | None = None
     """Id of the anchor; None with an `anchor_point` means the history."""
-    order: int = 0
+    order: Annotated[int, Range()] = 0
     """Sorts messages at one point; equal orders keep the preset's order."""
     cache_control: Annotated[CacheLifetime | None, Forms(_lifetime)] = None
     """A cache mark: a provider that takes marks is asked to keep the prompt up to and with this

@@ -23,7 +23,7 @@ from typing import Annotated, Any
 from urllib.parse import urlsplit
 
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.field_types import Hidden, Key, Range, Validator
+from tui_chat.models.boundary import Check, Hidden, Range
 
 STANDARD_TIERS = frozenset({"", "auto", "default", "standard", "standard_only", "on_demand"})
 """Names of the service tier that a model's prices are for."""
@@ -90,9 +90,9 @@ class Prices:
     """Output spent on reasoning; None: as all output."""
     per_request: Dollars | None = None
     """US dollars for each request besides; not set: nothing."""
-    tiers: Annotated[tuple[PriceTier, ...], Validator(_ascending)] = ()
+    tiers: Annotated[tuple[PriceTier, ...], Check(_ascending)] = ()
     """Prices of longer requests, the shortest first."""
-    starts: Annotated[date | None, Key("from")] = None
+    starts: date | None = None
     """The first day, in UTC, that they hold for; not set: no limit."""
     until: date | None = None
     """The last day."""

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Annotated, Any, Literal
 
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.field_types import Range
+from tui_chat.models.boundary import Range
 from tui_chat.models.lorebook import Lorebook
 from tui_chat.models.message import MessageRole
 from tui_chat.models.settings import NO_SETTINGS, Settings, TextScript

@@ -18,10 +18,18 @@ from functools import cache
 from typing import Any, cast, get_type_hints
 
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.field_types import accepts, snake_case, words_of
+from tui_chat.models.boundary import (
+    InvalidValue,
+    Path,
+    ValueFault,
+    accepts,
+    plain,
+    read,
+    snake_case,
+    words_of,
+)
 from tui_chat.models.json_text import describe_value
-from tui_chat.models.settings import Settings
-from tui_chat.models.typed_json import InvalidValue, Path, ValueFault, read
+from tui_chat.models.settings import AuthorNote, ResponseFormat, Settings, ToolChoice, WebSearch
 
 
 class SettingError(ValueError):
@@ -92,9 +100,7 @@ def _setting_error(kind: SettingType, fault: ValueFault) -> SettingError:
     if fault.path:
         place = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in fault.path)
         return SettingError(f"{kind.name}{place} {fault.sentence}", _not_that(fault), fault.path)
-    is_whole = fault.sentence in ("must be an object", "must be a list")
-    sentence = f"must be {kind.accepts}" if is_whole else fault.sentence
-    return SettingError(f"{kind.name} {sentence}", _not_that(fault))
+    return SettingError(f"{kind.name} {fault.sentence}", _not_that(fault))
 
 
 def _not_that(fault: ValueFault) -> str:
@@ -186,3 +192,50 @@ _SWITCH_WORDS = {
     **dict.fromkeys(("on", "true", "yes"), True),
     **dict.fromkeys(("off", "false", "no"), False),
 }
+
+
+def settings_json(settings: Settings) -> dict[str, Any]:
+    """Return the settings that are set as JSON values, as `read_settings` reads them."""
+    return {
+        name: setting_json(value)
+        for name in SETTINGS
+        if (value := getattr(settings, name)) is not None
+    }
+
+
+def with_nested_settings(value: object) -> object:
+    """Return a role's or session's JSON as of now: older programs wrote two settings beside it."""
+    if not isinstance(value, Mapping):
+        return value
+    fields = dict(cast("Mapping[str, object]", value))
+    older = {name: fields.pop(name) for name in ("temperature", "max_tokens") if name in fields}
+    return {**fields, "settings": older} if older and "settings" not in fields else fields
+
+
+def setting_json(value: Any) -> Any:
+    """Return a setting's value as the JSON value that a person writes."""
+    match value:
+        case ResponseFormat() if value.kind != "schema":
+            return value.kind
+        case ResponseFormat():
+            values = plain(value)
+            order = ("name", "description", "schema", "strict")
+            return {name: values[name] for name in order if name in values}
+        case ToolChoice():
+            return plain(value) if value.names else value.mode
+        case WebSearch():
+            options = plain(value)
+            return options if options and value.enabled else value.enabled
+        case AuthorNote():
+            is_plain = value.text == value.text.strip() and not value.text.startswith("{")
+            return value.text if is_plain and value == AuthorNote(value.text) else plain(value)
+        case _:
+            return plain(value)
+
+
+def setting_text(value: Any) -> str:
+    """Return a setting's value as `parse_setting` reads it."""
+    plain = setting_json(value)
+    if isinstance(plain, bool):
+        return "on" if plain else "off"
+    return plain if isinstance(plain, str) else json.dumps(plain, ensure_ascii=False)

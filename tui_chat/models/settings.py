@@ -1,6 +1,6 @@
 """Settings of a request that a person sets: in a session, a preset, a role or an endpoint.
 
-A setting that is not set is None. What each one accepts is in its type (see `models.typed_json`);
+A setting that is not set is None. What each one accepts is in its type (see `models.boundary`);
 `models.setting_types` reads them, and `context.parameters` says whose value counts.
 
 `LoreRules` are how a session searches its lorebooks, with the timers of entries that stay active or
@@ -16,7 +16,7 @@ from operator import attrgetter
 from typing import Annotated, Any, Literal, TypeVar, cast
 
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.field_types import Accepts, Forms, Hidden, OneOf, Range, Validator
+from tui_chat.models.boundary import Accepts, Check, Forms, Hidden, OneOf, Range
 
 EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
 """Reasoning efforts, the least first."""
@@ -71,12 +71,12 @@ def _one_line(text: str) -> str:
     return text
 
 
-_Text = Annotated[str, Validator(_at_most(MAX_TEXT))]
-_LongText = Annotated[str, Validator(_at_most(MAX_NOTE))]
-_Word = Annotated[str, Validator(_at_most(MAX_TEXT, least=1))]
-_Words = Annotated[tuple[_Word, ...], Validator(_not_more(MAX_TEXTS))]
+_Text = Annotated[str, Check(_at_most(MAX_TEXT))]
+_LongText = Annotated[str, Check(_at_most(MAX_NOTE))]
+_Word = Annotated[str, Check(_at_most(MAX_TEXT, least=1))]
+_Words = Annotated[tuple[_Word, ...], Check(_not_more(MAX_TEXTS))]
 _Line = Annotated[
-    str, Validator(_one_line), Accepts(f"text in one line of at most {MAX_TEXT:,} characters")
+    str, Check(_one_line), Accepts(f"text in one line of at most {MAX_TEXT:,} characters")
 ]
 _Tokens = Accepts("tokens, a whole number")
 _Size = Annotated[int, Range(0, MAX_LORE)]
@@ -110,7 +110,7 @@ class LoreRules:
     """The most searches, the one of the conversation included; 0 for no limit."""
     case_sensitive: bool | None = None
     match_whole_words: bool | None = None
-    tiers: Annotated[tuple[_Size, ...], Validator(_not_more(MAX_VARIABLES))] = ()
+    tiers: Annotated[tuple[_Size, ...], Check(_not_more(MAX_VARIABLES))] = ()
     """For each book: entries of a lower tier get their tokens first; empty for one tier."""
 
 
@@ -168,9 +168,9 @@ def _schema(schema: Mapping[str, Any]) -> Mapping[str, Any]:
 class ResponseFormat:
     """The format of the reply."""
 
-    kind: Annotated[Literal["text", "json", "schema"], Hidden("schema")]
+    kind: Literal["text", "json", "schema"]
     """`json`: any JSON object. `schema`: JSON after a schema."""
-    schema: Annotated[dict[str, Any] | None, Validator(_schema)] = None
+    schema: Annotated[dict[str, Any] | None, Check(_schema)] = None
     dialect: Annotated[Literal["json", "gemini"], Hidden()] = "json"
     """See `ToolDefinition.dialect`."""
     name: _Text = ""
@@ -182,9 +182,11 @@ def _response_format(value: object) -> object:
     """Read `text`, `json`, or an object with a schema."""
     if value == "text" or value == "json":
         return ResponseFormat(cast("Literal['text', 'json']", value))
-    if isinstance(value, Mapping) and not isinstance(cast("Any", value).get("schema"), Mapping):
-        raise ValueError("must have a JSON Schema as `schema`")
-    return cast("object", value)
+    if isinstance(value, Mapping):
+        if not isinstance(cast("Any", value).get("schema"), Mapping):
+            raise ValueError("must have a JSON Schema as `schema`")
+        return _with_defaults(cast("object", value), kind="schema")
+    return value
 
 
 @dataclass(frozen=True, slots=True)
@@ -344,9 +346,11 @@ class Settings:
     presence_penalty: Annotated[float | None, Range(-2, 2)] = None
     frequency_penalty: Annotated[float | None, Range(-2, 2)] = None
     verbosity: Annotated[str | None, OneOf("low", "medium", "high")] = None
-    response_format: Annotated[ResponseFormat | None, Forms(_response_format, ("text", "json"))] = (
-        None
-    )
+    response_format: Annotated[
+        ResponseFormat | None,
+        Forms(_response_format, ("text", "json")),
+        Accepts("an object with schema, name, description, strict"),
+    ] = None
     web_search: Annotated[WebSearch | None, Forms(_web_search, ("on", "off"))] = None
     parallel_tool_calls: Annotated[bool | None, Accepts("on or off (true or false)")] = None
     tool_choice: Annotated[
@@ -365,16 +369,16 @@ class Settings:
     lore: LoreRules | None = None
     global_variables: Annotated[
         Mapping[_Word, _LongText] | None,
-        Validator(_not_more(MAX_VARIABLES)),
+        Check(_not_more(MAX_VARIABLES)),
         Accepts("an object of texts by name"),
     ] = None
     character: CharacterTexts | None = None
     injections: Annotated[
-        tuple[Injection, ...] | None, Forms(_injections), Validator(_not_more(MAX_INJECTIONS))
+        tuple[Injection, ...] | None, Forms(_injections), Check(_not_more(MAX_INJECTIONS))
     ] = None
     """Empty: none, also where a preset, a role or an endpoint sets some."""
     scripts: Annotated[
-        tuple[TextScript, ...] | None, Forms(_scripts), Validator(_not_more(MAX_INJECTIONS))
+        tuple[TextScript, ...] | None, Forms(_scripts), Check(_not_more(MAX_INJECTIONS))
     ] = None
     """Scripts that go before those of the preset and the card."""
     reply_start: Annotated[_LongText | None, Accepts("a text")] = None

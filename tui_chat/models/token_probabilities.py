@@ -17,7 +17,7 @@ from math import exp, isnan
 from typing import Annotated, Any, TypeAlias
 
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.field_types import Range, Validator
+from tui_chat.models.boundary import Check, Range
 from tui_chat.models.text import clean
 
 MOST_ALTERNATIVES = 20
@@ -43,7 +43,7 @@ def _checked_alternatives(alternatives: tuple[TokenAlternative, ...]) -> object:
     return alternatives
 
 
-TokenText: TypeAlias = Annotated[str, Validator(_checked_text)]
+TokenText: TypeAlias = Annotated[str, Check(_checked_text)]
 LogProbability: TypeAlias = Annotated[float, Range(LOWEST, 0)]
 """The natural logarithm of a probability."""
 
@@ -62,7 +62,7 @@ class TokenProbability:
 
     text: TokenText
     logprob: LogProbability
-    alternatives: Annotated[tuple[TokenAlternative, ...], Validator(_checked_alternatives)] = ()
+    alternatives: Annotated[tuple[TokenAlternative, ...], Check(_checked_alternatives)] = ()
     """The most likely first."""
 
 

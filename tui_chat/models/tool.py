@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 from tui_chat.lazy_dataclass import dataclass
+from tui_chat.models.boundary import AsTable, Hidden, Range
 from tui_chat.models.envelope import ToolDefinition, ToolOrigin
-from tui_chat.models.field_types import Hidden, Range
 
 if TYPE_CHECKING:
     from tui_chat.models.message import Message, ToolCall
@@ -131,7 +131,7 @@ class CommandTool:
     definition: Annotated[ToolDefinition, Hidden()]
     command: tuple[str, ...] = ()
     """Program and arguments, started without a shell; empty for a tool that a person answers."""
-    env: tuple[tuple[str, str], ...] = ()
+    env: Annotated[tuple[tuple[str, str], ...], AsTable()] = ()
     """Variables of the program's environment, beside those for folders, language and proxies:
     `{ TOKEN = "${MY_TOKEN}" }`."""
     consent: Literal["ask", "always"] = "ask"

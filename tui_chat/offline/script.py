@@ -24,8 +24,7 @@ from dataclasses import field
 from typing import Annotated, Any, Literal
 
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.field_types import Validator
-from tui_chat.models.typed_json import InvalidValue, Path, read
+from tui_chat.models.boundary import Check, InvalidValue, Path, read
 from tui_chat.offline.prompt import PromptRequest, fields_of, parse_body, rows_of
 from tui_chat.offline.reply import (
     Disconnect,
@@ -64,7 +63,7 @@ def _not_empty(value: Any) -> Any:
 class ScriptedCall:
     """A tool call of a reply."""
 
-    name: Annotated[str, Validator(_not_empty)]
+    name: Annotated[str, Check(_not_empty)]
     arguments: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
 
@@ -83,7 +82,7 @@ class ScriptedReply:
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    replies: Annotated[tuple[ScriptedReply, ...], Validator(_not_empty)]
+    replies: Annotated[tuple[ScriptedReply, ...], Check(_not_empty)]
     when: str = ""
 
 

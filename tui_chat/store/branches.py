@@ -19,7 +19,7 @@ from dataclasses import replace
 from typing import Any, TypeAlias, cast
 
 from tui_chat.errors import InputError, StoreError
-from tui_chat.models.json_values import pack
+from tui_chat.models.boundary import pack
 from tui_chat.models.session import CHOSEN_TOOLS, Entry, Node, Session
 from tui_chat.store.database import Row, Transaction, writes
 from tui_chat.store.errors import decoding

@@ -13,8 +13,8 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, cast
 
+from tui_chat.models.boundary import pack
 from tui_chat.models.endpoint import Protocol
-from tui_chat.models.json_values import pack
 from tui_chat.models.request import (
     RECORDED_SOURCES,
     CallSummary,

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from tui_chat.errors import InputError
-from tui_chat.models.json_values import pack
+from tui_chat.models.boundary import pack
 from tui_chat.models.role import Role
 from tui_chat.store.database import Database, Transaction, writes
 from tui_chat.store.rows import ROLE, SETTINGS, character_of, role_of

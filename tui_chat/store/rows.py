@@ -9,7 +9,7 @@ from decimal import Decimal, InvalidOperation
 from sys import intern
 from typing import Any, Generic, Literal, TypeVar, cast
 
-from tui_chat.models.json_values import pack, unpack
+from tui_chat.models.boundary import pack, unpack
 from tui_chat.models.message import NOT_MUTED, Message, Muted, Part, ToolCall
 from tui_chat.models.request_edit import RequestEdit
 from tui_chat.models.role import Character, Role

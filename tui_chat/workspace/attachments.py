@@ -18,7 +18,7 @@ from tui_chat.errors import InputError
 from tui_chat.files import STANDARD_INPUT, open_file, read_standard_input
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.library.file_reader import card_error, is_character_card
-from tui_chat.models.json_values import pack, unpack
+from tui_chat.models.boundary import pack, unpack
 from tui_chat.models.media import detect_mime, format_size, kind_of, pixels_of, size_of
 from tui_chat.models.message import Part
 from tui_chat.models.sanitize import one_line

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from tui_chat.compose import Composed
 from tui_chat.config import LOOPBACK_URL
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.json_values import pack, unpack
+from tui_chat.models.boundary import pack, unpack
 from tui_chat.tokens import NO_CORRECTION, Correction
 from tui_chat.workspace.core import WorkspaceCore
 

@@ -15,7 +15,7 @@ from contextlib import suppress
 from typing import Any
 
 from tui_chat.errors import InputError, TuiChatError
-from tui_chat.models.json_values import pack, unpack
+from tui_chat.models.boundary import pack, unpack
 from tui_chat.models.message import Part
 from tui_chat.models.session import QUEUE
 from tui_chat.workspace.core import WorkspaceCore, reported

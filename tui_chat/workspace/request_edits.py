@@ -17,10 +17,10 @@ from typing import TypeAlias
 from tui_chat.compose import Composed
 from tui_chat.edited_request import refusal
 from tui_chat.errors import InputError
+from tui_chat.models.boundary import pack
 from tui_chat.models.edit_list import add_value, locate, remove_value, set_value
 from tui_chat.models.edited_body import EditedBody
 from tui_chat.models.endpoint import Protocol
-from tui_chat.models.json_values import pack
 from tui_chat.models.request_edit import BodyPath, RequestEdit
 from tui_chat.workspace.core import WorkspaceCore, reported
 from tui_chat.workspace.events import Done

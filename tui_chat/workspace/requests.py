@@ -23,10 +23,10 @@ from tui_chat.context import Inputs, SessionSettings
 from tui_chat.context.generation import may_continue, with_kind
 from tui_chat.context.inputs import sendable_messages
 from tui_chat.errors import InputError
+from tui_chat.models.boundary import pack
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.envelope import Note, ToolDefinition
 from tui_chat.models.generation import GenerationKind
-from tui_chat.models.json_values import pack
 from tui_chat.models.lorebook import Lorebook
 from tui_chat.models.memo import forget_recent, recent_memo
 from tui_chat.models.message import Message, Part

@@ -18,8 +18,8 @@ from tui_chat.compose import Composed
 from tui_chat.config import Config
 from tui_chat.errors import InputError, TuiChatError
 from tui_chat.lazy_dataclass import dataclass
+from tui_chat.models.boundary import unpack
 from tui_chat.models.endpoint import Endpoint
-from tui_chat.models.json_values import unpack
 from tui_chat.models.lorebook import Lorebook
 from tui_chat.models.preset import Preset
 from tui_chat.models.request_edit import RequestEdit

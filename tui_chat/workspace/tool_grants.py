@@ -20,8 +20,8 @@ from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from tui_chat.lazy_dataclass import dataclass
+from tui_chat.models.boundary import pack, unpack
 from tui_chat.models.envelope import ToolDefinition
-from tui_chat.models.json_values import pack, unpack
 from tui_chat.models.tool import Tool, definition_text
 from tui_chat.workspace.programs import content_digest
 

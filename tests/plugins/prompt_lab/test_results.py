@@ -30,7 +30,7 @@ from tui_chat.store.maintenance.check import check
 HISTORY = (Message("user", "Hi", "h1"), Message("assistant", "Hello", "h2"))
 SUITE = make_suite(
     make_case("Who are you?", ReplyCheck("icontains", "ada"), history=HISTORY),
-    replace(make_case("Bye"), pass_rate=0.5, expected=[{"role": "user"}]),
+    replace(make_case("Bye"), pass_rate=0.5, expected={"role": "user"}),
 )
 VARIANTS = (make_variant("edited", "You are Ada."), make_variant("saved", "You are Bo."))
 REPLY = CellReply(

@@ -11,8 +11,8 @@ from tui_chat.analysis.cache_loss import (
     cache_seconds,
     reported_loss,
 )
+from tui_chat.models.boundary import pack, unpack
 from tui_chat.models.endpoint import Protocol
-from tui_chat.models.json_values import pack, unpack
 from tui_chat.models.text import Origin, OriginKind
 from tui_chat.models.usage import CacheLoss, Usage
 

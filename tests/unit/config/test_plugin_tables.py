@@ -51,8 +51,8 @@ def test_the_table_of_an_enabled_plugin_is_read_by_its_type():
         ),
         (
             '[servers.time]\ncomand = "x"\n',
-            "config.toml: servers.time.comand is unknown; known are command, timeout "
-            "(at line 4, column 1)",
+            "config.toml: servers.time.command is missing (at line 3, column 10); "
+            "servers.time.comand is unknown; known are command, timeout (at line 4, column 1)",
         ),
         ("[servers.time]\n", "config.toml: servers.time.command is missing (at line 3, column 10)"),
         (

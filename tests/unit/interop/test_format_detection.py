@@ -132,7 +132,7 @@ def test_the_number_of_a_muted_part_counts_those_that_are_written_as_parts():
     assert (history.parts, history.muted) == ((picture,), Muted(parts=(0,)))
 
 
-@each_row("muted", ["yes", 1, {"whole": "yes"}, {"parts": ["a"]}, [True]])
+@each_row("muted", ["yes", 1, {"whole": "maybe"}, {"parts": ["a"]}, [True]])
 def test_a_wrong_mute_is_reported_with_its_place(muted: object):
     with pytest.raises(InputError, match=r"^f: line 1\.muted"):
         read_history(json.dumps({"role": "user", "content": "x", "muted": muted}), "f")

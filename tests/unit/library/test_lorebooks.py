@@ -17,7 +17,7 @@ from tui_chat.library.lorebooks import (
     load_lorebook,
     parse_lorebook,
 )
-from tui_chat.models.field_types import camel_case
+from tui_chat.models.boundary import camel_case
 from tui_chat.models.lorebook import Lorebook, LorebookEntry
 
 
@@ -51,8 +51,8 @@ def test_both_spellings_and_a_bare_list(tmp_path: Path):
     [
         ("3", "$ (line 1, column 1) must be a list of entries"),
         ("{}", "“entries” is missing"),
-        ('{"entries": 3}', "$.entries (line 1, column 13) must be a list, not 3"),
-        ('[{"keys": "a"}]', "$[0].keys (line 1, column 11) must be a list, not “a”"),
+        ('{"entries": 3}', "$.entries (line 1, column 13) must be a list of objects, not 3"),
+        ('[{"keys": "a"}]', "$[0].keys (line 1, column 11) must be a list of texts, not “a”"),
         ('[{"keys": [1]}]', "$[0].keys[0] (line 1, column 12) must be text, not 1"),
         (
             '[{"probability": 101}]',

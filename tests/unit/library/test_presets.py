@@ -139,7 +139,11 @@ def test_a_list_becomes_an_object_if_necessary(tmp_path: Path):
     [
         ("5", "$ (line 1, column 1)", "must be a list of preset messages, or an object, not 5"),
         ("{}", "$ (line 1, column 1)", "“presetMessages” is missing"),
-        ('{"messages": {}}', "$.messages (line 1, column 14)", "must be a list, not an object"),
+        (
+            '{"messages": {}}',
+            "$.messages (line 1, column 14)",
+            "must be a list of objects, not an object",
+        ),
         ("[\n 3\n]", "$[0] (line 2, column 2)", "must be an object, not 3"),
         ('[\n {"role":\n "boss"}]', "$[0].role (line 3, column 2)", "not “boss”"),
         (
@@ -149,7 +153,7 @@ def test_a_list_becomes_an_object_if_necessary(tmp_path: Path):
         ),
         ('[{"insertionPoint": true}]', "$[0].insertionPoint", "a whole number, not true"),
         ('[{"order": 1.5}]', "$[0].order", "a whole number, not 1.5"),
-        ('[{"enabled": "no"}]', "$[0].enabled", "true or false, not “no”"),
+        ('[{"enabled": "never"}]', "$[0].enabled", "true or false, not “never”"),
         ('[{"content": ["a"]}]', "$[0].content", "text, not a list"),
         ('[{"type": "history"}]', "$[0].type", "message, chat_history, user_profile, placeholder"),
         ('[{"anchorPoint": "beside"}]', "$[0].anchorPoint", "before, after"),

@@ -22,8 +22,8 @@ from tests.support.databases import plain
 from tests.support.stores import Opener, answer, begin, remove_forever
 from tests.support.tables import each_row
 from tui_chat.errors import InputError
+from tui_chat.models.boundary import pack
 from tui_chat.models.endpoint import Protocol
-from tui_chat.models.json_values import pack
 from tui_chat.models.message import Message, Part, ToolCall
 from tui_chat.models.role import Role
 from tui_chat.models.search import Hit, Query

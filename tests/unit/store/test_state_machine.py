@@ -18,8 +18,8 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from tests.support.databases import provide_database
 from tui_chat.errors import InputError, StoreError
+from tui_chat.models.boundary import pack, unpack
 from tui_chat.models.endpoint import Protocol
-from tui_chat.models.json_values import pack, unpack
 from tui_chat.models.message import NOT_MUTED, Message, Muted, Part, ToolCall
 from tui_chat.models.request import RequestRecord
 from tui_chat.models.search import Query

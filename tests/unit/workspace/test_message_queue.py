@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tests.support.tables import each_row
 from tests.support.workspace import last_failure, limited, say, settled
-from tui_chat.models.json_values import pack
+from tui_chat.models.boundary import pack
 from tui_chat.workspace.events import ReplySettled
 from tui_chat.workspace.message_queue import read_queue
 from tui_chat.workspace.state import QueuedMessage

@@ -20,7 +20,7 @@ from tui_chat.lazy_dataclass import dataclass
 from tui_chat.library.foreign_files import card_files
 from tui_chat.models.role import Role
 from tui_chat.models.sanitize import one_line, sanitize
-from tui_chat.models.setting_json import settings_json
+from tui_chat.models.setting_types import settings_json
 
 
 @dataclass(frozen=True, slots=True)

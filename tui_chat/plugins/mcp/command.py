@@ -22,8 +22,8 @@ from tui_chat.cli.output import Styled, counted, is_terminal, write_json, write_
 from tui_chat.config import Config
 from tui_chat.config.edit import change_config
 from tui_chat.errors import InputError, TuiChatError
+from tui_chat.models.boundary import InvalidValue, read, write
 from tui_chat.models.sanitize import one_line
-from tui_chat.models.typed_json import InvalidValue, read, write
 from tui_chat.plugins.mcp.foreign_files import AllowedServers, read_servers, servers_of_project
 from tui_chat.plugins.mcp.history_command import serve
 from tui_chat.plugins.mcp.server import Server

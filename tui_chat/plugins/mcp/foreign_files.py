@@ -25,6 +25,7 @@ from tui_chat.config import Config
 from tui_chat.errors import InputError
 from tui_chat.files import MAX_BYTES, read_text, write_private
 from tui_chat.lazy_dataclass import dataclass
+from tui_chat.models.boundary import InvalidValue, read
 from tui_chat.models.json_text import (
     as_array,
     as_object,
@@ -33,7 +34,6 @@ from tui_chat.models.json_text import (
     parse_json,
 )
 from tui_chat.models.sanitize import one_line
-from tui_chat.models.typed_json import InvalidValue, read
 from tui_chat.plugins.mcp.settings import (
     NAME_LENGTH,
     ServerSettings,

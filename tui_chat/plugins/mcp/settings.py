@@ -21,8 +21,8 @@ from typing import Annotated, Literal, TypeAlias
 
 from tui_chat.config import Config
 from tui_chat.lazy_dataclass import dataclass
+from tui_chat.models.boundary import AsTable, Check, Hidden, Range
 from tui_chat.models.endpoint_checks import Pairs, base_url, key_reference, without_secrets
-from tui_chat.models.field_types import Hidden, Range, Validator
 from tui_chat.workspace.programs import VARIABLE, expanded, inherited, located, shown_variables
 
 NAME_LENGTH = 32
@@ -79,20 +79,20 @@ def _url(url: str) -> str:
 class ServerSettings:
     """One of `[mcp.NAME]`. Either `command` or `url` is set."""
 
-    name: Annotated[str, Hidden("")] = ""
+    name: Annotated[str, Hidden()] = ""
     command: str = ""
     """The program of a server that talks over its standard input and output. Nothing is installed
     for it."""
     args: tuple[str, ...] = ()
     """The program's arguments."""
-    env: tuple[tuple[str, str], ...] = ()
+    env: Annotated[tuple[tuple[str, str], ...], AsTable()] = ()
     """Variables of the program's environment, beside those for folders, language and proxies:
     `{ TOKEN = "${MY_TOKEN}" }`."""
     cwd: str = ""
     """The folder that the program starts in; without it the one of tui-chat."""
-    url: Annotated[str, Validator(_url)] = ""
+    url: Annotated[str, Check(_url)] = ""
     """The address of a server that talks over HTTP."""
-    headers: Annotated[Pairs, Validator(_headers)] = ()
+    headers: Annotated[Pairs, AsTable(), Check(_headers)] = ()
     """Headers of all requests to it. A value may be a reference to a key (`env:NAME`) or contain a
     variable: `{ Authorization = "Bearer ${MY_TOKEN}" }`."""
     tools: tuple[str, ...] = ()
@@ -163,7 +163,7 @@ def complete(settings: ServerSettings) -> ServerSettings:
 
 
 Table: TypeAlias = Mapping[
-    Annotated[str, Validator(server_name)], Annotated[ServerSettings, Validator(complete)]
+    Annotated[str, Check(server_name)], Annotated[ServerSettings, Check(complete)]
 ]
 """The type of `[mcp]`: servers by name."""
 

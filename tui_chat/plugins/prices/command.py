@@ -17,10 +17,10 @@ from tui_chat.cli.output import write_json, write_line
 from tui_chat.errors import InputError
 from tui_chat.files import make_private_folder, read_file, write_text
 from tui_chat.library.prices import FILE, load_prices
+from tui_chat.models.boundary import write
 from tui_chat.models.price_file import MOST_BYTES, load_numbers, price_table_text, read_price_table
 from tui_chat.models.prices import Prices
 from tui_chat.models.sanitize import one_line
-from tui_chat.models.typed_json import write
 
 SOURCE = (
     "https://raw.githubusercontent.com/pydantic/genai-prices/refs/heads/main/"

@@ -18,9 +18,9 @@ from typing import Any
 
 from tui_chat.library.file_reader import JsonFile, KnownKeys
 from tui_chat.library.json_locations import Path as JsonPath
+from tui_chat.models.boundary import InvalidValue, read
 from tui_chat.models.envelope import Level
 from tui_chat.models.json_text import as_array, describe_value, object_or_none
-from tui_chat.models.typed_json import InvalidValue, read
 from tui_chat.plugins.prompt_lab.checks import CHECKS, TextList, listed
 from tui_chat.plugins.prompt_lab.values import ReplyCheck
 

@@ -17,11 +17,10 @@ from typing import Annotated, Any, Literal, TypeAlias
 from tui_chat.context.lorebooks.patterns import BadPattern, Pattern
 from tui_chat.errors import InputError, install_advice
 from tui_chat.lazy_dataclass import dataclass
+from tui_chat.models.boundary import Accepts, Check, Forms, Range, read
 from tui_chat.models.envelope import ToolDefinition
-from tui_chat.models.field_types import Accepts, Forms, Range, Validator
 from tui_chat.models.json_text import JsonError, as_array, decode_json
 from tui_chat.models.message import ToolCall
-from tui_chat.models.typed_json import read
 from tui_chat.plugins.prompt_lab.values import Cell, CellReply, ReplyCheck, Verdict
 
 _STEPS = 1_000_000
@@ -336,7 +335,7 @@ class CheckKind:
     takes_tools: bool = False
 
 
-_Pattern = Annotated[str, Validator(_pattern)]
+_Pattern = Annotated[str, Check(_pattern)]
 _CALL_NAMES = (
     "is-valid-function-call",
     "is-valid-openai-function-call",

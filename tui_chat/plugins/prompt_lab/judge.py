@@ -15,12 +15,11 @@ from tui_chat.config import Config
 from tui_chat.context import Inputs, SessionSettings
 from tui_chat.errors import InputError
 from tui_chat.lazy_dataclass import dataclass
+from tui_chat.models.boundary import InvalidValue, Range, read
 from tui_chat.models.endpoint import Endpoint
-from tui_chat.models.field_types import Key, Range
 from tui_chat.models.json_text import JsonError, decode_json, object_or_none
 from tui_chat.models.preset import Preset, PresetMessage
 from tui_chat.models.settings import ResponseFormat
-from tui_chat.models.typed_json import InvalidValue, read
 from tui_chat.plugins.prompt_lab.checks import Undecidable, json_in
 from tui_chat.plugins.prompt_lab.values import ReplyCheck, Suite, Verdict
 from tui_chat.plugins.prompt_lab.variants import endpoint_and_model, faults_in
@@ -46,7 +45,7 @@ _SCHEMA: dict[str, Any] = {
 
 @dataclass(frozen=True, slots=True)
 class _Answer:
-    passed: Annotated[bool, Key("pass")]
+    passed: bool
     score: Annotated[float | None, Range(0, 1)] = None
     reason: str = ""
 

@@ -16,7 +16,7 @@ from datetime import datetime
 
 from tui_chat.errors import InputError
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.json_values import pack, unpack
+from tui_chat.models.boundary import pack, unpack
 from tui_chat.models.preset import Preset
 from tui_chat.models.sanitize import one_line
 from tui_chat.plugins.prompt_lab.tables import prepare_tables

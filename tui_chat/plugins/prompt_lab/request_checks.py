@@ -26,8 +26,8 @@ from typing import Annotated, Any, Literal, TypeAlias, cast
 from tui_chat.compose import Composed
 from tui_chat.context.turn_sources import split_turn
 from tui_chat.lazy_dataclass import dataclass
+from tui_chat.models.boundary import Range
 from tui_chat.models.envelope import Level, Placement, Turn
-from tui_chat.models.field_types import Range
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.text import Origin, OriginKind
 

@@ -19,7 +19,7 @@ from hashlib import sha256
 from typing import Any, TypeVar
 
 from tui_chat.errors import InputError, RecordGone
-from tui_chat.models.json_values import pack, plain, unpack
+from tui_chat.models.boundary import pack, plain, unpack
 from tui_chat.plugins.prompt_lab.tables import prepare_tables
 from tui_chat.plugins.prompt_lab.values import (
     Case,

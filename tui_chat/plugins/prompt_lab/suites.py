@@ -39,13 +39,11 @@ from tui_chat.library.file_reader import JsonFile, KnownKeys
 from tui_chat.library.json_locations import Path as JsonPath
 from tui_chat.library.json_locations import format_path
 from tui_chat.library.library import file_name
+from tui_chat.models.boundary import InvalidValue, Range, pack, plain, read_own
 from tui_chat.models.envelope import Level
-from tui_chat.models.field_types import Range
 from tui_chat.models.json_text import as_array, describe_value, object_or_none
-from tui_chat.models.json_values import pack, plain
 from tui_chat.models.preset import Preset
 from tui_chat.models.sanitize import one_line
-from tui_chat.models.typed_json import InvalidValue, read
 from tui_chat.plugins.prompt_lab.check_files import known_fields, objects_in, read_checks
 from tui_chat.plugins.prompt_lab.checks import plain_text
 from tui_chat.plugins.prompt_lab.preset_cases import (
@@ -379,7 +377,7 @@ def _whole_inputs(test: Test) -> Inputs | None:
     table = object_or_none(value) or {}
     whole = {**table, "endpoint": plain(NO_ENDPOINT), "preset": plain(NO_PRESET)}
     try:
-        return read(Inputs, whole, is_own=True)
+        return read_own(Inputs, whole)
     except InvalidValue as error:
         fault = error.faults[0]
         place = format_path((*test.place, "inputs", *fault.path))

@@ -16,8 +16,8 @@ from typing import Annotated, Any, Literal
 
 from tui_chat.context import Inputs
 from tui_chat.lazy_dataclass import dataclass
+from tui_chat.models.boundary import Range
 from tui_chat.models.endpoint import Endpoint, Protocol
-from tui_chat.models.field_types import Range
 from tui_chat.models.message import ToolCall
 from tui_chat.models.preset import Preset
 from tui_chat.models.settings import NO_SETTINGS, Settings

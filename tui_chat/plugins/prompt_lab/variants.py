@@ -22,11 +22,10 @@ from tui_chat.config import Config
 from tui_chat.errors import InputError
 from tui_chat.library.library import Library
 from tui_chat.library.presets import load_preset
+from tui_chat.models.boundary import InvalidValue, camel_case, read_fields, snake_case
 from tui_chat.models.endpoint import Endpoint
-from tui_chat.models.field_types import camel_case, snake_case
 from tui_chat.models.json_text import describe_value
 from tui_chat.models.preset import Preset, PresetMessage
-from tui_chat.models.typed_json import InvalidValue, read_fields
 from tui_chat.plugins.prompt_lab.values import Suite, Variant, VariantChoice
 
 _NO_STATES: Mapping[str, Preset] = MappingProxyType({})

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import fields, replace
 
-from tui_chat.models.json_values import pack, unpack
-from tui_chat.models.setting_json import setting_text
+from tui_chat.models.boundary import pack, unpack
 from tui_chat.models.setting_types import (
     SettingError,
     parse_setting,
+    setting_text,
     typed_setting_name,
 )
 from tui_chat.models.settings import NO_SETTINGS, Settings

@@ -19,7 +19,7 @@ from tui_chat.library.file_reader import choose
 from tui_chat.library.foreign_files import CardFiles
 from tui_chat.library.lorebooks import parse_lorebook
 from tui_chat.library.typed_fields import Field, FieldRows, Values, shown_values, typed_values
-from tui_chat.models.field_types import Range, camel_case
+from tui_chat.models.boundary import Range, camel_case
 from tui_chat.models.json_text import JsonObject, as_array, as_object, object_or_none
 from tui_chat.models.lorebook import Lorebook
 from tui_chat.models.message import MessageRole

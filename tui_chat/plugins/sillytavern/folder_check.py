@@ -25,7 +25,7 @@ from tui_chat.library.lorebooks import ParsedLorebook, read_lorebook
 from tui_chat.models.envelope import Level
 from tui_chat.models.json_text import as_array, object_or_none, parse_json
 from tui_chat.models.sanitize import one_line
-from tui_chat.models.setting_json import settings_json
+from tui_chat.models.setting_types import settings_json
 from tui_chat.models.transcript import SessionTranscript
 from tui_chat.plugins.sillytavern.card_files import LARGEST_CARD, is_card, read_card
 from tui_chat.plugins.sillytavern.cards import book_text, role_of_card

@@ -12,9 +12,9 @@ from types import MappingProxyType
 from typing import Any, Literal
 
 from tui_chat.lazy_dataclass import dataclass
+from tui_chat.models.boundary import InvalidValue, read_own
 from tui_chat.models.memo import Memo
 from tui_chat.models.preset import Preset
-from tui_chat.models.typed_json import InvalidValue, read
 
 GENERATION_KINDS = ("normal", "continue", "impersonate", "swipe", "regenerate", "quiet")
 """The kinds of generation of SillyTavern's files, all of which there are."""
@@ -107,7 +107,7 @@ def policies_of(preset: Preset) -> Policies:
     if not preset.policies:
         return OWN_POLICIES
     try:
-        return read(Policies, dict(preset.policies), is_own=True)
+        return read_own(Policies, dict(preset.policies))
     except InvalidValue:
         return OWN_POLICIES
 

@@ -15,7 +15,7 @@ from dataclasses import fields
 from typing import Any, cast
 
 from tui_chat.library.foreign_files import ExportedFile, ImportNote, PresetFiles
-from tui_chat.models.field_types import camel_case
+from tui_chat.models.boundary import camel_case
 from tui_chat.models.json_text import as_array, as_object, object_or_none, objects_in
 from tui_chat.models.preset import CHAT_HISTORY, Preset, PresetMessage
 from tui_chat.models.sanitize import one_line

@@ -10,9 +10,9 @@ from __future__ import annotations
 from typing import ClassVar, Literal
 
 from tui_chat.lazy_dataclass import dataclass
+from tui_chat.models.boundary import camel_case
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import Level, Note, Parameters
-from tui_chat.models.field_types import camel_case
 from tui_chat.models.json_text import as_object, as_string
 from tui_chat.models.json_tree import Obj, tree_of
 from tui_chat.models.model_facts import ModelFacts, maker_of

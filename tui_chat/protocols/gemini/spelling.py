@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from tui_chat.models.field_types import camel_case
+from tui_chat.models.boundary import camel_case
 from tui_chat.models.json_text import JsonObject, as_array, as_object
 from tui_chat.models.json_tree import Obj
 from tui_chat.protocols.common.request_fields import Fields, snake

@@ -17,7 +17,7 @@ from tui_chat.errors import FieldError
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.library.foreign_files import card_files
 from tui_chat.library.typed_fields import Field, FieldRows, Values, shown_values, typed_values
-from tui_chat.models.field_types import Range
+from tui_chat.models.boundary import Range
 from tui_chat.models.media import HEADER_BYTES, detect_mime, format_size, pixels_of
 from tui_chat.models.message import Part
 from tui_chat.models.role import Character, Role

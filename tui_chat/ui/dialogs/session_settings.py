@@ -22,12 +22,12 @@ from tui_chat.analysis.settings_report import (
 )
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.sanitize import one_line, sanitize
-from tui_chat.models.setting_json import setting_text
 from tui_chat.models.setting_types import (
     SETTINGS,
     SettingError,
     parse_setting,
     read_setting,
+    setting_text,
 )
 from tui_chat.models.settings import NOTE_DEPTH, NOTE_PLACEMENTS, NOTE_ROLES, AuthorNote
 from tui_chat.ui.dialogs.forms import Form
