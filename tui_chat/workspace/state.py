@@ -241,9 +241,10 @@ class LiveRequestState:
         """Return it without what belongs to the active session, before another one is opened."""
         request = self
         if request.viewed is not None:
-            request = replace(request, viewed=None, what_if=None, protocol=None)
+            request = replace(request, viewed=None, what_if=None)
         return replace(
             request,
+            protocol=None,
             chosen_kind=None,
             diff_base=DiffBase() if request.diff_base.is_of_session else request.diff_base,
             live=None,

@@ -1,0 +1,43 @@
+"""What was looked at or edited for a moment leads back to where one was."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.support.screen import Screen, open_screen
+from tests.support.server import Provider, chat_text
+
+
+async def begin(screen: Screen, words: str) -> None:
+    await screen.type(words)
+    await screen.press("enter")
+    await screen.sees("2 messages")
+    await screen.loses("Esc stops")
+
+
+async def test_an_edited_message_that_is_sent_leaves_the_focus_in_the_conversation(tmp_path: Path):
+    with Provider(chat_text("A reply."), chat_text("Another.")) as provider:
+        async with open_screen(tmp_path, config=provider.config()) as screen:
+            await begin(screen, "hello")
+            await screen.press("shift+tab")
+            await screen.sees("all keys")
+            await screen.press("k", "e")
+            await screen.sees("Edit message")
+            await screen.type(" there")
+            await screen.press("enter")
+            await screen.sees("hello there", "Another.", "2/2")
+            await screen.sees("all keys")
+            await screen.press("k")  # no letter goes to the draft
+            await screen.rests()
+            assert not screen.lines_with("│ k")
+
+
+async def test_a_previewed_protocol_ends_with_its_session(tmp_path: Path):
+    with Provider(chat_text("A reply.")) as provider:
+        async with open_screen(tmp_path, config=provider.config()) as screen:
+            await begin(screen, "hello")
+            await screen.press("f4", "3")
+            await screen.sees("Enter sends OpenAI Chat")
+            await screen.press("ctrl+n")
+            await screen.sees("New chat")
+            await screen.loses("Enter sends OpenAI Chat", seconds=5)
