@@ -236,7 +236,7 @@ async def test_a_kind_of_reply_that_is_shown_is_edited(make_workspace: MakeWorks
     [
         (lambda w: w.live_request.set_what_if(WhatIf(limit=4000)), "what-if"),
         (lambda w: w.live_request.show_in(Protocol.GEMINI), "preview in Gemini"),
-        (lambda w: w.live_request.show_kind("title"), "no part of the conversation"),
+        (lambda w: w.live_request.show_kind("title"), "not part of the conversation"),
     ],
     ids=["what-if", "protocol", "title"],
 )

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from tests.e2e.test_send import sent
-from tests.peers.conftest import REASONING, TEXT
+from tests.tools.peers.conftest import REASONING, TEXT
 from tui_chat.compose import Composed, compose, encode
 from tui_chat.context import Inputs, SessionSettings
 from tui_chat.models.endpoint import Endpoint, Protocol

@@ -1,6 +1,6 @@
 """A server that is not ours: the npm package `@copilotkit/aimock`, on a loopback port.
 
-    TUI_CHAT_PEERS=1 uv run pytest tests/peers
+    TUI_CHAT_PEERS=1 uv run pytest tests/tools/peers/aimock.py
 
 It is installed into a temporary folder; `TUI_CHAT_AIMOCK=FOLDER` takes one that is there (the
 folder that holds `node_modules`).
