@@ -111,8 +111,10 @@ class World:
 
     def __getattr__(self, name: str) -> Path:
         """Return the file with this name, with or without control characters behind it."""
-        names = (f"{name}.json", f"{name}{NAME}.json")
-        return next(self.folder / each for each in names if each in HOSTILE_HOME)
+        for each in (f"{name}.json", f"{name}{NAME}.json"):
+            if each in HOSTILE_HOME:
+                return self.folder / each
+        raise AttributeError(name)
 
 
 @pytest.fixture(scope="module")
