@@ -227,7 +227,7 @@ def test_the_words_of_an_error_body(body: str, words: str):
 
 def test_a_page_instead_of_a_reply_is_named_by_its_title():
     page = b"<!DOCTYPE html><html><head><title>Sign in</title></head><body>x</body></html>"
-    with pytest.raises(ReplyCut, match="a web page titled “Sign in”"):
+    with pytest.raises(ReplyCut, match="not JSON, but a web page titled “Sign in”"):
         openai_chat.stream.read_reply(page)
 
 

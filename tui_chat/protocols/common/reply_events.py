@@ -426,12 +426,13 @@ def load_body(body: bytes) -> object:
     try:
         value = decode_lenient(text)
     except ValueError:
-        is_page = text.lstrip()[:1] == "<"
-        quoted = one_line(error_in_text(text).message if is_page else text, 120)
+        _, is_page, page = error_in_text(text).message.partition("it answered with ")
+        excerpt = one_line(text, 120)
+        sentence = f"The answer is not JSON: “{excerpt}”." if excerpt else "The answer is empty."
+        if is_page:
+            sentence = f"The answer is not JSON, but {one_line(page, 120)}."
         raise ReplyCut(
-            f"The answer is not JSON: {quoted if is_page else f'“{quoted}”'}."
-            if quoted
-            else "The answer is empty.",
+            sentence,
             advice="Check that the base URL is that of the API and the protocol fits it.",
         ) from None
     for answer in (as_object(value), *map(as_object, as_array(value))):

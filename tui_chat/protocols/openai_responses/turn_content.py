@@ -279,8 +279,10 @@ def _encode_assistant(turn: Turn, captured: bool) -> TurnContent:
     building = _ContentBuilder(turn, with_ids=captured or not is_own or _ids_fit(placed))
     if not building.with_ids:
         building.notes.append(_without_ids(turn))
+    has_refusal = bool(turn.semantics.refusal) and not captured
     for piece, what in placed:
-        _add_piece(building, piece, what, captured)
+        if not (has_refusal and isinstance(what, Text) and not len(what)):
+            _add_piece(building, piece, what, captured)
     _end_thinking(building)
     _end_message(building)
     if not building.items:
