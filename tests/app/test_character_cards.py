@@ -62,7 +62,7 @@ async def test_a_lorebook_of_a_card_is_sent_and_its_empty_places_are_no_notes(tm
         await screen.press("f4")
         await screen.sees("nothing changed or left out")
         await screen.press("c")
-        await screen.sees("“worldInfoBefore” has no value")
+        await screen.sees("“worldInfoBefore” has no value", "no profile")
         await screen.press("p", "escape")
         await screen.type("the lamp")
         await screen.sees("MARK-L whale oil", "nothing changed or left out")

@@ -12,6 +12,8 @@ from tui_chat.models.text import OriginKind
 
 _UNFIT = ("over-budget", "injections-dropped")
 """The notes of requests in which preset messages may not fit."""
+_EMPTY = {"user_profile": "no profile", "example_dialogues": "no example dialogues"}
+"""The reasons for anchors that are filled from elsewhere."""
 _MOST = 4
 """Variables that are named."""
 
@@ -56,7 +58,7 @@ def _reason(message: PresetMessage, composed: Composed, anchors: Mapping[str, in
         return "disabled"
     if message.is_anchor:
         is_empty = message.type != "chat_history" and not anchors.get(message.anchor_id)
-        return "no message is anchored to it" if is_empty else ""
+        return _EMPTY.get(message.type, "no message is anchored to it") if is_empty else ""
     if message.triggers and inputs.chat.kind not in message.triggers:
         return only_on(message.triggers)
     if names := envelope.set_variables.get(message.id):
