@@ -8,9 +8,15 @@ from dataclasses import replace
 
 from tests.support.contexts import HISTORY, said
 from tests.support.tables import each_row
+from tui_chat.compose import compose
+from tui_chat.context import Inputs
 from tui_chat.library.editing.outline import outline_preset
+from tui_chat.models.endpoint import Endpoint, Protocol
+from tui_chat.models.message import Message
 from tui_chat.models.preset import Preset, PresetMessage
-from tui_chat.ui.areas.presets.row_edits import edit_for
+from tui_chat.ui.areas.presets.request_facts import facts_of
+from tui_chat.ui.areas.presets.row_drawing import row_pieces
+from tui_chat.ui.areas.presets.row_edits import after_delete, edit_for
 from tui_chat.ui.areas.presets.row_sentences import placement_sentence, why_not_moved
 
 SPOT = PresetMessage("spot", type="placeholder")
@@ -93,3 +99,32 @@ def test_a_reason_is_given_where_it_is_true_and_nowhere_else(
 ) -> None:
     assert words in shown
     assert words not in silent
+
+
+def test_deleting_a_message_selects_its_neighbor() -> None:
+    at = {"insertion_point": -1}
+    messages = [PresetMessage(name, "user", name, **at) for name in ("a", "b", "c")]
+    drawn = outline_preset(Preset("p", (replace(messages[0], order=2), *messages[1:])))  # b c a
+    assert [after_delete(drawn, index) for index in range(3)] == [1, 1, 0]
+    assert after_delete(outline_preset(Preset("p", (messages[0],))), 0) == -1
+
+
+def test_a_disabled_row_is_marked_everywhere() -> None:
+    drawn = outline_preset(Preset("p", (PresetMessage("a", "system", "a", enabled=False),)))
+    assert placement_sentence(drawn.rows[drawn.row_of(0)], {}).startswith(
+        "Off. Once on: system messages go first"
+    )
+
+
+def test_a_stored_question_is_not_counted_among_the_history() -> None:
+    history = tuple(Message("user", f"m{number}", f"{number}") for number in range(3))
+    endpoint = Endpoint("here", Protocol.OPENAI_CHAT, "https://here.invalid", models=("gpt-4o",))
+    anchor = PresetMessage("history", type="chat_history")
+    composed = compose(Inputs(endpoint, Preset("p", (anchor,)), history))
+    facts = facts_of(composed)
+    assert [turn.text.plain for turn in facts.history] == ["m0", "m1"]
+    assert (facts.draft[0], facts.is_typed) == ("m2", False)
+    rows = outline_preset(Preset("p", (anchor,))).rows
+    draft = next(row for row in rows if row.ghost == "draft")
+    pieces = row_pieces(draft, None, facts, {}, 60, unsaved=False)
+    assert "the message to answer: m2" in "".join(words for words, _ in pieces)

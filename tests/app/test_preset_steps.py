@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
-import pytest
 from textual import events
+from textual.pilot import Pilot
 from textual.widgets import Input, Static, TextArea
 
 from tests.support.app import asked, opened, rows_shown, say, settle, until
@@ -26,56 +25,15 @@ from tests.support.preset_app import (
     press,
     told,
 )
-from tui_chat.compose import compose
-from tui_chat.context import Inputs
-from tui_chat.library.editing.outline import OutlineRow, outline_preset
-from tui_chat.models.endpoint import Endpoint, Protocol
-from tui_chat.models.message import Message
-from tui_chat.models.preset import Preset, PresetMessage
 from tui_chat.models.text import Origin, OriginKind
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.chat.composer import Composer
 from tui_chat.ui.areas.inspector.inspector import Inspector
 from tui_chat.ui.areas.presets.form_fields import FormField
+from tui_chat.ui.areas.presets.header import PresetToolbar
 from tui_chat.ui.areas.presets.pane import PresetPane
-from tui_chat.ui.areas.presets.request_facts import facts_of
-from tui_chat.ui.areas.presets.row_drawing import row_pieces
-from tui_chat.ui.areas.presets.row_edits import after_delete
-from tui_chat.ui.areas.presets.row_sentences import placement_sentence
+from tui_chat.ui.areas.presets.rows import PresetRows
 from tui_chat.ui.dialogs.forms import FieldsForm
-from tui_chat.ui.widgets.choice_field import ChoiceField
-
-
-async def test_the_list_mirrors_the_context(tmp_path: Path) -> None:
-    async with editing(tmp_path) as (_pilot, pane):
-        shown = [" ".join(line.split()) for line in lines(pane) if line]
-        assert shown.pop(0).startswith("▾ System ──")
-        assert shown[0].startswith("role “Assistant”")
-        assert shown[1].startswith("[x] system rule Be brief.")
-        assert shown.pop(2).startswith("▾ Before the chat ──")
-        assert shown[2].startswith("[x] ◆ world")
-        assert shown[3].startswith("[x] user lore It rains.")
-        assert "after world" in shown[3]
-        assert "Chat history" in shown[4]
-        assert "depth 4" in lines(pane)[line_of(pane, "Note")]
-        # What it costs is what the request says it costs.
-        app = pane.app
-        composed = app.workspace.requests.compose("")  # type: ignore[attr-defined]
-        turns = composed.envelope.turns
-        cost = dict(zip((t.origin.id for t in turns), composed.envelope.tokens, strict=True))
-        assert shown[3].endswith(str(cost["lore"]))
-
-
-async def test_space_disables_and_the_request_follows_at_once(tmp_path: Path) -> None:
-    async with editing(tmp_path) as (pilot, pane):
-        assert "Be brief." in body(pane)
-        await press(pilot, "space")
-        assert "Be brief." not in body(pane)
-        assert " ".join(lines(pane)[2].split()).startswith("●[ ] system rule")
-        await press(pilot, "u")
-        assert "Be brief." in body(pane)
-        assert " ".join(lines(pane)[2].split()).startswith("[x] system rule")
-
 
 STEPS = [
     (["d"], ["rule", "rule-2", "world", "lore", "history", "note"]),
@@ -89,31 +47,6 @@ STEPS = [
     (["down", "J"], ["rule", "lore", "history", "world", "note"]),
     (["down", "alt+down", "alt+up"], ["rule", "lore", "world", "history", "note"]),
 ]
-
-
-def test_deleting_a_message_selects_its_neighbor() -> None:
-    at = {"insertion_point": -1}
-    messages = [PresetMessage(name, "user", name, **at) for name in ("a", "b", "c")]
-    drawn = outline_preset(Preset("p", (replace(messages[0], order=2), *messages[1:])))  # b c a
-    assert [after_delete(drawn, index) for index in range(3)] == [1, 1, 0]
-    assert after_delete(outline_preset(Preset("p", (messages[0],))), 0) == -1
-
-
-def test_a_disabled_row_is_marked_everywhere() -> None:
-    drawn = outline_preset(Preset("p", (PresetMessage("a", "system", "a", enabled=False),)))
-    assert placement_sentence(drawn.rows[drawn.row_of(0)], {}).startswith(
-        "Off. Once on: system messages go first"
-    )
-
-
-async def test_steps_by_keys(tmp_path: Path) -> None:
-    async with editing(tmp_path) as (pilot, pane):
-        for keys, found in STEPS:
-            for key in keys:
-                await press(pilot, key)
-            assert ids(pane) == found, keys
-            pilot.app.workspace.presets.revert()  # type: ignore[attr-defined]
-            await press(pilot, "home")
 
 
 async def test_every_step_can_be_undone_and_redone(tmp_path: Path) -> None:
@@ -189,30 +122,6 @@ async def test_the_presets_own_form(tmp_path: Path) -> None:
         assert pane.settings.rows["name"].value == "mine"
 
 
-async def test_depths_and_roles_by_keys(tmp_path: Path) -> None:
-    async with editing(tmp_path) as (pilot, pane):
-        await press(pilot, "end")
-        pane.rows.light(4)
-        await press(pilot, "greater_than_sign", "greater_than_sign", "less_than_sign", "r")
-        note = message(pane, "note")
-        assert (note.insertion_point, note.role) == (-3, "assistant")
-
-
-async def test_a_new_message_appears_at_the_cursor(tmp_path: Path) -> None:
-    async with editing(tmp_path) as (pilot, pane):
-        pane.rows.light(4)
-        await press(pilot, "a", *"message", "enter")
-        assert pane.form.content.has_focus
-        await press(pilot, *"Hear me")
-        new = message(pane, "message")
-        assert (new.content, new.insertion_point) == ("Hear me", -4)
-        assert "Hear me" in body(pane)
-        await press(pilot, "escape")
-        assert pane.rows.has_focus
-        await press(pilot, "u", "u")
-        assert "message" not in ids(pane)
-
-
 async def test_a_lore_entry_is_written_in_the_lorebook_of_the_session(tmp_path: Path) -> None:
     async with editing(tmp_path) as (pilot, pane):
         await press(pilot, "a")
@@ -244,16 +153,6 @@ async def test_the_palette_adds_to_the_preset(tmp_path: Path) -> None:
         await let_go(pilot)
 
 
-async def test_an_anchor_can_be_added(tmp_path: Path) -> None:
-    async with editing(tmp_path) as (pilot, pane):
-        await press(pilot, "a", *"placeholder", "enter")
-        assert message(pane, "placeholder").type == "placeholder"
-        assert pane.form.rows["name"].field.has_focus
-        pane.form.rows["id"].field.focus()
-        await press(pilot, *"-2")
-        assert "placeholder-2" in ids(pane)
-
-
 async def test_typing_is_one_undo_step_and_live(tmp_path: Path) -> None:
     async with editing(tmp_path) as (pilot, pane):
         await press(pilot, "enter")
@@ -281,75 +180,6 @@ async def test_no_text_is_lost_however_fast_one_goes_on(tmp_path: Path) -> None:
         assert preset_of(pane) == pane.edits.saved  # type: ignore[union-attr]
         await press(pilot, *"UUU")
         assert [message(pane, name).content for name in ("a", "b")] == ["One!", "Two"]
-
-
-async def test_lone_surrogates_are_harmless(tmp_path: Path) -> None:
-    async with editing(tmp_path) as (pilot, pane):
-        await pilot.press("enter")
-        pane.form.content.insert("\ud800")
-        await settle(pilot)
-        assert message(pane, "rule").content == "Be brief.\ufffd"
-        assert "Be brief.\ufffd" in body(pane)
-
-
-async def test_macros_are_completed_while_typing(tmp_path: Path) -> None:
-    async with editing(tmp_path) as (pilot, pane):
-        await press(pilot, "enter")
-        await press(pilot, *"{{da")
-        assert pane.form.content.macros.display
-        await press(pilot, "enter")
-        assert not pane.form.content.macros.display
-        assert message(pane, "rule").content == "Be brief.{{date}}"
-        assert "Be brief.2026-01-01" in body(pane)
-        await press(pilot, *"{{")
-        await press(pilot, "escape")
-        assert pane.form.content.has_focus
-
-
-async def test_the_form_changes_place_role_and_order(tmp_path: Path) -> None:
-    async with editing(tmp_path) as (pilot, pane):
-        pane.rows.light(2)
-        await press(pilot, "enter")
-        pane.query_one("#form-place").focus()
-        await press(pilot, "right", "left", "left", "left", "left", "left")
-        assert message(pane, "lore").anchor_target is None
-        assert pane.form.rows["place"].value == "list", "the arrows end at both ends"
-        await press(pilot, "right")
-        assert message(pane, "lore").insertion_point == -1
-        pane.query_one("#form-depth").focus()
-        await press(pilot, "backspace", "3")
-        assert message(pane, "lore").insertion_point == -3
-        await press(pilot, "backspace", "0")
-        lore = message(pane, "lore")
-        assert (lore.insertion_point, lore.anchor_point) == (None, "after")
-        await press(pilot, "backspace", "3", "backspace", "x")
-        assert message(pane, "lore").insertion_point == -3
-        assert pane.query_one("#form-depth").has_class("-invalid")
-        pane.query_one("#form-order").focus()
-        await pilot.press("end", "5")
-        pane.query_one("#form-role").focus()
-        await pilot.press("left")
-        pane.query_one("#form-enabled").focus()
-        await press(pilot, "right")
-        pane.query_one("#form-cache_control").focus()
-        await press(pilot, "right")
-        assert "cache 5m" in lines(pane)[line_of(pane, "lore")]
-        lore = message(pane, "lore")
-        assert lore.cache_control == "5m"
-        assert (lore.order, lore.role, lore.enabled) == (5, "system", False)
-
-
-async def test_the_filter_matches_words(tmp_path: Path) -> None:
-    async with editing(tmp_path) as (pilot, pane):
-        await press(pilot, "slash", *"RAIN")
-        assert [line for line in lines(pane) if line and "lore" not in line] == []
-        await press(pilot, "enter", "space")
-        assert not message(pane, "lore").enabled
-        await press(pilot, "slash", "escape")
-        assert "rule" in lines(pane)[2]
-        await press(pilot, "slash", *"RAIN", "enter", "escape")
-        assert pane.rows.has_focus, "first what is hidden comes back"
-        assert "rule" in lines(pane)[2]
 
 
 async def test_save_keeps_the_file_whole_and_says_where(tmp_path: Path) -> None:
@@ -477,18 +307,6 @@ async def test_cache_marks_are_placed_by_a_key_here_and_in_the_inspector(tmp_pat
         await let_go(pilot)
 
 
-def test_a_stored_question_is_not_counted_among_the_history() -> None:
-    history = tuple(Message("user", f"m{number}", f"{number}") for number in range(3))
-    endpoint = Endpoint("here", Protocol.OPENAI_CHAT, "https://here.invalid", models=("gpt-4o",))
-    anchor = PresetMessage("history", type="chat_history")
-    composed = compose(Inputs(endpoint, Preset("p", (anchor,)), history))
-    facts = facts_of(composed)
-    assert [turn.text.plain for turn in facts.history] == ["m0", "m1"]
-    assert (facts.draft[0], facts.is_typed) == ("m2", False)
-    pieces = row_pieces(OutlineRow("ghost", ghost="draft"), None, facts, {}, 60, unsaved=False)
-    assert "the message to answer: m2" in "".join(words for words, _ in pieces)
-
-
 GROUPED: list[dict[str, object]] = [
     {"id": "main", "content": "Be kind."},
     {"id": "head", "name": "--- STYLE ---", "content": "", "enabled": False},
@@ -517,81 +335,13 @@ async def test_a_heading_switches_its_group_and_undo_takes_it_back(tmp_path: Pat
         assert (message(pane, "a").enabled, message(pane, "b").enabled) == (True, False)
         await press(pilot, "u", "u")
         assert preset_of(pane) == pane.edits.saved  # type: ignore[union-attr]
+        await begin_again(pilot, pane)
 
-
-async def test_places_say_what_fills_them_or_that_they_are_empty(tmp_path: Path) -> None:
-    async with editing(tmp_path, GROUPED) as (_, pane):
         shown = {words: lines(pane)[line_of(pane, words)] for words in ("Lore", "Card", "who")}
         assert "empty now: no lorebook" in shown["Lore"]
         assert "empty now: no character" in shown["Card"]
         assert "empty now: no profile" in shown["who"]
         assert "empty now: no character" in lines(pane)[line_of(pane, "◆ examples")]
-
-
-async def test_a_narrow_row_with_a_note_shows_its_text_and_the_note_is_whole(
-    tmp_path: Path,
-) -> None:
-    rule = {"id": "message", "role": "system", "content": "Be brief.", "insertionPoint": -2}
-    app = app_with(tmp_path, [rule, {"id": "history", "type": "chat_history"}])
-    async with app.run_test(size=(100, 45)) as pilot:
-        pane = await edited(pilot)
-        shown = lines(pane)[line_of(pane, "sys message")]
-        assert "Be brief." in shown
-        assert "  ● " in shown
-        status = pane.query_one("#preset-status", Static)
-        shown = " ".join(status.render_line(y).text for y in range(status.size.height))
-        assert "“System messages: in place” (p) keeps it here." in " ".join(shown.split())
-
-
-@pytest.mark.parametrize("size", [(160, 45), (240, 60), (120, 35), (96, 24), (80, 24)])
-async def test_every_field_of_the_forms_fits(tmp_path: Path, size: tuple[int, int]) -> None:
-    async with app_with(tmp_path).run_test(size=size) as pilot:
-        pane = await edited(pilot)
-        await press(pilot, "enter")
-        form = pane.form
-        form.rows["place"].field.focus()
-        kinds: list[str] = []
-        for key in ("home", *["right"] * 4):
-            await press(pilot, key)
-            kinds.append(form.rows["place"].value)
-            shown = [row.field for row in form.rows.values() if row.display]
-            assert form.content.region.height >= 3
-            for field in (*shown, form.content):
-                assert field.region.width > 1
-                assert field.region in form.region, (kinds, field)
-            for choice in (field for field in shown if isinstance(field, ChoiceField)):
-                wide = choice.get_content_width(choice.size, choice.size)
-                assert wide <= choice.content_size.width, choice.value
-        assert kinds == ["list", "depth", "start", "before", "after"]
-        await let_go(pilot)
-
-
-@pytest.mark.parametrize(("typed", "stays"), [("", 4), ("-", 4), ("abc", 4), ("12345678", 123456)])
-async def test_a_number_that_is_not_taken_says_so(tmp_path: Path, typed: str, stays: int) -> None:
-    async with editing(tmp_path) as (pilot, pane):
-        await press(pilot, "end", "enter")
-        depth = pane.form.query_one("#form-depth", FormField)
-        depth.focus()
-        await press(pilot, *["backspace"] * 3, *(typed or ()))
-        note = pane.form.query_one("#form-note", Static)
-        assert "a whole number" in str(note.render())
-        assert f"it stays {stays}." in str(note.render())
-        assert note.display
-        assert message(pane, "note").insertion_point == -stays
-        await press(pilot, *["backspace"] * 9, "2")
-        assert message(pane, "note").insertion_point == -2
-        assert "whole number" not in str(note.render())
-
-
-async def test_keys_that_move_nothing_say_why(tmp_path: Path) -> None:
-    async with editing(tmp_path) as (pilot, pane):
-        await press(pilot, "K")
-        assert "System messages go first" in told(pane)
-        assert "in place" in told(pane)
-        await press(pilot, "down", "greater_than_sign")
-        assert "An anchor has no depth" in told(pane)
-        await press(pilot, "end", *["J"] * 12)
-        assert "It cannot go further down." in told(pane)
 
 
 LATE: list[dict[str, object]] = [
@@ -615,6 +365,15 @@ async def test_another_placement_keeps_the_order_that_is_shown(tmp_path: Path) -
         pane.action_undo()
         await settle(pilot)
         assert preset_of(pane) == pane.edits.saved  # type: ignore[union-attr]
+        await begin_again(pilot, pane)
+
+        await press(pilot, "home", "r")
+        assert message(pane, "prompt").role == "user"
+        assert pane.rows.chosen is not None
+        assert pane.rows.chosen.message is message(pane, "prompt"), "the cursor stays on it"
+        assert "It moved to its place in the preset" in told(pane)
+        await press(pilot, "u", "end", "r")
+        assert "It moved: system messages go first" in told(pane)
 
 
 async def test_a_group_folds_and_unfolds(tmp_path: Path) -> None:
@@ -645,8 +404,127 @@ async def test_a_group_folds_and_unfolds(tmp_path: Path) -> None:
         assert any("Ornate" in line for line in lines(pane))
 
 
-async def test_the_parts_of_the_request_fold(tmp_path: Path) -> None:
+async def test_every_button_of_the_bar_works(tmp_path: Path) -> None:
     async with editing(tmp_path) as (pilot, pane):
+        await pilot.click(PresetToolbar, offset=(bar_at("Delete"), 0))
+        await settle(pilot)
+        assert ids(pane)[0] == "world"
+        await pilot.click(PresetToolbar, offset=(bar_at("Save"), 0))
+        await settle(pilot)
+        saved = json.loads((tmp_path / "presets" / "mine.json").read_text())
+        assert saved["presetMessages"][0]["id"] == "world"
+        await pilot.click(PresetToolbar, offset=(bar_at("Undo"), 0))
+        await pilot.click(PresetToolbar, offset=(bar_at("Redo"), 0))
+        await pilot.click(PresetToolbar, offset=(bar_at("Edit"), 0))
+        await settle(pilot)
+        assert pane.has_class("-form")
+        assert ids(pane)[0] == "world"
+
+
+async def test_rows_are_edited_by_keys_and_mouse(tmp_path: Path) -> None:
+    async with editing(tmp_path) as (pilot, pane):
+        # The list mirrors the context.
+        shown = [" ".join(line.split()) for line in lines(pane) if line]
+        assert shown.pop(0).startswith("▾ System ──")
+        assert shown[0].startswith("role “Assistant”")
+        assert shown[1].startswith("[x] system rule Be brief.")
+        assert shown.pop(2).startswith("▾ Before the chat ──")
+        assert shown[2].startswith("[x] ◆ world")
+        assert shown[3].startswith("[x] user lore It rains.")
+        assert "after world" in shown[3]
+        assert "Chat history" in shown[4]
+        assert "depth 4" in lines(pane)[line_of(pane, "Note")]
+        # What it costs is what the request says it costs.
+        app = pane.app
+        composed = app.workspace.requests.compose("")  # type: ignore[attr-defined]
+        turns = composed.envelope.turns
+        cost = dict(zip((t.origin.id for t in turns), composed.envelope.tokens, strict=True))
+        assert shown[3].endswith(str(cost["lore"]))
+        await begin_again(pilot, pane)
+
+        # Space disables and the request follows at once.
+        assert "Be brief." in body(pane)
+        await press(pilot, "space")
+        assert "Be brief." not in body(pane)
+        assert " ".join(lines(pane)[2].split()).startswith("●[ ] system rule")
+        await press(pilot, "u")
+        assert "Be brief." in body(pane)
+        assert " ".join(lines(pane)[2].split()).startswith("[x] system rule")
+        await begin_again(pilot, pane)
+
+        # Steps by keys.
+        for keys, found in STEPS:
+            for key in keys:
+                await press(pilot, key)
+            assert ids(pane) == found, keys
+            pilot.app.workspace.presets.revert()  # type: ignore[attr-defined]
+            await press(pilot, "home")
+        await begin_again(pilot, pane)
+
+        # Depths and roles by keys.
+        await press(pilot, "end")
+        pane.rows.light(4)
+        await press(pilot, "greater_than_sign", "greater_than_sign", "less_than_sign", "r")
+        note = message(pane, "note")
+        assert (note.insertion_point, note.role) == (-3, "assistant")
+        await begin_again(pilot, pane)
+
+        # Keys that move nothing say why.
+        await press(pilot, "K")
+        assert "System messages go first" in told(pane)
+        assert "in place" in told(pane)
+        await press(pilot, "down", "greater_than_sign")
+        assert "An anchor has no depth" in told(pane)
+        await press(pilot, "end", *["J"] * 12)
+        assert "It cannot go further down." in told(pane)
+        await begin_again(pilot, pane)
+
+        # The filter matches words.
+        await press(pilot, "slash", *"RAIN")
+        assert [line for line in lines(pane) if line and "lore" not in line] == []
+        await press(pilot, "enter", "space")
+        assert not message(pane, "lore").enabled
+        await press(pilot, "slash", "escape")
+        assert "rule" in lines(pane)[2]
+        await press(pilot, "slash", *"RAIN", "enter", "escape")
+        assert pane.rows.has_focus, "first what is hidden comes back"
+        assert "rule" in lines(pane)[2]
+        await begin_again(pilot, pane)
+
+        # A click on the box enables.
+        y = line_of(pane, "lore")
+        await pilot.click(PresetRows, offset=(2, y))
+        await settle(pilot)
+        assert not message(pane, "lore").enabled
+        assert "It rains." not in body(pane)
+        await pilot.click(PresetRows, offset=(20, line_of(pane, "rule")))
+        await settle(pilot)
+        assert message(pane, "rule").enabled
+        assert pane.index == 0
+        await begin_again(pilot, pane)
+
+        # A drag can be cancelled.
+        start = line_of(pane, "Note")
+        await pilot.mouse_down(PresetRows, offset=(20, start))
+        await pilot.hover(PresetRows, offset=(20, 1))
+        await settle(pilot)
+        assert pane.rows.drop is not None
+        await pilot.press("escape")
+        await pilot.mouse_up(PresetRows, offset=(20, 1))
+        await settle(pilot)
+        assert pane.rows.drop is None
+        assert pane.edits is not None
+        assert not pane.edits.is_changed
+        await begin_again(pilot, pane)
+
+        # Two clicks open the form.
+        await pilot.double_click(PresetRows, offset=(20, line_of(pane, "lore")))
+        await settle(pilot)
+        assert pane.form.content.has_focus
+        assert pane.form.content.text == "It rains."
+        await begin_again(pilot, pane)
+
+        # The parts of the request fold.
         await press(pilot, "down", "down", "z")
         assert "▸ Before the chat ─" in lines(pane)[line_of(pane, "Before")]
         assert lines(pane)[line_of(pane, "Before")].split()[-3:-1] == ["1", "message"]
@@ -668,42 +546,107 @@ async def test_the_parts_of_the_request_fold(tmp_path: Path) -> None:
         assert any("lore" in line for line in lines(pane))
 
 
-async def test_a_row_that_another_role_moves_says_why(tmp_path: Path) -> None:
-    async with editing(tmp_path, LATE) as (pilot, pane):
-        await press(pilot, "home", "r")
-        assert message(pane, "prompt").role == "user"
-        assert pane.rows.chosen is not None
-        assert pane.rows.chosen.message is message(pane, "prompt"), "the cursor stays on it"
-        assert "It moved to its place in the preset" in told(pane)
-        await press(pilot, "u", "end", "r")
-        assert "It moved: system messages go first" in told(pane)
+async def test_messages_are_written_in_the_form(tmp_path: Path) -> None:
+    async with editing(tmp_path) as (pilot, pane):
+        # A new message appears at the cursor.
+        pane.rows.light(4)
+        await press(pilot, "a", *"message", "enter")
+        assert pane.form.content.has_focus
+        await press(pilot, *"Hear me")
+        new = message(pane, "message")
+        assert (new.content, new.insertion_point) == ("Hear me", -4)
+        assert "Hear me" in body(pane)
+        await press(pilot, "escape")
+        assert pane.rows.has_focus
+        await press(pilot, "u", "u")
+        assert "message" not in ids(pane)
+        await begin_again(pilot, pane)
+
+        # An anchor can be added.
+        await press(pilot, "a", *"placeholder", "enter")
+        assert message(pane, "placeholder").type == "placeholder"
+        assert pane.form.rows["name"].field.has_focus
+        pane.form.rows["id"].field.focus()
+        await press(pilot, *"-2")
+        assert "placeholder-2" in ids(pane)
+        await begin_again(pilot, pane)
+
+        # Lone surrogates are harmless.
+        await pilot.press("enter")
+        pane.form.content.insert("\ud800")
+        await settle(pilot)
+        assert message(pane, "rule").content == "Be brief.\ufffd"
+        assert "Be brief.\ufffd" in body(pane)
+        await begin_again(pilot, pane)
+
+        # Macros are completed while typing.
+        await press(pilot, "enter")
+        await press(pilot, *"{{da")
+        assert pane.form.content.macros.display
+        await press(pilot, "enter")
+        assert not pane.form.content.macros.display
+        assert message(pane, "rule").content == "Be brief.{{date}}"
+        assert "Be brief.2026-01-01" in body(pane)
+        await press(pilot, *"{{")
+        await press(pilot, "escape")
+        assert pane.form.content.has_focus
+        await begin_again(pilot, pane)
+
+        # The form changes place role and order.
+        pane.rows.light(2)
+        await press(pilot, "enter")
+        pane.query_one("#form-place").focus()
+        await press(pilot, "right", "left", "left", "left", "left", "left")
+        assert message(pane, "lore").anchor_target is None
+        assert pane.form.rows["place"].value == "list", "the arrows end at both ends"
+        await press(pilot, "right")
+        assert message(pane, "lore").insertion_point == -1
+        pane.query_one("#form-depth").focus()
+        await press(pilot, "backspace", "3")
+        assert message(pane, "lore").insertion_point == -3
+        await press(pilot, "backspace", "0")
+        lore = message(pane, "lore")
+        assert (lore.insertion_point, lore.anchor_point) == (None, "after")
+        await press(pilot, "backspace", "3", "backspace", "x")
+        assert message(pane, "lore").insertion_point == -3
+        assert pane.query_one("#form-depth").has_class("-invalid")
+        pane.query_one("#form-order").focus()
+        await pilot.press("end", "5")
+        pane.query_one("#form-role").focus()
+        await pilot.press("left")
+        pane.query_one("#form-enabled").focus()
+        await press(pilot, "right")
+        pane.query_one("#form-cache_control").focus()
+        await press(pilot, "right")
+        assert "cache 5m" in lines(pane)[line_of(pane, "lore")]
+        lore = message(pane, "lore")
+        assert lore.cache_control == "5m"
+        assert (lore.order, lore.role, lore.enabled) == (5, "system", False)
+        await begin_again(pilot, pane)
+
+        # A number that is not taken says so.
+        await press(pilot, "end", "enter")
+        pane.form.query_one("#form-depth", FormField).focus()
+        note = pane.form.query_one("#form-note", Static)
+        for typed, stays in (("", 4), ("-", 4), ("abc", 4), ("12345678", 123456)):
+            await press(pilot, *["backspace"] * 9, "4", *["backspace"] * 9, *typed)
+            assert "a whole number" in str(note.render()), typed
+            assert f"it stays {stays}." in str(note.render()), typed
+            assert message(pane, "note").insertion_point == -stays
+        await press(pilot, *["backspace"] * 9, "2")
+        assert message(pane, "note").insertion_point == -2
+        assert "whole number" not in str(note.render())
 
 
-async def test_messages_that_set_variables_or_wait_say_so(tmp_path: Path) -> None:
-    messages = [
-        {"id": "vars", "content": "{{setvar::style::terse}}{{setvar::pov::she}}"},
-        {"id": "later", "role": "user", "content": "Go on.", "triggers": ["continue", "swipe"]},
-        {"id": "history", "type": "chat_history"},
-    ]
-    async with editing(tmp_path, messages) as (pilot, pane):
-        assert "sets style, pov" in lines(pane)[line_of(pane, "vars")]
-        assert "only on continue or swipe" in lines(pane)[line_of(pane, "later")]
-        await press(pilot, "end", "home", "down", "down")
-        assert "Nothing is left" not in "".join(lines(pane))
+def bar_at(word: str) -> int:
+    """The column on which a word of the bar begins."""
+    return 1 + "+ Add  Edit  Delete  Undo  Redo  Save  Preset  More …".index(word)
 
 
-async def test_the_filter_of_a_chooser_puts_the_best_name_first(tmp_path: Path) -> None:
-    for name in ("Marzipan nosquash", "sq", "sq two", "code-reviewer", "Code reviewer"):
-        dump = json.dumps([{"type": "chat_history"}])
-        (tmp_path / "presets").mkdir(exist_ok=True)
-        (tmp_path / "presets" / f"{name}.json").write_text(dump)
-    async with app_with(tmp_path).run_test(size=SIZE) as pilot:
-        pane = await edited(pilot)
-        app = pane.app
-        for typed in ("sq", "Code reviewer", "Marz", "code-reviewer", "sq t"):
-            app.presets.action_choose_preset()  # type: ignore[attr-defined]
-            await asked(pilot)
-            await press(pilot, *typed, "enter")
-            name = app.workspace.state.preset_name  # type: ignore[attr-defined]
-            wanted = {"Marz": "Marzipan nosquash", "sq t": "sq two"}
-            assert name == wanted.get(typed, typed)
+async def begin_again(pilot: Pilot[None], pane: PresetPane) -> None:
+    """Forget all changes, and go to the first row of the list."""
+    await press(pilot, "escape")
+    pilot.app.workspace.presets.revert()  # type: ignore[attr-defined]
+    pane.rows.focus()
+    await settle(pilot)
+    await press(pilot, "home")
