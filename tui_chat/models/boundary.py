@@ -375,7 +375,9 @@ def plain(value: object) -> Any:
     """Return the value as plain JSON, without what is a default."""
     if is_dataclass(value) and not isinstance(value, type):
         adapter = _adapter(cast("type[Any]", type(value)), True)
-        return adapter.dump_python(value, mode="json", exclude_defaults=True, warnings=False)
+        return adapter.dump_python(
+            value, mode="json", exclude_defaults=True, warnings=False, fallback=dict
+        )
     if isinstance(value, tuple | list):
         return [plain(part) for part in cast("list[object]", value)]
     if isinstance(value, Mapping):
