@@ -48,7 +48,6 @@ if sys.platform == "linux" and "TMPDIR" not in os.environ and os.access(MEMORY, 
 
 SLOW = (
     "tests/app/",
-    "tests/ui/",
     "tests/e2e/",
     "tests/cli/test_planted_keys.py",
     "tests/cli/test_sample_plugin.py",
@@ -64,11 +63,11 @@ SLOW = (
     "tests/protocols/test_encode_meaning.py",
     "tests/unit/store/test_process_lock.py",
 )
-"""Where the files begin whose tests are all slow, beside those in a folder `ui`."""
+"""Where the files begin whose tests are all slow, beside those in a folder `ui` of a plugin."""
 
 
 def is_slow_file(path: str) -> bool:
-    return path.startswith(SLOW) or "/ui/" in path
+    return path.startswith(SLOW) or ("/ui/" in path and "plugins/" in path)
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

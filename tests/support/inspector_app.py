@@ -203,12 +203,18 @@ class InspectorApp(App[None]):
         self.actions = RecordedActions(self, "inspector")
         self.reveals = RecordedActions(self, "panes")
         self.pane = Inspector()
+        self.said: list[str] = []
+        """What was told."""
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         return origin_defaults(self.current_theme.dark)
 
     def compose(self) -> ComposeResult:
         yield self.pane
+
+    def notify(self, message: str, **more: object) -> None:  # type: ignore[override]
+        del more
+        self.said.append(message)
 
     def on_mount(self) -> None:
         self.pane.own_protocol = Protocol.OPENAI_CHAT

@@ -76,20 +76,33 @@ TESTS = {
     "tui_chat/ui/terminal/": ("tests/unit/ui/terminal", "tests/app/test_key_bindings.py"),
     "tui_chat/ui/widgets/": ("tests/unit/ui", "tests/app/test_panes.py"),
     **{
-        f"tui_chat/ui/areas/{area}/": (f"tests/ui/areas/{area}", *journeys)
+        f"tui_chat/ui/areas/{area}/": (f"tests/unit/ui/{area}", *journeys)
         for area, journeys in {
             "chat": (
                 "tests/app/test_app.py",
                 "tests/app/test_app_messages.py",
                 "tests/app/test_attachments.py",
                 "tests/app/test_compaction.py",
+                "tests/app/test_composer.py",
+                "tests/app/test_conversation.py",
                 "tests/app/test_images.py",
+                "tests/app/test_streaming.py",
                 "tests/app/test_tool_question.py",
                 "tests/app/test_unsaved_writes.py",
             ),
-            "inspector": ("tests/app/test_inspector_in_app.py",),
-            "presets": (),
-            "sessions": ("tests/app/test_session_organization.py",),
+            "inspector": (
+                "tests/app/test_inspector_body.py",
+                "tests/app/test_inspector_head.py",
+                "tests/app/test_inspector_in_app.py",
+                "tests/app/test_inspector_lore.py",
+                "tests/app/test_inspector_selection.py",
+                "tests/app/test_inspector_views.py",
+            ),
+            "presets": ("tests/app/test_preset_files.py", "tests/app/test_preset_steps.py"),
+            "sessions": (
+                "tests/app/test_session_list.py",
+                "tests/app/test_session_organization.py",
+            ),
         }.items()
     },
 }

@@ -1,19 +1,20 @@
 from copy import deepcopy
+from dataclasses import replace
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.inspector_app import DRAFT, chat_tree, composed, history, long_chat, said
+from tests.support.inspector_app import chat_tree, composed, history, long_chat, said
 from tests.support.strategies import sources, trees
 from tests.support.tables import each_row
 from tui_chat.models.endpoint import Protocol
+from tui_chat.models.envelope import Level, Note
 from tui_chat.models.json_tree import Arr, Lit, Obj, Str, Tree
 from tui_chat.models.payload import Payload, render
 from tui_chat.models.sanitize import sanitize
-from tui_chat.models.text import GLUE, Origin, OriginKind, Text
+from tui_chat.models.text import Origin, OriginKind, Text
 from tui_chat.ui.areas.inspector.payload_layout import PayloadLayout
-from tui_chat.ui.areas.inspector.payload_places import draft_row
+from tui_chat.ui.areas.inspector.payload_places import NotePlaces, draft_row, find_rows, origin_rows
 
 
 def rows_of(layout: PayloadLayout) -> list[tuple[int, str]]:
@@ -81,33 +82,6 @@ def test_numbers_that_are_equal_are_not_the_same_text(
     before = PayloadLayout(render(Obj((("x", Lit(one)), ("y", Lit(None))))), 50)
     after = PayloadLayout(render(Obj((("x", Lit(other)), ("y", Lit(None))))), 50, before)
     assert after.same_rows == 1
-
-
-def test_a_rebuilt_system_prompt_is_recognized() -> None:
-    def request(draft: str) -> Payload:
-        system = said("system", Text.of("Be kind.", Origin(OriginKind.SYSTEM)), GLUE)
-        asked = said("user", Text.of(draft, DRAFT), DRAFT)
-        return render(Obj((("system", Obj((("parts", Arr((system,))),))), ("x", Arr((asked,))))))
-
-    before = PayloadLayout(request("h"), 50)
-    after = PayloadLayout(request("hi"), 50, before)
-    changed = [old == new for old, new in zip(rows_of(before), rows_of(after), strict=True)]
-    assert after.same_rows == changed.index(False)
-
-
-def test_a_keystroke_measures_only_what_it_changed(monkeypatch: pytest.MonkeyPatch) -> None:
-    old = long_chat(500)
-    first = PayloadLayout(render(chat_tree((*old, said("user", Text.of("h", DRAFT), DRAFT)))), 50)
-    measured: list[object] = []
-    leaf_rows = type(first._measure).leaf_rows
-
-    def counting(self: object, key: object, leaf: object, *rest: object) -> int:
-        measured.append(leaf)
-        return leaf_rows(self, key, leaf, *rest)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(type(first._measure), "leaf_rows", counting)
-    PayloadLayout(render(chat_tree((*old, said("user", Text.of("hi", DRAFT), DRAFT)))), 50, first)
-    assert len(measured) <= 8
 
 
 def test_a_pointer_finds_its_row() -> None:
@@ -184,3 +158,39 @@ def test_all_messages_are_folded_or_unfolded_at_once() -> None:
     layout.fold(row)
     layout.fold_all(2)
     assert rows_of(layout) == rows_of(whole), "one that is folded is unfolded with the others"
+
+
+def test_the_key_of_a_container_is_found() -> None:
+    layout = PayloadLayout(render(chat_tree(long_chat(3))), 60)
+    (row,) = find_rows(layout, "messages")
+    assert layout.line(layout.spot(row)).text.strip() == '"messages": ['
+    layout.fold(row)
+    assert find_rows(layout, "messages") == [row]
+
+
+@given(st.lists(st.integers(0, 200), max_size=12))
+def test_rows_and_places_stay_correct_under_any_folding(folds: list[int]) -> None:
+    layout = PayloadLayout(render(chat_tree(long_chat(8))), 40)
+    for row in folds:
+        layout.fold(row % layout.rows)
+    for row in range(layout.rows):
+        spot = layout.spot(row)
+        if not spot.folded and spot.place.part == "leaf" and spot.row == 0:
+            assert layout.row_at(spot.place.pointer) == row
+            assert layout.row_of(spot.place) == row
+    origin = Origin(OriginKind.HISTORY, "m3", "#4")
+    assert len(origin_rows(layout, origin)) == 1
+    assert find_rows(layout, "no such words") == []
+
+
+def test_a_note_is_marked_where_all_messages_are_folded() -> None:
+    about = Origin(OriginKind.HISTORY, "m3")
+    note = Note(Level.WARNING, "odd", "It is odd.", about)
+    layout = PayloadLayout(render(chat_tree(long_chat(8))), 60)
+    row = layout.row_at("/messages")
+    assert row is not None
+    assert NotePlaces((note,)).at(layout, layout.spot(row)) is None
+    layout.fold(row)
+    assert NotePlaces((note,)).at(layout, layout.spot(row)) is note
+    other = replace(note, origin=replace(about, id="m9"))
+    assert NotePlaces((other,)).at(layout, layout.spot(row)) is None

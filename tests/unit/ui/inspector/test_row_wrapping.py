@@ -8,7 +8,7 @@ from rich.cells import cell_len
 from tests.support.strategies import any_text
 from tests.support.tables import each_row
 from tui_chat.models.sanitize import sanitize
-from tui_chat.ui.areas.inspector.row_wrapping import _NARROW, ESCAPE, LEAST, breaks
+from tui_chat.ui.areas.inspector.row_wrapping import ESCAPE, LEAST, breaks
 
 
 def rows(text: str, first: int, rest: int, head: int = 0) -> list[str]:
@@ -98,9 +98,3 @@ def test_an_emoji_of_several_characters_stays_whole(emoji: str, before: int) -> 
     found = rows("x" * before + emoji * 30, LEAST, LEAST)
     assert all(row.replace(emoji, "").strip("x") == "" for row in found)
     assert all(cell_len(row) <= LEAST for row in found)
-
-
-def test_what_counts_as_narrow_is() -> None:
-    for character in map(chr, range(0x3000)):
-        if _NARROW.fullmatch(character):
-            assert cell_len(character) == 1, hex(ord(character))

@@ -8,9 +8,8 @@ import re
 from dataclasses import replace
 from typing import Any
 
-import pytest
-
 from tests.support.inspector_app import InspectorApp, composed, turns_with
+from tests.support.tables import each_row
 from tui_chat.compose import Composed
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import Level, Note
@@ -110,7 +109,7 @@ async def test_what_a_sent_request_was_is_told_from_what_enter_sends() -> None:
         assert "Enter sends" not in text
 
 
-@pytest.mark.parametrize("level", LEVELS)
+@each_row("level", LEVELS)
 async def test_the_worst_note_is_said_in_the_line_that_counts_them(level: Level) -> None:
     app = InspectorApp(noted(level))
     async with app.run_test(size=(100, 40)) as pilot:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 from rich.cells import cell_len
-from textual import events
 from textual.pilot import Pilot
 
 from tests.support.app import rows_shown, until
@@ -17,8 +16,8 @@ from tests.support.inspector_app import (
     long_chat,
     said,
 )
+from tests.support.tables import each_row
 from tui_chat.models.text import Text
-from tui_chat.ui.areas.inspector import payload_selection
 from tui_chat.ui.areas.inspector.origins import OriginStatus
 
 CHAT = long_chat(60)
@@ -60,7 +59,7 @@ def show_draft(app: InspectorApp, draft: str) -> None:
     app.pane.show(composed(tree=tree, draft=draft))
 
 
-@pytest.mark.parametrize("width", [52, 80, 160])
+@each_row("width", [52, 80, 160])
 async def test_a_drag_selects_and_a_key_copies_and_says_so(width: int) -> None:
     app = InspectorApp(composed())
     async with app.run_test(size=(width, 45)) as pilot:
@@ -70,7 +69,7 @@ async def test_a_drag_selects_and_a_key_copies_and_says_so(width: int) -> None:
         app.view.focus()
         await pilot.press("ctrl+c")
         assert app.clipboard == "木漏れ日” mean?"
-        assert [n.message for n in app._notifications] == ["Copied the selection: 21 bytes."]
+        assert app.said == ["Copied the selection: 21 bytes."]
         await pilot.press("escape")
         assert not lit(app)
         await pilot.press("y")
@@ -121,27 +120,6 @@ async def test_what_is_typed_ends_a_selection_only_where_it_changes_it() -> None
         assert lit(app) == "model"
         app.pane.forget()
         assert app.screen.get_selected_text() is None
-
-
-async def test_a_drag_beyond_the_edge_selects_on_without_reading_the_body(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    app = InspectorApp(composed(tree=chat_tree(long_chat(4_000))))
-    async with app.run_test(size=(80, 45)) as pilot:
-        app.view.focus()
-        await pilot.press("g")
-        await pilot.pause()
-        x, y = place(app, "model")
-        await pilot.mouse_down(app.view, offset=(x, y))
-        await pilot.hover(app.view, offset=(x + 4, y + 3))
-        monkeypatch.setattr(payload_selection, "selected_text", None)
-        event = events.MouseMove(app.view, x, 50, 0, 0, 1, False, False, False)
-        app.view.post_message(event)
-        await until(pilot, lambda: app.view.scroll_offset.y > 40)
-        assert app.view._selection.last_row > 60
-        await pilot.mouse_up(app.view, offset=(x, 40))
-        monkeypatch.undo()
-        assert (app.screen.get_selected_text() or "").count("light falls") > 10
 
 
 async def test_a_click_on_the_line_of_the_origin_goes_to_the_source() -> None:

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
 from textual.pilot import Pilot
 from textual.widgets import Input
 
@@ -17,8 +16,9 @@ from tui_chat.analysis.lore_table import LoreTable
 from tui_chat.compose import compose
 from tui_chat.models.lorebook import Lorebook, LorebookEntry
 from tui_chat.models.text import OriginKind
+from tui_chat.ui.areas.inspector.origins import OriginStatus
+from tui_chat.ui.areas.inspector.tabs import ViewTabs
 from tui_chat.ui.areas.inspector.views.lore import LoreView
-from tui_chat.ui.areas.inspector.views.rows_view import RowsView
 
 
 class LoreApp(InspectorApp):
@@ -84,7 +84,7 @@ async def test_places_tokens_budgets_and_books_are_shown() -> None:
         assert " ".join(rows[3].split()).endswith(
             "draft. “b” · with the system messages · 5 tokens"
         )
-        status = app.pane._status.rule
+        status = app.query_one(OriginStatus).rule
         assert status.endswith("Of the lorebook “b”. Place: with the system messages; 5 tokens.")
 
 
@@ -98,7 +98,9 @@ async def test_left_and_right_choose_the_turn_and_the_cursor_stays_on_its_entry(
         assert app.lore.row_here.text.startswith("· late")
         rows = await shown(pilot, app, "K")
         assert rows[0].startswith("Turn 1  a fox")
-        assert app.pane._status.rule.startswith("It is not active before there are 4 messages")
+        assert app.query_one(OriginStatus).rule.startswith(
+            "It is not active before there are 4 messages"
+        )
         rows = await shown(pilot, app, "f")
         assert rows[0].startswith("This request")
         rows = await shown(pilot, app, *["left"] * 9)
@@ -153,7 +155,7 @@ async def test_there_is_no_tab_without_lorebooks() -> None:
         await pilot.press(*["right_square_bracket"] * 6)
         await pilot.pause()
         assert app.pane.view_shown == "payload", "it went round once"
-        assert "Lore" not in app.pane._view_tabs.render().plain
+        assert "Lore" not in app.query_one(ViewTabs).render().plain
         await pilot.press("L")
         assert app.pane.view_shown == "payload", "its key is none without it"
         app.pane.view_shown = "lore"
@@ -170,29 +172,3 @@ async def test_turns_that_are_not_searched_yet_are_blank() -> None:
         rows = await shown(pilot, app)
         assert rows[1] == "3 turns not searched yet"
         assert rows[3].startswith("● fox                    ● “fox” occurs in the draft.")
-
-
-@pytest.mark.parametrize("size", [(30, 12), (52, 24), (160, 45)])
-async def test_only_visible_rows_are_made(size: tuple[int, int]) -> None:
-    hostile = "fo\x1bx\n"
-    entries = tuple(LorebookEntry(f"{n}", "E", (hostile,), f"e{n}\x1b") for n in range(1_000))
-    request = inputs(*("x" for _ in range(100)), books=(Lorebook("b", entries),))
-    app = LoreApp("x")
-    app.table = LoreTable(request)
-    made = 0
-    outcome = LoreTable.outcome
-
-    def counted(self: LoreTable, turn: int, entry: int) -> object:
-        nonlocal made
-        made += 1
-        return outcome(self, turn, entry)
-
-    async with app.run_test(size=size) as pilot:
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(LoreTable, "outcome", counted)
-            await shown(pilot, app, "left", "down", "G")
-        assert isinstance(app.lore, RowsView)
-        assert app.lore.row_here is not None
-        assert app.lore.row_here.text.startswith("· e999")
-        assert made < 20 * size[1]
-        assert all(len(row) <= size[0] for row in rows_shown(app.lore))

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
-
+from tests.support.tables import each_row
 from tui_chat.compose import Composed, compose
 from tui_chat.config import BUILT_IN_ENDPOINTS
 from tui_chat.context import Inputs, SessionSettings
@@ -55,7 +54,7 @@ def laid_out(one: Composed) -> PayloadLayout:
     return PayloadLayout(one.payload, 60)
 
 
-@pytest.mark.parametrize("protocol", list(Protocol))
+@each_row("protocol", list(Protocol))
 def test_a_note_marks_the_row_of_its_subject(protocol: Protocol) -> None:
     one = composed(protocol)
     layout, marks = laid_out(one), NotePlaces(one.notes)
@@ -101,7 +100,7 @@ TOLD = (
 )
 
 
-@pytest.mark.parametrize(("protocol", "model", "words", "told"), TOLD)
+@each_row(("protocol", "model", "words", "told"), TOLD)
 def test_the_status_names_the_protocol_rule(
     protocol: Protocol, model: str, words: str, told: str
 ) -> None:

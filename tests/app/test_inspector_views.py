@@ -6,10 +6,6 @@ from base64 import b64encode
 from dataclasses import replace
 from typing import Any
 
-import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from rich.cells import cell_len
 from textual.app import ComposeResult
 from textual.pilot import Pilot
 from textual.widgets import Input
@@ -23,18 +19,17 @@ from tests.support.inspector_app import (
     composed,
     long_chat,
     said,
-    turns_with,
 )
+from tests.support.tables import each_row
 from tui_chat.compose import Composed, compose, encode
 from tui_chat.config import BUILT_IN_ENDPOINTS
 from tui_chat.context import Inputs, SessionSettings
 from tui_chat.models.edit_list import set_value
 from tui_chat.models.edited_body import EditedBody
 from tui_chat.models.endpoint import Endpoint, Protocol
-from tui_chat.models.envelope import Dropped, Level, Note, Turn
-from tui_chat.models.json_tree import Arr, Obj, Str, Tree, tree_of
+from tui_chat.models.envelope import Dropped, Level, Note
+from tui_chat.models.json_tree import Obj, tree_of
 from tui_chat.models.message import Message, Part, ToolCall
-from tui_chat.models.payload import render
 from tui_chat.models.preset import Preset
 from tui_chat.models.request import RawResponse, RecordedRequest
 from tui_chat.models.role import Role
@@ -42,18 +37,12 @@ from tui_chat.models.session import Entry
 from tui_chat.models.settings import Settings
 from tui_chat.models.text import Origin, OriginKind, Text
 from tui_chat.models.usage import Usage
-from tui_chat.ui.areas.inspector import payload_blocks, payload_view
-from tui_chat.ui.areas.inspector.payload_blocks import SourceIndex
-from tui_chat.ui.areas.inspector.payload_layout import PayloadLayout
-from tui_chat.ui.areas.inspector.payload_places import NotePlaces, find_rows, origin_rows
 from tui_chat.ui.areas.inspector.tabs import ViewTabs
 from tui_chat.ui.areas.inspector.unsent_origins import is_left_out
 from tui_chat.ui.areas.inspector.view import CONTEXT, PAYLOAD, Baseline, ReplyDetails
-from tui_chat.ui.areas.inspector.views.context import ContextCounts
-from tui_chat.ui.areas.inspector.views.rows_view import RowsView, ViewRows, spread
+from tui_chat.ui.areas.inspector.views.rows_view import RowsView
 from tui_chat.ui.widgets.find_bar import FindBar
 
-SIZES = [(30, 12), (52, 24), (80, 24), (120, 45)]
 REPLY = Entry(
     Message("assistant", "Under the pines.", "r1", tool_calls=(ToolCall("1", "look", "{}"),)),
     model="claude-sonnet-5",
@@ -76,24 +65,6 @@ async def press(pilot: Pilot[None], *keys: str) -> None:
     await pilot.press(*keys)
     await pilot.pause()
     await pilot.pause()
-
-
-@pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("key", list("cprdeb"))
-async def test_every_view_fits_every_size(size: tuple[int, int], key: str) -> None:
-    app = InspectorApp(composed(Protocol.ANTHROPIC))
-    async with app.run_test(size=size) as pilot:
-        app.pane.change(reply=ReplyDetails(REPLY, REPLY.message))
-        app.pane.change(baseline=Baseline("the last request", composed(draft="other").payload))
-        await press(pilot, key)
-        view = app.pane.views.current
-        assert view.has_focus
-        assert view.size.height >= 3
-        for y in range(view.size.height):
-            assert view.render_line(y).cell_length == view.size.width
-        for widget in app.pane.query("*"):
-            if widget.display and widget.size.height:
-                assert widget.region.bottom <= size[1]
 
 
 async def test_a_click_on_a_tab_shows_its_view() -> None:
@@ -225,7 +196,7 @@ def with_muted(*, is_history_sent: bool = True) -> Composed:
     return replace(request, envelope=envelope)
 
 
-@pytest.mark.parametrize("is_history_sent", [True, False])
+@each_row("is_history_sent", [True, False])
 async def test_what_is_muted_is_listed_and_led_to(is_history_sent: bool) -> None:
     app = InspectorApp(with_muted(is_history_sent=is_history_sent))
     async with app.run_test(size=(80, 40)) as pilot:
@@ -260,7 +231,7 @@ async def test_the_request_masks_the_key_and_is_copied_as_curl() -> None:
         assert "curl --request POST" in app.clipboard
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("recorded", "words"),
     [
         (("https://x.example/v1?beta=true", (("X-App", "cli"),)), ("Headers  as sent", "X-App: cli",
@@ -296,31 +267,6 @@ async def test_the_difference_marks_what_changed() -> None:
         marked = [t for row in rows for t, style in row.pieces if style.endswith("-part")]
         assert marked == ["summ", "wint"]
         assert "equal lines" in rows_of(app)
-
-
-async def test_long_lines_of_a_difference_wrap() -> None:
-    words = " ".join(f"word{n}" for n in range(60)) + " 木漏れ日 \u202e end"
-    app = InspectorApp(composed(draft=f"{words} in winter, and so on"))
-    async with app.run_test(size=(50, 60)) as pilot:
-        base = composed(draft=f"{words} in summer, and so on").payload
-        app.pane.change(baseline=Baseline("the last request", base))
-        await press(pilot, "d")
-        view = app.pane.views.current
-        assert isinstance(view, RowsView)
-        texts = [row.text for row in view.rows]
-        first = next(n for n, text in enumerate(texts) if text.startswith("+"))
-        stop = next(
-            n for n in range(first + 1, len(texts)) if texts[n][0] != " " or "}" in texts[n]
-        )
-        rows = view.rows[first:stop]
-        assert len(rows) > 5
-        assert all(cell_len(row.text) <= 50 for row in rows)
-        joined = " ".join(" ".join(row.text[1:].strip() for row in rows).split())
-        assert "word0 word1" in joined
-        assert joined.endswith('in winter, and so on"')
-        marked = [t for row in rows for t, style in row.pieces if style.endswith("-part")]
-        assert marked == ["wint"]
-        assert all("new" in style for row in rows for _, style in row.pieces)
 
 
 async def test_a_very_long_line_of_a_difference_is_cut_and_opens() -> None:
@@ -424,32 +370,6 @@ async def test_tools_and_settings_are_folded_until_enter_or_a_click() -> None:
         assert is_folded(app, "/reasoning"), "a click on its mark folds it again"
 
 
-@pytest.mark.parametrize("long", [payload_view.LONG_BODY, 0], ids=["at once", "in a thread"])
-async def test_what_is_folded_stays_so_at_another_width_and_in_another_session(
-    long: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    app = InspectorApp(tooled())
-    async with app.run_test(size=(60, 40)) as pilot:
-        await pilot.pause()
-        monkeypatch.setattr(payload_view, "LONG_BODY", long)
-        app.view.go_to("/tools")
-        await press(pilot, "enter")
-        app.view.go_to("/messages/0/content")
-        await press(pilot, "z")
-        width = app.view.layout_now.width if app.view.layout_now is not None else 0
-        await pilot.resize_terminal(50, 40)
-        await until(
-            pilot, lambda: app.view.layout_now is not None and app.view.layout_now.width < width
-        )
-        assert is_folded(app, "/messages/0")
-        assert not is_folded(app, "/tools")
-        app.pane.forget()
-        app.pane.show(tooled("Another session."))
-        await pilot.pause()
-        assert not is_folded(app, "/tools")
-        assert is_folded(app, "/reasoning")
-
-
 PICTURE = b64encode(bytes(range(256)) * 24).decode()
 
 
@@ -469,7 +389,7 @@ def shown_text(app: InspectorApp) -> str:
     return "".join(line.text for spot, line in rows if not spot.row)
 
 
-@pytest.mark.parametrize("protocol", Protocol)
+@each_row("protocol", Protocol)
 async def test_the_data_of_a_file_is_folded_until_it_is_opened(protocol: Protocol) -> None:
     app = InspectorApp(pictured(protocol, "What"))
     async with app.run_test(size=(60, 40)) as pilot:
@@ -502,14 +422,6 @@ async def test_find_unfolds_what_hides_the_words() -> None:
         assert app.view.under is not None
         assert app.view.under.pointer == "/tools/0/parameters/city"
         assert is_folded(app, "/reasoning")
-
-
-def test_a_note_on_a_setting_is_marked_where_it_is_folded() -> None:
-    note = Note(Level.INFO, "code", "Said.", Origin(OriginKind.SETTING, "reasoning"))
-    layout = PayloadLayout(tooled().payload, 60, None, payload_blocks.FoldChoices())
-    row = layout.row_at("/reasoning")
-    assert row is not None
-    assert NotePlaces((note,)).at(layout, layout.spot(row)) is note
 
 
 async def test_find_works_while_typing_and_with_n() -> None:
@@ -567,7 +479,7 @@ async def test_the_find_bar_closes_with_escape_and_when_another_pane_has_the_foc
         assert app.view.under.pointer.startswith("/messages/3"), "it follows another pane again"
 
 
-@pytest.mark.parametrize("limit", [None, 128_000])
+@each_row("limit", [None, 128_000])
 async def test_the_budget_says_which_pictures_are_not_sent(limit: int | None) -> None:
     notes = tuple(
         Note(Level.WARNING, "piece-left-out", f"Left out: {n}.", unsent=Part("image", "image/png"))
@@ -618,145 +530,9 @@ async def test_context_and_payload_show_the_same_place() -> None:
             assert view.row_here.origin in (app.view.under.owner, row.origin)
 
 
-async def test_the_payload_follows_the_draft_where_the_context_did() -> None:
-    app = InspectorApp(composed(tree=chat_tree(long_chat(30))))
-    async with app.run_test(size=(60, 40)) as pilot:
-        await press(pilot, "g", "c", "p")
-        assert app.view.following
-
-
 async def test_escape_closes_a_banner() -> None:
     app = InspectorApp(composed())
     async with app.run_test(size=(60, 40)) as pilot:
         app.pane.show_banner("as sent at 12:03")
         await press(pilot, "escape")
         assert app.actions.run == [("return_to_live",)]
-
-
-def test_the_unfolded_body_is_the_folded_one_again() -> None:
-    payload = render(chat_tree(long_chat(20)))
-    layout = PayloadLayout(payload, 50)
-    texts = [layout.line(layout.spot(row)).text for row in range(layout.rows)]
-    layout.fold_all(2)
-    layout.fold_all(2)
-    assert [layout.line(layout.spot(row)).text for row in range(layout.rows)] == texts
-
-
-def test_the_key_of_a_container_is_found() -> None:
-    layout = PayloadLayout(render(chat_tree(long_chat(3))), 60)
-    (row,) = find_rows(layout, "messages")
-    assert layout.line(layout.spot(row)).text.strip() == '"messages": ['
-    layout.fold(row)
-    assert find_rows(layout, "messages") == [row]
-
-
-@given(st.lists(st.integers(0, 200), max_size=12))
-def test_rows_and_places_stay_correct_under_any_folding(folds: list[int]) -> None:
-    layout = PayloadLayout(render(chat_tree(long_chat(8))), 40)
-    for row in folds:
-        layout.fold(row % layout.rows)
-    for row in range(layout.rows):
-        spot = layout.spot(row)
-        if not spot.folded and spot.place.part == "leaf" and spot.row == 0:
-            assert layout.row_at(spot.place.pointer) == row
-            assert layout.row_of(spot.place) == row
-    origin = Origin(OriginKind.HISTORY, "m3", "#4")
-    assert len(origin_rows(layout, origin)) == 1
-    assert find_rows(layout, "no such words") == []
-
-
-WRITTEN = [
-    Obj((("text", Str(Text.of(f"{number}", Origin(kind, name, within=within)))),))
-    for number, (kind, name, within) in enumerate(
-        [
-            *((OriginKind.HISTORY, f"m{number}", None) for number in range(5)),
-            (OriginKind.MACRO, "date", STYLE),
-            (OriginKind.PRESET, "m1", None),
-            (OriginKind.GLUE, "", None),
-        ]
-    )
-]
-
-
-def test_no_rows_have_no_parts() -> None:
-    assert list(ViewRows().parts()) == []
-
-
-@given(st.lists(st.lists(st.sampled_from(WRITTEN), max_size=9), max_size=6))
-def test_places_of_a_source_survive_any_change(lists: list[list[Tree]]) -> None:
-    found = SourceIndex()
-    keys = [(OriginKind.HISTORY, "m1"), (OriginKind.PRESET, "p1"), (OriginKind.PRESET, "m1")]
-    for nodes in lists:
-        assert [found.numbers(tuple(nodes), key) for key in keys] == [
-            [n for n, node in enumerate(nodes) if node is WRITTEN[which]] for which in (1, 5, 6)
-        ]
-
-
-def test_a_note_is_marked_where_all_messages_are_folded() -> None:
-    about = Origin(OriginKind.HISTORY, "m3")
-    note = Note(Level.WARNING, "odd", "It is odd.", about)
-    layout = PayloadLayout(render(chat_tree(long_chat(8))), 60)
-    row = layout.row_at("/messages")
-    assert row is not None
-    assert NotePlaces((note,)).at(layout, layout.spot(row)) is None
-    layout.fold(row)
-    assert NotePlaces((note,)).at(layout, layout.spot(row)) is note
-    other = replace(note, origin=replace(about, id="m9"))
-    assert NotePlaces((other,)).at(layout, layout.spot(row)) is None
-
-
-@pytest.mark.parametrize("change", [slice(4, 5), slice(2100, 2102)])
-def test_pointing_at_another_message_is_incremental(
-    monkeypatch: pytest.MonkeyPatch, change: slice
-) -> None:
-    looked: list[object] = []
-    look = payload_blocks._keys  # pyright: ignore[reportPrivateUsage]
-    monkeypatch.setattr(payload_blocks, "_keys", lambda node: looked.append(node) or look(node))
-    tree = chat_tree(long_chat(2102))
-    layout = PayloadLayout(render(tree), 60)
-    assert len(origin_rows(layout, Origin(OriginKind.HISTORY, "m7"))) == 1
-    looked.clear()
-    messages = tree.get("messages")
-    assert isinstance(messages, Arr)
-    changed = list(messages.items)
-    changed[change] = (tree_of({"role": "user", "content": "Another."}),)
-    after = Obj(tuple((k, Arr(tuple(changed)) if v is messages else v) for k, v in tree.items))
-    layout = PayloadLayout(render(after), 60, layout)
-    assert len(origin_rows(layout, Origin(OriginKind.HISTORY, "m8"))) == 1
-    assert len(looked) < 5
-
-
-def test_a_keystroke_updates_only_what_it_changed(monkeypatch: pytest.MonkeyPatch) -> None:
-    looked: list[int] = []
-    count = ContextCounts._count  # pyright: ignore[reportPrivateUsage]
-
-    def counting(self: ContextCounts, turns: tuple[Turn, ...], times: int) -> None:
-        looked.append(len(turns))
-        count(self, turns, times)
-
-    monkeypatch.setattr(ContextCounts, "_count", counting)
-    stored = turns_with("")[2:-1] * 700
-    survey = ContextCounts()
-    survey.update((*stored, turns_with("a")[-1]))
-    looked.clear()
-    survey.update((*stored, turns_with("ab")[-1]))
-    assert sum(looked) == 2
-    assert survey.zones == [("Chat history", 0, len(stored) + 1)]
-    fresh = ContextCounts()
-    fresh.update(())
-    fresh.update((*turns_with("abc"), *stored))
-    survey.update((*turns_with("abc"), *stored))
-    assert (survey.zones, +survey.ids, +survey.anchors) == (
-        fresh.zones,
-        +fresh.ids,
-        +fresh.anchors,
-    )
-
-
-def test_a_long_text_at_the_right_edge_leaves_a_third_to_the_left():
-    left = [("┆", "bar"), ("Post-History Instructions  ", "preset")]
-    for right in ("disabled", "the post history of “Vesna Korhal” replaces it"):
-        row = "".join(text for text, _ in spread(46, left, right))
-        assert cell_len(row) == 46
-        assert row.startswith("┆Post-History")
-    assert "".join(text for text, _ in spread(20, [("a", "")], "b" * 30)).startswith("a bb")
