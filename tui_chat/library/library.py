@@ -10,7 +10,7 @@ from __future__ import annotations
 from contextlib import suppress
 from itertools import chain, count
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from tui_chat.errors import ChangedElsewhere, InputError
 from tui_chat.files import MAX_BYTES, input_name, make_private_folder, read_text, write_text
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from tui_chat.library.snippets import Snippet
 
 Kind = Literal["presets", "profiles", "lorebooks", "roles", "snippets"]
+
+FileStamp: TypeAlias = "tuple[str, int, int] | None"
+"""The path, modification time in nanoseconds and size of a file; None if there is no file."""
 
 _SINGULAR: dict[Kind, str] = {
     "presets": "preset",
@@ -71,6 +74,14 @@ class Library:
         folders = (self._samples, own) if kind == "presets" else (own,)
         kinds = "*.md" if kind == "snippets" else "*.json"
         return {path.stem: path for folder in folders for path in sorted(folder.glob(kinds))}
+
+    def stamp(self, kind: Kind, name: str) -> FileStamp:
+        """Return what differs after each change of a file; None if there is none."""
+        return _stamp(self.files(kind).get(name))
+
+    def stamps(self, kind: Kind) -> dict[str, FileStamp]:
+        """Return the stamp of each file by its name."""
+        return {name: _stamp(path) for name, path in self.files(kind).items()}
 
     def preset(self, name: str) -> Preset:
         """Read a preset. Raises InputError if it does not exist or has errors."""
@@ -269,6 +280,16 @@ def file_name(name: str) -> str:
     if not words:
         raise InputError("The name is empty.", advice="It needs at least one letter or digit.")
     return words
+
+
+def _stamp(path: Path | None) -> FileStamp:
+    if path is None:
+        return None
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return str(path), status.st_mtime_ns, status.st_size
 
 
 def _make_folder(folder: Path) -> None:

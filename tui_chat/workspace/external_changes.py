@@ -5,8 +5,10 @@
    what came since the last check is read, and published as a reply of our own is.
 3. If nothing more comes, the store checks whether that program still runs. If it does not, its
    replies are marked as interrupted.
-4. The list of sessions is read again if it may have changed; less often in a store so large that
-   reading it takes long.
+4. The roles and the list of sessions are read again if they may have changed; less often in a store
+   so large that reading them takes long.
+5. Role files, and the files of the profile and the lorebooks in use, are read again when they
+   change.
 """
 
 from __future__ import annotations
@@ -33,8 +35,10 @@ from tui_chat.send import PartialReply
 from tui_chat.workspace.active_session import ActiveSession, quoted_title
 from tui_chat.workspace.core import WorkspaceCore
 from tui_chat.workspace.events import BranchChanged, Done, ReplyGrew
+from tui_chat.workspace.roles import Roles
 from tui_chat.workspace.session_catalog import SessionCatalog
 from tui_chat.workspace.sessions import Sessions
+from tui_chat.workspace.settings import SessionSetup
 
 if TYPE_CHECKING:
     from tui_chat.store.stream_journal import JournalSnapshot
@@ -62,6 +66,8 @@ class ExternalChanges:
     _active: ActiveSession
     _sessions: Sessions
     _catalog: SessionCatalog
+    _roles: Roles
+    _settings: SessionSetup
 
     def __post_init__(self) -> None:
         self._commits: int = -1
@@ -104,6 +110,9 @@ class ExternalChanges:
         core, store, clock = self.core, self.core.store, self.core.clock
         if core.session_files is not None:
             await core.session_files.check()
+        self._settings.check_files()
+        if await self._roles.import_changed_files():
+            await self._roles.check()
         commits, now = await store.database.data_version(), clock()
         if commits != self._commits:
             self._commits, self._changed_at = commits, now
@@ -117,6 +126,7 @@ class ExternalChanges:
                 self._is_session_checked = await self._check_session()
         if not self._is_list_checked and now >= self._list_from:
             began = clock()
+            await self._roles.check()
             await self._catalog.refresh_if_changed()
             self._is_list_checked = True
             ended = clock()

@@ -18,12 +18,12 @@ from typing import Literal
 from tui_chat.errors import InputError
 from tui_chat.files import read_text
 from tui_chat.library.editing.edits import EditHistory
-from tui_chat.library.library import file_name
+from tui_chat.library.library import FileStamp, file_name
 from tui_chat.library.presets import dump_preset, load_preset, parse_preset
 from tui_chat.models.preset import Preset, PresetMessage
 from tui_chat.workspace.core import WorkspaceCore, reported
 from tui_chat.workspace.events import Failed, PresetChanged, PresetRenamed, PresetSaved
-from tui_chat.workspace.state import DEFAULT_PRESET, FileStamp, OpenPreset
+from tui_chat.workspace.state import DEFAULT_PRESET, OpenPreset
 
 
 class Presets:
@@ -263,9 +263,4 @@ class Presets:
         self.core.update(open_presets={n: preset for n, preset in opened.items() if n != name})
 
     def _stamp(self, name: str) -> FileStamp:
-        try:
-            path = self.core.library.preset_file(name)
-            status = path.stat()
-        except (InputError, OSError):
-            return None
-        return str(path), status.st_mtime_ns, status.st_size
+        return self.core.library.stamp("presets", name)

@@ -3,8 +3,9 @@
 1. A session is bound to its role when it is created, and keeps it. Until then it can be changed.
 2. A disabled role starts no session. A session whose role was disabled or deleted later opens, says
    so, and sends nothing until it is enabled again or the user goes on without it.
-3. A role file in `roles/` is imported when it is new or was changed. What is changed in the app
-   meanwhile stays until the file changes again; deleting a file deletes no role.
+3. A role file in `roles/` is imported when it is new or was changed, also while the app runs. What
+   is changed in the app meanwhile stays until the file changes again; deleting a file deletes no
+   role.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from tui_chat.workspace.events import BranchChanged, Done, Failed
 from tui_chat.workspace.settings import SessionSetup
 
 if TYPE_CHECKING:
+    from tui_chat.library.library import FileStamp
     from tui_chat.library.typed_fields import Values
 
 FIRST_ROLE = Role(
@@ -49,11 +51,13 @@ class Roles:
     def __init__(self, core: WorkspaceCore, settings: SessionSetup) -> None:
         self.core = core
         self._settings = settings
+        self._files: dict[str, FileStamp] = {}
+        """The role files by name, as they were imported last."""
 
     async def load(self) -> None:
         """Read the roles; create the first one in an empty database. Raises StoreError."""
         store = self.core.store
-        await self._import_files()
+        await self.import_changed_files()
         if await store.settings.get("roles_begun") is None:
             if not await store.roles.list():
                 await store.roles.save(FIRST_ROLE)
@@ -159,6 +163,16 @@ class Roles:
         )
         core.update(BranchChanged(), session=session, role=None, role_missing=False)
 
+    async def check(self) -> None:
+        """Read the roles again, and show what another program changed. Raises StoreError."""
+        core, shown = self.core, self.core.state.role
+        await self.refresh()
+        if shown is None:
+            return
+        role = await core.store.roles.get(shown.role_id)
+        if role != shown and core.state.role is shown:
+            await self._show_changed(shown.role_id, role)
+
     async def _show_changed(self, role_id: str, role: Role | None) -> None:
         """Update the state to a changed role; None if it was deleted."""
         core = self.core
@@ -189,14 +203,18 @@ class Roles:
     async def _recent(self) -> list[str]:
         return await self._recalled("roles_used", list) or []
 
-    async def _import_files(self) -> None:
+    async def import_changed_files(self) -> bool:
+        """Import the role files that are new or changed; return True if there were any. Raises
+        StoreError.
+        """
         library, store = self.core.library, self.core.store
-        names = library.names("roles")
-        if not names:
-            return
+        files = library.stamps("roles")
+        if files == self._files:
+            return False
+        self._files = files
         imported: dict[str, str] = await self._recalled("role_files", dict) or {}
         digests = dict(imported)
-        for name in names:
+        for name in files:
             try:
                 text = library.text("roles", name)
                 digest = sha256(text.encode()).hexdigest()
@@ -206,8 +224,10 @@ class Roles:
                     digests[name] = digest
             except InputError as error:
                 self.core.publish(Failed(error))
-        if digests != imported:
-            await store.settings.set("role_files", json.dumps(digests))
+        if digests == imported:
+            return False
+        await store.settings.set("role_files", json.dumps(digests))
+        return True
 
     async def _recalled(self, key: str, kind: type) -> Any:
         """Return a stored setting parsed as JSON; None if there is none of this type."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tui_chat.compose import Composed
 from tui_chat.config import Config
@@ -39,6 +39,9 @@ from tui_chat.workspace.presets import Presets
 from tui_chat.workspace.requests import Requests
 from tui_chat.workspace.state import DEFAULT_PRESET, NO_PRESET
 from tui_chat.workspace.tool_sources import ToolSources
+
+if TYPE_CHECKING:
+    from tui_chat.library.library import FileStamp, Kind
 
 LAST_MODEL = "model"
 """The setting of the store with the endpoint and model that were chosen last, and those that the
@@ -77,6 +80,8 @@ class SessionSetup:
         """True if the user chose a model in this run; it goes before the command line's."""
         self._discovered: tuple[Endpoint, ...] = ()
         """What the last discovery found."""
+        self._read_files: dict[tuple[Kind, str], FileStamp] = {}
+        """The files of profiles and lorebooks as they were when they were read."""
 
     @reported(None)
     async def set_model(self, endpoint: str, model: str) -> None:
@@ -167,7 +172,7 @@ class SessionSetup:
     async def set_profile(self, name: str) -> None:
         """Use this profile, also for new chats; empty for none."""
         core = self.core
-        profile = core.library.profile(name) if name else None
+        profile = self._profile(name) if name else None
         core.update(profile=profile, profile_name=name)
         await core.change_session(profile=name)
         await core.remember("profile", name)
@@ -194,7 +199,7 @@ class SessionSetup:
         if not name:
             await self.set_profile(file)
         elif file == core.state.profile_name:
-            core.update(RequestOutdated(), profile=library.profile(file))
+            core.update(RequestOutdated(), profile=self._profile(file))
 
     async def delete_profile(self, name: str) -> None:
         """Delete the file of a profile; it can be restored. Raises InputError."""
@@ -223,7 +228,7 @@ class SessionSetup:
     async def set_lorebooks(self, names: tuple[str, ...]) -> None:
         """Use these lorebooks and no others; earlier ones go first."""
         core = self.core
-        lorebooks = tuple(map(core.library.lorebook, names))
+        lorebooks = tuple(map(self._lorebook, names))
         core.update(lorebooks=lorebooks, lorebook_names=names)
         await core.change_session(lorebooks=names)
 
@@ -231,6 +236,33 @@ class SessionSetup:
         """Read the files of the session's lorebooks again."""
         names = self.core.state.lorebook_names
         self.core.update(RequestOutdated(), lorebooks=self._lorebooks(names))
+
+    def check_files(self) -> None:
+        """Read the profile and the lorebooks in use again where another program changed their
+        files. One that is gone or has faults stays as it was read; the fault is reported.
+        """
+        core, state = self.core, self.core.state
+        used: list[tuple[Kind, str]] = [("lorebooks", name) for name in state.lorebook_names]
+        if state.profile_name:
+            used.append(("profiles", state.profile_name))
+        for kind, name in used:
+            stamp = core.library.stamp(kind, name)
+            if stamp is None or stamp == self._read_files.get((kind, name)):
+                continue
+            with core.reporting():
+                if kind == "profiles":
+                    core.update(RequestOutdated(), profile=self._profile(name))
+                else:
+                    self._lorebook(name)
+                    self.reload_lorebooks()
+
+    def _profile(self, name: str) -> Profile:
+        self._read_files["profiles", name] = self.core.library.stamp("profiles", name)
+        return self.core.library.profile(name)
+
+    def _lorebook(self, name: str) -> Lorebook:
+        self._read_files["lorebooks", name] = self.core.library.stamp("lorebooks", name)
+        return self.core.library.lorebook(name)
 
     @reported(None)
     async def discover_models(self) -> None:
@@ -377,7 +409,7 @@ class SessionSetup:
             self._report(error, "The session continues without a preset.")
         profile = None
         try:
-            profile = core.library.profile(profile_name) if profile_name else None
+            profile = self._profile(profile_name) if profile_name else None
         except InputError as error:
             self._report(error, "The session continues without a profile.")
         return {
@@ -395,7 +427,7 @@ class SessionSetup:
         for name in names:
             self.core.report_doubts("lorebooks", name)
             try:
-                lorebooks.append(self.core.library.lorebook(name))
+                lorebooks.append(self._lorebook(name))
             except InputError as error:
                 self._report(error, "The session continues without this lorebook.")
         return tuple(lorebooks)

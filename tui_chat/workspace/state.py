@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal
 
 from tui_chat.compose import Composed
 from tui_chat.config import LOOPBACK_URL, Config
@@ -28,17 +28,15 @@ from tui_chat.send import PartialReply
 if TYPE_CHECKING:
     from tui_chat.analysis.cache_forecast import Forecast
     from tui_chat.analysis.captured_request import CapturedRequest
+    from tui_chat.library.library import FileStamp
     from tui_chat.turn_file import TurnFile
 
 DEFAULT_PRESET = "plain"
+"""The name of the preset of sessions that chose none."""
 NO_PRESET = "none"
 """The bundled preset that has nothing but the conversation."""
-"""The name of the preset of sessions that chose none."""
 
 _PLAIN = Preset(DEFAULT_PRESET)
-
-FileStamp: TypeAlias = "tuple[str, int, int] | None"
-"""The path, modification time in nanoseconds and size of a file; None if there is no file."""
 
 
 @dataclass(frozen=True, slots=True)

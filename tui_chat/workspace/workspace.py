@@ -114,7 +114,7 @@ class Workspace:
         self.source_texts = SourceTexts(core, tool_sources, branches)
         self.mutes = Mutes(core, requests, self.forecasts, usage, sessions, compaction)
         self.import_export = ImportExport(core, catalog, roles, settings)
-        self.external_changes = ExternalChanges(core, active, sessions, catalog)
+        self.external_changes = ExternalChanges(core, active, sessions, catalog, roles, settings)
         self.unsaved_writes = UnsavedWrites(core, active, catalog)
 
         # What the inspector shows
