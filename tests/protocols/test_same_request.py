@@ -14,7 +14,6 @@ import pytest
 from hypothesis import settings
 
 from tests.support.random_inputs import ENDPOINTS, FILE, PICTURE, edited, inputs_of, words_of
-from tests.support.tables import each_row
 from tests.support.workspace import LOOPBACKS, make_workspace, put, settled
 from tui_chat.compose import Composed, compose, encode
 from tui_chat.context import Inputs
@@ -114,7 +113,7 @@ def comparable_notes(notes: tuple[Note, ...], answered: Message) -> list[tuple[s
     return [(n.level, n.code, n.sentence.replace(called, "the draft"), n.place) for n in notes]
 
 
-@each_row(
+@pytest.mark.parametrize(
     "cases",
     [
         pytest.param(range(20), id="some"),
