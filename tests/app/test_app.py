@@ -10,9 +10,18 @@ import pytest
 from textual import events
 from textual.widgets import OptionList
 
-from tests.support.app import asked, make_app, opened, replied, say, settle, until
+from tests.support.app import (
+    asked,
+    make_app,
+    opened,
+    press,
+    replied,
+    say,
+    settle,
+    until,
+    workspace_of,
+)
 from tui_chat.errors import Refused
-from tui_chat.models.endpoint import Protocol
 from tui_chat.models.reply import Reply, Rope
 from tui_chat.models.usage import NO_TIMING
 from tui_chat.offline.http_messages import HttpRequest
@@ -28,9 +37,10 @@ from tui_chat.workspace.events import ReplyRetrying
 
 async def test_the_inspector_follows_every_key_and_enter_sends_its_request(tmp_path: Path):
     received: list[HttpRequest] = []
-    app = make_app(tmp_path, model="echo", on_request=received.append)
-    async with app.run_test(size=(160, 45)) as pilot:
-        await opened(pilot)
+    async with make_app(tmp_path, model="echo", on_request=received.append).run_test(
+        size=(160, 45)
+    ) as pilot:
+        app = await opened(pilot)
         inspector = app.query_one(Inspector)
         for typed in ("h", "i", "space", "你", "ctrl+j", "x"):
             await pilot.press(typed)
@@ -49,30 +59,8 @@ async def test_the_inspector_follows_every_key_and_enter_sends_its_request(tmp_p
         await pilot.press("enter")
         await replied(pilot)
         assert [r.body for r in received] == [shown.payload.body]
-        assert app.workspace is not None
         assert app.workspace.state.entries[-1].message.content == "hi 你\nx"
         assert app.query_one(Composer).text == ""
-
-
-async def test_switching_tabs_never_touches_the_session(tmp_path: Path):
-    received: list[HttpRequest] = []
-    app = make_app(tmp_path, model="echo", on_request=received.append)
-    async with app.run_test(size=(160, 45)) as pilot:
-        await opened(pilot)
-        await pilot.press("h", "i", "f4")
-        inspector = app.query_one(Inspector)
-        bodies: set[bytes] = set()
-        for key, protocol in zip("12345", Protocol, strict=True):
-            await pilot.press(key)
-            await until(pilot, lambda protocol=protocol: inspector.active is protocol)
-            await pilot.pause()
-            assert inspector.composed is not None
-            bodies.add(inspector.composed.payload.body)
-        assert len(bodies) == len(Protocol)
-        app.query_one(Composer).focus()
-        await pilot.press("enter")
-        await replied(pilot)
-        assert received[0].path == "/v1/chat/completions"
 
 
 async def test_keys_typed_while_it_starts_are_not_lost(tmp_path: Path):
@@ -91,19 +79,16 @@ async def test_enter_before_the_workspace_opens_sends_afterwards(tmp_path: Path)
         await until(pilot, lambda: app.workspace is not None)
         await replied(pilot)
         assert len(received) == 1
-        assert app.workspace is not None
         assert app.workspace.state.entries[-1].message.content == "hi"
         assert app.query_one(Composer).text == ""
 
 
 async def test_esc_stops_the_reply_and_keeps_it(tmp_path: Path):
-    app = make_app(tmp_path, model="flaky-stall")
-    async with app.run_test(size=(120, 35)) as pilot:
-        await opened(pilot)
+    async with make_app(tmp_path, model="flaky-stall").run_test(size=(120, 35)) as pilot:
+        app = await opened(pilot)
         app.query_one(Composer).text = "go"
         await pilot.press("enter")
-        workspace = app.workspace
-        assert workspace is not None
+        workspace = workspace_of(app)
         await until(
             pilot,
             lambda: (
@@ -121,26 +106,10 @@ async def test_esc_stops_the_reply_and_keeps_it(tmp_path: Path):
         assert workspace.state.entries[-1].message.content
 
 
-async def test_an_error_can_be_retried_with_a_key(tmp_path: Path):
-    app = make_app(tmp_path, model="flaky-429:1", retries=0)
-    async with app.run_test(size=(120, 35)) as pilot:
-        await opened(pilot)
-        await say(pilot, "again")
-        workspace = app.workspace
-        assert workspace is not None
-        assert workspace.state.entries[-1].status == "failed"
-        app.query_one(Transcript).focus()
-        await pilot.press("r")
-        await until(pilot, lambda: workspace.state.entries[-1].status == "complete")
-        assert workspace.state.entries[-1].message.content == "again"
-
-
 async def test_a_rate_limit_is_counted_down_and_a_click_tries_again(tmp_path: Path):
-    app = make_app(tmp_path, model="flaky-429:1", retries=0)
-    async with app.run_test(size=(120, 35)) as pilot:
-        await opened(pilot)
-        workspace = app.workspace
-        assert workspace is not None
+    async with make_app(tmp_path, model="flaky-429:1", retries=0).run_test(size=(120, 35)) as pilot:
+        app = await opened(pilot)
+        workspace = workspace_of(app)
         await say(pilot, "again")
         assert workspace.state.entries[-1].status == "failed"
         line = app.query_one(ActivityLine)
@@ -161,9 +130,8 @@ async def test_no_editing_key_can_break_the_composer(tmp_path: Path):
         "ctrl+k": ("x", "x\nlines", "two\nlinesx"),
         "ctrl+u": ("x", "xtwo\nlines", "two\nx"),
     }
-    app = make_app(tmp_path)
-    async with app.run_test(size=(120, 35)) as pilot:
-        await opened(pilot)
+    async with make_app(tmp_path).run_test(size=(120, 35)) as pilot:
+        app = await opened(pilot)
         composer = app.query_one(Composer)
         found: dict[str, tuple[str, ...]] = {}
         for key in expected:
@@ -179,9 +147,10 @@ async def test_no_editing_key_can_break_the_composer(tmp_path: Path):
 
 async def test_enter_twice_sends_once(tmp_path: Path):
     received: list[HttpRequest] = []
-    app = make_app(tmp_path, model="echo", on_request=received.append)
-    async with app.run_test(size=(120, 35)) as pilot:
-        await opened(pilot)
+    async with make_app(tmp_path, model="echo", on_request=received.append).run_test(
+        size=(120, 35)
+    ) as pilot:
+        app = await opened(pilot)
         app.query_one(Composer).text = "once"
         composer = app.query_one(Composer)
         composer.action_submit()
@@ -191,33 +160,13 @@ async def test_enter_twice_sends_once(tmp_path: Path):
         assert composer.text == ""
 
 
-async def test_the_last_reply_can_be_regenerated_from_the_composer(tmp_path: Path):
-    app = make_app(tmp_path, model="echo")
-    async with app.run_test(size=(120, 35)) as pilot:
-        await opened(pilot)
-        await say(pilot, "and again")
-        workspace = app.workspace
-        assert workspace is not None
-        first = workspace.state.entries[-1].message.id
-        await pilot.press("ctrl+r")
-        await until(
-            pilot,
-            lambda: (
-                workspace.state.entries[-1].message.id != first
-                and workspace.state.entries[-1].status == "complete"
-            ),
-        )
-
-
 async def test_a_reply_continues_under_an_open_dialog(tmp_path: Path):
-    app = make_app(tmp_path, model="lorem:max:400")
-    async with app.run_test(size=(120, 35)) as pilot:
-        await opened(pilot)
+    async with make_app(tmp_path, model="lorem:max:400").run_test(size=(120, 35)) as pilot:
+        app = await opened(pilot)
         app.query_one(Composer).text = "go"
         await pilot.press("enter", "f1")
         await until(pilot, lambda: len(app.screen_stack) == 2)
         await replied(pilot)
-        assert app.workspace is not None
         assert app.workspace.state.entries[-1].status == "complete"
         await pilot.press("escape")
         await pilot.pause()
@@ -225,12 +174,10 @@ async def test_a_reply_continues_under_an_open_dialog(tmp_path: Path):
 
 
 async def test_drafts_belong_to_their_session_and_survive_a_restart(tmp_path: Path):
-    app = make_app(tmp_path, model="echo")
-    async with app.run_test(size=(120, 35)) as pilot:
-        await opened(pilot)
+    async with make_app(tmp_path, model="echo").run_test(size=(120, 35)) as pilot:
+        app = await opened(pilot)
         await say(pilot, "first")
-        workspace = app.workspace
-        assert workspace is not None
+        workspace = workspace_of(app)
         stored, goes_on = workspace.replies.submit, asyncio.Event()
 
         async def slow_disk(draft: str, *more: Any) -> bool:
@@ -257,12 +204,9 @@ async def test_drafts_belong_to_their_session_and_survive_a_restart(tmp_path: Pa
         assert app.query_one(Composer).text == ""
         await say(pilot, "second")
         await pilot.press("ctrl+q")
-    app = make_app(tmp_path, model="echo")
-    async with app.run_test(size=(120, 35)) as pilot:
-        await opened(pilot)
-        assert app.workspace is not None
+    async with make_app(tmp_path, model="echo").run_test(size=(120, 35)) as pilot:
+        app = await opened(pilot)
         assert [s.title for s in app.workspace.state.sessions] == ["second", "first"]
-        assert app.workspace.state.session is not None
         assert app.workspace.state.session.title == "second"
         first = app.workspace.state.sessions[1].session_id
         app.sessions.action_open(first)
@@ -271,9 +215,10 @@ async def test_drafts_belong_to_their_session_and_survive_a_restart(tmp_path: Pa
 
 async def test_a_megabyte_can_be_pasted_and_sent(tmp_path: Path):
     received: list[HttpRequest] = []
-    app = make_app(tmp_path, model="echo", on_request=received.append)
-    async with app.run_test(size=(120, 35)) as pilot:
-        await opened(pilot)
+    async with make_app(tmp_path, model="echo", on_request=received.append).run_test(
+        size=(120, 35)
+    ) as pilot:
+        app = await opened(pilot)
         from textual.events import Paste
 
         big = "All work and no play. 你好\n" * 40_000
@@ -289,18 +234,15 @@ async def test_a_megabyte_can_be_pasted_and_sent(tmp_path: Path):
         shown = app.query_one(Inspector).composed
         await pilot.press("enter")
         await replied(pilot)
-        assert shown is not None
         assert received[0].body == shown.payload.body
 
 
 async def test_a_model_without_a_key_says_so_on_a_narrow_screen_too(tmp_path: Path):
-    app = make_app(tmp_path)
-    async with app.run_test(size=(80, 24)) as pilot:
-        await opened(pilot)
+    async with make_app(tmp_path).run_test(size=(80, 24)) as pilot:
+        app = await opened(pilot)
         await pilot.press("ctrl+o")
         await until(pilot, lambda: len(app.screen_stack) == 2)
-        await pilot.press(*"openai-responses")
-        await settle(pilot)
+        await press(pilot, *"openai-responses")
         options = app.screen.query_one(OptionList)
         rows = [options.render_line(y).text for y in range(options.option_count)]
         assert len(rows) == 3
@@ -309,9 +251,8 @@ async def test_a_model_without_a_key_says_so_on_a_narrow_screen_too(tmp_path: Pa
 
 async def test_a_switched_model_answers(tmp_path: Path):
     received: list[HttpRequest] = []
-    app = make_app(tmp_path, on_request=received.append)
-    async with app.run_test(size=(120, 35)) as pilot:
-        await opened(pilot)
+    async with make_app(tmp_path, on_request=received.append).run_test(size=(120, 35)) as pilot:
+        app = await opened(pilot)
         await pilot.press("ctrl+o")
         await until(pilot, lambda: len(app.screen_stack) == 2)
         await pilot.press(*"zzz", "enter")
@@ -327,9 +268,10 @@ async def test_a_switched_model_answers(tmp_path: Path):
 
 
 async def test_an_offline_model_is_offered_once_until_its_protocol_is_typed(tmp_path: Path):
-    app = make_app(tmp_path, endpoint="loopback-gemini", model="echo")
-    async with app.run_test(size=(120, 35)) as pilot:
-        await opened(pilot)
+    async with make_app(tmp_path, endpoint="loopback-gemini", model="echo").run_test(
+        size=(120, 35)
+    ) as pilot:
+        app = await opened(pilot)
         await pilot.press("ctrl+o")
         await until(pilot, lambda: len(app.screen_stack) == 2)
 
@@ -344,9 +286,8 @@ async def test_an_offline_model_is_offered_once_until_its_protocol_is_typed(tmp_
 
 
 async def test_an_endpoint_that_is_typed_exactly_wins_in_the_picker(tmp_path: Path):
-    app = make_app(tmp_path)
-    async with app.run_test(size=(120, 35)) as pilot:
-        await opened(pilot)
+    async with make_app(tmp_path).run_test(size=(120, 35)) as pilot:
+        app = await opened(pilot)
 
         async def pick(typed: str, endpoint: str, model: str) -> None:
             await pilot.press("ctrl+o")
@@ -368,7 +309,6 @@ async def test_an_endpoint_that_is_typed_exactly_wins_in_the_picker(tmp_path: Pa
         await pick("loopback lorem", "loopback", "lorem")
         await pick("loopback-gemini/echo", "loopback-gemini", "echo")
         await app.sessions.action_choose_model("loopback-anthropic").wait()
-        assert app.workspace is not None
         assert (app.workspace.state.endpoint.name, app.workspace.state.model) == (
             "loopback-anthropic",
             "mirror",
@@ -423,9 +363,7 @@ async def test_one_row_is_marked_after_a_new_session(tmp_path: Path):
         await pilot.press(*"second", "enter")
         await replied(pilot)
         under = app.query_one(SessionList).rows.under_cursor
-        assert app.workspace is not None
         assert app.workspace.state.session is not None
-        assert under is not None
         assert under.session_id == app.workspace.state.session.session_id
 
 
@@ -433,7 +371,6 @@ async def test_the_last_reply_is_replayed_though_a_system_message_follows(tmp_pa
     async with make_app(tmp_path).run_test(size=(160, 45)) as pilot:
         app = await opened(pilot)
         await say(pilot, "hi")
-        assert app.workspace is not None
         reply = app.workspace.state.entries[-1].message.id
         await app.workspace.branches.add_system_message("Be brief.")
         await settle(pilot)
@@ -450,7 +387,6 @@ async def test_ctrl_r_right_after_enter_is_about_the_message_that_was_sent(tmp_p
     async with make_app(tmp_path, model="echo").run_test(size=(120, 35)) as pilot:
         app = await opened(pilot)
         await say(pilot, "one")
-        assert app.workspace is not None
         app.query_one(Composer).text = "two"
         await settle(pilot)
         for key in ("enter", "ctrl+r"):

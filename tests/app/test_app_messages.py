@@ -7,7 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from textual import events
 from textual.pilot import Pilot
 from textual.widgets import TextArea
 
@@ -16,13 +15,13 @@ from tests.support.app import (
     composer_facts,
     make_app,
     opened,
+    press,
     replied,
     say,
     settle,
     until,
 )
-from tui_chat.models.envelope import ToolDefinition
-from tui_chat.models.tool import CommandTool
+from tests.support.tables import each_row
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.chat.composer import Composer
 from tui_chat.ui.areas.chat.transcript import Transcript
@@ -40,7 +39,6 @@ async def at_transcript(pilot: Pilot[None], text: str) -> TuiChat:
 
 
 def texts(app: TuiChat) -> list[str]:
-    assert app.workspace is not None
     return [entry.message.content for entry in app.workspace.state.entries]
 
 
@@ -53,7 +51,6 @@ async def test_a_regenerated_reply_adds_a_version(tmp_path: Path):
             lambda: app.workspace is not None and app.workspace.state.entries[-1].siblings == 2,
         )
         await replied(pilot)
-        assert app.workspace is not None
         newer = app.workspace.state.entries[-1].message.id
         activity = app.chat.pane.activity
         assert activity.render().plain == "Version 2 of 2: ← → others"
@@ -63,10 +60,10 @@ async def test_a_regenerated_reply_adds_a_version(tmp_path: Path):
         await pilot.press("shift+tab")
         await until(pilot, lambda: app.chat.pane.transcript.has_focus)
         await pilot.press("left")
-        await until(pilot, lambda: app.workspace.state.entries[-1].message.id != newer)  # type: ignore[union-attr]
+        await until(pilot, lambda: app.workspace.state.entries[-1].message.id != newer)
         assert app.workspace.state.entries[-1].sibling == 0
         await pilot.press("right")
-        await until(pilot, lambda: app.workspace.state.entries[-1].message.id == newer)  # type: ignore[union-attr]
+        await until(pilot, lambda: app.workspace.state.entries[-1].message.id == newer)
 
 
 async def test_an_edited_message_is_sent_as_a_new_version(tmp_path: Path):
@@ -84,7 +81,6 @@ async def test_an_edited_message_is_sent_as_a_new_version(tmp_path: Path):
         await pilot.press("ctrl+j", "x", "enter")
         await until(pilot, lambda: "Goodbye" in texts(app)[0])
         await replied(pilot)
-        assert app.workspace is not None
         assert app.workspace.state.entries[0].siblings == 2
         assert len(app.workspace.state.entries) == 2
 
@@ -137,14 +133,13 @@ async def test_only_what_can_be_done_is_done(tmp_path: Path, monkeypatch: pytest
         assert said == ["There is no message yet."] * 2
 
 
-@pytest.mark.parametrize("kind", ["messages", "own"])
+@each_row("kind", ["messages", "own"])
 async def test_a_recorded_or_imported_message_is_deleted_only_when_confirmed(
     kind: str, tmp_path: Path
 ) -> None:
     file = tmp_path / "conversations.json"
     async with make_app(tmp_path).run_test(size=(120, 35)) as pilot:
         app = await at_transcript(pilot, "Question")
-        assert app.workspace is not None
         workspace = app.workspace
         if kind == "own":
             assert await workspace.import_export.export(workspace.state.session_id, "json", file)
@@ -184,8 +179,7 @@ async def test_asking_for_a_request_and_its_diff_never_deletes(tmp_path: Path) -
         assert app.focused is transcript
         await pilot.press("d")
         await until(pilot, lambda: isinstance(app.screen, Confirm))
-        await pilot.press("escape")
-        await settle(pilot)
+        await press(pilot, "escape")
         assert app.focused is transcript
         await pilot.press("j", "i", "d")
         inspector = app.query_one(Inspector)
@@ -197,11 +191,10 @@ async def test_asking_for_a_request_and_its_diff_never_deletes(tmp_path: Path) -
 async def test_a_message_is_pinned_and_a_session_forked(tmp_path: Path):
     async with make_app(tmp_path).run_test(size=(120, 35)) as pilot:
         app = await at_transcript(pilot, "Hello")
-        assert app.workspace is not None
         await pilot.press("k", "k", "p")
-        await until(pilot, lambda: app.workspace.state.entries[0].message.pinned)  # type: ignore[union-attr]
+        await until(pilot, lambda: app.workspace.state.entries[0].message.pinned)
         await pilot.press("p")
-        await until(pilot, lambda: not app.workspace.state.entries[0].message.pinned)  # type: ignore[union-attr]
+        await until(pilot, lambda: not app.workspace.state.entries[0].message.pinned)
         first = app.workspace.state.session
         await pilot.press("f")
         await asked(pilot)
@@ -212,7 +205,7 @@ async def test_a_message_is_pinned_and_a_session_forked(tmp_path: Path):
         await pilot.press("f")
         await asked(pilot)
         await pilot.press(*"Another way", "enter")
-        await until(pilot, lambda: app.workspace.state.session not in (None, first))  # type: ignore[union-attr]
+        await until(pilot, lambda: app.workspace.state.session not in (None, first))
         await until(pilot, lambda: texts(app) == ["Hello"])
         line = app.chat.pane.title_line
         await until(pilot, lambda: line.title == "Another way")
@@ -220,7 +213,7 @@ async def test_a_message_is_pinned_and_a_session_forked(tmp_path: Path):
         assert composer_facts(app).startswith("mirror · loopback · ")
 
 
-@pytest.mark.parametrize("size", [(160, 45), (80, 24)], ids=str)
+@each_row("size", [(160, 45), (80, 24)], ids=str)
 async def test_the_request_that_produced_a_reply_is_shown(size: tuple[int, int], tmp_path: Path):
     async with make_app(tmp_path).run_test(size=size) as pilot:
         app = await at_transcript(pilot, "Hello")
@@ -230,37 +223,6 @@ async def test_the_request_that_produced_a_reply_is_shown(size: tuple[int, int],
         before = inspector.composed
         await pilot.press("i")
         await until(pilot, lambda: inspector.composed is not before)
-        assert inspector.composed is not None
         assert b"Hello" in inspector.composed.payload.body
         assert b"and more" not in inspector.composed.payload.body
         assert inspector.is_on_screen
-
-
-SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
-
-
-async def called(pilot: Pilot[None], answered: str) -> TuiChat:
-    """Have the model call its tool; return once the reply with the answer has come."""
-    app = pilot.app
-    assert isinstance(app, TuiChat)
-    await until(pilot, lambda: any(answered in text for text in texts(app)[3:]))
-    await replied(pilot)
-    assert [e.message.role for e in app.workspace.state.entries] == [
-        "user",
-        "assistant",
-        "tool",
-        "assistant",
-    ]  # type: ignore[union-attr]
-    return app
-
-
-async def test_a_tool_call_is_answered_by_hand_and_the_reply_continues(tmp_path: Path):
-    tool = CommandTool(ToolDefinition("ask_me", "A person answers.", SCHEMA))
-    async with make_app(tmp_path, model="toolsmith", tools=(tool,)).run_test() as pilot:
-        app = await at_transcript(pilot, "Use the tool.")
-        for key in "a", *"It rains.":  # as if they came in one piece
-            app.post_message(events.Key(key, key))
-        await until(pilot, lambda: isinstance(app.screen, TextAreaPrompt))
-        await until(pilot, lambda: app.screen.query_one(TextArea).text == "It rains.")
-        await pilot.press("enter")
-        await called(pilot, "It rains.")

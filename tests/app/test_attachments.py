@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from PIL import Image, ImageGrab
 
-from tests.support.app import make_app, opened, replied, settle, until
+from tests.support.app import make_app, opened, replied, settle, until, workspace_of
 from tui_chat.errors import InputError
 from tui_chat.offline.http_messages import HttpRequest
 from tui_chat.ui.areas.chat.composer import Composer
@@ -24,26 +24,26 @@ async def test_a_file_is_attached_kept_and_sent_as_the_inspector_shows_it(tmp_pa
     picture = tmp_path / "photo.png"
     picture.write_bytes(PNG)
     received: list[HttpRequest] = []
-    app = make_app(tmp_path, model="echo", on_request=received.append)
-    async with app.run_test(size=(120, 35)) as pilot:
-        await opened(pilot)
+    async with make_app(tmp_path, model="echo", on_request=received.append).run_test(
+        size=(120, 35)
+    ) as pilot:
+        app = await opened(pilot)
         app.attachments.action_attach(str(picture))
         await until(pilot, lambda: app.query_one(AttachmentLine).count == 1)
         await pilot.press(*"look", "ctrl+q")
-    app = make_app(tmp_path, model="echo", on_request=received.append)
-    async with app.run_test(size=(120, 35)) as pilot:
-        await opened(pilot)
+    async with make_app(tmp_path, model="echo", on_request=received.append).run_test(
+        size=(120, 35)
+    ) as pilot:
+        app = await opened(pilot)
         await until(pilot, lambda: app.query_one(AttachmentLine).count == 1)
         await settle(pilot)
         assert app.query_one(Composer).text == "look"
         shown = app.query_one(Inspector).composed
-        assert shown is not None
         assert base64.b64encode(PNG) in shown.payload.body
         await pilot.press("enter")
         await replied(pilot)
         assert [r.body for r in received] == [shown.payload.body]
-        workspace = app.workspace
-        assert workspace is not None
+        workspace = workspace_of(app)
         assert [part.name for part in workspace.state.entries[0].message.parts] == ["photo.png"]
         assert app.query_one(AttachmentLine).count == 0
         assert await workspace.drafts.files() == ()
@@ -69,7 +69,6 @@ async def test_a_cleared_draft_keeps_no_attachment_and_undo_brings_both_back(tmp
             await pilot.press(*["backspace"] * len(draft))
         await pilot.press("ctrl+c", *"words", "enter")
         await replied(pilot)
-        assert app.workspace is not None
         assert app.workspace.state.entries[0].message.parts == ()
         await pilot.press("ctrl+underscore")  # another draft has begun
         await settle(pilot)
@@ -77,9 +76,8 @@ async def test_a_cleared_draft_keeps_no_attachment_and_undo_brings_both_back(tmp
 
 
 async def test_a_file_that_cannot_be_attached_is_reported(tmp_path: Path):
-    app = make_app(tmp_path)
-    async with app.run_test(size=(120, 35)) as pilot:
-        await opened(pilot)
+    async with make_app(tmp_path).run_test(size=(120, 35)) as pilot:
+        app = await opened(pilot)
         app.query_one(Composer).text = f"/attach {tmp_path}/missing"
         await pilot.press("enter")
         await until(pilot, lambda: bool(app.notifications.shown))
@@ -123,7 +121,6 @@ async def test_a_pasted_picture_of_a_temporary_session_leaves_no_file(
     async with make_app(tmp_path).run_test(size=(120, 35)) as pilot:
         app = await opened(pilot)
         await pilot.press(*"/temporary", "enter")
-        assert app.workspace is not None
         workspace = app.workspace
         await until(pilot, lambda: workspace.state.is_temporary)
         await pilot.press(*"/paste-picture", "enter")
@@ -158,12 +155,11 @@ def test_pasted_pictures_are_kept_for_a_week(
 async def test_words_of_an_attached_text_are_found_in_the_conversation(tmp_path: Path):
     notes = tmp_path / "notes.txt"
     notes.write_text("alpha zebra\nbeta quokka\n")
-    app = make_app(tmp_path, model="echo")
-    async with app.run_test(size=(120, 35)) as pilot:
-        await opened(pilot)
+    async with make_app(tmp_path, model="echo").run_test(size=(120, 35)) as pilot:
+        app = await opened(pilot)
         app.attachments.action_attach(str(notes))
         await until(pilot, lambda: app.query_one(AttachmentLine).count == 1)
         await pilot.press(*"look", "enter")
         await replied(pilot)
         await pilot.press("shift+tab", "/", *"quokka")  # in the file, and in the reply
-        await until(pilot, lambda: app.chat.pane.transcript._search.count == 2)  # pyright: ignore[reportPrivateUsage]
+        await until(pilot, lambda: app.chat.pane.transcript._search.count == 2)

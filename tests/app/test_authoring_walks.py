@@ -12,7 +12,7 @@ import pytest
 from textual.pilot import Pilot
 
 from tests.support import app as support
-from tests.support.app import opened, rows_shown, say, settle, until
+from tests.support.app import opened, press, rows_shown, say, settle, until
 from tests.support.preset_app import app_with, body, line_of, message
 from tui_chat.compose import compose
 from tui_chat.config import BUILT_IN_ENDPOINTS
@@ -58,7 +58,6 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 async def begun(pilot: Pilot[None]) -> tuple[TuiChat, Inspector]:
     """Open a conversation whose last request had the note at depth 4; type the next message."""
     app = await opened(pilot)
-    assert app.workspace is not None
     inputs = Inputs(
         app.workspace.state.endpoint,
         Preset("walk"),
@@ -80,7 +79,6 @@ async def begun(pilot: Pilot[None]) -> tuple[TuiChat, Inspector]:
 def common(app: TuiChat) -> int:
     """The tokens that the line of the forecast says are as last time."""
     line = app.query_one(NotesHeader)
-    assert line.forecast is not None
     assert f"Cache: {short_number(line.forecast.common)}" in line.render().plain
     assert f"{line.forecast.common:,} of" in forecast_sentences(line.forecast)
     return line.forecast.common
@@ -108,7 +106,6 @@ async def test_authoring_with_the_keyboard_only(tmp_path: Path) -> None:
         pane = app.query_one(PresetPane)
         await until(pilot, lambda: pane.rows.has_focus)
         await pilot.press("end")
-        assert pane.rows.chosen is not None
         while pane.rows.chosen.message is not message(pane, "note"):
             await pilot.press("up")
         at_four = common(app)
@@ -121,8 +118,7 @@ async def test_authoring_with_the_keyboard_only(tmp_path: Path) -> None:
         await pilot.press("escape")
         await until(pilot, lambda: app.query_one(Composer).has_focus)
         await say(pilot, "Two?")
-        await pilot.press(*"Three?")
-        await settle(pilot)
+        await press(pilot, *"Three?")
         at_one = common(app)
         assert at_one > at_four
         # And back.
@@ -159,7 +155,6 @@ async def test_authoring_with_the_mouse_only(tmp_path: Path) -> None:
         await until(pilot, lambda: message(pane, "note").insertion_point == -1)
         await settle(pilot)
         line = app.query_one(NotesHeader)
-        assert line.forecast is not None
         assert "Note" in line.forecast.at.sentence
         await pilot.click(line, offset=(line.render().plain.index("Cache") + 1, 0))
         moved = line.forecast.at.origin

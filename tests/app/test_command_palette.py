@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
 from textual.widgets import Input, OptionList
 
-from tests.support.app import make_app, opened, say, settle, until
-from tui_chat.ui.command_palette import PANE_ALIASES, CommandPalette, match_score
+from tests.support.app import make_app, opened, press, say, settle, until
+from tests.support.tables import each_row
+from tui_chat.ui.command_palette import CommandPalette, match_score
 from tui_chat.ui.dialogs.base import HelpDialog
-from tui_chat.ui.key_names import keys_of
 
 WORDS = {
     "regenerate": "Regenerate reply",
@@ -117,15 +116,7 @@ async def test_the_words_that_people_search_for_put_the_action_first(tmp_path: P
         assert palette.matching("rgnrt"), "scattered letters alone"
 
 
-async def test_every_alias_of_a_pane_belongs_to_a_key(tmp_path: Path) -> None:
-    async with make_app(tmp_path).run_test(size=(160, 45)) as pilot:
-        app = await opened(pilot)
-        panes = (app.chat.pane, app.sessions.pane, app.inspector.pane)
-        titles = {key.title for pane in panes if pane is not None for key in keys_of(pane)}
-        assert titles >= PANE_ALIASES.keys()
-
-
-@pytest.mark.parametrize("size", [(160, 45), (80, 24)])
+@each_row("size", [(160, 45), (80, 24)])
 async def test_entries_have_one_line_with_the_key_at_the_right(
     tmp_path: Path, size: tuple[int, int]
 ) -> None:
@@ -157,17 +148,6 @@ async def test_what_was_used_last_comes_first(tmp_path: Path) -> None:
         app.screen.query_one(Input).value = "no such thing"
         await settle(pilot)
         assert "No matches" in app.screen.query_one(OptionList).render_line(0).text
-
-
-async def test_a_very_small_terminal_shows_what_is_found(tmp_path: Path) -> None:
-    async with make_app(tmp_path).run_test(size=(40, 10)) as pilot:
-        app = await opened(pilot)
-        await pilot.press("ctrl+p", *"rename")
-        await until(pilot, lambda: isinstance(app.screen, CommandPalette))
-        await settle(pilot)
-        options = app.screen.query_one(OptionList)
-        assert options.size.height >= 1
-        assert "Rename session" in options.render_line(0).text
 
 
 async def test_help_lists_first_what_one_does_with_a_message(tmp_path: Path) -> None:
@@ -217,9 +197,8 @@ async def test_help_is_searched_by_typing(tmp_path: Path) -> None:
 
 
 async def test_a_key_that_leads_elsewhere_says_why_it_waits_for_a_dialog(tmp_path: Path):
-    app = make_app(tmp_path, keys=(("palette", "F9"),))
-    async with app.run_test(size=(120, 35)) as pilot:
-        await opened(pilot)
+    async with make_app(tmp_path, keys=(("palette", "F9"),)).run_test(size=(120, 35)) as pilot:
+        app = await opened(pilot)
         log = app.notifications.log
         for command in ("/model", "/roles"):
             await pilot.press(*command, "enter")
@@ -230,14 +209,11 @@ async def test_a_key_that_leads_elsewhere_says_why_it_waits_for_a_dialog(tmp_pat
                 await until(pilot, lambda: bool(log))
                 assert [notice.message for notice in log] == ["Close this dialog first (Esc)."]
             log.clear()
-            await pilot.press("ctrl+p", "tab", "x")
-            await settle(pilot)
+            await press(pilot, "ctrl+p", "tab", "x")
             assert not log, "keys of the dialog, and keys of nothing"
             await pilot.press("escape")
             await until(pilot, lambda: len(app.screen_stack) == 1)
-        await pilot.press("f3")
-        await settle(pilot)
-        await pilot.press("enter")
-        await settle(pilot)
+        await press(pilot, "f3")
+        await press(pilot, "enter")
         await pilot.press("f9")
         await until(pilot, lambda: isinstance(app.screen, CommandPalette))

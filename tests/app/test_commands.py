@@ -11,7 +11,17 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import Input, Static
 
-from tests.support.app import make_app, opened, replied, say, settle, told, until
+from tests.support.app import (
+    make_app,
+    opened,
+    press,
+    replied,
+    say,
+    settle,
+    told,
+    until,
+    workspace_of,
+)
 from tui_chat.config.file import TEMPLATE
 from tui_chat.models.endpoint import Protocol
 from tui_chat.offline.http_messages import HttpRequest
@@ -24,11 +34,11 @@ from tui_chat.ui.widgets.find_bar import FindBar
 
 async def test_a_command_is_run_and_never_sent(tmp_path: Path):
     received: list[HttpRequest] = []
-    app = make_app(tmp_path, model="echo", on_request=received.append)
-    async with app.run_test(size=(120, 35)) as pilot:
-        await opened(pilot)
-        workspace = app.workspace
-        assert workspace is not None
+    async with make_app(tmp_path, model="echo", on_request=received.append).run_test(
+        size=(120, 35)
+    ) as pilot:
+        app = await opened(pilot)
+        workspace = workspace_of(app)
         await pilot.press(*"/mod")
         await until(pilot, lambda: app.query_one(Composer).suggestions.is_open)
         await pilot.press("tab")
@@ -50,9 +60,10 @@ async def test_a_command_is_run_and_never_sent(tmp_path: Path):
 
 async def test_an_unknown_command_is_reported_and_kept(tmp_path: Path):
     received: list[HttpRequest] = []
-    app = make_app(tmp_path, model="echo", on_request=received.append)
-    async with app.run_test(size=(120, 35)) as pilot:
-        await opened(pilot)
+    async with make_app(tmp_path, model="echo", on_request=received.append).run_test(
+        size=(120, 35)
+    ) as pilot:
+        app = await opened(pilot)
         app.query_one(Composer).text = "/nonsense"
         await pilot.press("enter")
         await until(pilot, lambda: bool(app.notifications.shown))
@@ -71,7 +82,6 @@ async def test_an_unknown_command_is_reported_and_kept(tmp_path: Path):
         app.query_one(Composer).text = "//nonsense"
         await settle(pilot)
         shown = app.query_one(Inspector).composed
-        assert shown is not None
         assert shown.envelope.turns[-1].text.plain == "/nonsense"
         await pilot.press("enter")
         await replied(pilot)
@@ -79,17 +89,14 @@ async def test_an_unknown_command_is_reported_and_kept(tmp_path: Path):
 
 
 async def test_settings_are_set_shown_and_reset_by_command(tmp_path: Path):
-    app = make_app(tmp_path, model="echo")
-    async with app.run_test(size=(120, 35)) as pilot:
-        await opened(pilot)
-        workspace = app.workspace
-        assert workspace is not None
+    async with make_app(tmp_path, model="echo").run_test(size=(120, 35)) as pilot:
+        app = await opened(pilot)
+        workspace = workspace_of(app)
 
         async def enter(command: str) -> None:
             app.query_one(Composer).text = command
             await settle(pilot)
-            await pilot.press("escape", "enter")
-            await settle(pilot)
+            await press(pilot, "escape", "enter")
 
         await enter("/set temperature 0.7")
         await until(pilot, lambda: workspace.state.settings.temperature == 0.7)
@@ -100,7 +107,6 @@ async def test_settings_are_set_shown_and_reset_by_command(tmp_path: Path):
             ),
         )
         shown = app.query_one(Inspector).composed
-        assert shown is not None
         assert b'"temperature":0.7' in shown.payload.body, "the live request follows"
         app.notifications.clear()
         await enter("/set temperature")
@@ -125,11 +131,9 @@ async def test_settings_are_set_shown_and_reset_by_command(tmp_path: Path):
 
 
 async def test_names_and_words_of_settings_are_completed(tmp_path: Path):
-    app = make_app(tmp_path, model="echo")
-    async with app.run_test(size=(120, 35)) as pilot:
-        await opened(pilot)
-        workspace = app.workspace
-        assert workspace is not None
+    async with make_app(tmp_path, model="echo").run_test(size=(120, 35)) as pilot:
+        app = await opened(pilot)
+        workspace = workspace_of(app)
         composer = app.query_one(Composer)
         await pilot.press(*"/set eff")
         await until(pilot, lambda: composer.suggestions.is_open)
@@ -142,21 +146,9 @@ async def test_names_and_words_of_settings_are_completed(tmp_path: Path):
         assert composer.text == ""
 
 
-async def test_suggestions_leave_the_conversation_its_width(tmp_path: Path):
-    async with make_app(tmp_path).run_test(size=(80, 24)) as pilot:
-        app = await opened(pilot)
-        pane = app.chat.pane
-        before = pane.transcript.size.width
-        await pilot.press("/")
-        await until(pilot, lambda: pane.composer.suggestions.is_open)
-        await settle(pilot)
-        assert pane.transcript.size.width == before
-
-
 async def test_commands_act_on_the_last_message(tmp_path: Path):
     async with make_app(tmp_path, model="echo").run_test(size=(120, 35)) as pilot:
         app = await opened(pilot)
-        assert app.workspace is not None
         for text in ("one", "two"):
             await say(pilot, text)
         first = app.workspace.state.session_id
@@ -176,7 +168,6 @@ async def test_commands_act_on_the_last_message(tmp_path: Path):
             "one",
         ]
         session = app.workspace.state.session
-        assert session is not None
         assert (session.title, session.fork_of) == ("Another way", "one")
 
 
@@ -217,7 +208,6 @@ async def test_the_configuration_file_is_edited_and_checked(
     async def edit(pilot: Pilot[None], added: str, notice: str) -> None:
         monkeypatch.setenv("EDITOR", shlex.join([sys.executable, str(script), added]))
         app = pilot.app
-        assert isinstance(app, TuiChat)
         app.notifications.clear()
         await pilot.press(*"/config", "enter")
         # The file is also watched, and what was changed before may be told meanwhile.

@@ -11,7 +11,7 @@ from textual.pilot import Pilot
 from textual.widgets import Static, TextArea
 from textual.worker import Worker
 
-from tests.support.app import asked, make_app, opened, say, settle, until
+from tests.support.app import asked, make_app, opened, press, say, settle, until, workspace_of
 from tui_chat.models.model_facts import ModelFacts
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.chat.header_footer import header_lines
@@ -27,7 +27,6 @@ async def talked(pilot: Pilot[None], *words: str) -> TuiChat:
 
 def summaries(app: TuiChat) -> list[bool]:
     """Whether each summary of the branch is on."""
-    assert app.workspace is not None
     found = (entry.message.semantics.summary for entry in app.workspace.state.entries)
     return [summary.enabled for summary in found if summary is not None]
 
@@ -57,7 +56,6 @@ async def test_a_summary_is_asked_for_edited_switched_off_and_undone(tmp_path: P
     async with make_app(tmp_path, model="echo").run_test(size=(160, 45)) as pilot:
         app = await talked(pilot)
         await compacted(pilot, app)
-        assert app.workspace is not None
         summary = app.workspace.state.entries[-1]
         assert summary.message.content.endswith(" and more")
         await until(pilot, lambda: b"three three" not in request(app))
@@ -84,8 +82,7 @@ async def test_regenerating_means_the_reply_before_the_summary(tmp_path: Path) -
         app = await talked(pilot)
         await compacted(pilot, app)
         await pilot.press("ctrl+r")
-        assert app.workspace is not None
-        await until(pilot, lambda: app.workspace.state.entries[-1].siblings == 2)  # type: ignore[union-attr]
+        await until(pilot, lambda: app.workspace.state.entries[-1].siblings == 2)
         assert app.workspace.state.entries[-1].message.role == "assistant"
 
 
@@ -111,7 +108,6 @@ async def test_a_summary_does_not_open_over_what_is_typed(tmp_path: Path) -> Non
 async def test_esc_stops_writing(tmp_path: Path) -> None:
     async with make_app(tmp_path, model="echo").run_test(size=(160, 45)) as pilot:
         app = await talked(pilot)
-        assert app.workspace is not None
         await app.workspace.settings.set_model("loopback", "flaky-stall")
         await pilot.press(*"/compact", "enter")
         await asked(pilot)
@@ -144,8 +140,7 @@ async def test_a_summary_that_was_stopped_before_it_began_can_be_asked_for_again
         monkeypatch.setattr(app.chat, "run_worker", run_and_stop)
         await pilot.press(*"/compact", "enter")
         await asked(pilot)
-        await pilot.press("y")
-        await settle(pilot)
+        await press(pilot, "y")
         assert not compaction.is_writing
         assert not summaries(app)
         monkeypatch.undo()
@@ -155,8 +150,7 @@ async def test_a_summary_that_was_stopped_before_it_began_can_be_asked_for_again
 async def test_the_chat_says_what_no_longer_fits(tmp_path: Path) -> None:
     async with make_app(tmp_path, model="echo").run_test(size=(160, 45)) as pilot:
         app = await talked(pilot)
-        workspace = app.workspace
-        assert workspace is not None
+        workspace = workspace_of(app)
         endpoint = replace(
             workspace.state.endpoint, facts=(("*", ModelFacts(context_limit=150, max_output=20)),)
         )

@@ -9,7 +9,7 @@ import pytest
 from textual import events
 from textual.widgets import Input
 
-from tests.support.app import make_app, opened, settle, until
+from tests.support.app import make_app, opened, press, settle, until, workspace_of
 from tests.support.pictures import Album
 from tui_chat import extensions
 from tui_chat.ui.dialogs.api_key import KeyForm
@@ -26,8 +26,7 @@ async def test_a_key_is_entered_masked_and_the_provider_answers_next(
 ) -> None:
     async with album.of(make_app(tmp_path)) as pilot:
         app = await opened(pilot)
-        workspace = app.workspace
-        assert workspace is not None
+        workspace = workspace_of(app)
         await pilot.press(*"/key anthropic", "enter")
         await until(pilot, lambda: isinstance(app.screen, KeyForm))
         await pilot.press(*KEY)
@@ -38,7 +37,7 @@ async def test_a_key_is_entered_masked_and_the_provider_answers_next(
         await settle(pilot)
         (file,) = (tmp_path / "keys").iterdir()
         assert file.read_text() == f"{KEY}\n"
-        key = written(tmp_path)["endpoints"]["anthropic"]["key"]  # pyright: ignore
+        key = written(tmp_path)["endpoints"]["anthropic"]["key"]
         assert key.startswith("file:")
         for path in tmp_path.rglob("*"):
             if path.is_file() and path != file:
@@ -49,24 +48,19 @@ async def test_a_key_is_entered_masked_and_the_provider_answers_next(
 async def test_a_model_without_a_key_asks_for_it(tmp_path: Path) -> None:
     async with make_app(tmp_path).run_test(size=(120, 35)) as pilot:
         app = await opened(pilot)
-        await pilot.press("ctrl+o")
-        await settle(pilot)
+        await press(pilot, "ctrl+o")
         await pilot.press(*"anthropic", "enter")
         await until(pilot, lambda: isinstance(app.screen, KeyForm))
-        await pilot.press("enter")
-        await settle(pilot)
+        await press(pilot, "enter")
         assert "No key was given" in app.export_screenshot().replace("&#160;", " ")
-        await pilot.press("escape")
-        await settle(pilot)
-        assert app.workspace is not None
+        await press(pilot, "escape")
         assert app.workspace.state.endpoint.name == "anthropic"
 
 
 async def test_no_word_typed_ahead_becomes_a_key(tmp_path: Path) -> None:
     async with make_app(tmp_path).run_test(size=(120, 35)) as pilot:
         app = await opened(pilot)
-        await pilot.press("ctrl+o")
-        await settle(pilot)
+        await press(pilot, "ctrl+o")
         await pilot.press(*"anthropic")
         for key in ("enter", *"Hello", "enter"):
             app.post_message(events.Key(key, key if len(key) == 1 else None))
@@ -79,8 +73,7 @@ async def test_no_word_typed_ahead_becomes_a_key(tmp_path: Path) -> None:
 async def test_a_failed_reply_offers_what_solves_it(tmp_path: Path) -> None:
     async with make_app(tmp_path, endpoint="anthropic", model="").run_test(size=(160, 45)) as pilot:
         app = await opened(pilot)
-        workspace = app.workspace
-        assert workspace is not None
+        workspace = workspace_of(app)
         await pilot.press(*"Hi", "enter")
         await until(pilot, lambda: len(workspace.state.entries) == 2)
         await settle(pilot)

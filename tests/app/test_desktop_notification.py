@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 from tests.support.app import make_app, opened, replied
+from tests.support.tables import each_row
 from tui_chat.ui.areas.chat.composer import Composer
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("away", "seconds", "is_temporary", "texts"),
     [
         (True, 60, False, ["hello"]),

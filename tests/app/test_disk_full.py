@@ -6,12 +6,11 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
-import pytest
-
 from tests.support.command_line import Run, run
 from tests.support.databases import provide_database
 from tests.support.screen import open_screen
 from tests.support.server import Provider, chat_text
+from tests.support.tables import each_row
 
 __all__ = ["run"]
 
@@ -31,7 +30,7 @@ def stored(folder: Path) -> int:
         return connection.execute("SELECT count(*) FROM sessions").fetchone()[0]
 
 
-@pytest.mark.parametrize("table", ["requests", "messages"])
+@each_row("table", ["requests", "messages"])
 async def test_the_app_keeps_the_text_and_begins_no_session(tmp_path: Path, table: str):
     with Provider(chat_text("A reply.")) as provider:
         provide_database(tmp_path / "chat.db")
@@ -46,7 +45,7 @@ async def test_the_app_keeps_the_text_and_begins_no_session(tmp_path: Path, tabl
         assert stored(tmp_path) == 0
 
 
-@pytest.mark.parametrize("table", ["requests", "messages"])
+@each_row("table", ["requests", "messages"])
 def test_ask_begins_no_session(run: Run, tmp_path: Path, table: str):
     folders = ("--data-dir", tmp_path, "--config-dir", tmp_path)
     assert run(*folders, "ask", "first", "-m", "echo").code == 0

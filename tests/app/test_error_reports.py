@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.support.app import make_app, opened, say, settle, until
+from tests.support.app import make_app, opened, say, settle, until, workspace_of
+from tests.support.tables import each_row
 from tui_chat.paths import CRASH_LOG
 from tui_chat.store.branches import BranchStore
 from tui_chat.ui.areas.chat import message_parts
@@ -31,11 +32,10 @@ async def begin(folder: Path) -> str:
     async with make_app(folder).run_test(size=(120, 40)) as pilot:
         app = await opened(pilot)
         await say(pilot, "a question")
-        assert app.workspace is not None
         return app.workspace.state.session_id
 
 
-@pytest.mark.parametrize("fault", ["stored", "laid out"])
+@each_row("fault", ["stored", "laid out"])
 async def test_the_app_starts_if_the_last_session_cannot_be_shown(
     fault: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
@@ -50,13 +50,11 @@ async def test_the_app_starts_if_the_last_session_cannot_be_shown(
             await until(pilot, lambda: app.is_workspace_open)
             await until(pilot, lambda: bool(app.notifications.shown))
             assert "The last session cannot be shown (ZeroDivisionError)" in told(app)
-            workspace = app.workspace
-            assert workspace is not None
+            workspace = workspace_of(app)
             assert workspace.state.session is None
             assert [each.session_id for each in workspace.state.sessions] == [session]
     async with make_app(tmp_path).run_test(size=(120, 40)) as pilot:  # it can still be opened
         app = await opened(pilot)
-        assert app.workspace is not None
         await app.workspace.sessions.open(session)
         await until(pilot, lambda: len(app.query_one(ChatPane).transcript.entries) == 2)
 
@@ -73,7 +71,6 @@ async def test_a_session_that_crashed_the_start_is_not_reopened(tmp_path: Path):
         await until(pilot, lambda: app.is_workspace_open)
         await until(pilot, lambda: bool(app.notifications.shown))
         assert "ended while it was showing the last session" in told(app)
-        assert app.workspace is not None
         assert app.workspace.state.session is None
         await app.workspace.sessions.open(session)
         await settle(pilot)
@@ -93,7 +90,6 @@ async def test_a_session_is_reopened_after_one_kill_at_the_start_and_not_after_t
         app = make_app(tmp_path)
         async with app.run_test(size=(120, 40)) as pilot:
             await until(pilot, lambda app=app: app.is_workspace_open)
-            assert app.workspace is not None
             assert (app.workspace.state.session_id == session) == is_opened
 
 
@@ -118,7 +114,6 @@ async def test_a_request_that_fails_to_compose_is_reported_and_the_app_continues
 ):
     async with make_app(tmp_path).run_test(size=(120, 40)) as pilot:
         app = await opened(pilot)
-        assert app.workspace is not None
         monkeypatch.setattr(app.workspace.requests, "compose", fail)
         await pilot.press("x")
         await until(pilot, lambda: "The request cannot be composed." in told(app))
@@ -158,6 +153,4 @@ async def test_a_signal_during_the_start_is_not_blamed_on_the_session(tmp_path: 
         app.exit(return_code=128 + 15)
     async with make_app(tmp_path).run_test(size=(120, 40)) as pilot:
         app = await opened(pilot)
-        assert app.workspace is not None
-        assert app.workspace.state.session is not None
         assert app.workspace.state.session.session_id == session

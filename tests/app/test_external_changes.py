@@ -32,7 +32,6 @@ async def test_external_changes_appear_while_typing_and_filtering(tmp_path: Path
     async with make_app(tmp_path).run_test(size=(160, 45)) as pilot:
         app = await opened(pilot)
         await say(pilot, "hello")
-        assert app.workspace is not None
         shown_id, sessions = app.workspace.state.session_id, app.query_one(SessionList)
         activity = app.query_one(ActivityLine)
         sessions.query_one(Input).value = "hel"
@@ -47,7 +46,6 @@ async def test_external_changes_appear_while_typing_and_filtering(tmp_path: Path
             titles = ["Help from elsewhere", "hello"]
             await until(pilot, lambda: [s.title for s in _listed(sessions.rows)] == titles)
             under = sessions.rows.under_cursor
-            assert under is not None
             assert under.session_id == shown_id
             assert sessions.query_one(Input).value == "hel"
 

@@ -16,7 +16,6 @@ from tests.support.app import (
 )
 from tests.support.pictures import NARROW, SIZES, WIDE
 from tui_chat.ui.dialogs.choices import ChoiceDialog
-from tui_chat.ui.key_bar import KeyBar
 
 
 async def test_a_fact_stands_in_one_place(tmp_path: Path):
@@ -67,23 +66,6 @@ async def test_the_row_of_hints_is_blank_when_it_has_none_and_moves_nothing(tmp_
             assert not activity.render().plain
 
 
-async def test_no_hint_says_what_the_footer_says(tmp_path: Path):
-    async with make_app(tmp_path).run_test(size=(120, 35)) as pilot:
-        app = await opened(pilot)
-        pane, footer = app.chat.pane, app.query_one(KeyBar)
-        await say(pilot, "Hello")
-        await pilot.press("ctrl+r")
-        await until(pilot, lambda: pane.activity.hint.startswith("Version 2 of 2"))
-        for key in ("shift+tab", "tab"):
-            await pilot.press(key)
-            await settle(pilot)
-            assert pane.activity.render().plain.startswith("Version 2 of 2")
-            footer_words = footer.render().plain
-            for name in ("F1", "Ctrl+P", "F2", "F4"):
-                assert name in footer_words
-                assert name not in pane.activity.hint
-
-
 async def test_the_row_of_keys_says_what_enter_does_while_there_are_suggestions(tmp_path: Path):
     async with make_app(tmp_path, model="echo").run_test(size=(120, 35)) as pilot:
         app = await opened(pilot)
@@ -95,6 +77,5 @@ async def test_the_row_of_keys_says_what_enter_does_while_there_are_suggestions(
         words = " ".join(footer.render().plain.split())
         assert "Enter choose" in words
         assert "send" not in words
-        await pilot.press("escape")
-        await settle(pilot)
+        await press(pilot, "escape")
         assert "Enter send" in " ".join(footer.render().plain.split())

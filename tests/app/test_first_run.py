@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.support.app import make_app, opened, replied, settle, until
+from tests.support.app import make_app, opened, replied, settle, until, workspace_of
 from tests.support.screen import Screen
 from tui_chat.ui.areas.chat.welcome import Welcome, welcome_lines
 
@@ -45,8 +45,7 @@ async def test_a_key_that_was_found(tmp_path: Path) -> None:
 async def test_the_last_sessions_are_a_click_away(tmp_path: Path) -> None:
     async with make_app(tmp_path).run_test(size=(160, 45)) as pilot:
         app = await opened(pilot)
-        workspace = app.workspace
-        assert workspace is not None
+        workspace = workspace_of(app)
         await pilot.press(*"Tides", "enter")
         await replied(pilot)  # else it is told that the reply has arrived
         await pilot.press("ctrl+n")

@@ -9,7 +9,16 @@ from pathlib import Path
 
 from textual.widgets import Static
 
-from tests.support.app import make_app, opened, rows_shown, settle, state_of, until
+from tests.support.app import (
+    make_app,
+    opened,
+    press,
+    rows_shown,
+    settle,
+    state_of,
+    until,
+    workspace_of,
+)
 from tests.support.pictures import WIDE
 from tests.support.reading import only
 from tests.support.recorded_sessions import store_recorded
@@ -28,14 +37,11 @@ def nothing(app: TuiChat) -> str:
 
 async def test_a_recorded_session_opens_on_the_recorded_request(tmp_path: Path):
     await store_recorded(tmp_path)
-    app = make_app(tmp_path)
-    async with app.run_test(size=WIDE) as pilot:
+    async with make_app(tmp_path).run_test(size=WIDE) as pilot:
         app = await opened(pilot)
-        assert app.workspace is not None
         await app.workspace.sessions.open(state_of(app).sessions[0].session_id)
         inspector = app.query_one(Inspector)
         await until(pilot, lambda: inspector.composed is not None and "recorded" in banner(app))
-        assert inspector.composed is not None
         assert inspector.composed.model == "thinker"
         assert inspector.composed.recorded is not None
         inspector.view_shown = "request"
@@ -61,11 +67,9 @@ def write_export(folder: Path) -> Path:
 
 async def test_an_imported_session_shows_a_request_when_something_is_typed(tmp_path: Path):
     file = write_export(tmp_path)
-    app = make_app(tmp_path)
-    async with app.run_test(size=WIDE) as pilot:
+    async with make_app(tmp_path).run_test(size=WIDE) as pilot:
         app = await opened(pilot)
-        workspace = app.workspace
-        assert workspace is not None
+        workspace = workspace_of(app)
         found = only(file.read_bytes())
         await workspace.store.transcripts.add(found)
         await workspace.sessions.open(found.session.session_id)
@@ -74,7 +78,6 @@ async def test_an_imported_session_shows_a_request_when_something_is_typed(tmp_p
         assert inspector.composed is None
         app.query_one(Composer).text = "And tomorrow?"
         await until(pilot, lambda: inspector.composed is not None)
-        assert inspector.composed is not None
         assert inspector.composed.envelope.turns[-1].text.plain == "And tomorrow?"
         app.query_one(Composer).text = ""
         await until(pilot, lambda: inspector.composed is None)
@@ -83,17 +86,14 @@ async def test_an_imported_session_shows_a_request_when_something_is_typed(tmp_p
 async def test_asking_where_a_preset_message_is_shows_the_request_that_enter_would_send(
     tmp_path: Path,
 ):
-    app = make_app(tmp_path)
-    async with app.run_test(size=WIDE) as pilot:
+    async with make_app(tmp_path).run_test(size=WIDE) as pilot:
         app = await opened(pilot)
-        workspace = app.workspace
-        assert workspace is not None
+        workspace = workspace_of(app)
         found = only(write_export(tmp_path).read_bytes())
         await workspace.store.transcripts.add(found)
         await workspace.sessions.open(found.session.session_id)
         await until(pilot, lambda: "No request was recorded" in nothing(app))
-        await pilot.press("f3")
-        await settle(pilot)
+        await press(pilot, "f3")
         await pilot.press("home", "w")
         inspector = app.query_one(Inspector)
         await until(pilot, lambda: inspector.composed is not None)
@@ -102,10 +102,8 @@ async def test_asking_where_a_preset_message_is_shows_the_request_that_enter_wou
 
 async def test_escape_leads_to_the_live_request_from_the_composer_too(tmp_path: Path):
     await store_recorded(tmp_path)
-    app = make_app(tmp_path)
-    async with app.run_test(size=WIDE) as pilot:
+    async with make_app(tmp_path).run_test(size=WIDE) as pilot:
         app = await opened(pilot)
-        assert app.workspace is not None
         await app.workspace.sessions.open(state_of(app).sessions[0].session_id)
         await until(pilot, lambda: "Esc: live" in banner(app))
         app.query_one(Composer).focus()

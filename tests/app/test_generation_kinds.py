@@ -9,6 +9,7 @@ from tests.support.app import (
     body_shown,
     make_app,
     opened,
+    press,
     replied,
     say,
     settle,
@@ -31,8 +32,9 @@ def banner(app: TuiChat) -> str:
 
 async def test_what_a_command_will_send_is_shown_while_it_is_typed(tmp_path: Path) -> None:
     received: list[HttpRequest] = []
-    app = make_app(tmp_path, model="echo", on_request=received.append)
-    async with app.run_test(size=(160, 45)) as pilot:
+    async with make_app(tmp_path, model="echo", on_request=received.append).run_test(
+        size=(160, 45)
+    ) as pilot:
         app = await opened(pilot)
         await say(pilot, "one")
         for command, title in (
@@ -55,8 +57,9 @@ async def test_the_requests_for_a_title_and_a_summary_are_shown_before_and_after
     tmp_path: Path,
 ) -> None:
     received: list[HttpRequest] = []
-    app = make_app(tmp_path, model="echo", on_request=received.append)
-    async with app.run_test(size=(160, 45)) as pilot:
+    async with make_app(tmp_path, model="echo", on_request=received.append).run_test(
+        size=(160, 45)
+    ) as pilot:
         app = await opened(pilot)
         workspace = workspace_of(app)
         config = replace(workspace.state.config, title_model="loopback/echo")
@@ -74,8 +77,7 @@ async def test_the_requests_for_a_title_and_a_summary_are_shown_before_and_after
         await pilot.press("enter")
         await until(pilot, lambda: isinstance(app.screen, TextPrompt))
         assert [request.body for request in received[count:]] == [body]
-        await pilot.press("escape")
-        await settle(pilot)
+        await press(pilot, "escape")
         assert body_shown(app) != body
         await app.run_action("inspector.choose_kind")
         await until(pilot, lambda: isinstance(app.screen, ChoiceDialog))
@@ -90,9 +92,7 @@ async def test_the_inspector_shows_the_request_of_another_action(tmp_path: Path)
     async with make_app(tmp_path, model="echo").run_test(size=(160, 45)) as pilot:
         app = await opened(pilot)
         await say(pilot, "one")
-        await pilot.press(*"draft")
-        await settle(pilot)
-        assert app.inspector.pane is not None
+        await press(pilot, *"draft")
         app.inspector.pane.action_view("reply")
         app.inspector.pane.focus()
         await pilot.press("s")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.support.app import make_app, opened, say, until
+from tests.support.app import make_app, opened, say, until, workspace_of
 from tests.support.hostile_names import EVIL, shown
 from tui_chat.models.role import Role
 from tui_chat.ui.areas.chat.transcript import Transcript
@@ -17,10 +17,8 @@ async def test_hostile_names_are_displayed_harmlessly(tmp_path: Path) -> None:
     (tmp_path / "presets" / f"{name}.json").write_text('{"name": "x", "messages": []}')
     async with app.run_test(size=(160, 45), notifications=True) as pilot:
         await opened(pilot)
-        workspace = app.workspace
-        assert workspace is not None
+        workspace = workspace_of(app)
         role = await workspace.roles.save(Role("", EVIL, EVIL, model="echo"))
-        assert role is not None
         await workspace.sessions.new(role.role_id)
         await say(pilot, f"{EVIL} pine")
         await workspace.presets.choose(name)

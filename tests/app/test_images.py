@@ -42,7 +42,7 @@ async def test_a_picture_is_a_chip_with_a_preview(album: Album, tmp_path: Path) 
         assert app.screen.query_one("#picture", Static).size.height > 10
         await pilot.press("escape")
         await say(pilot, "Draw one.")
-        rows = [line.text for _, line in app.query_one(Transcript)._viewport.rows]  # pyright: ignore[reportPrivateUsage]
+        rows = [line.text for _, line in app.query_one(Transcript)._viewport.rows]
         assert any("▣ image  flag.png" in row and "64 × 48" in row for row in rows)
         assert sum("~765 tokens" in row for row in rows) == 2, "that of the model, too"
         app.query_one(Transcript).focus()

@@ -10,7 +10,7 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import Input, Static
 
-from tests.support.app import make_app, opened, say, settle, told, until
+from tests.support.app import make_app, opened, say, settle, told, until, workspace_of
 from tests.support.exports import lines, tavern, tavern_header
 from tui_chat.models.role import Role
 from tui_chat.ui.app import TuiChat
@@ -28,7 +28,6 @@ async def command(pilot: Pilot[None], text: str) -> None:
 
 
 def texts(app: TuiChat) -> list[str]:
-    assert app.workspace is not None
     return [entry.message.content for entry in app.workspace.state.entries]
 
 
@@ -112,7 +111,6 @@ async def test_a_system_message_can_be_added(tmp_path: Path):
         app = await opened(pilot)
         await command(pilot, "/system Be terse.")
         await until(pilot, lambda: texts(app) == ["Be terse."])
-        assert app.workspace is not None
         assert app.workspace.state.entries[0].message.role == "system"
         await say(pilot, "Hello")
         assert texts(app)[:2] == ["Be terse.", "Hello"]
@@ -121,8 +119,7 @@ async def test_a_system_message_can_be_added(tmp_path: Path):
 async def test_the_end_of_a_reply_in_another_session_is_announced(tmp_path: Path):
     async with make_app(tmp_path, model="lorem").run_test(size=(120, 35)) as pilot:
         app = await opened(pilot)
-        workspace = app.workspace
-        assert workspace is not None
+        workspace = workspace_of(app)
         assert await workspace.replies.submit("Tell me of salt")
         await workspace.sessions.new("")
         await until(pilot, lambda: "“Tell me of salt”: the reply has arrived." in told(app))
@@ -137,12 +134,11 @@ async def test_a_dialog_does_not_end_an_import(
     file.write_text(json.dumps({"title": "Talk", "messages": [said]}))
     async with make_app(tmp_path).run_test(size=(120, 35)) as pilot:
         app = await opened(pilot)
-        assert app.workspace is not None
         imports, go_on = app.workspace.import_export.import_files, asyncio.Event()
 
         async def slow_import(*given: object, **named: object) -> object:
             await go_on.wait()
-            return await imports(*given, **named)  # type: ignore[arg-type]
+            return await imports(*given, **named)
 
         monkeypatch.setattr(app.workspace.import_export, "import_files", slow_import)
         await command(pilot, f"/import {file}")
@@ -159,7 +155,6 @@ async def test_an_imported_chat_asks_who_its_unknown_character_is(tmp_path: Path
     file.write_bytes(lines(tavern_header(), tavern("Yes?"), tavern("Hi", user=True)))
     async with make_app(tmp_path).run_test(size=(160, 45)) as pilot:
         app = await opened(pilot)
-        assert app.workspace is not None
         await app.workspace.roles.save(Role("clerk", "The clerk", "Serve."))
         await app.run_action(("sessions", "import_file", (str(file),)))
         await until(pilot, lambda: isinstance(app.screen, ChoiceDialog))
@@ -168,7 +163,6 @@ async def test_an_imported_chat_asks_who_its_unknown_character_is(tmp_path: Path
         state = app.workspace
         await until(pilot, lambda: len(state.state.entries) == 2)
         role = state.state.role
-        assert role is not None
         assert role.name == "The clerk"
         inputs = state.requests.inputs("")
         assert (inputs.char_name, inputs.user_name) == ("The clerk", "Kim")

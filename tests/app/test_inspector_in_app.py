@@ -7,7 +7,18 @@ from pathlib import Path
 
 from textual.widgets import Input, Static, TextArea
 
-from tests.support.app import asked, make_app, opened, replied, rows_shown, say, settle, told, until
+from tests.support.app import (
+    asked,
+    make_app,
+    opened,
+    replied,
+    rows_shown,
+    say,
+    settle,
+    told,
+    until,
+    workspace_of,
+)
 from tests.support.preset_app import SIZE, app_with, edited, press
 from tui_chat.compose import Composed, compose
 from tui_chat.config import BUILT_IN_ENDPOINTS
@@ -18,7 +29,6 @@ from tui_chat.models.preset import Preset
 from tui_chat.models.text import OriginKind
 from tui_chat.offline.http_messages import HttpRequest
 from tui_chat.turn_file import TurnReply, dump_turn
-from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.chat.composer import Composer
 from tui_chat.ui.areas.chat.transcript import Transcript
 from tui_chat.ui.areas.inspector.inspector import Inspector
@@ -38,8 +48,7 @@ def count_of_history(composed: Composed) -> int:
 
 async def test_the_inspected_request_is_sent_whichever_view_was_open(tmp_path: Path) -> None:
     received: list[HttpRequest] = []
-    app = make_app(tmp_path, on_request=received.append)
-    async with app.run_test(size=WIDE) as pilot:
+    async with make_app(tmp_path, on_request=received.append).run_test(size=WIDE) as pilot:
         app = await opened(pilot)
         inspector = app.query_one(Inspector)
         for number, view in enumerate(views()):
@@ -57,7 +66,6 @@ async def test_the_inspected_request_is_sent_whichever_view_was_open(tmp_path: P
                     inspector.composed is not None and question in inspector.composed.payload.body
                 ),
             )
-            assert inspector.composed is not None
             seen = inspector.composed.payload.body
             await say(pilot, f"Question {number}")
             assert received[-1].body == seen
@@ -70,11 +78,9 @@ async def test_the_lore_view_follows_the_request(tmp_path: Path) -> None:
         {"name": "Owl", "keys": ["owl"], "content": "Owls.", "scanDepth": 1},
     ]
     (tmp_path / "lorebooks" / "animals.json").write_text(json.dumps({"entries": entries}))
-    app = make_app(tmp_path, model="lorem")
-    async with app.run_test(size=WIDE) as pilot:
+    async with make_app(tmp_path, model="lorem").run_test(size=WIDE) as pilot:
         app = await opened(pilot)
         inspector, workspace = app.query_one(Inspector), app.workspace
-        assert workspace is not None
         await workspace.settings.set_lorebooks(("animals",))
         await say(pilot, "A fox!")
         await say(pilot, "Who?")
@@ -99,11 +105,8 @@ async def test_the_lore_view_follows_the_request(tmp_path: Path) -> None:
 
 async def test_a_reply_shows_the_request_that_produced_it_until_escape(tmp_path: Path) -> None:
     received: list[HttpRequest] = []
-    app = make_app(tmp_path, on_request=received.append)
-    async with app.run_test(size=WIDE) as pilot:
+    async with make_app(tmp_path, on_request=received.append).run_test(size=WIDE) as pilot:
         app = await opened(pilot)
-        workspace = app.workspace
-        assert workspace is not None
         await say(pilot, "First")
         await say(pilot, "Second")
         inspector = app.query_one(Inspector)
@@ -112,27 +115,22 @@ async def test_a_reply_shows_the_request_that_produced_it_until_escape(tmp_path:
         app.conversation.action_inspect()
         await until(pilot, lambda: inspector.is_banner_up)
         await settle(pilot)
-        assert inspector.composed is not None
         assert inspector.composed.payload.body == received[0].body
         app.query_one(Composer).text = "typed meanwhile"
         await settle(pilot)
         assert inspector.composed.payload.body == received[0].body
         inspector.focus()
-        await pilot.press("3")
-        await settle(pilot)
+        await press(pilot, "3")
         assert inspector.composed.protocol is Protocol.ANTHROPIC
-        await pilot.press("escape")
-        await settle(pilot)
+        await press(pilot, "escape")
         assert not inspector.is_banner_up
         assert b"typed meanwhile" in inspector.composed.payload.body
 
 
 async def test_what_if_changes_nothing_of_the_session(tmp_path: Path) -> None:
-    app = make_app(tmp_path)
-    async with app.run_test(size=WIDE) as pilot:
+    async with make_app(tmp_path).run_test(size=WIDE) as pilot:
         app = await opened(pilot)
-        workspace = app.workspace
-        assert workspace is not None
+        workspace = workspace_of(app)
         for words in ("First", "Second"):
             await say(pilot, words)
         inspector = app.query_one(Inspector)
@@ -143,7 +141,6 @@ async def test_what_if_changes_nothing_of_the_session(tmp_path: Path) -> None:
         await pilot.press("enter")
         await until(pilot, lambda: inspector.is_banner_up)
         await settle(pilot)
-        assert inspector.composed is not None
         assert inspector.composed.model == "lorem"
         assert count_of_history(inspector.composed) == 1
         assert workspace.requests.compose("").model == "mirror"
@@ -161,17 +158,16 @@ async def test_a_captured_request_is_read_converted_and_stored(tmp_path: Path) -
     }
     sent = compose(Inputs(BUILT_IN_ENDPOINTS[0], Preset("theirs"), draft="From a file"))
     reply = TurnReply(Message("assistant", "It came back.", id="r"), "complete", "m", "there")
-    app = make_app(tmp_path, captured=dump_turn(sent, sent.payload.body, reply))
-    async with app.run_test(size=WIDE, notifications=True) as pilot:
+    async with make_app(tmp_path, captured=dump_turn(sent, sent.payload.body, reply)).run_test(
+        size=WIDE, notifications=True
+    ) as pilot:
         app = await opened(pilot)
-        workspace = app.workspace
-        assert workspace is not None
+        workspace = workspace_of(app)
         inspector = app.query_one(Inspector)
         await until(pilot, lambda: inspector.is_banner_up)
         assert inspector.composed is not None
 
         def shown() -> dict[str, object]:
-            assert inspector.composed is not None
             return json.loads(inspector.composed.payload.body)
 
         await until(pilot, lambda: shown() == json.loads(sent.payload.body))
@@ -185,8 +181,7 @@ async def test_a_captured_request_is_read_converted_and_stored(tmp_path: Path) -
             pilot,
             lambda: any("It came back." in row for row in rows_shown(inspector.views.current)),
         )
-        await pilot.press("p")
-        await settle(pilot)
+        await press(pilot, "p")
         app.inspector.action_save_captured()
         await asked(pilot)
         await pilot.press("enter")
@@ -226,16 +221,13 @@ async def test_a_captured_request_is_read_converted_and_stored(tmp_path: Path) -
         assert "is not offered here: the session uses mirror." in told(app)
         assert "Not kept: tools (dig)." in told(app)
         assert b"You are a gardener." in workspace.requests.compose("").payload.body
-        assert workspace.state.session is not None
         assert workspace.state.session.settings.max_tokens == body["max_tokens"]
 
 
 async def test_messages_and_payload_places_reveal_each_other(tmp_path: Path) -> None:
-    app = make_app(tmp_path)
-    async with app.run_test(size=WIDE) as pilot:
+    async with make_app(tmp_path).run_test(size=WIDE) as pilot:
         app = await opened(pilot)
-        workspace = app.workspace
-        assert workspace is not None
+        workspace = workspace_of(app)
         await say(pilot, "First")
         first = workspace.state.entries[0].message
         transcript, inspector = app.query_one(Transcript), app.query_one(Inspector)
@@ -243,28 +235,19 @@ async def test_messages_and_payload_places_reveal_each_other(tmp_path: Path) -> 
         app.conversation.action_reveal()
         await settle(pilot)
         under = inspector.views.payload.under
-        assert under is not None
         assert (under.origin.kind, under.origin.id) == (OriginKind.HISTORY, first.id)
         assert inspector.views.payload.has_focus
         for view in ("p", "c"):
-            await pilot.press(view)
-            await settle(pilot)
-            await pilot.press("w")
-            await settle(pilot)
+            await press(pilot, view)
+            await press(pilot, "w")
             assert transcript.has_focus
-            await pilot.press("w")
-            await settle(pilot)
+            await press(pilot, "w")
             assert inspector.views.current.has_focus
-        await pilot.press("p", "enter")
-        await settle(pilot)
+        await press(pilot, "p", "enter")
         assert transcript.has_focus
-        await pilot.press("J")
-        await settle(pilot)
-        assert inspector.views.payload.highlights.origin is not None
+        await press(pilot, "J")
         assert inspector.views.payload.highlights.origin.id == workspace.state.entries[1].message.id
-        await pilot.press("K")
-        await settle(pilot)
-        assert transcript.current is not None
+        await press(pilot, "K")
         assert transcript.current.message.id == first.id
         # What is typed lights up too, while one looks at it in the request.
         composer = app.query_one(Composer)
@@ -280,14 +263,12 @@ async def test_messages_and_payload_places_reveal_each_other(tmp_path: Path) -> 
 
 
 async def test_the_diff_base_can_be_chosen(tmp_path: Path) -> None:
-    app = make_app(tmp_path)
-    async with app.run_test(size=(178, 45)) as pilot:
+    async with make_app(tmp_path).run_test(size=(178, 45)) as pilot:
         app = await opened(pilot)
         await say(pilot, "First" + " and long" * 20)
         inspector = app.query_one(Inspector)
         inspector.focus()
-        await pilot.press("d")
-        await settle(pilot)
+        await press(pilot, "d")
         assert "a against the last accepted request" in rows_of(inspector)
         cut_line = next(row for row in rows_of(inspector).splitlines() if "First and" in row)
         assert cut_line.rstrip().endswith("…")
@@ -305,12 +286,10 @@ async def test_the_diff_base_can_be_chosen(tmp_path: Path) -> None:
         inspector.focus()
         await pilot.press("a")
         await asked(pilot)
-        await pilot.press(*"Gemini", "enter")
-        await settle(pilot)
+        await press(pilot, *"Gemini", "enter")
         view = inspector.views.current
         assert isinstance(view, RowsView)
         assert "Gemini" in rows_of(inspector)
-        assert app.workspace is not None
         await app.workspace.branches.edit(
             app.workspace.state.entries[0].message.id, "Another beginning", send=True
         )
@@ -320,8 +299,7 @@ async def test_the_diff_base_can_be_chosen(tmp_path: Path) -> None:
         await asked(pilot)
         await pilot.press(*"First", "enter")
         await until(pilot, lambda: "the same on another branch" in rows_of(inspector))
-        await pilot.press("g")
-        await settle(pilot)
+        await press(pilot, "g")
         told = rows_of(inspector)
         assert "First" in told
         assert "Another beginning" in told
@@ -331,8 +309,6 @@ async def test_the_edited_preset_is_compared_with_the_saved_one(tmp_path: Path) 
     async with app_with(tmp_path).run_test(size=SIZE) as pilot:
         pane = await edited(pilot)
         app = pilot.app
-        assert isinstance(app, TuiChat)
-        assert app.workspace is not None
         inspector = app.query_one(Inspector)
         await press(pilot, "space")  # the first message is off
         inspector.focus()

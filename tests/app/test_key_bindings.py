@@ -78,9 +78,8 @@ async def test_configured_keys_are_shown_and_win_in_text_inputs(tmp_path: Path) 
 
 
 async def test_nothing_is_bound_to_tab_or_enter_by_another_name(tmp_path: Path) -> None:
-    app = make_app(tmp_path)
-    async with app.run_test(size=WIDE) as pilot:
-        await opened(pilot)
+    async with make_app(tmp_path).run_test(size=WIDE) as pilot:
+        app = await opened(pilot)
         nodes = [app, app.screen, *app.screen.walk_children()]
         keys = {
             key.strip()
@@ -97,9 +96,8 @@ async def test_nothing_is_bound_to_tab_or_enter_by_another_name(tmp_path: Path) 
 async def test_the_footer_has_the_keys_of_the_app_and_a_click_presses_them(tmp_path: Path) -> None:
     """At every size, in every pane; words that do not fit are left out as a whole."""
     everywhere = {action.label for action in ACTIONS if action.in_footer}
-    app = make_app(tmp_path, model="echo")
-    async with app.run_test(size=WIDE) as pilot:
-        await opened(pilot)
+    async with make_app(tmp_path, model="echo").run_test(size=WIDE) as pilot:
+        app = await opened(pilot)
         await say(pilot, "hello")
         bar = app.query_one(KeyBar)
         for size in (*SIZES, (60, 15)):
@@ -158,9 +156,8 @@ async def test_ctrl_c_copies_clears_or_explains_how_to_quit(
 
 
 async def test_help_starts_with_the_focused_pane(tmp_path: Path) -> None:
-    app = make_app(tmp_path)
-    async with app.run_test(size=WIDE) as pilot:
-        await opened(pilot)
+    async with make_app(tmp_path).run_test(size=WIDE) as pilot:
+        app = await opened(pilot)
         for pane, title in ((SessionList, "Sessions"), (Transcript, "Conversation")):
             app.query_one(pane).focus()
             await settle(pilot)

@@ -7,11 +7,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import cast
 
-import pytest
 from textual import events
 from textual.widgets import Input, OptionList
 
 from tests.support.app import burst, leave_dialog, make_app, opened, replied, say, settle, until
+from tests.support.tables import each_row
 from tui_chat.models.endpoint import Protocol
 from tui_chat.ui.areas.chat.composer import Composer
 from tui_chat.ui.areas.chat.transcript import Transcript
@@ -24,10 +24,8 @@ from tui_chat.workspace.workspace import Workspace
 
 
 async def test_text_typed_right_after_a_key_goes_where_the_key_leads(tmp_path: Path):
-    app = make_app(tmp_path, model="echo")
-    async with app.run_test(size=(160, 45)) as pilot:
-        await opened(pilot)
-        assert app.workspace is not None
+    async with make_app(tmp_path, model="echo").run_test(size=(160, 45)) as pilot:
+        app = await opened(pilot)
         composer = app.query_one(Composer)
         burst(app, *"draft", "ctrl+p", *"theme")
         await leave_dialog(pilot, CommandPalette, "theme")
@@ -69,13 +67,11 @@ async def test_text_typed_right_after_a_key_goes_where_the_key_leads(tmp_path: P
     async with app.run_test(size=(80, 24)) as pilot:
         burst(app, "ctrl+n", *" words")
         await until(pilot, lambda: queue._waiting_for == "focus" and bool(queue._time_limit))
-        assert queue._time_limit is not None
         cast("Callable[[], None]", queue._time_limit._callback)()  # its time is up
         await settle(pilot)
         assert not app.query_one(Composer).text
         confirm_open_link.set()
         await until(pilot, lambda: app.query_one(Composer).text == "new words")
-        assert app.workspace is not None
         assert app.workspace.state.session is None
         assert [each.session_id for each in app.workspace.state.sessions] == [old]
 
@@ -83,9 +79,8 @@ async def test_text_typed_right_after_a_key_goes_where_the_key_leads(tmp_path: P
 async def test_keys_in_one_read_are_handled_in_order_across_dialogs(
     tmp_path: Path,
 ):
-    app = make_app(tmp_path, model="echo")
-    async with app.run_test(size=(120, 35)) as pilot:
-        await opened(pilot)
+    async with make_app(tmp_path, model="echo").run_test(size=(120, 35)) as pilot:
+        app = await opened(pilot)
         workspace, composer = app.workspace, app.query_one(Composer)
         assert workspace is not None
         burst(app, *"teh", "backspace", "backspace", *"he", "ctrl+j", *"ed", "home", "r", "enter")
@@ -123,7 +118,7 @@ async def test_keys_in_one_read_are_handled_in_order_across_dialogs(
         assert workspace.state.entries[0].message.content == "the\nred ye"
 
 
-@pytest.mark.parametrize("slow", ["pane", "workspace"])
+@each_row("slow", ["pane", "workspace"])
 async def test_keys_after_f4_at_the_start_wait_for_the_inspector(slow: str, tmp_path: Path):
     app, release = make_app(tmp_path), asyncio.Event()
     open_pane, open_workspace = app.inspector.open_pane, app.lifecycle._open_workspace
@@ -151,5 +146,4 @@ async def test_keys_after_f4_at_the_start_wait_for_the_inspector(slow: str, tmp_
         assert app.query_one(Composer).text == "draft"
         assert app.inspector.has_focus_within
         pane = app.inspector.pane
-        assert pane is not None
         await until(pilot, lambda: pane.composed is not None and pane.active is list(Protocol)[2])

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import pytest
 from textual.widgets import TextArea
 
 from tests.app.test_keys import PANES, go_to
 from tests.support.screen import Screen, open_screen
 from tests.support.server import Provider, chat_text
+from tests.support.tables import each_row
 
 SIZES = [(160, 45), (120, 35), (80, 24)]
 ALL = "? all keys"
@@ -25,7 +25,7 @@ def row_above_footer(screen: Screen) -> str:
     return screen.lines[-2]
 
 
-@pytest.mark.parametrize("size", SIZES, ids=str)
+@each_row("size", SIZES, ids=str)
 async def test_a_pane_has_one_row_of_at_most_six_keys_that_moves_nothing(
     tmp_path: Path, size: tuple[int, int]
 ) -> None:
@@ -60,30 +60,32 @@ async def test_a_pane_has_one_row_of_at_most_six_keys_that_moves_nothing(
     assert not wrong, "\n".join(wrong)
 
 
-@pytest.mark.parametrize("pane", PANES)
 async def test_the_list_of_keys_has_every_key_of_the_pane_and_can_be_searched(
-    tmp_path: Path, pane: str
+    tmp_path: Path,
 ) -> None:
     with Provider(chat_text("Good morning.")) as provider:
         async with open_screen(tmp_path, config=provider.config(), size=(160, 200)) as screen:
             await screen.type("hello")
             await screen.press("enter")
             await screen.sees("Good morning.")
-            await go_to(screen, pane)
-            bound = {
-                key
-                for key, active in screen.app.active_bindings.items()
-                if active.enabled and len(key) == 1 and active.node is not screen.app
-            }
-            await screen.press("question_mark")
-            await screen.sees("Type to search keys")
-            own = screen.text.partition("Everywhere")[0]
-            listed = set(re.findall(r"(?<![\w+])(\w)(?=,| {2,})", own))
-            assert len(bound) > 5
-            assert bound <= listed, sorted(bound - listed)
-            await screen.type("fork")
-            await screen.loses("Everywhere")
-            await screen.sees("Fork session from here")
+            for pane in PANES:
+                await go_to(screen, pane)
+                bound = {
+                    key
+                    for key, active in screen.app.active_bindings.items()
+                    if active.enabled and len(key) == 1 and active.node is not screen.app
+                }
+                await screen.press("question_mark")
+                await screen.sees("Type to search keys")
+                own = screen.text.partition("Everywhere")[0]
+                listed = set(re.findall(r"(?<![\w+])(\w)(?=,| {2,})", own))
+                assert len(bound) > 5, pane
+                assert bound <= listed, (pane, sorted(bound - listed))
+                await screen.type("fork")
+                await screen.loses("Everywhere")
+                await screen.sees("Fork session from here")
+                await screen.press("escape")
+                await screen.loses("Type to search keys")
 
 
 async def test_a_question_mark_is_text_in_the_message_box(tmp_path: Path) -> None:

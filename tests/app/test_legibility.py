@@ -73,9 +73,8 @@ async def test_highlights_in_a_request_are_legible_in_every_theme() -> None:
 
 
 async def test_everything_on_the_screen_is_legible_in_every_theme(tmp_path: Path) -> None:
-    app = make_app(tmp_path, model="echo")
-    async with app.run_test(size=(160, 45)) as pilot:
-        await opened(pilot)
+    async with make_app(tmp_path, model="echo").run_test(size=(160, 45)) as pilot:
+        app = await opened(pilot)
         await say(pilot, "Look: `x = 1` and <https://example.org>\n\n```py\nx = 1\n```")
         await pilot.press("f3")
         await until(pilot, lambda: bool(app.query(PresetPane)))
@@ -83,14 +82,13 @@ async def test_everything_on_the_screen_is_legible_in_every_theme(tmp_path: Path
             app.theme = name
             app.query_one(pane).focus()
             await settle(pilot)
-            strips = app.screen._compositor.render_strips()  # pyright: ignore[reportPrivateUsage]
+            strips = app.screen._compositor.render_strips()
             assert hardly_read(strips) == [], (name, pane)
 
 
 async def test_the_whole_screen_can_be_drawn_in_every_theme_of_textual(tmp_path: Path) -> None:
-    app = make_app(tmp_path, model="echo")
-    async with app.run_test(size=(160, 45)) as pilot:
-        await opened(pilot)
+    async with make_app(tmp_path, model="echo").run_test(size=(160, 45)) as pilot:
+        app = await opened(pilot)
         await say(pilot, "hello")
         assert app.inspector.pane is not None
         for view in views():

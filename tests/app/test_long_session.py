@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.app import make_app, opened, say, settle, until
+from tests.support.app import make_app, opened, say, settle, until, workspace_of
 from tui_chat.context.lorebooks.keys import KeyIndex, Occurrences
 from tui_chat.store.branches import BranchStore
 from tui_chat.ui.areas.chat.chat_pane import ChatPane
@@ -30,7 +30,6 @@ async def test_keys_are_taken_while_a_long_session_is_composed_for_the_first_tim
         app = await opened(pilot)
         await say(pilot, "a question")
         workspace, inspector = app.workspace, app.query_one(Inspector)
-        assert workspace is not None
         long = workspace.state.session_id
         await workspace.sessions.new()
         await settle(pilot)
@@ -65,7 +64,6 @@ async def test_a_message_sent_while_a_long_session_loads_waits_for_it(
         await say(pilot, "first")
         await say(pilot, "second")
         workspace, composer = app.workspace, app.query_one(Composer)
-        assert workspace is not None
         long = workspace.state.session_id
         composer.text = "kept"
         await app.chat.drafts.save()
@@ -142,8 +140,7 @@ async def test_large_lorebooks_are_searched_in_a_thread(
     async with make_app(tmp_path).run_test(size=(160, 45)) as pilot:
         app = await opened(pilot)
         await say(pilot, "of word7")
-        workspace = app.workspace
-        assert workspace is not None
+        workspace = workspace_of(app)
         (tmp_path / "lorebooks").mkdir(exist_ok=True)
         (tmp_path / "lorebooks" / "large.json").write_text(json.dumps(book))
         await workspace.settings.set_lorebooks(("large",))

@@ -9,7 +9,7 @@ from typing import Any
 from textual.pilot import Pilot
 from textual.widgets import Button, Checkbox, Input, OptionList, Static, TextArea
 
-from tests.support.app import idle, make_app, opened, rows_shown, settle, until
+from tests.support.app import idle, make_app, opened, rows_shown, settle, until, workspace_of
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.chat.composer import Composer
 from tui_chat.ui.areas.inspector.inspector import Inspector
@@ -219,8 +219,7 @@ async def test_lorebooks_are_used_and_deleted_in_the_list(tmp_path: Path) -> Non
     (path.parent / "broken.json").write_text("{")
     async with make_app(tmp_path, model="echo").run_test(size=(80, 24)) as pilot:
         app = await opened(pilot)
-        workspace = app.workspace
-        assert workspace is not None
+        workspace = workspace_of(app)
         await app.run_action("presets.choose_lorebooks")
         await on(pilot, LorebooksDialog)
         assert "broken.json" in listed(app)[0]

@@ -9,12 +9,8 @@ from pathlib import Path
 from weakref import ref
 
 import pytest
-from rich.style import Style
-from textual.color import Color
-from textual.filter import Monochrome
-from textual.strip import Strip
 
-from tests.support.app import NOON, make_app, opened, say, settle, until
+from tests.support.app import NOON, make_app, opened, press, say, settle, until
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import Message
 from tui_chat.models.session import Entry, Session
@@ -22,12 +18,9 @@ from tui_chat.models.transcript import SessionTranscript
 from tui_chat.store import Store
 from tui_chat.ui.areas.chat.chat_pane import ChatPane
 from tui_chat.ui.areas.chat.composer import Composer
-from tui_chat.ui.areas.chat.line_painter import paint_line, reading_column
-from tui_chat.ui.areas.chat.message_layout import MessageLayout
 from tui_chat.ui.areas.inspector.inspector import Inspector
 from tui_chat.ui.areas.inspector.summary import ForecastLine
 from tui_chat.ui.areas.inspector.view import views
-from tui_chat.ui.widgets.line_view import AcyclicStrip, StripCache
 
 
 async def two_sessions(folder: Path) -> None:
@@ -64,8 +57,7 @@ async def test_a_closed_session_is_released(tmp_path: Path) -> None:
         for view in views():
             inspector.view_shown = view
             inspector.focus()
-            await pilot.press("up", "enter")
-            await settle(pilot)
+            await press(pilot, "up", "enter")
             if len(app.screen_stack) > 1:  # without lorebooks, Enter leads to their list
                 await pilot.press("escape")
         inspector.view_shown = "payload"
@@ -77,8 +69,7 @@ async def test_a_closed_session_is_released(tmp_path: Path) -> None:
         transcript.find("light")
         app.query_one(Composer).focus()
         await pilot.press("h", "i")
-        await until(pilot, lambda: b'"hi"' in inspector.composed.payload.body)  # pyright: ignore[reportOptionalMemberAccess]
-        assert inspector.composed is not None
+        await until(pilot, lambda: b'"hi"' in inspector.composed.payload.body)
         turns = [turn for turn in inspector.composed.envelope.turns if turn.origin.id[:3] == "one"]
         kept = [*map(ref, turns), *map(ref, (entry.message for entry in workspace.state.entries))]
         assert len(kept) == 24
@@ -103,7 +94,6 @@ async def test_a_long_request_is_released_with_its_session_and_composed_again_on
     async with make_app(tmp_path).run_test(size=(160, 45)) as pilot:
         app = await opened(pilot)
         workspace, forecast = app.workspace, app.query_one(ForecastLine)
-        assert workspace is not None
         await workspace.sessions.open("one")
         await say(pilot, "hi")
         await until(pilot, lambda: forecast.forecast is not None)
@@ -117,63 +107,4 @@ async def test_a_long_request_is_released_with_its_session_and_composed_again_on
         await workspace.sessions.open("one")
         await until(pilot, lambda: forecast.forecast is not None)
         told = forecast.forecast
-        assert told is not None
         assert told.at.kind == "grown"
-
-
-TEXT = """# Title
-
-Words with *light*, `code` and [a link](https://example.org).
-
-- one
-  - two
-
-| a | b |
-|---|---|
-| 1 | 2 |
-
-```python
-code = 1
-```
-"""
-
-
-def drawn(text: str, width: int) -> list[Strip]:
-    """Lay a message out and draw it, as a row of the screen that goes from edge to edge."""
-    layout = MessageLayout(Entry(Message("assistant", text, id="a")), width)
-    cache, strips, column = StripCache(), list[Strip](), reading_column(width, width)
-    for line in (line for part in range(len(layout.parts)) for line in layout.lines(part)):
-        painted = paint_line(line, column, width, "", lambda *names: Style(), is_current=False)  # pyright: ignore[reportArgumentType]  # any colors
-        strips.append(cache(line, lambda painted=painted: painted))
-    filtered = [strip.apply_filter(Monochrome(), Color(0, 0, 0)) for strip in strips]
-    for strip in (*strips, *filtered):
-        assert list(strip.divide([width, 2 * width])) == [strip]
-        assert [part.cell_length for part in strip.divide([5, width])] == [5, width - 5]
-    return strips
-
-
-def test_drawn_lines_are_released_when_hidden() -> None:
-    drawn(TEXT, 60)  # what is loaded by now stays
-    gc.collect()
-    gc.disable()
-    try:
-        assert len(drawn(TEXT, 60)) > 12
-        gc.set_debug(gc.DEBUG_SAVEALL)
-        gc.collect()
-        left = {type(each).__name__ for each in gc.garbage}
-    finally:
-        gc.set_debug(0)
-        gc.garbage.clear()
-        gc.enable()
-    assert not left & {"AcyclicStrip", "Strip", "MessageLayout", "Part", "Line", "SyntaxTreeNode"}
-
-
-def test_an_acyclic_strip_equals_a_strip() -> None:
-    width = 20
-    other = Strip(drawn("some *words* in a line", width)[-1], width)
-    kept = AcyclicStrip(other, width)
-    dim, ground = Monochrome(), Color(0, 0, 0)
-    for cuts in ([width], [3, 9, width], [4], [width, 30], []):
-        assert list(kept.divide(cuts)) == list(other.divide(cuts))
-    assert kept.apply_filter(dim, ground) == other.apply_filter(dim, ground)
-    assert kept.apply_filter(dim, ground) is kept.apply_filter(dim, ground)

@@ -20,7 +20,7 @@ from textual import events
 from textual.message import Message
 from textual.worker import Worker, WorkerState
 
-from tests.support.app import burst, make_app, opened, say, screen_text, settle, until
+from tests.support.app import burst, make_app, opened, say, screen_text, settle, until, workspace_of
 from tests.support.tables import each_row
 from tui_chat.store.branches import BranchStore
 from tui_chat.store.drafts import DraftStore, SettingStore
@@ -112,8 +112,7 @@ def is_at_rest(app: TuiChat) -> bool:
 
 async def places_of(app: TuiChat, words: Iterable[str]) -> dict[str, list[str]]:
     """Return for each word the sessions that hold it, as a message, queued or in the draft."""
-    workspace = app.workspace
-    assert workspace is not None
+    workspace = workspace_of(app)
     store = workspace.store
     found: dict[str, list[str]] = {word: [] for word in words}
     for session in await store.sessions.list():
@@ -131,9 +130,8 @@ async def places_of(app: TuiChat, words: Iterable[str]) -> dict[str, list[str]]:
 @each_row("seed", range(4))
 async def test_each_message_is_stored_in_the_session_it_was_typed_for(tmp_path: Path, seed: int):
     dice = random.Random(seed)
-    app = make_app(tmp_path, model="echo")
-    async with app.run_test(size=(120, 35)) as pilot:
-        await opened(pilot)
+    async with make_app(tmp_path, model="echo").run_test(size=(120, 35)) as pilot:
+        app = await opened(pilot)
         with pytest.MonkeyPatch.context() as patch:
             slow_down(patch, dice)
             meant = await type_at_random(app, dice)
@@ -152,9 +150,8 @@ async def test_each_message_is_stored_in_the_session_it_was_typed_for(tmp_path: 
 async def test_the_late_end_of_an_earlier_worker_does_not_hand_keys_to_the_session_left(
     tmp_path: Path,
 ):
-    app = make_app(tmp_path, model="echo")
-    async with app.run_test(size=(120, 35)) as pilot:
-        await opened(pilot)
+    async with make_app(tmp_path, model="echo").run_test(size=(120, 35)) as pilot:
+        app = await opened(pilot)
         first: list[Worker[object]] = []
         with pytest.MonkeyPatch.context() as patch:
             watched = app.key_queue.on_message
@@ -175,7 +172,6 @@ async def test_the_late_end_of_an_earlier_worker_does_not_hand_keys_to_the_sessi
         await settle(pilot)
         await until(pilot, lambda: is_at_rest(app))
         assert app.query_one(Composer).text == "new "
-        assert app.workspace is not None
         assert app.workspace.state.session is None
 
 
@@ -186,12 +182,10 @@ def click(app: TuiChat, x: int, y: int) -> None:
 
 
 async def test_text_typed_after_clicking_a_slow_session_waits_for_it(tmp_path: Path):
-    app = make_app(tmp_path, model="echo")
-    async with app.run_test(size=(160, 45)) as pilot:
-        await opened(pilot)
+    async with make_app(tmp_path, model="echo").run_test(size=(160, 45)) as pilot:
+        app = await opened(pilot)
         await say(pilot, "first")
-        workspace = app.workspace
-        assert workspace is not None
+        workspace = workspace_of(app)
         first = workspace.state.session_id
         await pilot.press("ctrl+n")
         await until(pilot, lambda: workspace.state.session is None)

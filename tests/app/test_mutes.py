@@ -7,7 +7,7 @@ from pathlib import Path
 
 from textual.pilot import Pilot
 
-from tests.support.app import make_app, opened, say, settle, until
+from tests.support.app import make_app, opened, press, say, settle, until, workspace_of
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import NOT_MUTED, Message, Muted, Part, ToolCall
 from tui_chat.models.semantics import MessageSemantics, ReasoningBlock
@@ -23,8 +23,7 @@ async def with_tools(pilot: Pilot[None]) -> TuiChat:
     """A conversation with a picture, a call with its result, and reasoning."""
     app = await opened(pilot)
     await say(pilot, "Which ferries go to Kos?")
-    workspace = app.workspace
-    assert workspace is not None
+    workspace = workspace_of(app)
     parent = workspace.state.entries[-1].message.id
     for message in (
         Message("user", "And this map?", parts=(PICTURE,)),
@@ -45,7 +44,6 @@ def told(app: TuiChat) -> str:
 
 
 def muted(app: TuiChat) -> list[Muted]:
-    assert app.workspace is not None
     return [entry.message.muted for entry in app.workspace.state.entries]
 
 
@@ -58,8 +56,7 @@ async def choose(pilot: Pilot[None], label: str) -> None:
     """Choose what a label says in the dialog."""
     await until(pilot, lambda: isinstance(pilot.app.screen, ChoiceDialog))
     await settle(pilot)
-    await pilot.press(*label)
-    await settle(pilot)
+    await press(pilot, *label)
     await pilot.press("enter")
     await until(pilot, lambda: not isinstance(pilot.app.screen, ChoiceDialog))
 
@@ -70,7 +67,6 @@ async def test_a_key_mutes_the_message_under_the_cursor(tmp_path: Path) -> None:
         await pilot.press("k", "m")  # the result
         await until(pilot, lambda: muted(app)[4] == Muted(whole=True))
         await settle(pilot)
-        assert app.workspace is not None
         assert "Result of look  ◇ muted, not sent" in rows(app)
         assert "◇ muted with its result" in rows(app), "at its call"
         body = json.loads(app.workspace.requests.compose("").payload.body)
@@ -115,14 +111,12 @@ async def test_commands_mute_the_last_message_and_old_results(tmp_path: Path) ->
 
         async def run(command: str) -> None:
             composer.focus()
-            await pilot.press(*command, "enter")
-            await settle(pilot)
+            await press(pilot, *command, "enter")
 
         await run("/mute")
         await until(pilot, lambda: muted(app)[-1] == Muted(whole=True))
         await run("/mute-tool-results 0")
         await until(pilot, lambda: muted(app)[4] == Muted(whole=True))
-        assert app.workspace is not None
         assert len(muted_messages(app.workspace.state.entries).ids) == 2
         await run("/unmute-all")
         await until(pilot, lambda: not any(muted(app)))

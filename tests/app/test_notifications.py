@@ -49,7 +49,7 @@ def line(app: TuiChat) -> str:
     return found[0].render().plain.strip() if found else ""
 
 
-@pytest.mark.parametrize("size", [(160, 45), (80, 24)], ids=str)
+@each_row("size", [(160, 45), (80, 24)])
 async def test_a_notification_covers_nothing(size: tuple[int, int], tmp_path: Path) -> None:
     async with make_app(tmp_path).run_test(size=size) as pilot:
         app = await opened(pilot)
@@ -153,7 +153,7 @@ async def test_pictures(album: Album, tmp_path: Path) -> None:
         await album.take(pilot, "the log")
 
 
-@pytest.mark.parametrize("leaves", [True, False], ids=["another session", "another message"])
+@each_row("leaves", [True, False], ids=["another session", "another message"])
 async def test_what_is_said_of_messages_ends_with_their_session_or_their_change(
     tmp_path: Path, *, leaves: bool
 ) -> None:

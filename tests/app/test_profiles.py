@@ -9,7 +9,7 @@ from textual.pilot import Pilot
 from textual.widgets import Input, TextArea
 
 from tests.app.test_lorebooks import listed, on, words
-from tests.support.app import idle, make_app, opened, until
+from tests.support.app import idle, make_app, opened, until, workspace_of
 from tui_chat.models.role import Profile
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.chat.composer import Composer
@@ -31,8 +31,7 @@ async def test_a_profile_from_nothing_is_used_edited_deleted_and_restored(tmp_pa
     path = tmp_path / "profiles" / "Kim.json"
     async with make_app(tmp_path, model="echo").run_test(size=(80, 24)) as pilot:
         app = await profiles_of(pilot)
-        workspace = app.workspace
-        assert workspace is not None
+        workspace = workspace_of(app)
         assert listed(app)[0] == "● No profile The model learns nothing about you"
         assert listed(app)[1].startswith("+ New profile or put JSON files into")
         await pilot.press("n")
@@ -84,8 +83,7 @@ async def test_space_uses_a_profile_and_other_rows_say_what_is_wrong(tmp_path: P
     (folder / "broken.json").write_text("{")
     async with make_app(tmp_path, model="echo").run_test(size=(80, 24)) as pilot:
         app = await profiles_of(pilot, "/profile")
-        workspace = app.workspace
-        assert workspace is not None
+        workspace = workspace_of(app)
         assert listed(app)[0] == "· a Ada: Counts."
         assert listed(app)[1].startswith("· broken broken.json")
         await pilot.press("home", "space")
@@ -133,5 +131,4 @@ async def test_what_another_program_wrote_is_not_lost(tmp_path: Path) -> None:
             "content": "Mine.",
             "mood": "calm",
         }
-        assert app.workspace is not None
         assert app.workspace.state.profile is None, "editing a profile does not use it"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from textual.pilot import Pilot
 
-from tests.support.app import make_app, opened, say, settle, until
+from tests.support.app import make_app, opened, press, say, settle, until, workspace_of
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.chat.composer import Composer
 from tui_chat.ui.areas.chat.queue_lines import QueueLines
@@ -14,7 +14,6 @@ from tui_chat.ui.dialogs.queued_messages import QueueDialog
 
 
 def queued(app: TuiChat) -> list[str]:
-    assert app.workspace is not None
     return [message.text for message in app.workspace.state.queue]
 
 
@@ -22,8 +21,7 @@ async def streaming(pilot: Pilot[None]) -> TuiChat:
     """Send a message whose reply takes long."""
     app = await opened(pilot)
     await pilot.press(*"Hi", "enter")
-    workspace = app.workspace
-    assert workspace is not None
+    workspace = workspace_of(app)
 
     def has_begun() -> bool:
         partial = workspace.state.partial
@@ -51,7 +49,6 @@ async def test_enter_queues_while_a_reply_arrives_and_esc_leaves_the_queue(tmp_p
         await until(pilot, lambda: composer.text == "fourth")
         composer.text = ""
         await pilot.press("escape")
-        assert app.workspace is not None
         workspace = app.workspace
         await until(pilot, lambda: not workspace.state.is_streaming)
         await settle(pilot)
@@ -91,9 +88,7 @@ async def test_enter_without_text_sends_nothing_without_a_queue(tmp_path: Path) 
     async with make_app(tmp_path, model="echo").run_test(size=(120, 35)) as pilot:
         app = await opened(pilot)
         await say(pilot, "Hello")
-        await pilot.press("enter")
-        await settle(pilot)
-        assert app.workspace is not None
+        await press(pilot, "enter")
         assert len(app.workspace.state.entries) == 2
 
 

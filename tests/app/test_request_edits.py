@@ -35,7 +35,6 @@ class Desk:
 
     @property
     def body(self) -> Any:
-        assert self.inspector.composed is not None
         return json.loads(self.inspector.composed.payload.body)
 
     @property
@@ -93,7 +92,6 @@ async def test_a_text_is_edited_and_sent(tmp_path: Path) -> None:
         await here.write("Hello\nyou")
         await until(pilot, lambda: here.body["messages"][last]["content"] == "Hello\nyou")
         note = here.view.note_here
-        assert note is not None
         assert (note.level, note.code) == (Level.INFO, EDITED)
         here.app.query_one(Composer).focus()
         await say(pilot, "Hello there")
@@ -153,14 +151,12 @@ async def test_the_list_of_edits(tmp_path: Path) -> None:
         assert dialog.query_one(OptionList).option_count == 2
         assert "It was not there." in str(dialog.query_one("#old Static", Static).render())
         await here.press("space")
-        assert here.app.workspace is not None
-        await until(pilot, lambda: here.app.workspace.state.edits[0].kept)  # type: ignore[union-attr]
+        await until(pilot, lambda: here.app.workspace.state.edits[0].kept)
         await until(pilot, lambda: isinstance(here.app.screen, EditListDialog))
         await here.press("down", "delete")
         await until(pilot, lambda: here.body == {**before, "seed": 1})
         await until(pilot, lambda: isinstance(here.app.screen, EditListDialog))
         await here.press("enter")
-        assert here.view.edit_place is not None
         assert here.view.edit_place.pointer == "/seed"
         await here.app.run_action("request_edits.remove_all")
         await until(pilot, lambda: here.body == before)
@@ -201,12 +197,10 @@ async def test_the_origin_of_an_edited_text_is_where_it_was_from(tmp_path: Path)
         await until(pilot, lambda: here.body["messages"][index]["content"] == "ONE")
         await here.go_to(f"/messages/{index}/content")
         under = here.view.under
-        assert under is not None
         assert under.origin.label == "edited by hand"
         await here.press("enter")
         assert here.app.chat.pane.transcript.has_focus
         entry = here.app.chat.pane.transcript.current
-        assert entry is not None
         assert entry.message.content == "one"
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from textual.widgets import Button, Input, Static
 
-from tests.support.app import make_app, opened, say, until
+from tests.support.app import make_app, opened, say, until, workspace_of
 from tests.support.drawings import drawing
 from tui_chat.models.media import format_size
 from tui_chat.models.role import Character, Role
@@ -20,20 +20,16 @@ from tui_chat.ui.dialogs.roles import RoleForm
 
 
 async def test_a_new_session_takes_the_last_role_and_another_is_chosen_for_it(tmp_path: Path):
-    app = make_app(tmp_path, model="echo")
-    async with app.run_test(size=(120, 35)) as pilot:
-        await opened(pilot)
-        workspace = app.workspace
-        assert workspace is not None
+    async with make_app(tmp_path, model="echo").run_test(size=(120, 35)) as pilot:
+        app = await opened(pilot)
+        workspace = workspace_of(app)
         poet = await workspace.roles.save(Role("", "Poet", "Rhyme."))
-        assert poet is not None
         await workspace.sessions.new(poet.role_id)
         await say(pilot, "hello")
         await pilot.press("ctrl+n", *"text")
         await until(pilot, lambda: workspace.state.session is None)
         await until(pilot, lambda: app.query_one(Composer).text == "text")
         assert len(app.screen_stack) == 1, "nothing is asked"
-        assert workspace.state.role is not None
         assert workspace.state.role.name == "Poet"
         await app.run_action("sessions.choose_role")
         await until(pilot, lambda: len(app.screen_stack) == 2)
@@ -45,11 +41,9 @@ async def test_a_new_session_takes_the_last_role_and_another_is_chosen_for_it(tm
 
 
 async def test_a_role_is_written_and_its_faults_are_reported(tmp_path: Path):
-    app = make_app(tmp_path, model="echo")
-    async with app.run_test(size=(80, 24)) as pilot:
-        await opened(pilot)
-        workspace = app.workspace
-        assert workspace is not None
+    async with make_app(tmp_path, model="echo").run_test(size=(80, 24)) as pilot:
+        app = await opened(pilot)
+        workspace = workspace_of(app)
         await app.run_action("sessions.edit_roles")
         await until(pilot, lambda: len(app.screen_stack) == 2)
         await pilot.press(*"new role", "enter")
@@ -70,11 +64,9 @@ async def test_a_role_is_written_and_its_faults_are_reported(tmp_path: Path):
 
 
 async def test_the_form_keeps_the_settings_that_it_does_not_show(tmp_path: Path):
-    app = make_app(tmp_path, model="echo")
-    async with app.run_test(size=(80, 24)) as pilot:
-        await opened(pilot)
-        workspace = app.workspace
-        assert workspace is not None
+    async with make_app(tmp_path, model="echo").run_test(size=(80, 24)) as pilot:
+        app = await opened(pilot)
+        workspace = workspace_of(app)
         given = Settings(temperature=0.1, top_k=3, stop=("END",))
         assert await workspace.roles.save(Role("", "Poet", settings=given)) is not None
         await app.run_action("sessions.edit_roles")
@@ -89,9 +81,8 @@ async def test_the_form_keeps_the_settings_that_it_does_not_show(tmp_path: Path)
 
 
 async def test_a_role_is_deleted_and_its_sessions_stay(tmp_path: Path):
-    app = make_app(tmp_path, model="echo")
-    async with app.run_test(size=(80, 24)) as pilot:
-        await opened(pilot)
+    async with make_app(tmp_path, model="echo").run_test(size=(80, 24)) as pilot:
+        app = await opened(pilot)
         await say(pilot, "hello")
         await app.run_action("sessions.edit_roles")
         await until(pilot, lambda: len(app.screen_stack) == 2)
@@ -102,8 +93,7 @@ async def test_a_role_is_deleted_and_its_sessions_stay(tmp_path: Path):
         question = str(app.screen.query_one(Static).render())
         assert "The session bound to it stays" in question
         await pilot.press("tab", "enter")
-        workspace = app.workspace
-        assert workspace is not None
+        workspace = workspace_of(app)
         await until(pilot, lambda: not workspace.state.roles)
         assert len(workspace.state.sessions) == 1
 
@@ -116,8 +106,7 @@ async def test_the_picture_of_a_card_is_named_and_shown(tmp_path: Path):
     picture = drawing("PNG", (400, 600))
     async with make_app(tmp_path, model="echo").run_test(size=(80, 24)) as pilot:
         app = await opened(pilot)
-        workspace = app.workspace
-        assert workspace is not None
+        workspace = workspace_of(app)
         ada = Role("ada", "Ada", character=Character(description="A clerk."))
         await workspace.store.roles.save(ada, picture)
         await workspace.roles.refresh()

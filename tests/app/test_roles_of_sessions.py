@@ -7,10 +7,9 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
-import pytest
-
 from tests.support.screen import Screen, open_screen
 from tests.support.server import Provider, chat_text
+from tests.support.tables import each_row
 
 PROMPT = "You teach mathematics."
 
@@ -45,7 +44,7 @@ def lose_role(folder: Path, how: str) -> None:
             connection.execute("DELETE FROM roles WHERE role_id = 'teacher'")
 
 
-@pytest.mark.parametrize("how", ["disabled", "deleted"])
+@each_row("how", ["disabled", "deleted"])
 async def test_nothing_is_sent_with_a_lost_role_until_one_goes_on_without_it(
     tmp_path: Path, how: str
 ):

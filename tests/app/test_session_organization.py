@@ -6,7 +6,7 @@ from pathlib import Path
 
 from textual.pilot import Pilot
 
-from tests.support.app import make_app, opened, say, settle, until
+from tests.support.app import make_app, opened, press, say, settle, until, workspace_of
 from tui_chat.models.session import SessionSummary
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.sessions import SessionList
@@ -22,7 +22,6 @@ async def answered(pilot: Pilot[None], key: str, *typed: str) -> None:
 
 
 def listed(app: TuiChat) -> SessionSummary:
-    assert app.workspace is not None
     return app.workspace.state.sessions[0]
 
 
@@ -38,15 +37,13 @@ async def test_a_session_is_renamed_tagged_filed_archived_and_restored(tmp_path:
     async with make_app(tmp_path, model="echo").run_test(size=(120, 35)) as pilot:
         app = await opened(pilot)
         await say(pilot, "hello")
-        await pilot.press("f2")
-        await settle(pilot)
+        await press(pilot, "f2")
 
         await answered(pilot, "r", "ctrl+u", *"Novel")
         await until(pilot, lambda: listed(app).title == "Novel")
         await pilot.press("f2", *"/rename A fine title", "enter")
         await until(pilot, lambda: listed(app).title == "A fine title")
-        await pilot.press("f2")
-        await settle(pilot)
+        await press(pilot, "f2")
 
         await answered(pilot, "t", *"work, #old home")
         await until(pilot, lambda: listed(app).tags == ("work", "old home"))
@@ -75,7 +72,6 @@ async def test_a_session_is_renamed_tagged_filed_archived_and_restored(tmp_path:
 
         await pilot.press("d")
         await until(pilot, lambda: app.workspace is not None and not app.workspace.state.sessions)
-        assert app.workspace is not None
         assert app.workspace.state.session is None
         await pilot.press("f2", *"/undo", "enter")
         await until(pilot, lambda: bool(app.workspace and app.workspace.state.sessions))
@@ -95,8 +91,7 @@ async def test_sessions_are_found_from_the_composer(tmp_path: Path) -> None:
 async def test_sessions_are_stepped_through_and_gone_to_by_their_titles(tmp_path: Path) -> None:
     async with make_app(tmp_path, model="echo").run_test(size=(120, 35)) as pilot:
         app = await opened(pilot)
-        workspace = app.workspace
-        assert workspace is not None
+        workspace = workspace_of(app)
 
         def title() -> str:
             return workspace.state.session.title if workspace.state.session else ""
@@ -135,8 +130,7 @@ def shown(app: TuiChat) -> str:
 async def test_the_active_session_is_pinned_archived_and_deleted_by_commands(tmp_path: Path):
     async with make_app(tmp_path, model="echo").run_test(size=(120, 35)) as pilot:
         app = await opened(pilot)
-        workspace = app.workspace
-        assert workspace is not None
+        workspace = workspace_of(app)
         await pilot.press(*"/delete-chat", "enter")
         await until(pilot, lambda: "no message in this session" in last_notification(app))
         await say(pilot, "first")

@@ -61,14 +61,12 @@ async def test_the_request_follows_each_change_escape_restores_it_and_enter_stor
         await pilot.press(*"0.5", "enter")
         await until(pilot, lambda: len(app.screen_stack) == 1)
         stored = await workspace.store.sessions.get(workspace.state.session_id)
-        assert stored is not None
         assert stored.settings == Settings(temperature=0.5)
         form = await open_form(pilot)
         assert row(form, "temperature").text == "0.5"
         await pilot.press("ctrl+r")
         await saved(pilot)
         stored = await workspace.store.sessions.get(workspace.state.session_id)
-        assert stored is not None
         assert stored.settings == Settings()
 
 

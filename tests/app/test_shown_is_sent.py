@@ -45,7 +45,6 @@ class Walk:
         folder: Path,
         going: asyncio.Event,
     ) -> None:
-        assert app.workspace is not None
         self.pilot, self.app, self.workspace, self.received = pilot, app, app.workspace, received
         self.file = folder / "presets" / "mine.json"
         self.inspector = app.query_one(Inspector)
@@ -66,7 +65,6 @@ class Walk:
     def is_shown(self) -> bool:
         """Whether the inspector shows what the workspace composes in its protocol."""
         composed = self.inspector.composed
-        assert composed is not None
         made = self.workspace.requests.compose(self.app.query_one(Composer).text, composed.protocol)
         return composed.payload.body == made.payload.body
 
@@ -76,7 +74,6 @@ class Walk:
         self.app.inspector.action_show_in_protocol(own)
         self.app.query_one(Composer).text = f"Question {number}: 木漏れ日 “\\n” {{{{user}}}}?"
         await until(self.pilot, lambda: self.inspector.active is own and self.is_shown())
-        assert self.inspector.composed is not None
         shown, count = self.inspector.composed.payload.body, len(self.received)
         self.going.clear()
         self.app.query_one(Composer).focus()
@@ -151,7 +148,6 @@ async def test_the_shown_request_is_sent_after_a_random_walk(
     app = app_with(tmp_path, model=MODEL, on_request=received.append)
     async with app.run_test(size=(100, 18)) as pilot:
         app = await opened(pilot)
-        assert app.workspace is not None
         await app.workspace.presets.choose("mine")
         await settle(pilot)
         walk = Walk(pilot, app, received, tmp_path, going)

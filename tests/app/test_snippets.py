@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
-from tests.support.app import asked, make_app, opened, settle, until
+from tests.support.app import asked, make_app, opened, press, settle, until
+from tests.support.tables import each_row
 from tui_chat.ui.dialogs.choices import ChoiceDialog
 
 
@@ -23,11 +22,10 @@ async def test_a_snippet_is_inserted_filled_and_sent(tmp_path: Path) -> None:
         composer = app.chat.pane.composer
         await until(pilot, lambda: composer.text == "Review {{?what}} for User")
         await settle(pilot)
-        assert app.workspace is not None
         notes = app.workspace.requests.compose(composer.text).envelope.notes
         assert [note.code for note in notes if note.code == "unfilled-blank"]
         await pilot.press(*"main.py", "tab", *"!", "enter")
-        await until(pilot, lambda: len(app.workspace.state.entries) == 2)  # type: ignore[union-attr]
+        await until(pilot, lambda: len(app.workspace.state.entries) == 2)
         assert app.workspace.state.entries[0].message.content == "Review main.py for User!"
 
 
@@ -49,7 +47,7 @@ async def test_snippets_are_chosen_from_a_list(tmp_path: Path) -> None:
         assert app.chat.pane.composer.text == ""
 
 
-@pytest.mark.parametrize("way", ["/snippet ", "composer.insert_snippet"])
+@each_row("way", ["/snippet ", "composer.insert_snippet"])
 async def test_without_snippets_the_list_says_how_to_make_one(way: str, tmp_path: Path) -> None:
     async with make_app(tmp_path, model="echo").run_test(size=(160, 45)) as pilot:
         app = await opened(pilot)
@@ -78,7 +76,6 @@ async def test_a_draft_is_saved_as_a_snippet(tmp_path: Path) -> None:
         composer.text = "Explain more"
         await app.run_action("composer.save_snippet")
         await asked(pilot)
-        await pilot.press(*"explain", "enter")
-        await settle(pilot)
+        await press(pilot, *"explain", "enter")
         await pilot.press("y")
         await until(pilot, lambda: path.read_text() == "Explain more\n")

@@ -62,8 +62,7 @@ async def test_a_prompt_is_completed_filled_and_sent(tmp_path: Path, serve: Serv
         assert server.arguments == [{"what": "the flag"}]
         await until(pilot, lambda: len(app.screen_stack) == 1)
         await pilot.press(*" Now", "enter")
-        await until(pilot, lambda: len(app.workspace.state.entries) == 2)  # type: ignore[union-attr]
-        assert app.workspace is not None
+        await until(pilot, lambda: len(app.workspace.state.entries) == 2)
         sent = app.workspace.state.entries[0].message
         assert sent.content == "Describe it. Now"
         assert sent.semantics.brought == Brought(prompt=ORIGIN)
@@ -81,8 +80,7 @@ async def test_a_prompt_that_looks_like_a_command_is_a_message(
         await until(pilot, lambda: composer.text == "//quit now")
         assert server.arguments == [{}]
         await pilot.press("enter")
-        await until(pilot, lambda: len(app.workspace.state.entries) == 2)  # type: ignore[union-attr]
-        assert app.workspace is not None
+        await until(pilot, lambda: len(app.workspace.state.entries) == 2)
         assert app.workspace.state.entries[0].message.content == "/quit now"
         assert app.workspace.state.entries[0].message.semantics.brought
 

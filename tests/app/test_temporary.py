@@ -7,7 +7,16 @@ from pathlib import Path
 from textual.pilot import Pilot
 from textual.widgets import OptionList
 
-from tests.support.app import composer_facts, make_app, opened, say, settle, until
+from tests.support.app import (
+    composer_facts,
+    make_app,
+    opened,
+    press,
+    say,
+    settle,
+    until,
+    workspace_of,
+)
 from tests.support.tables import each_row
 from tests.support.workspace import PLANTED, files_with
 from tui_chat.ui.app import TuiChat
@@ -17,8 +26,7 @@ from tui_chat.ui.dialogs.choices import ChoiceDialog
 async def open_temporary(pilot: Pilot[None], *keys: str) -> TuiChat:
     app = await opened(pilot)
     await pilot.press(*(keys or ("f6",)))
-    workspace = app.workspace
-    assert workspace is not None
+    workspace = workspace_of(app)
     await until(pilot, lambda: workspace.state.is_temporary)
     await settle(pilot)
     return app
@@ -51,22 +59,19 @@ async def test_no_file_has_a_word_that_was_typed_sent_or_received(tmp_path: Path
     async with app.run_test(size=(120, 35)) as pilot:
         await open_temporary(pilot)
         await say(pilot, f"Sent: {PLANTED}")
-        assert app.workspace is not None
         assert PLANTED in app.workspace.state.entries[-1].message.content
         app.chat.pane.composer.text = f"Typed: {PLANTED}"
         await settle(pilot)
         await app.chat.drafts.save()
         assert await app.workspace.drafts.text() == f"Typed: {PLANTED}"
-        await pilot.press("ctrl+g")
-        await settle(pilot)
+        await press(pilot, "ctrl+g")
         assert app.chat.pane.composer.text == f"Typed: {PLANTED}", "no editor was opened"
         assert files_with(tmp_path, PLANTED) == []
         await pilot.press("ctrl+n")
         await choose(pilot, "drop")
         assert not app.workspace.state.is_temporary
         assert app.chat.pane.composer.text == ""
-        await pilot.press("up")
-        await settle(pilot)
+        await press(pilot, "up")
         assert app.chat.pane.composer.text == "", "nor is it among the earlier prompts"
         assert files_with(tmp_path, PLANTED) == []
     assert files_with(tmp_path, PLANTED) == []
@@ -75,10 +80,9 @@ async def test_no_file_has_a_word_that_was_typed_sent_or_received(tmp_path: Path
 async def test_leaving_asks_if_there_are_messages(tmp_path: Path):
     async with make_app(tmp_path, model="echo").run_test(size=(120, 35)) as pilot:
         app = await open_temporary(pilot)
-        assert app.workspace is not None
         first = app.workspace.state.session_id
         await pilot.press("f6")
-        await until(pilot, lambda: app.workspace.state.session_id != first)  # type: ignore[union-attr]
+        await until(pilot, lambda: app.workspace.state.session_id != first)
         await say(pilot, "hello")
         temporary = app.workspace.state.session_id
         await pilot.press("ctrl+n")
@@ -86,15 +90,14 @@ async def test_leaving_asks_if_there_are_messages(tmp_path: Path):
         assert app.workspace.state.session_id == temporary
         await pilot.press("ctrl+n")
         await choose(pilot, "keep")
-        await until(pilot, lambda: app.workspace.state.session_id != temporary)  # type: ignore[union-attr]
+        await until(pilot, lambda: app.workspace.state.session_id != temporary)
         assert [each.title for each in app.workspace.state.sessions] == ["hello"]
 
 
 async def test_it_is_kept_where_it_is_and_then_left_without_a_question(tmp_path: Path):
     async with make_app(tmp_path, model="echo").run_test(size=(120, 35)) as pilot:
         app = await open_temporary(pilot)
-        workspace = app.workspace
-        assert workspace is not None
+        workspace = workspace_of(app)
         await say(pilot, "hello")
         await pilot.press(*"/keep", "escape", "enter")
         await until(pilot, lambda: not workspace.state.is_temporary)

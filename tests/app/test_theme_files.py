@@ -9,9 +9,8 @@ from tui_chat.ui.areas.chat.composer import Composer
 
 
 async def test_a_theme_is_previewed_chosen_and_remembered(tmp_path: Path):
-    app = make_app(tmp_path)
-    async with app.run_test(size=(80, 24)) as pilot:
-        await opened(pilot)
+    async with make_app(tmp_path).run_test(size=(80, 24)) as pilot:
+        app = await opened(pilot)
         app.query_one(Composer).text = "/theme"
         await pilot.press("enter")
         await until(pilot, lambda: len(app.screen_stack) == 2)
@@ -32,9 +31,8 @@ async def test_an_edited_theme_is_applied_and_a_broken_one_reported(tmp_path: Pa
     folder.mkdir()
     mine = folder / "mine.toml"
     mine.write_text('name = "mine"\n[colors]\nprimary = "#123456"\n')
-    app = make_app(tmp_path, theme="mine")
-    async with app.run_test(size=(80, 24)) as pilot:
-        await opened(pilot)
+    async with make_app(tmp_path, theme="mine").run_test(size=(80, 24)) as pilot:
+        app = await opened(pilot)
         mine.write_text('name = "mine"\n[colors]\nprimary = "#654321"\nbackground = "#fffff0"\n')
         app.theme_files.reload_if_changed()
         await until(pilot, lambda: app.screen.styles.background.hex6 == "#FFFFF0")
@@ -47,9 +45,8 @@ async def test_an_edited_theme_is_applied_and_a_broken_one_reported(tmp_path: Pa
 async def test_a_theme_nested_too_deeply_is_reported_while_the_app_runs(tmp_path: Path):
     folder = tmp_path / "themes"
     folder.mkdir()
-    app = make_app(tmp_path)
-    async with app.run_test(size=(80, 24)) as pilot:
-        await opened(pilot)
+    async with make_app(tmp_path).run_test(size=(80, 24)) as pilot:
+        app = await opened(pilot)
         (folder / "deep.toml").write_text("x = " + "[" * 100_000)
         app.theme_files.reload_if_changed()
         await until(pilot, lambda: bool(app.notifications.shown))

@@ -65,7 +65,6 @@ async def asked(pilot: Pilot[None], text: str = "Use the tool.") -> tuple[TuiCha
 
 
 def messages(app: TuiChat) -> list[Message]:
-    assert app.workspace is not None
     return [entry.message for entry in app.workspace.state.entries]
 
 
@@ -144,14 +143,14 @@ async def test_a_call_from_before_the_start_does_not_take_the_focus(tmp_path: Pa
     async with app.run_test(size=(120, 35)) as pilot:
         await asked(pilot)
     always_quiet = count().__next__
-    app = make_app(tmp_path, model="toolsmith", tools=(ECHO_CITY,), key_clock=always_quiet)
-    async with app.run_test(size=(120, 35)) as pilot:
+    async with make_app(
+        tmp_path, model="toolsmith", tools=(ECHO_CITY,), key_clock=always_quiet
+    ).run_test(size=(120, 35)) as pilot:
         app = await opened(pilot)
-        assert app.workspace is not None
         await app.workspace.sessions.activate(app.workspace.state.sessions[0].session_id)
         question, composer = app.query_one(ToolQuestion), app.query_one(Composer)
         await until(pilot, lambda: question.call is not None)
-        await until(pilot, lambda: question._timer is None)  # pyright: ignore[reportPrivateUsage]
+        await until(pilot, lambda: question._timer is None)
         await settle(pilot)
         assert app.focused is composer
         await pilot.press("n", "s")

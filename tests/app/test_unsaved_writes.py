@@ -50,7 +50,6 @@ def disk(monkeypatch: pytest.MonkeyPatch) -> Disk:
 
 
 def workspace_of(app: TuiChat) -> Workspace:
-    assert app.workspace is not None
     return app.workspace
 
 
@@ -122,9 +121,8 @@ async def test_quitting_asks_while_something_is_unsaved(tmp_path: Path, disk: Di
 async def test_text_that_could_not_be_stored_returns_before_later_text(
     tmp_path: Path, disk: Disk
 ) -> None:
-    app = make_app(tmp_path)
-    async with app.run_test(size=(120, 40)) as pilot:
-        await opened(pilot)
+    async with make_app(tmp_path).run_test(size=(120, 40)) as pilot:
+        app = await opened(pilot)
         await say(pilot, "Hello")
         composer = app.query_one(Composer)
         disk.is_full, disk.delay = True, 0.2
@@ -139,8 +137,7 @@ async def test_text_that_could_not_be_stored_returns_before_later_text(
 
 
 async def test_a_draft_is_stored_while_typing_continues(tmp_path: Path, disk: Disk) -> None:
-    app = make_app(tmp_path)
-    async with app.run_test(size=(120, 40)) as pilot:
+    async with make_app(tmp_path).run_test(size=(120, 40)) as pilot:
         await opened(pilot)
         clock = asyncio.get_running_loop().time
         began, typed = clock(), 0
@@ -155,9 +152,8 @@ async def test_a_draft_is_stored_while_typing_continues(tmp_path: Path, disk: Di
 async def test_text_typed_while_a_message_is_stored_stays_a_draft(
     tmp_path: Path, disk: Disk
 ) -> None:
-    app = make_app(tmp_path)
-    async with app.run_test(size=(120, 40)) as pilot:
-        await opened(pilot)
+    async with make_app(tmp_path).run_test(size=(120, 40)) as pilot:
+        app = await opened(pilot)
         await say(pilot, "Hello")
         composer = app.query_one(Composer)
         disk.delay = 0.1
@@ -172,9 +168,8 @@ async def test_text_typed_while_a_message_is_stored_stays_a_draft(
 
 
 async def test_an_unstored_edit_is_offered_again(tmp_path: Path, disk: Disk) -> None:
-    app = make_app(tmp_path)
-    async with app.run_test(size=(120, 40)) as pilot:
-        await opened(pilot)
+    async with make_app(tmp_path).run_test(size=(120, 40)) as pilot:
+        app = await opened(pilot)
         await say(pilot, "Hello")
         disk.is_full = True
         app.chat.pane.transcript.go_to(0)

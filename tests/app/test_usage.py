@@ -36,7 +36,6 @@ async def shown_usage(pilot: Pilot[None]) -> str:
 async def test_the_costs_of_session_month_and_model(album: Album, tmp_path: Path) -> None:
     async with album.of(make_app(tmp_path, model="echo", prices=DOLLAR_A_TOKEN)) as pilot:
         app = await opened(pilot)
-        assert app.workspace is not None
         assert "$" not in composer_facts(app)
         await say(pilot, "Hello")
         await until(pilot, lambda: "$" in composer_facts(app))
@@ -77,7 +76,6 @@ async def test_why_the_cache_was_lost_with_the_way_to_the_place(tmp_path: Path) 
         size=(160, 45)
     ) as pilot:
         app = await opened(pilot)
-        assert app.workspace is not None
         await app.workspace.presets.choose("mine")
         await say(pilot, "one")
         await pilot.press(*"/cache", "enter")

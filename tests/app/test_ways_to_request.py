@@ -32,7 +32,7 @@ def told(app: TuiChat) -> list[str]:
 async def walk_to(pilot: Pilot[None], pane: PresetPane, name: str) -> None:
     """Press w on the row of a message."""
     await pilot.press("f3")
-    pane.rows.light(next(i for i, m in enumerate(pane.edits.preset.messages) if m.id == name))  # type: ignore[union-attr]
+    pane.rows.light(next(i for i, m in enumerate(pane.edits.preset.messages) if m.id == name))
     pane.focus()
     await press(pilot, "w")
 
@@ -41,7 +41,6 @@ async def test_w_goes_to_what_stands_at_an_anchor_or_says_why_nothing_does(tmp_p
     async with app_with(tmp_path, MESSAGES).run_test(size=SIZE) as pilot:
         pane = await edited(pilot)
         app = pilot.app
-        assert isinstance(app, TuiChat)
         inspector = app.query_one(Inspector)
         await walk_to(pilot, pane, "history")
         assert told(app) == ["No stored message is in this request."]
@@ -53,7 +52,6 @@ async def test_w_goes_to_what_stands_at_an_anchor_or_says_why_nothing_does(tmp_p
             await walk_to(pilot, pane, name)
             assert inspector.view_shown == "payload"
             under = inspector._status.under
-            assert under is not None
             assert under.origin.kind is kind, name
             await settle(pilot)
         assert told(app) == []
@@ -65,8 +63,7 @@ async def test_w_goes_to_what_stands_at_an_anchor_or_says_why_nothing_does(tmp_p
             assert told(app) == ["It is not in this request: disabled."]
             app.notifications.clear()
             assert inspector.view_shown == "context"
-            row = inspector.views.current.row_here  # type: ignore[union-attr]
-            assert row is not None
+            row = inspector.views.current.row_here
             assert row.hint == "preset message “off” is not sent: disabled."
             shown = rows_shown(inspector.views.current)
             assert any(each.startswith("Not sent") for each in shown)
@@ -82,11 +79,9 @@ async def test_w_on_lore_goes_to_its_entry_and_keeps_the_books(tmp_path: Path) -
     file.write_text(json.dumps({"name": "Team facts", "entries": entries}))
     async with make_app(tmp_path).run_test(size=SIZE) as pilot:
         app = await opened(pilot)
-        assert app.workspace is not None
         await app.workspace.settings.set_lorebooks(("team",))
         await settle(pilot)
         inspector = app.query_one(Inspector)
-        assert inspector.composed is not None
         lore = [t.origin for t in inspector.composed.envelope.turns if t.origin.lore_entry]
         inspector.views.current.focus()
         inspector.reveal(lore[0])
