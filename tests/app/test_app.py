@@ -192,8 +192,8 @@ async def test_drafts_belong_to_their_session_and_survive_a_restart(tmp_path: Pa
         assert await workspace.drafts.text() == "on its way", "until it is stored as said"
         goes_on.set()
         await replied(pilot)
-        await until(pilot, lambda: not app.chat.drafts._submissions)
         await app.workers.wait_for_complete()
+        await until(pilot, lambda: app.key_queue.is_idle)
         assert await workspace.drafts.text() == ""
         app.query_one(Composer).text = "unfinished"
         await pilot.press("ctrl+n")

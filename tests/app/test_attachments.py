@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from PIL import Image, ImageGrab
 
-from tests.support.app import make_app, opened, replied, settle, until, workspace_of
+from tests.support.app import make_app, opened, replied, screen_text, settle, until, workspace_of
 from tui_chat.errors import InputError
 from tui_chat.offline.http_messages import HttpRequest
 from tui_chat.ui.areas.chat.composer import Composer
@@ -162,4 +162,4 @@ async def test_words_of_an_attached_text_are_found_in_the_conversation(tmp_path:
         await pilot.press(*"look", "enter")
         await replied(pilot)
         await pilot.press("shift+tab", "/", *"quokka")  # in the file, and in the reply
-        await until(pilot, lambda: app.chat.pane.transcript._search.count == 2)
+        await until(pilot, lambda: " of 2" in screen_text(app))

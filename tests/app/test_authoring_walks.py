@@ -91,7 +91,9 @@ def shows(inspector: Inspector, words: str) -> Callable[[], bool]:
 
 @pytest.mark.usefixtures("small")
 async def test_authoring_with_the_keyboard_only(tmp_path: Path) -> None:
-    async with app_with(tmp_path, model="echo:max").run_test(size=(160, 45)) as pilot:
+    async with app_with(tmp_path, model="echo:max", host="provider.invalid").run_test(
+        size=(160, 45)
+    ) as pilot:
         app, inspector = await begun(pilot)
         # Why is the chart missing? From the message, w.
         await pilot.press("escape", "shift+tab", "g")
@@ -131,7 +133,9 @@ async def test_authoring_with_the_keyboard_only(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("small")
 async def test_authoring_with_the_mouse_only(tmp_path: Path) -> None:
-    async with app_with(tmp_path, model="echo:max").run_test(size=(160, 45)) as pilot:
+    async with app_with(tmp_path, model="echo:max", host="provider.invalid").run_test(
+        size=(160, 45)
+    ) as pilot:
         app, inspector = await begun(pilot)
         await pilot.click(ViewTabs, offset=(2, 0))
         await until(pilot, lambda: inspector.view_shown == "context")

@@ -8,7 +8,7 @@ import pytest
 from textual.widgets import Input
 
 from tests.support.app import NOON, make_app, opened, say, settle, until
-from tests.support.sidebar_app import Stage, shown, summary
+from tests.support.sidebar_app import NOW, Stage, shown, summary
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import Message
 from tui_chat.models.request import RequestRecord
@@ -80,13 +80,13 @@ async def test_external_changes_to_sessions_do_not_scroll_the_list() -> None:
         rows.set_cursor(30)
         before, line = app.lines(), rows.scroll_y
         assert line
-        app.list.show((summary(1), *many), None, app.list._now)
+        app.list.show((summary(1), *many), None, NOW)
         assert app.lines() == before
         assert rows.scroll_y == line + 1
-        app.list.show(many[1:], None, app.list._now)
+        app.list.show(many[1:], None, NOW)
         assert app.lines() == before
         rows.scroll_to(y=0, animate=False, immediate=True)
-        app.list.show(many, None, app.list._now)
+        app.list.show(many, None, NOW)
         assert rows.scroll_y == 0, "one has scrolled away from the cursor"
         assert app.titles()[1].startswith("  Session 5 ")
 

@@ -98,7 +98,6 @@ async def test_the_lore_view_follows_the_request(tmp_path: Path) -> None:
         await until(pilot, lambda: inspector.active is Protocol.ANTHROPIC)
         await settle(pilot)
         assert "Fox" in rows_of(inspector)
-        assert "lore" in inspector._view_tabs.views
         await workspace.settings.set_lorebooks(())
         await until(pilot, lambda: "No lorebook is searched" in rows_of(inspector))
 

@@ -9,6 +9,7 @@ from textual.widgets import TextArea
 
 from tests.support.screen import Screen, open_screen
 from tests.support.server import Provider, chat_text
+from tests.support.tables import each_row
 
 SIZES = [(160, 45), (120, 35), (80, 24)]
 MOVES = "jkJKgGhl"
@@ -71,17 +72,16 @@ async def leave_dialogs(screen: Screen) -> None:
 CHARACTERS = (*ascii_letters, *"0129<>/?+=[]%", "space")
 
 
+@each_row("pane", PANES)
 async def test_every_character_acts_or_says_that_it_does_not_and_is_never_text(
-    tmp_path: Path,
+    tmp_path: Path, pane: str
 ) -> None:
-    wrong: list[str] = []
     with Provider(chat_text("Good morning.")) as provider:
         async with open_screen(tmp_path, config=provider.config(), size=(160, 45)) as screen:
             await screen.type("hello")
             await screen.press("enter")
             await screen.sees("Good morning.")
-            for pane in PANES:
-                wrong += await pressed(screen, pane, *CHARACTERS)
+            wrong = await pressed(screen, pane, *CHARACTERS)
     assert not wrong, "\n".join(wrong)
 
 

@@ -91,7 +91,7 @@ async def test_a_long_request_is_released_with_its_session_and_composed_again_on
 ) -> None:
     monkeypatch.setattr("tui_chat.ui.areas.inspector.area.RECALL_AFTER", 0.01)
     await two_sessions(tmp_path)
-    async with make_app(tmp_path).run_test(size=(160, 45)) as pilot:
+    async with make_app(tmp_path, host="provider.invalid").run_test(size=(160, 45)) as pilot:
         app = await opened(pilot)
         workspace, forecast = app.workspace, app.query_one(ForecastLine)
         await workspace.sessions.open("one")

@@ -225,7 +225,7 @@ async def test_nothing_covers_the_focused_widget(tmp_path: Path) -> None:
         inspector = app.query_one(Inspector)
         await goes(pilot, "f2", "escape", NARROW)
         assert composer.has_focus
-        assert not sessions.region.area
+        await until(pilot, lambda: not sessions.region.area)
         assert "F4 Inspector" in app.query_one(KeyBar).render().plain
         await goes(pilot, "f2", "tab")
         await until(pilot, lambda: not sessions.region.area, "a pane goes when the focus does")

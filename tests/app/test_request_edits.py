@@ -11,7 +11,17 @@ from typing import Any
 from textual.pilot import Pilot
 from textual.widgets import Checkbox, Input, OptionList, Static, TextArea
 
-from tests.support.app import composer_facts, make_app, opened, say, settle, told, until
+from tests.support.app import (
+    composer_facts,
+    make_app,
+    opened,
+    rows_shown,
+    say,
+    screen_text,
+    settle,
+    told,
+    until,
+)
 from tui_chat.models.envelope import Level
 from tui_chat.models.request_edit import EDITED
 from tui_chat.offline.http_messages import HttpRequest
@@ -142,8 +152,8 @@ async def test_the_list_of_edits(tmp_path: Path) -> None:
         await until(pilot, lambda: here.body == {**before, "seed": 1, "top_p": 0.5})
         await here.press("o")
         rows = here.app.query_one(NoteRows)
-        assert "2 edits by hand" in "\n".join(row.text for row in rows._rows)
-        rows.cursor = next(i for i, row in enumerate(rows._rows) if row.note.code == EDITED)
+        assert "2 edits by hand" in "\n".join(rows_shown(rows))
+        rows.cursor = next(y for y, row in enumerate(rows_shown(rows)) if "by hand" in row)
         rows.focus()
         await here.press("enter")
         dialog = here.app.screen
@@ -212,8 +222,7 @@ async def test_what_is_added_is_typed_at_once(tmp_path: Path) -> None:
         before = here.body
         await here.go_to("/model")
         await here.press("A")
-        screen = here.app.screen._compositor.render_strips()
-        assert "Such as 0.5" in "\n".join(row.text for row in screen)
+        assert "Such as 0.5" in screen_text(here.app)
         await here.press(*"top_p", "ctrl+s")
         assert here.fault == "A value is missing."
         await here.press(*"0.5", "ctrl+s")
@@ -241,7 +250,7 @@ async def test_the_chat_says_that_requests_are_edited(tmp_path: Path) -> None:
         assert _rows(here.app).count("request edited by hand") == 1
         border = here.app.query_one(Composer)
         bottom = border.region.bottom - 1
-        row = here.app.screen._compositor.render_strips()[bottom].text
+        row = screen_text(here.app).splitlines()[bottom]
         await pilot.click(offset=(row.index("edit by hand"), bottom))
         await until(pilot, lambda: isinstance(here.app.screen, EditListDialog))
         await here.press("delete")

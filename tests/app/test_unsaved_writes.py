@@ -114,7 +114,7 @@ async def test_quitting_asks_while_something_is_unsaved(tmp_path: Path, disk: Di
         await pilot.press("ctrl+q")
         await until(pilot, lambda: isinstance(app.screen, Confirm))
         await pilot.press("y")
-        await until(pilot, lambda: not app.is_running or app._exit)
+        await until(pilot, lambda: not app.is_running)
     assert app.lifecycle.unsaved == FULL
 
 

@@ -43,6 +43,9 @@ NOON = 1_767_268_800.0
 """2026-01-01 12:00 UTC."""
 
 
+PRACTICE_HOST = "loopback.invalid"
+
+
 async def no_sleep(seconds: float) -> None:
     """Let others run, and be done with it."""
     await asyncio.sleep(0)
@@ -69,12 +72,21 @@ def make_app(
     key_clock: Callable[[], float] = lambda: 0.0,
     prices: Prices | None = None,
     script: Script | None = None,
+    host: str = PRACTICE_HOST,
 ) -> TuiChat:
     """Return the app as `cli` wires it, with a clock at noon and a provider that never waits. By
     default no time passes between keys, so that no question takes the focus by itself. `prices` are
-    those of every model; every model without a name of its own plays `script`.
+    those of every model; every model without a name of its own plays `script`. With another `host`
+    the offline provider is not known as such, and its models are no practice models.
     """
-    endpoints = tuple(replace(each, retries=Retries(retries)) for each in BUILT_IN_ENDPOINTS)
+    endpoints = tuple(
+        replace(
+            each,
+            retries=Retries(retries),
+            base_url=each.base_url.replace(PRACTICE_HOST, host),
+        )
+        for each in BUILT_IN_ENDPOINTS
+    )
     if prices is not None:
         facts = (("*", ModelFacts(prices=prices)),)
         endpoints = tuple(replace(each, facts=facts) for each in endpoints)
@@ -110,7 +122,7 @@ def make_app(
                 store,
                 HttpClient(
                     {
-                        "loopback.invalid": lambda: VendorTransport(
+                        host: lambda: VendorTransport(
                             on_request=on_request,
                             dependencies=dependencies,
                             alias="script" if script else "",
