@@ -42,6 +42,7 @@ from textual.app import App
 from textual.pilot import Pilot
 
 WIDE, MEDIUM, NARROW = (160, 45), (120, 35), (80, 24)
+SIZES = (WIDE, MEDIUM, NARROW)
 PATIENCE = 20
 """Seconds until a screen at rest that is not its golden file's is taken as it is, one second where
 it replaces the file; one that does not come to rest gets twice as many."""
