@@ -121,7 +121,7 @@ def _add_piece(building: _ContentBuilder, piece: LayoutPiece, what: object) -> N
         case ToolCall():
             building.parts.append(_call(building, what, piece))
         case Part():
-            part = _part(what, origin)
+            part = _part(what, origin, is_own=building.form is not None)
             if part is None or (turn.role == "system" and building.form is None):
                 building.notes.append(file_note(turn, what, _GEMINI))
                 return
@@ -185,7 +185,8 @@ def encode_result(turn: Turn, name: str, notes: list[Note]) -> Obj:
         if piece.kind == "result":
             mark = piece
         elif isinstance(what, Part):
-            part = _part(_as_bytes(what), origin)
+            is_own = native_form(turn, _GEMINI) is not None
+            part = _part(_as_bytes(what), origin, is_own=is_own)
             if part is None:
                 notes.append(file_note(turn, what, _GEMINI))
             else:
@@ -223,11 +224,14 @@ def _response_object(turn: Turn, mark: LayoutPiece, notes: list[Note]) -> Tree:
     return Obj(((key, Str(merged_text(turn, _GEMINI, notes))),), turn.origin)
 
 
-def _part(part: Part, origin: Origin) -> Items | None:
-    """Return bytes, a link or a plain document as a part; None for another provider's file."""
+def _part(part: Part, origin: Origin, *, is_own: bool) -> Items | None:
+    """Return bytes, a link or a plain document as a part; None for another provider's file.
+    `is_own`: as Gemini's own request had it, so that a type is not guessed.
+    """
     if part.text:
         return [("text", field_string(part.text, origin, "document"))]
-    mime = part.mime or mimetypes.guess_type(part.url.partition("?")[0])[0] or ""
+    guessed = None if is_own else mimetypes.guess_type(part.url.partition("?")[0])[0]
+    mime = part.mime or guessed or ""
     named: Items = [("displayName", field_string(part.name, origin, "name"))] if part.name else []
     if part.data:
         kind = mime or _UNKNOWN.get(part.kind, "application/octet-stream")
