@@ -8,14 +8,11 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-import click
 import pytest
 
 from tests.support.command_line import Done, Run
-from tests.support.command_tree import subcommands
 from tests.support.tables import each_row
 from tests.support.terminal_app import TerminalApp
-from tui_chat.cli.commands import cli
 from tui_chat.cli.completion import SHELLS, VARIABLE
 
 Complete = Callable[..., list[str]]
@@ -98,27 +95,6 @@ def test_a_home_without_a_database_or_with_a_broken_config_gives_no_names(
     assert complete("ask", "--model", "") == []
     (home / "chat.db").write_bytes(b"no database")
     assert complete("ask", "-s", "") == []
-
-
-def test_every_option_that_names_something_is_completed():
-    """Options with these names complete the names of things in all commands."""
-    named = {"--session", "--role", "--preset", "--profile", "--model", "--endpoint", "--set"}
-
-    def missing(command: click.Command, path: str) -> list[str]:
-        if isinstance(command, click.Group):
-            return [
-                found
-                for name, each in subcommands(command).items()
-                for found in missing(each, f"{path} {name}")
-            ]
-        return [
-            f"{path} {option}"
-            for parameter in command.params
-            for option in parameter.opts
-            if option in named and parameter._custom_shell_complete is None
-        ]
-
-    assert missing(cli, "tui-chat") == []
 
 
 @each_row("shell", SHELLS)

@@ -196,7 +196,8 @@ def change(node: ast.AST) -> tuple[str, Callable[[], None]] | None:
 def tests_of(path: Path) -> tuple[str, ...]:
     """Return the folders and files with the tests of a file; none if it is not mutated."""
     name = path.relative_to(ROOT).as_posix()
-    return TESTS.get(max(filter(name.startswith, TESTS), key=len, default=""), ())
+    found = TESTS.get(max(filter(name.startswith, TESTS), key=len, default=""), ())
+    return tuple(each for each in found if (ROOT / each).exists())
 
 
 def mutants_of(path: Path) -> Iterator[Mutant]:
