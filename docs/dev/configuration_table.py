@@ -21,7 +21,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 from tui_chat.config import schema
 from tui_chat.config.schema import ConfigFile, PluginsTable
 from tui_chat.models import endpoint, envelope, model_facts, prices, tool
-from tui_chat.models.boundary import Hidden, Range, key_of, limit_of, split
+from tui_chat.models.boundary import Hidden, Range, keys_of, limit_of, split
 from tui_chat.models.endpoint import Endpoint, Retries, Timeouts
 from tui_chat.models.envelope import ToolDefinition
 from tui_chat.models.model_facts import ModelFacts
@@ -43,6 +43,8 @@ TABLES: tuple[tuple[str, tuple[tuple[types.ModuleType, type], ...]], ...] = (
     ("`[plugins]`", ((schema, PluginsTable),)),
 )
 """The heading of each table, and the values whose fields are its keys."""
+RENAMED = {Endpoint: {"settings": "parameters"}}
+"""Fields whose key in this file is another, see `tui_chat.config.schema`."""
 
 
 def described(module: types.ModuleType, name: str) -> Mapping[str, str]:
@@ -84,6 +86,7 @@ def rows(module: types.ModuleType, table: type) -> Iterator[Sequence[str]]:
     """Yield key, value and description of each key of a table."""
     descriptions = described(module, table.__name__)
     hints = get_type_hints(table, include_extras=True)
+    keys = dict(zip(hints, keys_of(table), strict=True)) | RENAMED.get(table, {})
     for field in fields(table):
         hint = hints[field.name]
         if limit_of(hint, Hidden) is not None:
@@ -96,7 +99,7 @@ def rows(module: types.ModuleType, table: type) -> Iterator[Sequence[str]]:
         text = descriptions.get(field.name) or described(prices, "Prices")[field.name]
         text = text.replace("|", "\\|").replace("None", "not set")
         text = text if text.endswith((".", "?")) else f"{text}."
-        yield f"`{key_of(field.name, hint)}`", kind(hint), text + rest
+        yield f"`{keys[field.name]}`", kind(hint), text + rest
 
 
 def tables() -> str:
