@@ -21,7 +21,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 from tui_chat.config import schema
 from tui_chat.config.schema import ConfigFile, PluginsTable
 from tui_chat.models import endpoint, envelope, model_facts, prices, tool
-from tui_chat.models.boundary import Hidden, Range, keys_of, limit_of, split
+from tui_chat.models.boundary import Hidden, Range, limit_of, split
 from tui_chat.models.endpoint import Endpoint, Retries, Timeouts
 from tui_chat.models.envelope import ToolDefinition
 from tui_chat.models.model_facts import ModelFacts
@@ -43,7 +43,7 @@ TABLES: tuple[tuple[str, tuple[tuple[types.ModuleType, type], ...]], ...] = (
     ("`[plugins]`", ((schema, PluginsTable),)),
 )
 """The heading of each table, and the values whose fields are its keys."""
-RENAMED = {Endpoint: {"settings": "parameters"}}
+RENAMED = {(Endpoint, "settings"): "parameters", (Prices, "starts"): "from"}
 """Fields whose key in this file is another, see `tui_chat.config.schema`."""
 
 
@@ -86,7 +86,6 @@ def rows(module: types.ModuleType, table: type) -> Iterator[Sequence[str]]:
     """Yield key, value and description of each key of a table."""
     descriptions = described(module, table.__name__)
     hints = get_type_hints(table, include_extras=True)
-    keys = dict(zip(hints, keys_of(table), strict=True)) | RENAMED.get(table, {})
     for field in fields(table):
         hint = hints[field.name]
         if limit_of(hint, Hidden) is not None:
@@ -99,7 +98,7 @@ def rows(module: types.ModuleType, table: type) -> Iterator[Sequence[str]]:
         text = descriptions.get(field.name) or described(prices, "Prices")[field.name]
         text = text.replace("|", "\\|").replace("None", "not set")
         text = text if text.endswith((".", "?")) else f"{text}."
-        yield f"`{keys[field.name]}`", kind(hint), text + rest
+        yield f"`{RENAMED.get((table, field.name), field.name)}`", kind(hint), text + rest
 
 
 def tables() -> str:
