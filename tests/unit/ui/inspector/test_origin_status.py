@@ -15,8 +15,8 @@ from tui_chat.models.message import Message, ToolCall
 from tui_chat.models.preset import Preset, PresetMessage
 from tui_chat.models.text import Origin, OriginKind
 from tui_chat.protocols.common.encoding import field_origin
-from tui_chat.ui.areas.inspector.drawn_row import CursorTarget, target_at
-from tui_chat.ui.areas.inspector.origins import origin_phrase, placement_rule
+from tui_chat.ui.areas.inspector.drawn_row import CursorTarget
+from tui_chat.ui.areas.inspector.origins import origin_phrase
 from tui_chat.ui.areas.inspector.payload_layout import PayloadLayout
 from tui_chat.ui.areas.inspector.payload_places import NotePlaces
 
@@ -82,40 +82,6 @@ def test_a_folded_message_carries_the_marks_of_its_content() -> None:
     note = marks.at(layout, folded)
     assert note is not None
     assert note.code == "system-moved"
-
-
-APART = "Anthropic takes system text separately from the messages."
-ONE_TEXT = "Gemini takes all system text as one instruction, separate from the messages."
-DEVELOPER = "This model uses the role “developer” for system messages."
-TOLD = (
-    (Protocol.OPENAI_CHAT, "m", "Look it up.", "It is part of the conversation."),
-    (Protocol.OPENAI_CHAT, "developing", "brief, ", DEVELOPER),
-    (Protocol.OPENAI_RESPONSES, "developing", "brief, ", DEVELOPER),
-    (Protocol.ANTHROPIC, "m", "brief, ", APART),
-    (Protocol.ANTHROPIC, "m", "User", APART),
-    (Protocol.ANTHROPIC, "m", "Something.", "sends it in one message with its neighbor."),
-    (Protocol.ANTHROPIC, "m", "Nothing.", "Anthropic takes tool results in the role “user”."),
-    (Protocol.GEMINI, "m", "Later:", ONE_TEXT),
-    (Protocol.GEMINI, "m", "It is so.", "Gemini calls the assistant “model”."),
-)
-
-
-@each_row(("protocol", "model", "words", "told"), TOLD)
-def test_the_status_names_the_protocol_rule(
-    protocol: Protocol, model: str, words: str, told: str
-) -> None:
-    one = composed(protocol, model)
-    layout = laid_out(one)
-    for row in range(layout.rows):
-        spot = layout.spot(row)
-        line = layout.line(spot)
-        for run in line.runs:
-            if run.piece.text.startswith(words) and run.piece.origin.kind is not OriginKind.GLUE:
-                found = target_at(spot, line, run, None)
-                assert found is not None
-                assert told in placement_rule(found, one.envelope.turns, one.payload.tree, protocol)
-                return
-    raise AssertionError(f"{words} is not drawn")
 
 
 def test_a_lore_entry_is_one_of_its_lorebook() -> None:
