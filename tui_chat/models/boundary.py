@@ -169,7 +169,15 @@ class Forms:
     ) -> CoreSchema:
         from pydantic_core import core_schema
 
-        return core_schema.no_info_before_validator_function(self.function, handler(source))
+        def usual(value: Any, info: ValidationInfo) -> Any:
+            try:
+                return self.function(value)
+            except ValueError:
+                if info.context == _OWN:  # it is the usual form already
+                    return value
+                raise
+
+        return core_schema.with_info_before_validator_function(usual, handler(source))
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,11 +22,14 @@ from tui_chat.models.boundary import (
     InvalidValue,
     Range,
     accepts,
+    pack,
     plain,
     read,
     read_fields,
     read_own,
+    unpack,
 )
+from tui_chat.models.preset import Preset, PresetMessage
 
 
 class Color(Enum):
@@ -166,3 +169,8 @@ def test_what_a_type_accepts_in_words():
     )
     assert accepts(Annotated[float, Range(0, 2)]) == "a number from 0 to 2"
     assert accepts(tuple[str, ...]) == "a list of texts"
+
+
+def test_a_row_with_the_usual_form_of_a_value_is_read_again():
+    preset = Preset("p", (PresetMessage("a", content="x", cache_control="1h"),))
+    assert unpack(Preset, pack(preset)) == preset
