@@ -10,6 +10,7 @@ is taken; `tui-chat prices update` writes the same form.
 
 from __future__ import annotations
 
+import json
 from dataclasses import fields, is_dataclass
 from datetime import date, time
 from importlib import import_module
@@ -23,7 +24,7 @@ from tui_chat.cli.output import write_line
 from tui_chat.errors import TuiChatError
 from tui_chat.files import read_file, write_text
 from tui_chat.models import prices
-from tui_chat.models.price_file import MOST_BYTES, load_numbers, price_table_text
+from tui_chat.models.price_table import MOST_BYTES, price_table_text
 from tui_chat.models.sanitize import one_line
 
 OUTPUT = Path(prices.__file__).with_name("prices.json")
@@ -63,7 +64,7 @@ def main(source: tuple[str, str] | None, day: str, output: Path) -> None:
             name, data = f"genai-prices {version('genai-prices')}", cast("object", package_data())
         else:
             name, place = source
-            data = load_numbers(read_file(Path(place), MOST_BYTES), place)
+            data = json.loads(read_file(Path(place), MOST_BYTES))
         text = price_table_text(data, day, name)
         if len(text) > MOST_OUTPUT:
             raise click.ClickException(f"{len(text):,} bytes; at most {MOST_OUTPUT:,} are kept.")

@@ -17,6 +17,7 @@ from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 from pkgutil import get_data
+from typing import TYPE_CHECKING
 
 from tui_chat.compose import Composed
 from tui_chat.errors import InputError
@@ -25,8 +26,10 @@ from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.endpoint import Endpoint
 from tui_chat.models.json_tree import Str
 from tui_chat.models.model_facts import maker_of, spellings
-from tui_chat.models.price_file import MOST_BYTES, read_price_table
-from tui_chat.models.prices import PROVIDERS, STANDARD_TIERS, Prices, PriceTable, provider_at
+from tui_chat.models.prices import PROVIDERS, STANDARD_TIERS, Prices, provider_at
+
+if TYPE_CHECKING:
+    from tui_chat.models.price_table import PriceTable
 
 FILE = "prices.json"
 """The name of the refreshed table in the data folder."""
@@ -104,7 +107,9 @@ _ASKED = {
 
 
 def load_prices(data_dir: Path) -> KnownPrices:
-    """Return the tables that are in use. To be called at the first question: it takes 10 ms."""
+    """Return the tables that are in use. To be called at the first question: it takes 20 ms."""
+    from tui_chat.models.price_table import MOST_BYTES, read_price_table
+
     ours, path = shipped_prices(), data_dir / FILE
     if not path.exists():
         return KnownPrices((ours,))
@@ -121,4 +126,6 @@ def load_prices(data_dir: Path) -> KnownPrices:
 @cache
 def shipped_prices() -> PriceTable:
     """Return the table that ships with the program."""
+    from tui_chat.models.price_table import read_price_table
+
     return read_price_table(get_data("tui_chat.models", FILE) or b"", FILE)

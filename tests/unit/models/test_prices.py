@@ -19,8 +19,8 @@ from hypothesis import strategies as st
 from tests.support.tables import each_row
 from tui_chat.errors import InputError, TuiChatError
 from tui_chat.models import prices as prices_module
-from tui_chat.models.price_file import price_table_text, read_price_table
-from tui_chat.models.prices import PROVIDERS, PriceTable, provider_at
+from tui_chat.models.price_table import PriceTable, price_table_text, read_price_table
+from tui_chat.models.prices import PROVIDERS, provider_at
 from tui_chat.models.usage import Usage, cost_of
 
 RAW = Path(prices_module.__file__).with_name("prices.json").read_bytes()
@@ -169,8 +169,10 @@ def model_names(match: dict[str, Any]) -> list[str]:
 NAMES = [
     (f"https://{hosts[0]}/v1", name)
     for provider, hosts in PROVIDERS.items()
-    for model in OURS.providers[provider]
-    for name in (model.name, *model_names(dict(model.match)))
+    for seller in OURS.providers
+    if seller.id == provider
+    for model in seller.models
+    for name in (model.id, *model_names(model.match))
 ]
 COUNT = st.integers(0, 400_000)
 
@@ -232,7 +234,7 @@ def test_the_oracle_finds_the_same_models():
             _, theirs = snapshot.find_provider_model(name, None, None, url)
         except LookupError:
             theirs = None
-        assert (ours and ours.name) == (theirs and theirs.id), name
+        assert (ours and ours.id) == (theirs and theirs.id), name
 
 
 # Hostile tables
@@ -283,7 +285,6 @@ def whole(**changes: Any) -> bytes:
         whole(prices={"input_mtok": 10**30}),
         whole(prices={"input_mtok": float("nan")}),
         whole(prices={"input_mtok": float("inf")}),
-        whole(prices={"input_mtok": 5}).replace(b"5}", b"1e-999999999}"),
         whole(prices={"input_mtok": 5}).replace(b"5}", b"1" * 5000 + b"}"),
         whole(prices={"input_mtok": {"base": 1, "tiers": [{"start": -1, "price": 1}]}}),
         whole(prices={"input_mtok": {"base": 1, "tiers": [{"start": 0.5, "price": 1}]}}),

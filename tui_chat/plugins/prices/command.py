@@ -18,7 +18,8 @@ from tui_chat.errors import InputError
 from tui_chat.files import make_private_folder, read_file, write_text
 from tui_chat.library.prices import FILE, load_prices
 from tui_chat.models.boundary import write
-from tui_chat.models.price_file import MOST_BYTES, load_numbers, price_table_text, read_price_table
+from tui_chat.models.json_text import parse_json
+from tui_chat.models.price_table import MOST_BYTES, price_table_text, read_price_table
 from tui_chat.models.prices import Prices
 from tui_chat.models.sanitize import one_line
 
@@ -104,7 +105,8 @@ async def update(common: CommonOptions, place: str) -> None:
     else:
         raw = read_file(Path(place), MOST_BYTES)
     today = datetime.now(UTC).date().isoformat()
-    text = price_table_text(load_numbers(raw, place), today, "genai-prices", place)
+    data = parse_json(raw.decode(errors="replace"), place)
+    text = price_table_text(data, today, "genai-prices", place)
     folder = common.data_folder
     try:
         make_private_folder(folder)
@@ -112,5 +114,5 @@ async def update(common: CommonOptions, place: str) -> None:
         raise InputError(f"{folder} cannot be created: {error.strerror}.") from error
     write_text(text, folder / FILE)
     table = read_price_table(text.encode(), place)
-    count = sum(len(models) for models in table.providers.values())
+    count = sum(len(each.models) for each in table.providers)
     write_line(f"{folder / FILE}: {count:,} models of {len(table.providers)} providers, {today}.")

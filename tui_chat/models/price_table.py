@@ -1,0 +1,353 @@
+"""Tables of prices in the form of genai-prices (https://github.com/pydantic/genai-prices, MIT).
+
+The package itself brings a second HTTP library (5 MB, and 0.2 s to import), so its data file is
+read instead: providers, their models with the clauses that names are matched by, and prices by day
+or hour and by service tier. It is a stranger's file: it has limits, and a fault is an InputError
+that names the place.
+
+1. A provider is known by the host of the base URL, and only by those in `PROVIDERS`.
+2. The first model of a provider whose clause fits a name counts, so that `gpt-5-nano` is not
+   `gpt-5`. A model without prices hides those that match after it.
+3. What is not known stays unknown (None): a price, a service tier without prices of its own, a
+   model that is charged by something that is not counted here.
+
+Loaded when a price is first needed, since it imports pydantic.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from datetime import UTC, date, datetime, time
+from decimal import Decimal
+from typing import Annotated, Any, cast
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+    ValidationError,
+    model_validator,
+)
+
+from tui_chat.errors import InputError
+from tui_chat.models.prices import PROVIDERS, STANDARD_TIERS, Prices, PriceTier, provider_at
+
+MOST_BYTES = 4 * 2**20
+"""Maximum bytes of a table; the whole data of genai-prices has 0.4 MB."""
+_MOST_NAME = 200
+_MOST_LISTED = 200
+"""Alternatives of a clause, prices of a model, tiers of a price."""
+_REGEX = re.compile(
+    r"\^(?:[\w/@:-]|\\[d.-]|\[[\w@-]+\]|(?<!\))\{\d{1,2}\}|\(\?[:!=]|\)|\||\.\*|\$){1,120}"
+)
+"""The syntax that patterns may use: no repeated group, and nothing of any length but `.*`."""
+_BY_USE = re.compile(r"\w+_searches_kcount|input_\w*document_kpages")
+"""Prices of tools and services that a request need not use."""
+_OF_MEDIA = re.compile(r"cache_(?:audio|image|video)_\w+")
+_PER_REQUEST = "requests_kcount"
+_FIELDS = {
+    "input_mtok": "input",
+    "output_mtok": "output",
+    "cache_read_mtok": "cached",
+    "cache_write_mtok": "cache_write",
+    "cache_write_1h_mtok": "cache_write_1h",
+    "output_reasoning_mtok": "reasoning",
+}
+"""The names in genai-prices of the prices of `Prices` that may have tiers."""
+_MEDIA = {
+    f"{direction}_{medium}_mtok": f"{prefix}{medium}"
+    for direction, prefix in (("input", ""), ("output", "output "))
+    for medium in ("audio", "image", "video")
+}
+
+
+def _number(value: object) -> object:
+    if type(value) in (int, float, Decimal):
+        return value
+    raise ValueError("must be a number")
+
+
+def _printable(text: str) -> str:
+    if not text.isprintable():
+        raise ValueError("must be printable")
+    return text
+
+
+def _clause(value: Any, depth: int = 0) -> Any:
+    """Return a clause that matches names. Raises ValueError for any that may take long."""
+    if isinstance(value, dict) and len(cast("Any", value)) == 1 and depth < 5:
+        ((kind, operand),) = cast("dict[str, Any]", value).items()
+        is_list = isinstance(operand, list) and len(cast("Any", operand)) <= _MOST_LISTED
+        if kind in ("or", "and") and is_list:
+            return {kind: [_clause(each, depth + 1) for each in cast("list[Any]", operand)]}
+        if isinstance(operand, str) and 0 < len(operand) <= _MOST_NAME:
+            is_bounded = operand.count(".*") <= 1 and operand.count("|") <= 8
+            if kind in ("equals", "starts_with", "ends_with", "contains") or (
+                kind == "regex" and is_bounded and _REGEX.fullmatch(operand)
+            ):
+                return cast("Any", value)
+    raise ValueError("cannot be read as the names that it matches")
+
+
+_Dollars = Annotated[
+    Decimal, BeforeValidator(_number), Field(ge=0, le=10**6), PlainSerializer(float)
+]
+_Name = Annotated[str, Field(min_length=1, max_length=_MOST_NAME), AfterValidator(_printable)]
+
+
+class _Data(BaseModel):
+    model_config = ConfigDict(frozen=True, allow_inf_nan=False)
+
+
+class _Tier(_Data):
+    """A price of a whole request with more than `start` tokens of input."""
+
+    start: Annotated[int, Field(strict=True, ge=0, le=10**12)]
+    price: _Dollars
+
+
+class _TieredPrice(_Data):
+    base: _Dollars
+    tiers: Annotated[tuple[_Tier, ...], Field(max_length=_MOST_LISTED)]
+
+
+_Values = dict[str, _Dollars | _TieredPrice | None]
+
+
+class _Constraint(_Data):
+    """When prices hold: from a day on, or at hours of the day."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    start_date: date | None = None
+    start_time: time | None = None
+    end_time: time | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _has_known_keys(cls, value: Any) -> Any:
+        if set(value) not in ({"start_date"}, {"start_time", "end_time"}):
+            raise ValueError("must be a day or hours")
+        if not all(isinstance(each, str) for each in value.values()):
+            raise ValueError("must be texts")
+        return value
+
+    def holds(self, moment: datetime) -> bool:
+        """Return True if the prices hold at a time in UTC."""
+        if self.start_date is not None:
+            return moment.date() >= self.start_date
+        assert self.start_time is not None
+        assert self.end_time is not None
+        start, end, now = _utc(self.start_time), _utc(self.end_time), moment.time()
+        return (now >= start or now < end) if end < start else start <= now < end
+
+
+def _utc(hour: time) -> time:
+    day = datetime.combine(date(2000, 1, 2), hour if hour.tzinfo else hour.replace(tzinfo=UTC))
+    return day.astimezone(UTC).time()
+
+
+class _Period(_Data):
+    """Prices, and when they hold."""
+
+    prices: _Values = {}
+    constraint: _Constraint | None = None
+
+    def holds(self, moment: datetime) -> bool:
+        """Return True if the prices hold at a time in UTC."""
+        return self.constraint is None or self.constraint.holds(moment)
+
+
+class _Variant(_Period):
+    """Prices of a request that asks for something, besides those of the model."""
+
+    when: Annotated[dict[str, str], Field(min_length=1)]
+
+
+class PricedModel(_Data):
+    """A model of a table."""
+
+    id: _Name
+    match: Annotated[dict[str, Any], AfterValidator(_clause)]
+    prices: Annotated[tuple[_Period, ...], Field(max_length=_MOST_LISTED)] = ()
+    price_variants: Annotated[tuple[_Variant, ...], Field(max_length=_MOST_LISTED)] | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _with_periods(cls, value: Any) -> Any:
+        """Return a model whose prices hold always as one with a single period."""
+        fields = cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+        if isinstance(fields.get("prices"), dict):
+            return {**fields, "prices": [{"prices": fields["prices"]}]}
+        return cast("Any", value)
+
+    def prices_at(self, moment: datetime, context: Mapping[str, str]) -> Prices | None:
+        """Return the prices at a time; None if they are unknown, also for a service tier.
+
+        As in genai-prices the last period that holds counts, or else the first.
+        """
+        if not self.prices:
+            return None
+        period = next((each for each in reversed(self.prices) if each.holds(moment)), None)
+        period = period or self.prices[0]
+        chosen = {key: value for key, value in context.items() if value not in STANDARD_TIERS}
+        fitting = [
+            variant
+            for variant in self.price_variants or ()
+            if variant.holds(moment) and variant.when.items() <= context.items()
+        ]
+        own = {key: price for each in reversed(fitting) for key, price in each.prices.items()}
+        if chosen and not (own and any(each.when.keys() >= chosen.keys() for each in fitting)):
+            return None
+        starts = None if period.constraint is None else period.constraint.start_date
+        return _prices({**period.prices, **own}, starts)
+
+
+class _Provider(_Data):
+    id: str
+    models: Annotated[tuple[PricedModel, ...], Field(max_length=5_000)]
+    fallback_model_providers: Annotated[tuple[str, ...], Field(max_length=20)] | None = None
+
+
+class PriceTable(_Data):
+    """Prices of providers, of one day."""
+
+    date: Annotated[str, Field(pattern=r"^\d{4}-\d\d-\d\d$")]
+    source: Annotated[str, Field(min_length=1, max_length=80), AfterValidator(_printable)]
+    providers: Annotated[tuple[_Provider, ...], Field(min_length=1)]
+
+    @property
+    def label(self) -> str:
+        """Whose prices they are, and of which day."""
+        return f"{self.source}, {self.date}"
+
+    def model_of(self, provider: str, name: str) -> PricedModel | None:
+        """Return the model of a provider with this name; None if it has none."""
+        if len(name) > _MOST_NAME:
+            return None
+        sellers = {each.id: each for each in self.providers}
+        others = provider in sellers and sellers[provider].fallback_model_providers
+        for spelling in dict.fromkeys((name.lower(), _with_dashed_date(name.lower()))):
+            for seller in (provider, *(others or ())):
+                for model in sellers[seller].models if seller in sellers else ():
+                    if _fits(spelling, model.match):
+                        return model
+        return None
+
+    def prices_of(
+        self, base_url: str, model: str, moment: datetime, context: Mapping[str, str] | None = None
+    ) -> Prices | None:
+        """Return the prices of a model at the server of `base_url`; None if they are unknown.
+
+        `context` has what the request asks for, or got: `service_tier` and `speed`.
+        """
+        provider = provider_at(base_url)
+        if provider == "google":
+            model = model.rpartition("models/")[2]
+        priced_model = None if provider is None else self.model_of(provider, model)
+        prices = priced_model and priced_model.prices_at(moment.astimezone(UTC), context or {})
+        return prices and replace(prices, source=self.label)
+
+
+def read_price_table(raw: bytes, name: str) -> PriceTable:
+    """Return the table of a file, or of data of genai-prices. Raises InputError with the place."""
+    if len(raw) > MOST_BYTES:
+        raise InputError(f"{name} is larger than {MOST_BYTES:,} bytes.")
+    return _table(lambda: PriceTable.model_validate_json(raw), name)
+
+
+def _table(read: Callable[[], PriceTable], name: str) -> PriceTable:
+    try:
+        return read()
+    except ValidationError as error:
+        fault = error.errors(include_url=False, include_input=False)[0]
+        place = ".".join(str(step) for step in fault["loc"] if "[" not in str(step))
+        raise InputError(f"{name}: {place or 'it'} cannot be read: {fault['msg']}.") from None
+
+
+def price_table_text(data: Any, day: str, source: str, place: str = "") -> str:
+    """Return the file of a table: the data of genai-prices, a list of providers, without what is
+    not read here, one model a line. Raises InputError, naming `place`, if it cannot be read.
+    """
+    known: list[Any] = [
+        each
+        for each in (cast("list[Any]", data) if isinstance(data, list) else ())
+        if isinstance(each, dict) and cast("Any", each).get("id") in PROVIDERS
+    ]
+    body = {"date": day, "source": source, "providers": known}
+    table = _table(lambda: PriceTable.model_validate(body), place or source)
+    text = table.model_dump_json(exclude_none=True, exclude_defaults=True)
+    return text.replace('{"id":', '\n{"id":') + "\n"
+
+
+def _prices(values: _Values, starts: date | None) -> Prices | None:
+    """Return an entry's prices; None without input and output, or if it charges by other units."""
+    tiered = {
+        key: price if isinstance(price, _TieredPrice) else _TieredPrice(base=price, tiers=())
+        for key, price in values.items()
+        if price is not None
+    }
+    priced = {field: tiered[key] for key, field in _FIELDS.items() if key in tiered}
+    base: dict[str, Any] = {field: price.base for field, price in priced.items()}
+    counted = {*_FIELDS, *_MEDIA, _PER_REQUEST}
+    if not priced.keys() >= {"input", "output"} or not all(
+        key in counted or _OF_MEDIA.fullmatch(key) or _BY_USE.fullmatch(key) for key in tiered
+    ):
+        return None
+    above = sorted({tier.start for price in priced.values() for tier in price.tiers})
+    return Prices(
+        **base,
+        tiers=tuple(
+            PriceTier(start, **{field: _above(price, start) for field, price in priced.items()})
+            for start in above
+        ),
+        per_request=tiered[_PER_REQUEST].base / 1000 if _PER_REQUEST in tiered else None,
+        starts=starts,
+        apart=frozenset(
+            medium
+            for key, medium in _MEDIA.items()
+            if key in tiered
+            and tiered[key] != priced["output" if medium.startswith("output") else "input"]
+        ),
+    )
+
+
+def _above(price: _TieredPrice, start: int) -> Decimal:
+    """Return the price of a request with more tokens of input than `start`."""
+    tiers = sorted(price.tiers, key=lambda tier: tier.start, reverse=True)
+    return next((tier.price for tier in tiers if start >= tier.start), price.base)
+
+
+def _fits(name: str, clause: Mapping[str, Any]) -> bool:
+    """Return whether a clause fits a name in lower case."""
+    ((kind, value),) = clause.items()
+    match kind:
+        case "equals":
+            return name == value.lower()
+        case "starts_with":
+            return name.startswith(value.lower())
+        case "ends_with":
+            return name.endswith(value.lower())
+        case "contains":
+            return value.lower() in name
+        case "regex":
+            try:
+                return re.search(value, name) is not None
+            except re.error:  # not compiled on reading, which would take most of its time
+                return False
+        case "or":
+            return any(_fits(name, inner) for inner in value)
+        case _:
+            return all(_fits(name, inner) for inner in value)
+
+
+_COMPACT_DATE = re.compile(r"-(20\d\d)(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])(?=-|:|$)")
+
+
+def _with_dashed_date(name: str) -> str:
+    """Return a name with `-2025-08-07` for `-20250807`."""
+    return _COMPACT_DATE.sub(r"-\1-\2-\3", name)
