@@ -71,7 +71,7 @@ async def test_tools_are_chosen_and_their_definitions_read(
         await press(pilot, "down", "down", "down")
         assert "time__now is “now” of the server time (Server 1.0)" in below(shown)
         assert "Tells\\u200b the time." in below(shown), "invisible characters are shown"
-        assert "nobody checked: only reads" in below(shown)
+        assert "The server claims, unverified: only reads." in below(shown)
         await pilot.press("space")
         await until(pilot, lambda: "☐ now" in lines(shown)[3])
         assert [tool.name for tool in workspace_of(app).state.tools] == ["echo", "time__zones"]

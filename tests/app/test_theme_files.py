@@ -14,7 +14,7 @@ async def test_a_theme_is_previewed_chosen_and_remembered(tmp_path: Path):
         app.query_one(Composer).text = "/theme"
         await pilot.press("enter")
         await until(pilot, lambda: len(app.screen_stack) == 2)
-        await pilot.press(*"mono")
+        await pilot.press(*"-mono")
         await until(pilot, lambda: app.theme == "tui-chat-mono")
         await pilot.press("escape")
         await until(pilot, lambda: app.theme == "tui-chat-dark")
