@@ -7,9 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.test_ask import TOOL, Ask, ask
-
-__all__ = ["ask"]
+from tests.support.command_line import TOOL, Ask
 
 TWO = ("-m", "loopback/echo", "-m", "loopback-gemini/thinker")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import sys
 import tomllib
@@ -11,20 +10,12 @@ from types import ModuleType
 
 import pytest
 
-from tests.support.command_line import Done, Run
+from tests.support.command_line import Run
+from tests.support.config_home import COMMENTED, SCREEN_FAULTS, SECRET, home
 from tests.support.terminal_app import TerminalApp
 from tui_chat.config.file import TEMPLATE
 
-SECRET = "sk-secret-0123456789"
-COMMENTED = """\
-# mine
-theme = "tui-chat-light"   # at noon
-
-[endpoints.work]
-protocol = "openai_chat"
-base_url = "https://llm.example.org/v1"
-key = "env:WORK_LLM_KEY"
-"""
+__all__ = ["home"]
 
 
 class Keyring(ModuleType):
@@ -49,21 +40,6 @@ def keyring(monkeypatch: pytest.MonkeyPatch) -> Keyring:
     found = Keyring()
     monkeypatch.setitem(sys.modules, "keyring", found)
     return found
-
-
-@pytest.fixture
-def home(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> Run:
-    """Return a function that runs a command in the home `tmp_path`."""
-    for name in ("OPENAI_API_KEY", "WORK_LLM_KEY", "TUI_CHAT_MODEL", "VISUAL"):
-        monkeypatch.delenv(name, raising=False)
-
-    def call(*words: object, stdin: str | None = None) -> Done:
-        if stdin is not None:
-            stream = io.TextIOWrapper(io.BytesIO(stdin.encode()))
-            monkeypatch.setattr(sys, "stdin", stream)
-        return run("--config-dir", tmp_path, "--data-dir", tmp_path / "data", *words)
-
-    return call
 
 
 # --- config ------------------------------------------------------------------------------
@@ -144,14 +120,6 @@ def test_faults_have_line_and_column(home: Run, tmp_path: Path):
     done = home("config", "check", other)
     assert done.code == 2
     assert "There is no endpoint “none”." in done.err
-
-
-SCREEN_FAULTS = [
-    ('theme = "nosuch"', "There is no theme “nosuch”."),
-    ('[keys]\nnonsense = "F9"', "“nonsense”, which is not an action."),
-    ('[keys]\nnew = "Ctrl+F"', "Ctrl+F"),
-]
-"""Lines of the configuration that only the app finds fault with, and words of the error."""
 
 
 @pytest.mark.parametrize(("line", "words"), SCREEN_FAULTS)

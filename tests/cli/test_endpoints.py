@@ -3,32 +3,18 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import signal
 import subprocess
 import sys
-from functools import partial
 from pathlib import Path
 
 import pytest
 
 from tests.support.command_line import Run
+from tests.support.config_home import KEY
 from tests.support.sdks import anthropic, openai
 from tests.support.terminal_app import restore_signals
-
-KEY = "sk-proj-0123456789abcdef"
-
-
-@pytest.fixture
-def endpoints(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
-    """Run the command with an empty home folder, without keys, settings or proxies."""
-    for name in list(os.environ):
-        if name.upper().endswith(("_API_KEY", "_PROXY")) or name.startswith("TUI_CHAT_"):
-            monkeypatch.delenv(name)
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setenv("NO_COLOR", "1")
-    return partial(run, "--config-dir", tmp_path, "endpoints")
 
 
 def test_an_unknown_name_and_a_broken_file_exit_with_2(tmp_path: Path, endpoints: Run):

@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import os
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
-from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.support.mutated_files import SAMPLES, WRONG, mutants, paths_in, replaced
 from tests.support.tables import each_row
 from tui_chat.analysis.captured_request import read_captured
 from tui_chat.cli.captured import convert
@@ -29,43 +29,6 @@ from tui_chat.providers.response_recorder import read_recorded
 from tui_chat.turn_file import holds_turn, read_turn
 
 CORPUS = Path(os.environ.get("TUI_CHAT_CORPUS", Path(__file__).parents[3] / "shared" / "corpus"))
-
-WRONG: tuple[Any, ...] = (
-    *(None, True, -1, 10**400, 1e308, "", "\ud800", [], {}, [[]], [{}], [None], {"a": []}),
-    *({"type": []}, {"role": {}}, "x", ["x"], {"type": "text", "text": []}),
-)
-
-SAMPLES = json.loads((Path(__file__).parent / "data" / "samples.json").read_text("utf-8"))
-"""Requests, replies, files of presets and conversations of each kind, by its name."""
-
-
-def paths_in(value: object, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
-    """Yield the path of every node of a JSON value."""
-    yield path
-    if isinstance(value, dict):
-        for key, inner in value.items():
-            yield from paths_in(inner, (*path, key))
-    elif isinstance(value, list):
-        for index, inner in enumerate(value):
-            yield from paths_in(inner, (*path, index))
-
-
-def replaced(value: Any, path: tuple[str | int, ...], wrong: object) -> Any:
-    """Return the value with the value at a path replaced."""
-    if not path:
-        return wrong
-    value = inner = deepcopy(value)
-    for step in path[:-1]:
-        inner = inner[step]
-    inner[path[-1]] = wrong
-    return value
-
-
-def mutants(value: Any, wrong: tuple[Any, ...] = WRONG) -> Iterator[str]:
-    """Yield the JSON of a value with each node replaced by each wrong value."""
-    for path in paths_in(value):
-        for each in wrong:
-            yield json.dumps(replaced(value, path, each))
 
 
 def inspect_and_convert(text: str) -> None:

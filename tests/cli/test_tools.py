@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.test_ask import TOOL
-from tests.support.command_line import Done, Run
+from tests.support.command_line import TOOL, Done, Run
 from tests.support.tool_servers import ToolServer, tool_servers
 from tui_chat import extensions
 from tui_chat.store import Store

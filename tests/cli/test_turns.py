@@ -13,16 +13,15 @@ from hypothesis import strategies as st
 
 from tests.support.file_strategies import any_lorebooks, any_presets
 from tests.support.tables import each_row
+from tests.support.turns import a_turn
+from tests.support.workspace import LOOPBACKS
 from tui_chat.cli.commands import cli
 from tui_chat.compose import compose
-from tui_chat.config import BUILT_IN_ENDPOINTS
 from tui_chat.context import Inputs, SessionSettings
 from tui_chat.errors import InputError
 from tui_chat.models.message import Message, ToolCall
 from tui_chat.models.role import Role
 from tui_chat.turn_file import dump_turn, holds_turn, read_turn
-
-LOOPBACKS = [each for each in BUILT_IN_ENDPOINTS if each.name.startswith("loopback")]
 
 TEXTS = st.text(st.characters(codec="utf-8"), max_size=30)
 
@@ -69,14 +68,6 @@ def test_any_exported_turn_gives_the_same_bytes(inputs: Inputs):
     assert compose(turn.inputs).payload.body == composed.payload.body
 
 
-def a_turn(folder: Path) -> tuple[Path, bytes]:
-    draft = Message("user", "hi", id="1")
-    composed = compose(Inputs(LOOPBACKS[0], preset_of("One."), history=(draft,), draft="go"))
-    path = folder / "turn.json"
-    path.write_text(dump_turn(composed, composed.payload.body, None))
-    return path, composed.payload.body
-
-
 def test_an_exported_turn_becomes_a_session_and_a_preset(tmp_path: Path):
     path, _ = a_turn(tmp_path)
     assert holds_turn(path.read_text())
@@ -84,12 +75,6 @@ def test_an_exported_turn_becomes_a_session_and_a_preset(tmp_path: Path):
     turn = read_turn(path.read_text(), "turn")
     assert [message.content for message in turn.messages] == ["hi", "go"]
     assert turn.preset("Mine") == replace(turn.inputs.preset, name="Mine")
-
-
-def preset_of(content: str):
-    from tui_chat.models.preset import Preset, PresetMessage
-
-    return Preset("p", (PresetMessage("a", content=content),))
 
 
 def test_build_composes_an_exported_turn_again(tmp_path: Path):

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
+import sqlite3
 import sys
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 
 from tui_chat.cli import main
+from tui_chat.cli.app import open_workspace
+from tui_chat.cli.common_options import CommonOptions
 
 
 @dataclass(frozen=True)
@@ -39,3 +45,54 @@ def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> 
         return Done(code, captured.out, captured.err)
 
     return call
+
+
+TOOL = """
+[tools.weather]
+description = "The weather."
+parameters = '{"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}'
+command = ["sh", "-c", "cat; echo sunny"]
+"""
+
+
+NO_RETRIES = "retries = { times = 0 }"
+
+
+Ask = Callable[..., Done]
+
+
+@pytest.fixture
+def ask(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> Ask:
+    """Return a function that runs `ask` in a home; `stdin` is what is piped."""
+
+    def call(
+        *words: object, stdin: bytes | None = b"", model: str = "echo", home: Path = tmp_path
+    ) -> Done:
+        stream = io.TextIOWrapper(io.BytesIO(stdin or b""))
+        if stdin is None:
+            monkeypatch.setattr(stream, "isatty", lambda: True, raising=False)
+        monkeypatch.setattr(sys, "stdin", stream)
+        of_model = ("--model", model) if model else ()
+        return run("--data-dir", home, "--config-dir", home, "ask", *of_model, *words)
+
+    return call
+
+
+def rows(home: Path, sql: str) -> list[tuple[object, ...]]:
+    with closing(sqlite3.connect(home / "chat.db")) as connection:
+        return connection.execute(sql).fetchall()
+
+
+def messages(home: Path) -> list[tuple[str, str, str]]:
+    """Return role, text and status of the messages of the session that was active last."""
+
+    async def read() -> list[tuple[str, str, str]]:
+        workspace = await open_workspace(CommonOptions(home, home).config(), remembers=False)
+        try:
+            [last, *_] = await workspace.store.sessions.list()
+            entries = await workspace.store.branches.load(last.session_id)
+            return [(each.message.role, each.message.content, each.status) for each in entries]
+        finally:
+            await workspace.close()
+
+    return asyncio.run(read())

@@ -23,6 +23,7 @@ from tests.support.databases import provide_database
 from tests.support.vendors import VendorTransport
 from tui_chat.cli.app import open_library
 from tui_chat.config import BUILT_IN_ENDPOINTS, Config, load_config
+from tui_chat.library.editing.edits import EditHistory, change_message
 from tui_chat.models.endpoint import Endpoint
 from tui_chat.models.envelope import ToolDefinition
 from tui_chat.models.message import Part
@@ -32,7 +33,10 @@ from tui_chat.offline.http_messages import HttpRequest
 from tui_chat.providers.client import HttpClient
 from tui_chat.store import Store
 from tui_chat.workspace.core import WorkspaceCore
-from tui_chat.workspace.events import Failed, WorkspaceEvent
+from tui_chat.workspace.events import (
+    Failed,
+    WorkspaceEvent,
+)
 from tui_chat.workspace.workspace import Workspace
 
 LOOPBACKS = [e for e in BUILT_IN_ENDPOINTS if e.name.startswith("loopback")]
@@ -249,3 +253,15 @@ ECHO = command("echo_city", "import json,sys; print('in', json.load(sys.stdin)['
 def moved(endpoint: Endpoint, base: str) -> Endpoint:
     """Return a loopback endpoint that goes to a socket instead."""
     return replace(endpoint, base_url=endpoint.base_url.replace("http://loopback.invalid", base))
+
+
+def edits_of(workspace: Workspace) -> EditHistory:
+    edits = workspace.state.preset_edits
+    assert edits is not None
+    return edits
+
+
+def rewrite(workspace: Workspace, content: str) -> None:
+    edits = edits_of(workspace)
+    preset = change_message(edits.preset, 0, content=content)
+    workspace.presets.edit(workspace.state.preset_name, edits.record(preset, "edit"))

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.test_config import COMMENTED, SCREEN_FAULTS, SECRET, home
 from tests.support.command_line import Done, Run
+from tests.support.config_home import COMMENTED, SCREEN_FAULTS, SECRET, home
 from tui_chat.cli.app import open_workspace
 from tui_chat.cli.common_options import CommonOptions
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.test_endpoints import KEY, endpoints
 from tests.support.command_line import Run
+from tests.support.config_home import KEY, endpoints
 from tui_chat.config import OFFLINE
 
 __all__ = ["endpoints"]

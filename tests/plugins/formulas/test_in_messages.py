@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.unit.ui.chat.test_message_layout import drawn
+from tests.support.message_lines import drawn
 from tui_chat.ui.areas.chat.markdown import section_lines
 from tui_chat.ui.areas.chat.sections import SectionSplitter
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from tests.cli.test_library_commands import ROLE
 from tests.support.command_line import Run
+from tests.support.library_home import ROLE
 
 
 def test_roles_are_listed_and_shown(home: Run):

@@ -10,9 +10,9 @@ from xml.etree import ElementTree
 
 import pytest
 
-from tests.cli.test_mutated_files import SAMPLES, WRONG, mutants
-from tests.cli.test_turns import a_turn
 from tests.support.command_line import Run
+from tests.support.mutated_files import SAMPLES, WRONG, mutants
+from tests.support.turns import a_turn
 from tui_chat.errors import InputError
 from tui_chat.extensions import missing_plugin
 from tui_chat.paths import bundled

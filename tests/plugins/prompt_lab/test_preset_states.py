@@ -9,12 +9,13 @@ import pytest
 
 from tests.support.command_line import Run
 from tests.support.workspace import (
+    edits_of,
     preset_with,
     put,
+    rewrite,
     say,
     words,
 )
-from tests.unit.workspace.test_presets import edits_of, rewrite
 from tui_chat.cli.app import new_id
 from tui_chat.library.presets import load_preset
 from tui_chat.models.preset import Preset, PresetMessage

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.test_db import Database, db, held
 from tests.support.command_line import Run
 from tests.support.databases import LATEST, made_at, plain
+from tests.support.db_command import Database, db, held
 from tests.support.stores import small_disk
 from tui_chat import extensions
 from tui_chat.errors import StoreError

@@ -1,7 +1,7 @@
 """Fixtures that the tests of the screen and of commands share."""
 
-from tests.cli.test_import_export import chat, file, filled
-from tests.cli.test_output import database, servers, stored, world
+from tests.support.hostile_world import database, servers, stored, world
+from tests.support.imported_sessions import chat, file, filled
 
 __all__ = [
     "chat",

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 
-from tests.cli.test_import_export import Command
-from tests.cli.test_output import World
 from tests.support.command_line import Run
+from tests.support.hostile_world import World
+from tests.support.imported_sessions import Command
 
 
 def test_search(filled: Command):

@@ -1,6 +1,6 @@
 """Fixtures of the command line that these tests share."""
 
-from tests.cli.test_build import build, folder
-from tests.cli.test_library_commands import home
+from tests.support.build_command import build, folder
+from tests.support.library_home import home
 
 __all__ = ["build", "folder", "home"]

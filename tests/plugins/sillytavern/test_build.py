@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from tests.cli.test_build import Build
+from tests.support.build_command import Build
 
 LORE = {"key": ["fox"], "content": "Foxes are red.", "position": 4, "depth": 1}
 

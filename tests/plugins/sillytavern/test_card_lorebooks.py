@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from tests.plugins.sillytavern.test_characters import CARD, ada
-from tests.unit.workspace.test_lorebooks import with_content
+from tests.support.lorebooks import with_content
 from tui_chat.errors import FieldError
 from tui_chat.library.lorebook_edits import (
     add_entry,

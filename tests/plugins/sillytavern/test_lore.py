@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.support.contexts import ENDPOINT, HISTORY, LETTERS, ROLE
-from tests.unit.context.lorebooks.test_explanation import OUTCOMES, explained, outcome
+from tests.support.lore_outcomes import OUTCOMES, explained, outcome
 from tui_chat.context import Inputs, SessionSettings, build
 from tui_chat.models.lorebook import Lorebook, LorebookEntry
 from tui_chat.models.preset import Preset

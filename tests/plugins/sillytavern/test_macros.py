@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from tests.support.contexts import said
-from tests.unit.context.macros.test_expander import NOW, TALK, request
+from tests.support.macros import NOW, TALK, request
 from tui_chat.models.message import Message
 from tui_chat.plugins.sillytavern.policies import Policies, policy_values
 

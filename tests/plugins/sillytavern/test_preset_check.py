@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.unit.library.test_preset_check import HISTORY, told
+from tests.support.preset_findings import HISTORY, told
 
 
 def test_what_is_merged_or_waits_for_another_action_can_be_sent():

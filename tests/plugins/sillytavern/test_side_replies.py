@@ -8,10 +8,9 @@ from typing import Any
 
 import pytest
 
-from tests.cli.test_ask import NO_RETRIES, Ask, ask, rows
-from tests.support.command_line import Run
+from tests.support.command_line import NO_RETRIES, Ask, Run, ask, rows
+from tests.support.reply_starts import is_begun
 from tests.support.workspace import BY_HAND, say, settled
-from tests.unit.context.test_reply_starts import is_begun
 from tui_chat.workspace.events import Failed
 
 __all__ = ["ask"]

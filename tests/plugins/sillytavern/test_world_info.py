@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 
 from tests.support.file_strategies import json_values
-from tests.unit.library.test_lorebooks import lorebook_text
+from tests.support.lorebooks import lorebook_text
 from tui_chat.errors import InputError
 from tui_chat.library.lorebooks import (
     load_lorebook,

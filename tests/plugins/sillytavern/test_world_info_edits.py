@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.unit.library.test_lorebook_edits import check_places, read
+from tests.support.lorebooks import check_places, read
 from tui_chat.errors import FieldError
 from tui_chat.library.lorebook_edits import (
     add_entry,

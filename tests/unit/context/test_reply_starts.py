@@ -6,16 +6,14 @@ import json
 from dataclasses import replace
 from typing import Any
 
+from tests.support.reply_starts import HISTORY, is_begun
 from tests.support.tables import each_row
 from tui_chat.compose import Composed, compose
 from tui_chat.context import Inputs, SessionSettings
-from tui_chat.context.generation import of_kind
 from tui_chat.models.endpoint import Endpoint, Protocol
-from tui_chat.models.generation import GenerationKind
 from tui_chat.models.message import Message
 from tui_chat.models.preset import CHAT_HISTORY, Preset, PresetMessage
 
-HISTORY = PresetMessage("history", "user", type="chat_history")
 START = PresetMessage(
     "start", "assistant", "Sure,", anchor_point="after", anchor_target=CHAT_HISTORY
 )
@@ -57,17 +55,6 @@ def test_a_reply_of_the_model_stays_its_own() -> None:
     found = composed(Protocol.ANTHROPIC, "claude-opus-4-7", HISTORY, history=history, draft="")
     assert last_message(found) == ("user", ".")
     assert "filler-added" in codes(found)
-
-
-def is_begun(kind: GenerationKind) -> bool:
-    """True if a request of a kind ends with the beginning that a setting gives to replies."""
-    history = (Message("user", "Hi.", "1"), Message("assistant", "Hello.", "2"))
-    endpoint = Endpoint("e", Protocol.OPENAI_CHAT, "https://e.invalid", models=("gpt-5.4",))
-    settings = SessionSettings(model="gpt-5.4", reply_start="Sure,")
-    inputs = Inputs(endpoint, Preset("p", (HISTORY,)), history, "Why?", settings=settings)
-    body = compose(of_kind(inputs, kind)).payload.body
-    contents = [each["content"] for each in json.loads(body)["messages"]]
-    return "Sure," in contents
 
 
 def test_what_continues_a_message_does_not_begin_so() -> None:

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import json
 from dataclasses import fields, replace
-from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.file_strategies import any_lorebooks
+from tests.support.lorebooks import check_places, lorebook_text, read
 from tests.support.tables import each_row
-from tests.unit.library.test_lorebooks import lorebook_text
 from tui_chat.errors import ChangedElsewhere, FieldError, InputError
 from tui_chat.library.lorebook_edits import (
-    LorebookFile,
     add_entry,
     change_book,
     change_entry,
@@ -43,11 +41,6 @@ OURS = """{
     ]
 }
 """
-
-
-def read(text: str | dict[str, Any]) -> LorebookFile:
-    whole = text if isinstance(text, str) else json.dumps(text, indent=4)
-    return LorebookFile.read(whole, "town.json", "town")
 
 
 def test_an_edit_changes_the_keys_of_its_fields_and_nothing_else():
@@ -151,19 +144,6 @@ def test_a_value_that_is_not_accepted_is_named(name: str, text: str, sentence: s
 
 def test_each_place_of_the_form_is_the_place_of_the_entry():
     check_places(read(OURS), is_foreign=False)
-
-
-def check_places(file: LorebookFile, *, is_foreign: bool) -> None:
-    """Assert that an entry goes to each place that its form offers."""
-    entry = replace(file.book.entries[0], role="system")
-    rows = entry_fields(is_foreign=is_foreign)
-    [places] = [each.choices for row in rows for each in row if each.name == "place"]
-    more = {"insertion_point": "3", "anchor_target": "style", "outlet": "out"}
-    for place, _ in places:
-        given = {**entry_values(entry), **more, "place": place}
-        after = typed_entry(given, entry, is_foreign=is_foreign)
-        edited = change_entry(file, 0, after).book.entries[0]
-        assert entry_values(edited)["place"] == place
 
 
 def test_fields_that_another_program_changed_stay_unless_they_are_to_be_overwritten():

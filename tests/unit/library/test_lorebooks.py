@@ -2,34 +2,20 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import fields
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given
 
 from tests.support.file_strategies import any_lorebooks
+from tests.support.lorebooks import lorebook_text
 from tests.support.tables import each_row
 from tui_chat.errors import InputError
 from tui_chat.library.lorebooks import (
     load_lorebook,
     parse_lorebook,
 )
-from tui_chat.models.boundary import camel_case
 from tui_chat.models.lorebook import Lorebook, LorebookEntry
-
-
-def lorebook_text(book: Lorebook) -> str:
-    """Return a lorebook as a file of our format with every field."""
-    body = {**file_fields(book), "entries": [file_fields(entry) for entry in book.entries]}
-    return json.dumps(body)
-
-
-def file_fields(value: Lorebook | LorebookEntry) -> dict[str, Any]:
-    names = [field.name for field in fields(value) if field.name not in ("entries", "extras")]
-    return {**{camel_case(name): getattr(value, name) for name in names}, **value.extras}
 
 
 @given(any_lorebooks)

@@ -8,20 +8,11 @@ from typing import Any
 from hypothesis import given
 
 from tests.support.file_strategies import any_presets, json_values
+from tests.support.preset_findings import HISTORY, told
 from tests.support.tables import each_row
 from tui_chat.library.preset_check import check_preset
 from tui_chat.library.presets import dump_preset
 from tui_chat.models.preset import Preset
-
-HISTORY = {"type": "chat_history"}
-
-
-def told(*messages: Any, **whole: Any) -> list[tuple[str, str, int]]:
-    """Each message is a line of its own; the first one stands in line 2."""
-    lines = ",\n".join(json.dumps(message) for message in messages)
-    keys = "".join(f",\n{json.dumps(key)}: {json.dumps(value)}" for key, value in whole.items())
-    text = f'{{"presetMessages": [\n{lines}\n]{keys}}}'
-    return [(f.level.value, f.code, f.line) for f in check_preset(text, "p")]
 
 
 def said(content: str = "x", **where: Any) -> dict[str, Any]:

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from tests.support.lorebooks import with_content
 from tests.support.workspace import say
 from tui_chat.errors import ChangedElsewhere, InputError
 from tui_chat.library.lorebook_edits import (
-    LorebookFile,
     add_entry,
     change_book,
-    merge_entry,
     remove_entry,
 )
 from tui_chat.models.lorebook import LorebookEntry
@@ -36,11 +34,6 @@ def write(folder: Path, *entries: object) -> Path:
 
 def entries(path: Path) -> object:
     return json.loads(path.read_text())["entries"]
-
-
-def with_content(entry: LorebookEntry, content: str) -> Callable[[LorebookFile], LorebookFile]:
-    after = replace(entry, content=content)
-    return lambda file: merge_entry(file, entry, after)
 
 
 def used(workspace: Workspace) -> list[str]:

@@ -9,30 +9,19 @@ from pathlib import Path
 import pytest
 
 from tests.support.workspace import (
+    edits_of,
     last_failure,
     preset_with,
     put,
+    rewrite,
     say,
     words,
 )
 from tui_chat import extensions
 from tui_chat.errors import InputError
 from tui_chat.extensions import ListenerPath, Plugin
-from tui_chat.library.editing.edits import EditHistory, change_message
 from tui_chat.workspace.events import Failed, PresetChanged, PresetRenamed, PresetSaved
 from tui_chat.workspace.workspace import Workspace
-
-
-def edits_of(workspace: Workspace) -> EditHistory:
-    edits = workspace.state.preset_edits
-    assert edits is not None
-    return edits
-
-
-def rewrite(workspace: Workspace, content: str) -> None:
-    edits = edits_of(workspace)
-    preset = change_message(edits.preset, 0, content=content)
-    workspace.presets.edit(workspace.state.preset_name, edits.record(preset, "edit"))
 
 
 def contents(file: Path) -> list[str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from datetime import UTC, datetime
 from time import thread_time
 
 import pytest
@@ -12,6 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.support.contexts import ENDPOINT, HISTORY, LETTERS, built, codes, said
+from tests.support.macros import ADA, BOT, NOW, TALK, request
 from tests.support.tables import each_row
 from tui_chat.context import Inputs, build_context
 from tui_chat.context.macros.environment import MAX_EXPANSION
@@ -20,39 +20,8 @@ from tui_chat.context.macros.expansion import MAX_NOTES
 from tui_chat.models.envelope import ChatEnvelope, Turn
 from tui_chat.models.message import Message
 from tui_chat.models.preset import Preset, PresetMessage
-from tui_chat.models.role import Profile, Role
+from tui_chat.models.role import Profile
 from tui_chat.models.text import Origin, OriginKind
-
-NOW = datetime(2024, 5, 1, 13, 5, 59, tzinfo=UTC)
-ADA = Profile("Ada", "{{user}} is calm", "none")
-BOT = Role("r", "Bot")
-TALK = (Message("user", "hi {{char}}", "1"), Message("assistant", "hello", "2"))
-VARIABLES = {"Tone": "dry", "both": "session"}
-PRESET_VARIABLES = {
-    "both": "preset",
-    "place": "Rome",
-    "one": "a, a",
-    "stays": "{{what::a,b}}",
-    "card": "{{char}} knows {{user}}",
-    "outer": "[{{char}} knows {{persona}}]",
-    "setting": "{{setvar::mood::grim}}",
-    "broken": "{{user {{user}} }} {{ x",
-    "trimmed": "x\n{{trim}}\ny",
-}
-
-
-def request(*messages: PresetMessage, **inputs: object) -> ChatEnvelope:
-    given = {
-        "history": TALK,
-        "draft": "",
-        "now": NOW,
-        "profile": ADA,
-        "role": BOT,
-        "variables": VARIABLES,
-        "preset_variables": PRESET_VARIABLES,
-        **inputs,
-    }
-    return built(*messages, HISTORY, **given)
 
 
 def turn_of(source: str, **inputs: object) -> Turn | None:

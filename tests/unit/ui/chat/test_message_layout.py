@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from tests.support.counted_calls import count_calls
+from tests.support.message_lines import drawn
 from tests.support.tables import each_row
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import Message, Part, ToolCall
@@ -26,17 +27,7 @@ from tui_chat.ui.areas.chat.layout_inputs import LayoutOptions, ReplyProgress
 from tui_chat.ui.areas.chat.markdown import plain_lines, section_lines
 from tui_chat.ui.areas.chat.message_layout import MessageLayout
 from tui_chat.ui.areas.chat.sections import SIZE, Section, SectionSplitter
-from tui_chat.ui.areas.chat.text_lines import TextLine, TextRun, chop, safe_run, wrap
-
-
-def drawn(source: str, width: int = 30) -> list[str]:
-    """Lay a text out as a message does, and return its lines."""
-    lines: list[TextLine] = []
-    for section in SectionSplitter(source).all():
-        if lines and section.gap:
-            lines.append(TextLine())
-        lines += section_lines(section, width)
-    return [line.text.rstrip() for line in lines]
+from tui_chat.ui.areas.chat.text_lines import TextRun, chop, safe_run, wrap
 
 
 @each_row(

@@ -1,0 +1,85 @@
+"""What is said of lore entries: active or not, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from tests.support.contexts import ENDPOINT
+from tui_chat.context import Inputs, SessionSettings
+from tui_chat.context.lorebooks.explanation import LoreExplanation, LoreOutcome
+from tui_chat.models.lorebook import Lorebook, LorebookEntry
+from tui_chat.models.message import Message
+from tui_chat.models.preset import Preset
+from tui_chat.models.role import Profile, Role
+from tui_chat.models.settings import LoreRules
+from tui_chat.tokens import counter_for
+
+NO_POLICIES: Mapping[str, Any] = {}
+
+
+def outcomes(inputs: Inputs) -> list[LoreOutcome]:
+    explanation = LoreExplanation(inputs, counter_for("gpt-4o"))
+    return [explanation.outcome(number) for number in range(len(explanation.entries))]
+
+
+def outcome(policies: Mapping[str, Any] = NO_POLICIES, **fields: Any) -> tuple[bool, str]:
+    one = LorebookEntry("x", **{"content": "Foxes are red.", "keys": ("fox",), **fields})
+    rival = LorebookEntry("y", "Owls.", ("fox",), groups=("g",), group_override=True, order=999)
+    inputs = Inputs(
+        ENDPOINT,
+        Preset("p", policies=policies),
+        (Message("user", "A wolf.", "1"), Message("assistant", "Yes.", "2")),
+        "A fox!",
+        role=Role("r", "Ada"),
+        lorebooks=(Lorebook("b", (one, rival)),),
+        settings=SessionSettings(lore=LoreRules(token_budget=30)),
+    )
+    found = outcomes(inputs)
+    assert [(each.book, each.entry) for each in found] == [("b", "x"), ("b", "y")]
+    assert found[1].active
+    return found[0].active, found[0].sentence
+
+
+def explained(*entries: LorebookEntry, draft: str = "", **fields: Any) -> list[LoreOutcome]:
+    """What is said of entries in a chat of Mirek with Ada."""
+    inputs = inputs_with(*entries, draft=draft, **fields)
+    return outcomes(inputs)
+
+
+def inputs_with(*entries: LorebookEntry, draft: str = "", **fields: Any) -> Inputs:
+    return Inputs(
+        ENDPOINT,
+        Preset("p", policies=fields.pop("policies", NO_POLICIES)),
+        (Message("user", "A wolf.", "1"), Message("assistant", "Yes.", "2")),
+        draft,
+        role=Role("r", "Ada"),
+        profile=Profile("Mirek", ""),
+        lorebooks=(Lorebook("b", entries, **{"scan_depth": 9, **fields}),),
+    )
+
+
+OUTCOMES: list[tuple[dict[str, Any], bool, str]] = [
+    ({}, True, "This lore entry is active because “fox” occurs in the draft."),
+    ({"constant": True}, True, "This lore entry is always active."),
+    ({"enabled": False}, False, "It is disabled."),
+    ({"keys": ()}, False, "It has no keys and is not always active."),
+    ({"keys": ("wolf",)}, False, "None of its keys occurs in the newest 2 messages."),
+    ({"keys": ("wolf",), "scan_depth": 3}, True,
+     "This lore entry is active because “wolf” occurs in message “A wolf.”."),
+    ({"scan_depth": 0}, False, "Its scan depth is 0, so nothing is searched for its keys."),
+    ({"secondary_keys": ("owl", "elk"), "secondary_logic": "and_all"}, False,
+     "“fox” occurs in the draft, but its condition is not met: all of “owl”, “elk”."),
+    ({"triggers": ("quiet",)}, False,
+     "It is only active with quiet, although “fox” occurs in the draft."),
+    ({"characters": ("Bob",)}, False,
+     "It is not active with the role Ada, although “fox” occurs in the draft."),
+    ({"delay": 9}, False,
+     "It is not active before there are 9 messages, although “fox” occurs in the draft."),
+    ({"probability": 0.0}, False,
+     "Its probability of 0 % was not drawn, although “fox” occurs in the draft."),
+    ({"groups": ("g",)}, False,
+     "Of its group “g”, “fox” was chosen, although “fox” occurs in the draft."),
+    ({"content": "word " * 40}, False,
+     "It does not fit into the token budget of lore, although “fox” occurs in the draft."),
+]  # fmt: skip
