@@ -14,8 +14,6 @@ from tests.support.library_home import home
 
 __all__ = ["home"]
 
-__all__ = ["home"]
-
 
 def test_presets_are_listed_with_their_origin(home: Run, tmp_path: Path):
     listed = {each["name"]: each for each in json.loads(home("presets", "list", "--json").out)}

@@ -7,17 +7,17 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
 import pytest
 
+from tests.cli.data import table
 from tests.support.command_line import Done, Run
 from tests.support.command_tree import subcommands
 from tests.support.hostile_world import (
     BAD,
-    NAME,
     World,
     stored_world,
 )
@@ -34,33 +34,6 @@ _OUR_STYLES = re.compile("\x1b\\[[0-49](?:;[0-49])*m")
 """Bold, dim and the like, as Markdown on a terminal has them without colors."""
 
 
-Walk = Callable[[World], list[tuple[object, ...]]]
-
-
-def exports(_: World) -> list[tuple[object, ...]]:
-    kinds = ("json", "jsonl", "markdown", "html", "sillytavern")
-    return [*(("s1", "--format", kind) for kind in kinds), ("--all",), (BAD,), ("titled",)]
-
-
-def builds(world: World) -> list[tuple[object, ...]]:
-    shows = ("payload", "envelope", "request", "curl")
-    whole = ("--preset", world.good, "--draft", BAD, "--model", f"m{BAD}")
-    return [
-        *((*whole, "--show", show) for show in shows),
-        ("--protocol", "gemini", *whole),
-        ("--preset", world.preset),
-        ("--preset", BAD),
-        ("--history", world.broken),
-        ("--role", world.role, "--draft", BAD),
-        ("--lorebook", world.book),
-        ("--turn", world.broken),
-        ("--variable", BAD),
-        ("--endpoint", BAD),
-        ("--at", BAD),
-        ("--seed", BAD),
-    ]
-
-
 _HOSTILE_CLIENT = (
     sys.executable,
     "-c",
@@ -73,167 +46,10 @@ _HOSTILE_CLIENT = (
 )
 """A client whose every text would be obeyed by a terminal."""
 
-WALKS: dict[str, Walk] = {
-    "build": builds,
-    "convert": lambda w: [
-        *((w.plain, "--to", to) for to in ("anthropic", "gemini", "openai_responses")),
-        (w.plain, "--to", "gemini", "--report"),
-        (w.request, "--to", "anthropic"),
-        (w.broken, "--to", "gemini"),
-        (w.plain, "--to", "gemini", "--endpoint", BAD),
-        (w.plain, "--to", BAD),
-    ],
-    "docs": lambda _: [(), ("tap",), (BAD,)],
-    "eval run": lambda w: [
-        (w.folder / "cases", "--dry-run"),
-        (w.folder / "cases", "--model", "loopback/echo", "--only", "a"),
-        (w.folder / "cases", "--model", BAD),
-        ("--resume", BAD),
-        (BAD,),
-    ],
-    "eval list": lambda _: [(), ("--json",)],
-    "eval show": lambda _: [(), ("--json",), (BAD,)],
-    "eval compare": lambda _: [(), (BAD, BAD)],
-    "eval accept": lambda _: [(BAD,)],
-    "eval delete": lambda _: [(BAD,)],
-    "inspect": lambda w: [(w.request,), (w.broken,), (w.folder / f"none{NAME}",)],
-    "read": lambda w: [
-        (w.reply, "--protocol", "openai_chat"),
-        (w.error, "--protocol", "openai_chat"),
-        (w.reply, "--protocol", "gemini"),
-        (w.folder / f"none{NAME}", "--protocol", "gemini"),
-    ],
-    "tap": lambda _: [
-        ("--upstream", "offline", "--json", "--to", "gemini", "--", *_HOSTILE_CLIENT),
-        ("--upstream", BAD, "--", "true"),
-        ("--upstream", "offline", "--", BAD),
-        ("--listen", BAD),
-        ("--max-body", BAD),
-    ],
-    "presets check": lambda w: [(w.preset, w.book), ("--json", w.preset), (w.folder / NAME,)],
-    "presets import": lambda w: [(w.tavern,), (w.tavern, "--name", NAME), (w.broken,)],
-    "presets states": lambda _: [(), (BAD,), (NAME, "--show", "1")],
-    "presets test": lambda w: [(w.folder / "cases",), ("--update", w.folder / "cases"), (BAD,)],
-    "sillytavern check": lambda w: [(w.folder,), (w.folder, "--json"), (BAD,)],
-    "sillytavern build": lambda w: [(w.case,), (w.tavern,), (w.broken,)],
-    "presets export": lambda w: [(w.good,), (w.preset,), (BAD,)],
-    "presets list": lambda _: [(), ("--json",)],
-    "presets show": lambda w: [(w.good,), (w.good, "--json"), (w.preset,), (BAD,)],
-    "presets path": lambda _: [(), ("plain",), (BAD,)],
-    "lorebooks list": lambda _: [(), ("--json",)],
-    "lorebooks show": lambda w: [(w.book,), (w.book, "--json"), (BAD,)],
-    "lorebooks export": lambda w: [(w.book,), (w.broken,), (BAD,)],
-    "roles list": lambda _: [(), ("--json",)],
-    "roles export": lambda w: [("r1",), ("r1", "-o", w.folder / f"r{NAME}.json"), (BAD,)],
-    "roles show": lambda _: [("r1",), ("r1", "--json"), (BAD,)],
-    "profiles list": lambda _: [(), ("--json",)],
-    "profiles show": lambda _: [(BAD,), (NAME,), (NAME, "--json")],
-    "models": lambda _: [
-        (),
-        ("--json",),
-        ("--endpoint", "hostile", "--online"),
-        ("--endpoint", "hostile", "--online", "--json"),
-        ("--endpoint", "refusing", "--online"),
-        ("--endpoint", BAD),
-        (BAD,),
-    ],
-    "loopback": lambda _: [("--host", BAD), ("--port", BAD)],
-    "serve": lambda _: [
-        ("--host", BAD),
-        ("--port", BAD),
-        ("--url", BAD),
-        ("--url", BAD, "--allow-remote"),
-    ],
-    "endpoints list": lambda _: [(), ("--json",), ("--discover",), ("--discover", "--json")],
-    "endpoints facts": lambda _: [
-        ("hostile",),
-        ("hostile", BAD, "gpt-5"),
-        ("hostile", BAD, "--json"),
-        (BAD,),
-    ],
-    "endpoints test": lambda _: [
-        ("hostile",),
-        ("hostile", "--json"),
-        ("hostile", "--model", BAD),
-        ("hostile", "--model", "refused"),
-        ("refusing",),
-        ("refusing", "--json"),
-        (BAD,),
-    ],
-    "ask": lambda w: [
-        (BAD, "--model", "echo", "--raw"),
-        (BAD, "--model", "echo", "--json"),
-        ("x", "--endpoint", "hostile", "--raw"),
-        ("x", "--endpoint", "refusing"),
-        ("x", "-s", "s1", "--model", "echo", "--raw"),
-        ("x", "-s", BAD),
-        ("x", "--role", BAD),
-        ("x", "--preset", BAD),
-        ("x", "--attach", w.folder / NAME),
-        ("x", "--schema", w.broken),
-        ("x", "--set", BAD),
-    ],
-    "config path": lambda _: [()],
-    "config show": lambda _: [(), ("--json",)],
-    "config check": lambda w: [(), (w.broken,), (w.folder / NAME,)],
-    "config edit": lambda _: [(BAD,)],
-    "keys set": lambda _: [("openai",), ("hostile",), (BAD,)],
-    "keys list": lambda _: [(), ("--json",)],
-    "keys delete": lambda _: [("openai",), (BAD,)],
-    "doctor": lambda _: [(), ("--json",)],
-    "plugins check": lambda _: [(), (BAD,)],
-    "plugins list": lambda _: [(), ("--json",)],
-    "tools grants": lambda _: [(), ("--json",)],
-    "tools revoke": lambda _: [(BAD,)],
-    "completion": lambda _: [("zsh",), (BAD,)],
-    "db status": lambda _: [(), ("--json",)],
-    "db migrate": lambda _: [(), ("--to", BAD)],
-    "db rollback": lambda _: [("--yes",), ("--to", BAD)],
-    "db backup": lambda w: [(w.folder / f"copy{NAME}",), (w.folder / NAME / NAME,)],
-    "db restore": lambda w: [(w.broken,), (w.folder / NAME,)],
-    "db check": lambda _: [(), ("--json",)],
-    "db repair": lambda _: [(), (BAD,)],
-    "db vacuum": lambda _: [(), (f"--{BAD}",)],
-    "db salvage": lambda w: [("--to", w.folder / f"new{NAME}.db"), (w.broken, "--to", w.broken)],
-    "import": lambda w: [
-        (w.chat, w.broken, w.folder / NAME),
-        ("--json", w.chat, w.broken),
-        ("--dry-run", w.folder),
-    ],
-    "export": exports,
-    "sessions show": lambda _: [("s1",), ("s1", "--json"), (BAD,)],
-    "sessions rename": lambda _: [("s1", BAD), ("s1", " "), (BAD, "x")],
-    "sessions tag": lambda _: [("s1", "-a", BAD), ("s1", "-r", BAD), (BAD, "-a", "x")],
-    "sessions archive": lambda _: [("s1",), ("s1", "--undo"), (BAD,)],
-    "sessions delete": lambda _: [("s1",), ("s1", "--undo"), (BAD,), (BAD, "--undo")],
-    "sessions cache": lambda _: [("s1",), ("s1", "--json"), (BAD,)],
-    "redact": lambda _: [
-        *(("s1", "--json"), ("s1", "--yes"), ("s1", "--format", "markdown", "--yes")),
-        *(("s1", "--keep", BAD, "--yes"), ("s1",), (BAD,)),
-    ],
-    "sessions mute": lambda _: [("s1", "1"), ("s1", "--undo"), ("s1", BAD), (BAD, "1")],
-    "sessions fork": lambda _: [("s1",), ("s1", "--title", BAD), ("s1", "--at", BAD), (BAD,)],
-    "sessions list": lambda _: [(), ("--json",), ("--role", BAD), ("--limit", BAD)],
-    "usage": lambda _: [(), ("--json",), ("--by", "model"), ("--by", BAD)],
-    "prices show": lambda _: [("gpt-5",), ("gpt-5", "--json"), (BAD,)],
-    "prices update": lambda w: [("--from", w.broken), ("--from", w.folder / NAME)],
-    "search": lambda _: [("findme",), ("findme", "--json"), (BAD,), ("x", "--since", BAD)],
-    "view": lambda w: [(w.chat,), (w.broken,)],
-    "mcp add": lambda _: [("a", "--", BAD), (BAD, "--", "x"), ("b", "--env", BAD, "--", "x")],
-    "mcp allow": lambda _: [(BAD,)],
-    "mcp import": lambda w: [(w.servers, "--yes"), (w.broken,), (w.folder / NAME,)],
-    "mcp list": lambda _: [(), ("--json",)],
-    "mcp remove": lambda _: [("hostile",), (BAD,)],
-    "mcp serve": lambda _: [("--all",), ("--session", BAD), ()],
-    "mcp status": lambda _: [(), ("--json",)],
-    "mcp test": lambda _: [
-        ("hostile",),
-        ("hostile", "--json"),
-        ("hostile", "--call", "echo", "--arguments", json.dumps({"a": BAD})),
-        ("hostile", "--call", BAD, "--arguments", BAD),
-        (BAD,),
-    ],
-}
+WALKS: dict[str, list[list[str]]] = table("output_walks")
+"""The arguments that each command is run with: `{bad}` are control characters, `{client}` the
+client, other names in braces files of the world.
+"""
 
 
 def command_names(group: click.Group, before: str = "") -> Iterator[str]:
@@ -261,8 +77,16 @@ def walked(run: Run, world: World, name: str) -> Iterator[tuple[tuple[object, ..
     folders = ("--data-dir", world.data, "--config-dir", world.config)
     if name == "import":
         (world.data / "chat.db").unlink()
-    for arguments in WALKS[name](world):
-        yield arguments, run(*folders, *name.split(), *arguments)
+    for words in WALKS[name]:
+        arguments = [each for word in words for each in expanded(word, world)]
+        yield tuple(arguments), run(*folders, *name.split(), *arguments)
+
+
+def expanded(word: str, world: World) -> tuple[str, ...]:
+    if word == "{client}":
+        return _HOSTILE_CLIENT
+    word = word.replace("{bad_json}", json.dumps(BAD)).replace("{bad}", BAD)
+    return (re.sub(r"^\{(\w+)\}", lambda found: str(getattr(world, found[1])), word),)
 
 
 @each_row("name", HERE)

@@ -10,6 +10,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from tests.cli.data import table
 from tests.support.command_line import Run
 from tests.support.server import Answer, Provider, events
 
@@ -22,12 +23,6 @@ command = ["sh", "-c", "cat >/dev/null; echo found"]
 TEA, MILK = '{"q":"tea"}', '{"q":"milk"}'
 GOOGLE = {"google": {"thought_signature": "U0lH"}}
 THOUGHT = {"type": "thinking", "thinking": "Hm", "signature": "c2ln"}
-REDACTED = {"type": "redacted_thinking", "data": "b3BhcXVl"}
-DETAILS = [
-    {"type": "reasoning.text", "text": "Hm", "signature": "c2ln", "format": "f-v1", "index": 0},
-    {"type": "reasoning.encrypted", "data": "b3Bh", "id": "rs_1", "format": "f-v1", "index": 3},
-    {"type": "reasoning.encrypted", "data": "cXVl", "id": "rs_2", "format": "f-v1", "index": 3},
-]
 
 
 def call(index: int | None, id: str, arguments: str, **more: Any) -> dict[str, Any]:
@@ -36,113 +31,10 @@ def call(index: int | None, id: str, arguments: str, **more: Any) -> dict[str, A
     return {**place, "id": id, "type": "function", "function": function, **more}
 
 
-def sent(id: str, arguments: str, **more: Any) -> dict[str, Any]:
-    return {
-        "id": id,
-        "type": "function",
-        "function": {"name": "look", "arguments": arguments},
-        **more,
-    }
-
-
-CHAT: dict[str, tuple[list[dict[str, Any]], dict[str, Any]]] = {
-    "Google's signature on a call": (
-        [{"tool_calls": [call(0, "a", TEA, extra_content=GOOGLE), call(1, "b", MILK)]}],
-        {"tool_calls": [sent("a", TEA, extra_content=GOOGLE), sent("b", MILK)]},
-    ),
-    "Google's signature on a text": (
-        [{"content": "Hello"}, {"content": "", "extra_content": GOOGLE}],
-        {"content": "Hello", "extra_content": GOOGLE},
-    ),
-    "litellm's signature on a call": (
-        [{"tool_calls": [call(0, "a", TEA, provider_specific_fields={"thought_signature": "U0"})]}],
-        {"tool_calls": [sent("a", TEA, provider_specific_fields={"thought_signature": "U0"})]},
-    ),
-    "litellm's signatures on a text": (
-        [{"content": "Hello"}, {"provider_specific_fields": {"thought_signatures": ["U0"]}}],
-        {"content": "Hello", "provider_specific_fields": {"thought_signatures": ["U0"]}},
-    ),
-    "an unknown key of a function": (
-        [{"tool_calls": [{**call(0, "a", TEA), "vendor": {"x": 1}}]}],
-        {"tool_calls": [sent("a", TEA, vendor={"x": 1})]},
-    ),
-    **{
-        f"{name} with calls": (
-            [{name: "Must "}, {name: "look"}, {"tool_calls": [call(0, "a", TEA)]}],
-            {name: "Must look", "tool_calls": [sent("a", TEA)]},
-        )
-        for name in ("reasoning_content", "reasoning", "reasoning_text")
-    },
-    "Copilot's opaque reasoning": (
-        [{"reasoning_text": "Hm"}, {"content": "Hello", "reasoning_opaque": "b3Bh"}],
-        {"content": "Hello", "reasoning_text": "Hm", "reasoning_opaque": "b3Bh"},
-    ),
-    "OpenRouter's details": (
-        [{"reasoning": "Hm", "reasoning_details": DETAILS}, {"content": "Hello"}],
-        {"content": "Hello", "reasoning_details": DETAILS},
-    ),
-    "OpenRouter's details in pieces": (
-        [
-            {"reasoning_details": [{**DETAILS[0], "text": "H", "signature": None}]},
-            {"reasoning_details": [{"type": "reasoning.text", "text": "m", "index": 0}]},
-            {"reasoning_details": [{"type": "reasoning.text", "signature": "c2ln", "index": 0}]},
-            {"reasoning_details": DETAILS[1:], "tool_calls": [call(0, "a", TEA)]},
-        ],
-        {"reasoning_details": DETAILS, "tool_calls": [sent("a", TEA)]},
-    ),
-    "litellm's thinking blocks": (
-        [
-            {"reasoning_content": "H", "thinking_blocks": [{"type": "thinking", "thinking": "H"}]},
-            {"reasoning_content": "m", "thinking_blocks": [{"type": "thinking", "thinking": "m"}]},
-            {"thinking_blocks": [{"type": "thinking", "thinking": "", "signature": "c2ln"}]},
-            {"thinking_blocks": [REDACTED], "tool_calls": [call(0, "a", TEA)]},
-        ],
-        {
-            "thinking_blocks": [THOUGHT, REDACTED],
-            "reasoning_content": "Hm",
-            "tool_calls": [sent("a", TEA)],
-        },
-    ),
-    "litellm's thinking blocks without calls": (
-        [{"thinking_blocks": [THOUGHT, REDACTED]}, {"content": "Hello"}],
-        {"content": "Hello", "thinking_blocks": [THOUGHT, REDACTED]},
-    ),
-    "Mistral's thinking": (
-        [
-            {"content": [{"type": "thinking", "thinking": [{"type": "text", "text": "H"}]}]},
-            {"content": [{"type": "thinking", "thinking": [{"type": "text", "text": "m"}]}]},
-            {"content": "Hello"},
-        ],
-        {
-            "content": [
-                {"type": "thinking", "thinking": [{"type": "text", "text": "Hm"}]},
-                {"type": "text", "text": "Hello"},
-            ]
-        },
-    ),
-    "a custom call": (
-        [
-            {
-                "tool_calls": [
-                    {"index": 0, "id": "a", "type": "custom"}
-                    | {"custom": {"name": "look", "input": "te"}}
-                ]
-            },
-            {"tool_calls": [{"index": 0, "custom": {"input": "a"}}]},
-        ],
-        {"tool_calls": [{"id": "a", "type": "custom", "custom": {"name": "look", "input": "tea"}}]},
-    ),
-    "a refusal": ([{"refusal": "I will "}, {"refusal": "not."}], {"refusal": "I will not."}),
-    "a call without an id": (
-        [{"tool_calls": [call(0, "", TEA), call(1, "", MILK)]}],
-        {"tool_calls": [sent("call_1", TEA), sent("call_2", MILK)]},
-    ),
-    "two calls of one id": (
-        [{"tool_calls": [call(0, "look", TEA), call(1, "look", MILK)]}],
-        {"tool_calls": [sent("look", TEA), sent("look_2", MILK)]},
-    ),
-}
-"""Deltas of a reply of OpenAI Chat, and what the next request must have of it."""
+TABLE = table("reply_goes_back")
+"""Deltas of a reply of OpenAI Chat, and what the next request must have of it; protocol and content
+of replies of the others, which the next request must have as they came.
+"""
 
 
 def ask(
@@ -189,7 +81,8 @@ def chat_whole(deltas: list[dict[str, Any]]) -> Answer | None:
 def test_openai_chat(run: Run, tmp_path: Path):
     wrong: list[object] = []
     done = chat_stream({"content": "Done"})
-    for number, (name, (deltas, wanted)) in enumerate(CHAT.items()):
+    for number, (name, row) in enumerate(TABLE["openai_chat"].items()):
+        deltas, wanted = row["deltas"], row["sent"]
         whole = chat_whole(deltas)
         for form, answer in (("stream", chat_stream(*deltas)), ("whole", whole)):
             if answer is None:
@@ -242,59 +135,6 @@ def test_claudes_signatures_go_from_gateways_to_anthropic(run: Run, tmp_path: Pa
         assert body["messages"][1]["content"] == [THOUGHT, {"type": "text", "text": "Hello"}]
 
 
-OTHERS: dict[str, tuple[str, Any]] = {
-    "Anthropic's thinking": (
-        "anthropic",
-        [
-            THOUGHT,
-            REDACTED,
-            {"type": "text", "text": "Hello"},
-            {"type": "tool_use", "id": "a", "name": "look", "input": {"q": "tea"}}
-            | {"caller": {"type": "direct"}},
-        ],
-    ),
-    "Gemini's signatures": (
-        "gemini",
-        [
-            {"text": "Hm", "thought": True, "thoughtSignature": "YQ=="},
-            {"text": "Hello", "thoughtSignature": "Yg=="},
-            {"functionCall": {"name": "look", "args": {"q": "tea"}}, "thoughtSignature": "Yw=="},
-            {"functionCall": {"name": "look", "args": {"q": "milk"}}},
-        ],
-    ),
-    "Responses' items": (
-        "openai_responses",
-        [
-            {"type": "reasoning", "id": "rs_1", "encrypted_content": "b3Bh"}
-            | {"summary": [{"type": "summary_text", "text": "Hm"}]},
-            {"type": "function_call", "id": "fc_1", "call_id": "a", "name": "look"}
-            | {"arguments": TEA},
-        ],
-    ),
-    "Ollama's thinking": (
-        "ollama",
-        {
-            "role": "assistant",
-            "content": "Hello",
-            "thinking": "Hm",
-            "tool_calls": [{"id": "a", "function": {"name": "look", "arguments": {"q": "tea"}}}],
-        },
-    ),
-    "Ollama's calls without ids": (
-        "ollama",
-        {
-            "role": "assistant",
-            "content": "",
-            "tool_calls": [
-                {"function": {"name": "look", "arguments": {"q": "tea"}}},
-                {"function": {"name": "look", "arguments": {"q": "milk"}}},
-            ],
-        },
-    ),
-}
-"""Protocol and content of a reply, which the next request must have as it came."""
-
-
 def other_reply(protocol: str, content: Any) -> Answer:
     match protocol:
         case "anthropic":
@@ -324,7 +164,7 @@ def sent_back(protocol: str, body: Any, content: Any) -> Any:
 
 def test_the_other_protocols(run: Run, tmp_path: Path):
     wrong: list[object] = []
-    for number, (name, (protocol, content)) in enumerate(OTHERS.items()):
+    for number, (name, (protocol, content)) in enumerate(TABLE["others"].items()):
         done = {"anthropic": [{"type": "text", "text": "Done"}], "gemini": [{"text": "Done"}]}
         last = other_reply(protocol, done.get(protocol, []))
         if protocol == "ollama":

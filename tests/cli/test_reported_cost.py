@@ -4,28 +4,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
+from tests.cli.data import table
 from tests.support.command_line import Run
 from tests.support.server import Provider, events
 
 USAGE = {"prompt_tokens": 1_000_000, "completion_tokens": 0}
 PRICES = "[models.m.prices]\ninput = 2.0\noutput = 2.0\n"
-REPORTED: dict[str, tuple[dict[str, Any], float]] = {
-    "OpenRouter": ({"cost": 0.0042, "is_byok": False, "cost_details": {}}, 0.0042),
-    "OpenRouter, free": ({"cost": 0, "cost_details": {"upstream_inference_cost": 0}}, 0.0),
-    "OpenRouter, small": ({"cost": 9.5e-07}, 0.00000095),
-    "OpenRouter, the user's key at a provider": (
-        {"cost": 0.01, "is_byok": True, "cost_details": {"upstream_inference_cost": 0.2}},
-        0.21,
-    ),
-    "its fee alone": ({"cost": 0.01, "is_byok": True}, 2.0),
-    "Perplexity": ({"cost": {"input_tokens_cost": 0.1, "total_cost": 0.3}}, 0.3),
-    "xAI": ({"cost_in_usd_ticks": 125_000_000}, 0.0125),
-    "none": ({}, 2.0),
-    "odd": ({"cost": "0.3"}, 2.0),
-    "negative": ({"cost": -1}, 2.0),
-}
+REPORTED = table("reported_cost")
 """What a usage says besides its tokens, and the cost in US dollars."""
 
 

@@ -6,10 +6,11 @@ import json
 from pathlib import Path
 from typing import Any
 
+from tests.cli.data import table
 from tests.support.command_line import Run
 from tests.support.server import events
 
-TABLE = json.loads((Path(__file__).parent / "data" / "usage_dialects.json").read_text("utf-8"))
+TABLE = table("usage_dialects")
 BASE = {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15}
 TEXT = {"choices": [{"delta": {"content": "Hi"}, "finish_reason": "stop"}]}
 EMPTY = ({"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}, {"prompt_tokens": None})
