@@ -3,18 +3,16 @@
 1. A protocol builds a tree of `Obj`, `Arr`, `Str` and `Lit`. The tree is the only truth.
 2. The bytes are those that are sent: no white space, UTF-8, keys in the tree's order.
 3. A node is immutable and remembers its bytes, so a keystroke encodes what it changed.
-4. A message that is nothing but a text is a `Later`: a conversation is encoded whole, but a
-   page of it is looked at. What stands around its text in the body is taken from the same tree.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from json.encoder import encode_basestring as quoted  # type: ignore[attr-defined]
 from math import isfinite
-from typing import TYPE_CHECKING, Any, TypeAlias, cast, final
+from typing import Any, TypeAlias, cast
 
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.text import GLUE, Origin, Text, clean
@@ -75,49 +73,6 @@ class Obj(_Container):
         return None
 
 
-class Frame:
-    """The object around a lone text: `make` gives its items for the text and the origin."""
-
-    __slots__ = ("after", "before", "make")
-
-    def __init__(self, make: Callable[[Text, Origin], tuple[tuple[str, Tree], ...]]) -> None:
-        self.make = make
-        hole = "\0"
-        around = _json(Obj(make(Text.glue(hole), GLUE)))
-        self.before, self.after = around.split(quoted(hole))
-        """The JSON on both sides of the text."""
-
-
-@final
-class Later(Obj):
-    """An object that frames a text, made when it is looked into. Its bytes need no object."""
-
-    __slots__ = ("frame", "text")
-
-    frame: Frame
-    text: Text
-
-    def __init__(self, frame: Frame, text: Text, origin: Origin) -> None:
-        _set_frame(self, frame)
-        _set_text(self, text)
-        _set_origin(self, origin)
-
-    if not TYPE_CHECKING:
-
-        @property
-        def items(self) -> tuple[tuple[str, Tree], ...]:
-            """The items, made the first time."""
-            try:
-                return _items(self)
-            except AttributeError:
-                _set_items(self, self.frame.make(self.text, self.origin))
-                return _items(self)
-
-
-_items = Obj.__dict__["items"].__get__
-_set_items, _set_origin = Obj.__dict__["items"].__set__, Obj.__dict__["origin"].__set__
-_set_frame, _set_text = Later.__dict__["frame"].__set__, Later.__dict__["text"].__set__
-
 Tree: TypeAlias = Obj | Arr | Str | Lit
 LEAVES = frozenset[type]({Str, Lit})
 """Nodes that hold no others."""
@@ -157,8 +112,6 @@ def _json(node: Tree) -> str:
     match node:
         case Str():
             return quoted(node.text.plain)
-        case Later():
-            return node.frame.before + quoted(node.text.plain) + node.frame.after
         case Obj():
             return "{" + ",".join([_key(key) + _json(value) for key, value in node.items]) + "}"
         case Arr():

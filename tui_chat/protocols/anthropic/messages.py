@@ -13,15 +13,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import field, replace
-from functools import lru_cache
 
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.envelope import ChatEnvelope, Level, Note, Turn
-from tui_chat.models.json_tree import Arr, Later, Obj, Str, Tree
+from tui_chat.models.json_tree import Arr, Obj, Str, Tree
+from tui_chat.models.memo import Memo
 from tui_chat.models.model_facts import is_newer_claude
+from tui_chat.models.semantics import WireForm
 from tui_chat.protocols.anthropic.turn_content import TurnContent, encode_turn
 from tui_chat.protocols.common.encoding import (
     FILLER,
@@ -33,29 +34,21 @@ from tui_chat.protocols.common.encoding import (
     native_form,
 )
 from tui_chat.protocols.common.loss_notes import begins_reply, blank_message_note, system_moved_note
-from tui_chat.protocols.common.segments import plain_turns, role_and_content, run_memo, segments
 from tui_chat.protocols.common.tool_pairing import variant
 
 _ANTHROPIC = Protocol.ANTHROPIC
-_encode_plain = plain_turns(
-    _ANTHROPIC, {"user": role_and_content("user"), "assistant": role_and_content("assistant")}
-)
 _FILLER = Obj((("role", constant("user")), ("content", constant(FILLER))))
 
 
 @dataclass(slots=True)
 class Conversation:
-    """The encoding of the turns so far, or of one segment."""
+    """The encoding of the turns so far."""
 
     system: list[Turn] = field(default_factory=list[Turn])
     runs: list[list[Turn]] = field(default_factory=list[list[Turn]])
-    """The turns of each message of the segment."""
-    plain: list[Later | None] = field(default_factory=list["Later | None"])
-    """The message of each run that is a plain turn by itself."""
+    """The turns of each message."""
     messages: list[Tree] = field(default_factory=list[Tree])
     notes: list[Note] = field(default_factory=list[Note])
-    last: Turn | None = None
-    """The last turn that is sent."""
     ends_blank: bool = False
     """True if the last turn was a user's and was left out."""
 
@@ -78,21 +71,20 @@ def encode_messages(
     if why and envelope.semantics.source is None:
         turns, prefills = _without_prefill(turns, why)
     in_place = facts.mid_history_system
-    segment = _segment(in_place, endpoint.system_fallback)
     conversation = Conversation()
     head = _leading(turns)
     conversation.system += turns[:head]
-    cut = segments(turns[head:])
-    for index, run in enumerate(cut):
-        if index == len(cut) - 1:
-            part = _encode_segment(run, in_place, endpoint.system_fallback, ends=True)
+    rest = turns[head:]
+    for index, turn in enumerate(rest):
+        if (
+            turn.role == "system"
+            and native_form(turn, _ANTHROPIC) is None
+            and not (in_place and _may_stay(rest, index))
+        ):
+            _move(conversation, turn, endpoint.system_fallback, is_known=in_place is not None)
         else:
-            part = segment(run)
-        conversation.system += part.system
-        conversation.messages += part.messages
-        conversation.notes += part.notes
-        conversation.last = part.last or conversation.last
-        conversation.ends_blank = part.ends_blank
+            _add(conversation, turn)
+    conversation.messages += map(_message, conversation.runs)
     conversation.notes += prefills
     _complete_end(conversation, has_turns=bool(turns), why_no_prefill=why)
     return _system(conversation), tuple(conversation.messages), conversation.notes
@@ -124,45 +116,7 @@ def _leading(turns: Sequence[Turn]) -> int:
     return count
 
 
-@lru_cache(maxsize=6)
-def _segment(in_place: bool | None, fallback: str) -> Callable[[Sequence[Turn]], Conversation]:
-    """Return the encoder of segments, which keeps its results."""
-
-    def encode_segment(turns: Sequence[Turn]) -> Conversation:
-        return _encode_segment(turns, in_place, fallback, ends=False)
-
-    return run_memo(encode_segment)
-
-
-def _encode_segment(
-    turns: Sequence[Turn], in_place: bool | None, fallback: str, *, ends: bool
-) -> Conversation:
-    """Encode the turns of a segment; `ends` is true if no turn follows it. `in_place` is true if
-    the model accepts system turns in between, None if that is unknown.
-    """
-    part = Conversation()
-    for index, turn in enumerate(turns):
-        if (plain := _encode_plain(turn)) is not None:
-            part.runs.append([turn])
-            part.plain.append(plain)
-            part.ends_blank = False
-        elif (
-            turn.role == "system"
-            and native_form(turn, _ANTHROPIC) is None
-            and not (in_place and _may_stay(turns, index, ends))
-        ):
-            _move(part, turn, fallback, is_known=in_place is not None)
-        else:
-            _add(part, turn)
-    part.messages = [
-        _message(run) if plain is None else plain
-        for run, plain in zip(part.runs, part.plain, strict=True)
-    ]
-    part.last = part.runs[-1][-1] if part.runs else None
-    return part
-
-
-def _may_stay(turns: Sequence[Turn], index: int, ends: bool) -> bool:
+def _may_stay(turns: Sequence[Turn], index: int) -> bool:
     """Return True if a later system turn is where the API accepts one."""
     before, after = index - 1, index + 1
     while before >= 0 and turns[before].role == "system":
@@ -170,7 +124,7 @@ def _may_stay(turns: Sequence[Turn], index: int, ends: bool) -> bool:
     while after < len(turns) and turns[after].role == "system":
         after += 1
     follows = before >= 0 and turns[before].role in ("user", "tool")
-    return follows and (ends if after == len(turns) else turns[after].role == "assistant")
+    return follows and (after == len(turns) or turns[after].role == "assistant")
 
 
 def _move(conversation: Conversation, turn: Turn, fallback: str, *, is_known: bool) -> None:
@@ -192,47 +146,45 @@ def _add(conversation: Conversation, turn: Turn) -> None:
     if content.notes:
         conversation.notes += content.notes
     conversation.ends_blank = False
-    if content.content is None and native_form(turn, _ANTHROPIC) is None:
+    form = native_form(turn, _ANTHROPIC)
+    if content.content is None and form is None:
         conversation.notes.append(blank_message_note(turn))
         conversation.ends_blank = turn.role == "user"
         return
-    if conversation.runs and _joins(conversation.runs[-1], turn):
+    if conversation.runs and _joins(conversation.runs[-1], turn, form):
         conversation.runs[-1].append(turn)
-        conversation.plain[-1] = None
     else:
         conversation.runs.append([turn])
-        conversation.plain.append(None)
 
 
-def _joins(run: list[Turn], turn: Turn) -> bool:
+def _joins(run: Sequence[Turn], turn: Turn, form: WireForm | None) -> bool:
     """Return True if a turn belongs to the message of the turns before it."""
-    form = native_form(turn, _ANTHROPIC)
     if form is not None:
         return form.joined
     return turn.role == "tool" and run[-1].role == "tool"
 
 
 def _message(run: Sequence[Turn]) -> Tree:
-    return encode_turn(run[0]).message if len(run) == 1 else _joined_message(run)
+    return encode_turn(run[0]).message if len(run) == 1 else _joined_message(run[0], tuple(run[1:]))
 
 
-def _join_turns(run: Sequence[Turn]) -> Obj:
-    content: list[TurnContent] = [encode_turn(turn) for turn in run]
-    origin = run[0].origin
+def _join_turns(first: Turn, others: tuple[Turn, ...]) -> Obj:
+    content: list[TurnContent] = [encode_turn(turn) for turn in (first, *others)]
+    origin = first.origin
     blocks = tuple(block for piece in content for block in piece.blocks)
     items: Items = [("role", constant("user")), ("content", Arr(blocks, origin))]
-    form = native_form(run[0], _ANTHROPIC)
+    form = native_form(first, _ANTHROPIC)
     return Obj(tuple(merge_extras(items, form.extras if form else "", origin)), origin)
 
 
-_joined_message = run_memo(_join_turns)
+_joined_message = Memo(_join_turns)
 
 
 def _complete_end(conversation: Conversation, *, has_turns: bool, why_no_prefill: str) -> None:
     """Make the end of the conversation valid. `why_no_prefill` is the reason why it may not end
     with a message of the model; empty if it may.
     """
-    last = conversation.last
+    last = conversation.runs[-1][-1] if conversation.runs else None
     if last is None:
         if not has_turns:
             conversation.notes.append(NOTHING_TO_SEND)

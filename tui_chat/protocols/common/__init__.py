@@ -19,9 +19,6 @@ media             notes on pictures and sounds that a model does not accept
 openai            what OpenAI's two protocols share
 openai_tools      their tools that are no plain functions, as functions for other protocols
 
-Speed of long conversations, with the figures that justify them
-segments          a long conversation is encoded in parts; a message that is only text, on demand
-
 Replies
 reply_events      bytes -> JSON objects; the events of a reply
 token_lists       tokens with their log probabilities

@@ -8,14 +8,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator
 
 from tui_chat.models.endpoint import Endpoint
-from tui_chat.models.envelope import ChatEnvelope, Level, Note, Turn
+from tui_chat.models.envelope import ChatEnvelope, Level, Note
 from tui_chat.models.message import Part
-from tui_chat.models.text import Origin
 from tui_chat.protocols.common.encoding import is_same_model
-from tui_chat.protocols.common.segments import run_memo, segments
 
 _NOUNS = {"image": "An image", "audio": "A sound", "video": "A video"}
 
@@ -31,23 +29,12 @@ def media_notes(
     if is_same_model(envelope, endpoint.protocol):
         return
     left_out = [note.origin for note in encoding_notes if note.code == "piece-left-out"]
-    for segment in segments(envelope.turns):
-        for medium, origin in _media(segment):
-            if medium not in accepted and origin not in left_out:
+    for turn in envelope.turns:
+        for medium in dict.fromkeys(map(_medium, turn.parts)):
+            if medium and medium not in accepted and turn.origin not in left_out:
                 sentence = f"{_NOUNS[medium]} is sent to {model}, which accepts none as far as is "
                 sentence += "known; the request may be refused."
-                yield Note(Level.WARNING, "medium-not-accepted", sentence, origin)
-
-
-def _find_media(turns: Sequence[Turn]) -> list[tuple[str, Origin]]:
-    media_and_origins: list[tuple[str, Origin]] = []
-    for turn in turns:
-        media = dict.fromkeys(_medium(part) for part in turn.parts)
-        media_and_origins += [(medium, turn.origin) for medium in media if medium]
-    return media_and_origins
-
-
-_media = run_memo(_find_media)
+                yield Note(Level.WARNING, "medium-not-accepted", sentence, turn.origin)
 
 
 def _medium(part: Part) -> str:

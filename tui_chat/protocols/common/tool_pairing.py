@@ -6,8 +6,8 @@
 3. Ids with forbidden characters are changed, too long ones shortened, equal ones made unique, and
    missing ones made up, as far as the protocol requires it. A result without an id answers the
    first open call of its name, else the first open call.
-4. Most conversations need none of this: a segment whose calls and results are valid is checked
-   once. Everything is paired again only if a segment is not.
+4. Most conversations need none of this: calls with their results are checked once. Everything is
+   paired again only if some are not valid.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import field, replace
-from functools import lru_cache
 from hashlib import sha256
 from itertools import accumulate
 
@@ -24,7 +23,6 @@ from tui_chat.models.envelope import Level, Note, Placement, Turn
 from tui_chat.models.memo import Memo
 from tui_chat.models.message import ToolCall
 from tui_chat.models.text import GLUE, Text
-from tui_chat.protocols.common.segments import run_memo, segments
 from tui_chat.protocols.common.tools import NameRule, aliases_for
 
 
@@ -94,48 +92,29 @@ def _alias_note(name: str, alias: str) -> Note:
 
 def _is_in_order(turns: Sequence[Turn], rules: PairingRules, *, aliases: bool = False) -> bool:
     """Return True if all calls and results are valid without a change."""
-    look, seen = _segment_ids(rules), list[str]()
-    for segment in segments(turns):
-        ids = look(segment)
-        if ids is None:
-            return False
-        seen += ids
-    return not rules.unique_ids or len(set(seen)) == len(seen)
-
-
-@lru_cache(maxsize=64)
-def _segment_ids(rules: PairingRules) -> Callable[[Sequence[Turn]], tuple[str, ...] | None]:
-    """Return the function that gives the ids of a right segment, None for one that is not."""
-
-    def look(turns: Sequence[Turn]) -> tuple[str, ...] | None:
-        return _ids_of(turns, rules)
-
-    return run_memo(look)
-
-
-def _ids_of(turns: Sequence[Turn], rules: PairingRules) -> tuple[str, ...] | None:
     seen: list[str] = []
     index, count = 0, len(turns)
     while index < count:
         turn = turns[index]
         index += 1
         if turn.tool_calls:
-            start = index - 1
+            start = index
             while index < count and turns[index].role == "tool":
                 index += 1
-            if not _is_run_in_order(turns[start:index], rules):
-                return None
+            if not _has_valid_results(turn, tuple(turns[start:index]), rules):
+                return False
             seen += [call.id for call in turn.tool_calls]
         elif turn.role == "tool":
-            return None
-    return tuple(seen)
+            return False
+    return not rules.unique_ids or len(set(seen)) == len(seen)
 
 
-def _is_run_in_order(run: Sequence[Turn], rules: PairingRules) -> bool:
-    """Return True if a call turn and the results after it are valid without a change."""
-    calls = run[0].tool_calls
+@Memo
+def _has_valid_results(caller: Turn, results: tuple[Turn, ...], rules: PairingRules) -> bool:
+    """Return True if the calls of a turn and their results are valid without a change."""
+    calls = caller.tool_calls
     ids = [call.id for call in calls]
-    answers = [turn.tool_call_id for turn in run[1:]]
+    answers = [turn.tool_call_id for turn in results]
     return (
         len(set(ids)) == len(ids)
         and (sorted(answers) == sorted(ids) if rules.captured else answers == ids)

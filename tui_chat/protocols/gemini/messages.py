@@ -20,7 +20,8 @@ from typing import Any, cast
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import ChatEnvelope, Level, Note, Turn
-from tui_chat.models.json_tree import Arr, Frame, Obj, Str, Tree, tree_of
+from tui_chat.models.json_tree import Arr, Obj, Str, Tree, tree_of
+from tui_chat.models.memo import Memo
 from tui_chat.models.semantics import Layout, LayoutPiece
 from tui_chat.protocols.common.content_order import (
     merged_note,
@@ -38,7 +39,6 @@ from tui_chat.protocols.common.encoding import (
     native_form,
 )
 from tui_chat.protocols.common.loss_notes import system_moved_note
-from tui_chat.protocols.common.segments import plain_turns, run_memo, segments
 from tui_chat.protocols.common.tool_pairing import variant
 from tui_chat.protocols.gemini.settings import GeminiSettings
 from tui_chat.protocols.gemini.spelling import as_spelled
@@ -52,22 +52,9 @@ STAND_IN = "skip_thought_signature_validator"
 _FILLER = Obj((("role", constant("user")), ("parts", Arr((Obj((("text", constant(FILLER)),)),)))))
 
 
-def _role_and_part(role: str) -> Frame:
-    """Return the frame of a content of one text."""
-    named = ("role", constant(role))
-    return Frame(
-        lambda text, origin: (named, ("parts", Arr((Obj((("text", Str(text)),), origin),), origin)))
-    )
-
-
-_encode_plain = plain_turns(
-    _GEMINI, {"user": _role_and_part("user"), "assistant": _role_and_part("model")}
-)
-
-
 @dataclass(slots=True)
 class Conversation:
-    """The encoding of the turns so far, or of one segment."""
+    """The encoding of the turns so far."""
 
     system: list[Turn] = field(default_factory=list[Turn])
     contents: list[Tree] = field(default_factory=list[Tree])
@@ -83,14 +70,7 @@ def encode_messages(
     while head < len(turns) and turns[head].role == "system":
         head += 1
     conversation.system += turns[:head]
-    cut = segments(turns[head:])
-    if cut:
-        cut[-1] = _with_signatures(envelope, cut[-1], conversation.notes)
-    for run in cut:
-        part = _segment(run)
-        conversation.system += part.system
-        conversation.contents += part.contents
-        conversation.notes += part.notes
+    _add_contents(conversation, _with_signatures(envelope, turns[head:], conversation.notes))
     if _begins_with_call(turns[head:]):
         conversation.contents.insert(0, _FILLER)
         conversation.notes.append(filler_note("Gemini accepts no tool call as the first content"))
@@ -114,34 +94,26 @@ def _begins_with_call(turns: Sequence[Turn]) -> bool:
     return False
 
 
-def _encode_segment(turns: Sequence[Turn]) -> Conversation:
-    part = Conversation()
+def _add_contents(conversation: Conversation, turns: Sequence[Turn]) -> None:
     run: list[Turn] = []
-    alone: Tree | None = None
     caller: Turn | None = None
     for turn in turns:
         if turn.role == "system":
             why = "Gemini accepts none between other messages"
-            part.notes.append(system_moved_note(turn, "moved to the system instruction", why))
-            part.system.append(turn)
+            note = system_moved_note(turn, "moved to the system instruction", why)
+            conversation.notes.append(note)
+            conversation.system.append(turn)
             continue
-        plain = _encode_plain(turn)
-        if plain is None:
-            part.notes += encode_turn(turn).notes
+        conversation.notes += encode_turn(turn).notes
         if run and _joins(run[-1], turn):
             run.append(turn)
-            alone = None
             continue
         if run:
-            part.contents.append(_content(run, caller) if alone is None else alone)
+            conversation.contents.append(_content(run, caller))
             caller = run[-1] if run[-1].tool_calls else None
-        run, alone = [turn], plain
+        run = [turn]
     if run:
-        part.contents.append(_content(run, caller) if alone is None else alone)
-    return part
-
-
-_segment = run_memo(_encode_segment)
+        conversation.contents.append(_content(run, caller))
 
 
 def _joins(before: Turn, turn: Turn) -> bool:
@@ -162,42 +134,44 @@ def _content(run: list[Turn], caller: Turn | None) -> Tree:
         turn.role == "tool" and not turn.name and native_form(turn, _GEMINI) is None for turn in run
     )
     if caller is not None and nameless:
-        return _content_with_names((caller, *run))
-    return encode_turn(run[0]).content if len(run) == 1 else _joined_content(tuple(run))
+        return _content_with_names(caller, tuple(run))
+    return encode_turn(run[0]).content if len(run) == 1 else _joined_content(run[0], tuple(run[1:]))
 
 
-def _join_turns(run: Sequence[Turn]) -> Obj:
-    parts = tuple(part for turn in run for part in encode_turn(turn).parts)
-    return content_of(run[0], adapted_role(run[0].role, _GEMINI), parts)
+def _join_turns(first: Turn, others: tuple[Turn, ...]) -> Obj:
+    parts = tuple(part for turn in (first, *others) for part in encode_turn(turn).parts)
+    return content_of(first, adapted_role(first.role, _GEMINI), parts)
 
 
-def _name_results(run: Sequence[Turn]) -> Obj:
-    names = {call.id: call.name for call in run[0].tool_calls}
+def _name_results(caller: Turn, run: tuple[Turn, ...]) -> Obj:
+    names = {call.id: call.name for call in caller.tool_calls}
     parts: list[Obj] = []
-    for turn in run[1:]:
+    for turn in run:
         if turn.role == "tool":
             parts.append(encode_result(turn, turn.name or names.get(turn.tool_call_id, ""), []))
         else:
             parts += encode_turn(turn).parts
-    return content_of(run[1], "user", tuple(parts))
+    return content_of(run[0], "user", tuple(parts))
 
 
-_joined_content = run_memo(_join_turns)
-_content_with_names = run_memo(_name_results)
+_joined_content = Memo(_join_turns)
+_content_with_names = Memo(_name_results)
 
 
 def _with_signatures(
-    envelope: ChatEnvelope, turns: tuple[Turn, ...], notes: list[Note]
-) -> tuple[Turn, ...]:
-    """Return the last turns of a conversation, the calls of the current one signed."""
+    envelope: ChatEnvelope, turns: Sequence[Turn], notes: list[Note]
+) -> Sequence[Turn]:
+    """Return the turns, the calls of the current one signed."""
     model = envelope.parameters.model.value
     if "gemini-3" not in model or envelope.semantics.source is _GEMINI:
         return turns
-    last = max((i for i, turn in enumerate(turns) if turn.role == "user"), default=-1)
-    return tuple(
-        _with_signature(turn, notes) if index > last and turn.tool_calls else turn
-        for index, turn in enumerate(turns)
-    )
+    last = len(turns)
+    while last and turns[last - 1].role != "user":
+        last -= 1
+    return [
+        *turns[:last],
+        *(_with_signature(turn, notes) if turn.tool_calls else turn for turn in turns[last:]),
+    ]
 
 
 def _with_signature(turn: Turn, notes: list[Note]) -> Turn:

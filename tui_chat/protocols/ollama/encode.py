@@ -66,13 +66,6 @@ from tui_chat.protocols.common.openai import write_tool
 from tui_chat.protocols.common.reasoning_effort import AUTO, reasoning_by_word
 from tui_chat.protocols.common.request_encoder import RequestEncoder, merged_items
 from tui_chat.protocols.common.schemas import json_schema, schema_only_format
-from tui_chat.protocols.common.segments import (
-    Encoding,
-    encode_segments,
-    plain_turns,
-    role_and_content,
-    run_memo,
-)
 from tui_chat.protocols.common.tool_pairing import PairingRules
 from tui_chat.protocols.common.tools import NAMES_ANY, strict_notes
 from tui_chat.protocols.ollama.settings import (
@@ -90,10 +83,6 @@ _WHOLE = default_origin("stream", "the reply is wanted whole")
 _CONTEXT = default_origin("num_ctx", "the context limit that this request was built for")
 _RULES = PairingRules(NAMES_ANY, ids=False, named_results=True)
 _CAPTURED_RULES = PairingRules(NAMES_ANY, captured=True, ids=False)
-
-_encode_plain = plain_turns(
-    _OLLAMA, {role: role_and_content(role) for role in ("system", "user", "assistant")}
-)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -243,8 +232,11 @@ def encode(envelope: ChatEnvelope, endpoint: Endpoint) -> Encoded:
     """Encode an envelope; see the module's rules."""
     request = RequestEncoder(envelope, endpoint)
     turns = request.paired_turns(_CAPTURED_RULES if request.captured else _RULES)
-    messages, message_notes = encode_segments(_encode_segment, turns)
-    request.notes += message_notes
+    messages: list[Tree] = []
+    for turn in turns:
+        message = encode_turn(turn)
+        messages.append(message.tree)
+        request.notes += message.notes
     body = [*request.model_items(), ("messages", Arr(tuple(messages)))]
     body += [*_tools(request), *_settings(request)]
     if request.captured:
@@ -252,22 +244,6 @@ def encode(envelope: ChatEnvelope, endpoint: Endpoint) -> Encoded:
     if not messages:
         request.notes.append(NOTHING_TO_SEND)
     return request.encoded("/api/chat", Obj(tuple(body)))
-
-
-def _encode_turns(turns: Sequence[Turn]) -> Encoding:
-    messages: list[Tree] = []
-    notes: list[Note] = []
-    for turn in turns:
-        if (plain := _encode_plain(turn)) is not None:
-            messages.append(plain)
-            continue
-        message = encode_turn(turn)
-        messages.append(message.tree)
-        notes += message.notes
-    return messages, notes
-
-
-_encode_segment = run_memo(_encode_turns)
 
 
 def _tools(request: RequestEncoder) -> Items:

@@ -11,7 +11,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import lru_cache
 from urllib.parse import urlsplit
 
 from tui_chat.models.endpoint import Endpoint, Protocol
@@ -38,13 +37,6 @@ from tui_chat.protocols.common.openai import NESTED, SHARED, shared_items, user_
 from tui_chat.protocols.common.reasoning_effort import openai_effort
 from tui_chat.protocols.common.request_encoder import RequestEncoder, with_hosted
 from tui_chat.protocols.common.schemas import openai_format
-from tui_chat.protocols.common.segments import (
-    Encoding,
-    encode_segments,
-    openai_roles,
-    plain_turns,
-    run_memo,
-)
 from tui_chat.protocols.common.tool_pairing import PairingRules
 from tui_chat.protocols.common.tools import NAMES_64
 from tui_chat.protocols.openai_chat.settings import (
@@ -55,7 +47,7 @@ from tui_chat.protocols.openai_chat.settings import (
     write_openrouter,
     write_options,
 )
-from tui_chat.protocols.openai_chat.turn_content import turn_encoder
+from tui_chat.protocols.openai_chat.turn_content import TurnContent, turn_encoder
 from tui_chat.protocols.openai_chat.undocumented_keys import with_accepted_keys
 
 _CHAT = Protocol.OPENAI_CHAT
@@ -78,11 +70,8 @@ def encode(envelope: ChatEnvelope, endpoint: Endpoint) -> Encoded:
     speaks = facts.output_media is None or "audio" in facts.output_media
     google = "gemini" in envelope.parameters.model.value.lower()
     strict = facts.strict_keys is True and is_openai_model(envelope.parameters.model.value)
-    encode_segment = _segment_encoder(
-        bool(facts.developer_role), breakpoints, speaks, google, strict
-    )
-    messages, message_notes = encode_segments(encode_segment, turns)
-    request.notes += message_notes
+    encode_turn = turn_encoder(bool(facts.developer_role), speaks, google, strict)
+    messages = _messages(request, turns, encode_turn, sends_marks=breakpoints)
     body = [*request.model_items(), ("messages", Arr(tuple(messages)))]
     tools = _tools(request)
     has_tools = any(key == "tools" for key, _ in tools)
@@ -102,44 +91,32 @@ def _rules(request: RequestEncoder) -> PairingRules:
     return _STRICT_RULES if is_strict or request.is_converted else _RULES
 
 
-@lru_cache(maxsize=16)
-def _segment_encoder(
-    developer: bool, breakpoints: bool, speaks: bool, google: bool, strict: bool
-) -> Callable[[Sequence[Turn]], Encoding]:
-    """Return a function that encodes a segment, each turn as one message, and remembers the result.
-    What a tool result cannot hold follows in a user message, after all results of the same turn.
-    `breakpoints`: cache marks are sent. `speaks`: spoken replies are sent by their ids. `google`:
-    signatures of Gemini are sent. `strict`: the server refuses keys that OpenAI does not document.
+def _messages(
+    request: RequestEncoder,
+    turns: Sequence[Turn],
+    encode_turn: Callable[[Turn], TurnContent],
+    *,
+    sends_marks: bool,
+) -> list[Tree]:
+    """Return each turn as one message. What a tool result cannot hold follows in a user message,
+    after all results of the same turn.
     """
-    encode_plain, encode_turn = (
-        plain_turns(_CHAT, openai_roles(developer)),
-        turn_encoder(developer, speaks, google, strict),
-    )
-
-    def encode_segment(turns: Sequence[Turn]) -> Encoding:
-        messages: list[Tree] = []
-        notes: list[Note] = []
-        follow_ups: list[Tree] = []
-        for turn in turns:
-            if follow_ups and turn.role != "tool":
-                messages += follow_ups
-                follow_ups = []
-            is_marked = breakpoints and has_marks(turn)
-            if not is_marked and (plain := encode_plain(turn)) is not None:
-                messages.append(plain)
-                continue
-            message = encode_turn(turn)
-            if is_marked:
-                messages.append(with_breakpoint(message.tree, "text", mark_origin(turn)))
-                notes += without_mark_notes(message.notes)
-            else:
-                messages.append(message.tree)
-                notes += message.notes
-            if message.follows is not None:
-                follow_ups.append(message.follows)
-        return messages + follow_ups, notes
-
-    return run_memo(encode_segment)
+    messages: list[Tree] = []
+    follow_ups: list[Tree] = []
+    for turn in turns:
+        if follow_ups and turn.role != "tool":
+            messages += follow_ups
+            follow_ups = []
+        message = encode_turn(turn)
+        if sends_marks and has_marks(turn):
+            messages.append(with_breakpoint(message.tree, "text", mark_origin(turn)))
+            request.notes += without_mark_notes(message.notes)
+        else:
+            messages.append(message.tree)
+            request.notes += message.notes
+        if message.follows is not None:
+            follow_ups.append(message.follows)
+    return messages + follow_ups
 
 
 def _tools(request: RequestEncoder) -> Items:

@@ -14,7 +14,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import lru_cache
 from typing import Any
 
 from tui_chat.models.endpoint import Endpoint, Protocol
@@ -45,13 +44,6 @@ from tui_chat.protocols.common.openai import FLAT, SHARED, shared_items, user_it
 from tui_chat.protocols.common.reasoning_effort import openai_effort
 from tui_chat.protocols.common.request_encoder import RequestEncoder, merged_items, with_hosted
 from tui_chat.protocols.common.schemas import json_schema, openai_format
-from tui_chat.protocols.common.segments import (
-    Encoding,
-    encode_segments,
-    openai_roles,
-    plain_turns,
-    run_memo,
-)
 from tui_chat.protocols.common.tool_pairing import PairingRules
 from tui_chat.protocols.common.tools import NAMES_64, NAMES_128, tool_tree
 from tui_chat.protocols.openai_responses.settings import (
@@ -61,7 +53,7 @@ from tui_chat.protocols.openai_responses.settings import (
     ResponsesSettings,
     write_hosted,
 )
-from tui_chat.protocols.openai_responses.turn_content import turn_encoder
+from tui_chat.protocols.openai_responses.turn_content import TurnContent, turn_encoder
 
 _RESPONSES = Protocol.OPENAI_RESPONSES
 _STREAM = default_origin("stream", "the reply is shown as it arrives")
@@ -81,9 +73,11 @@ def encode(envelope: ChatEnvelope, endpoint: Endpoint) -> Encoded:
     rules, facts = _rules(request), request.facts
     breakpoints = not request.captured and facts.cache_breakpoints is True
     turns = request.paired_turns(rules, SHARED, limits_marks=breakpoints)
-    encode_segment = _segment_encoder(bool(facts.developer_role), request.captured, breakpoints)
+    encode_turn = turn_encoder(bool(facts.developer_role), request.captured)
     body = request.model_items()
-    body += _messages(request, turns, encode_segment, may_be_empty=rules.open_ended)
+    body += _messages(
+        request, turns, encode_turn, sends_marks=breakpoints, may_be_empty=rules.open_ended
+    )
     body += [*_tools(request), *_settings(request)]
     return request.encoded("/responses", Obj(tuple(request.with_extras(body))))
 
@@ -113,8 +107,9 @@ def _rules(request: RequestEncoder) -> PairingRules:
 def _messages(
     request: RequestEncoder,
     turns: Sequence[Turn],
-    encode_segment: Callable[[Sequence[Turn]], Encoding],
+    encode_turn: Callable[[Turn], TurnContent],
     *,
+    sends_marks: bool,
     may_be_empty: bool,
 ) -> Items:
     """Return `instructions` and `input`. `instructions` is sent only if a captured request had it;
@@ -129,8 +124,18 @@ def _messages(
     if form is not None and form.slot == "instructions":
         body.append(("instructions", Str(turns[0].text)))
         turns = turns[1:]
-    items, notes = encode_segments(encode_segment, turns)
-    request.notes += notes
+    items: list[Tree] = []
+    for turn in turns:
+        content = encode_turn(turn)
+        if sends_marks and has_marks(turn):
+            *before, last = content.items
+            if isinstance(last, Obj):
+                last = with_breakpoint(last, "input_text", mark_origin(turn))
+            items += [*before, last]
+            request.notes += without_mark_notes(content.notes)
+        else:
+            items += content.items
+            request.notes += content.notes
     for tool in semantics.tools.native:
         if tool.protocol is _RESPONSES and tool.item is not None:
             items.insert(tool.item, tool_tree(json.loads(tool.data)))
@@ -141,37 +146,6 @@ def _messages(
     if not items and not may_be_empty:
         request.notes.append(NOTHING_TO_SEND)
     return body
-
-
-@lru_cache(maxsize=6)
-def _segment_encoder(
-    developer: bool, captured: bool, breakpoints: bool
-) -> Callable[[Sequence[Turn]], Encoding]:
-    """Return a function that encodes and remembers segments. `breakpoints`: marks are sent."""
-    encode_plain = plain_turns(_RESPONSES, openai_roles(developer))
-    encode_turn = turn_encoder(developer, captured)
-
-    def encode_segment(turns: Sequence[Turn]) -> Encoding:
-        items: list[Tree] = []
-        notes: list[Note] = []
-        for turn in turns:
-            is_marked = breakpoints and has_marks(turn)
-            if not is_marked and (plain := encode_plain(turn)) is not None:
-                items.append(plain)
-                continue
-            content = encode_turn(turn)
-            if is_marked:
-                *before, last = content.items
-                if isinstance(last, Obj):
-                    last = with_breakpoint(last, "input_text", mark_origin(turn))
-                items += [*before, last]
-                notes += without_mark_notes(content.notes)
-            else:
-                items += content.items
-                notes += content.notes
-        return items, notes
-
-    return run_memo(encode_segment)
 
 
 def _tools(request: RequestEncoder) -> Items:
