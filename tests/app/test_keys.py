@@ -60,6 +60,9 @@ async def pressed(screen: Screen, pane: str, *keys: str) -> list[str]:
         if key not in MOVES and not await changes(screen, before):
             wrong.append(f"{pane}: {key} does nothing, and does not say so")
         await leave_dialogs(screen)
+        await screen.until(
+            lambda: all(each.is_finished for each in screen.app.workers), f"{key} goes on and on"
+        )
     return wrong
 
 

@@ -13,7 +13,6 @@ from tests.support.app import (
     make_app,
     opened,
     press,
-    replied,
     say,
     screen_text,
     settle,
@@ -293,7 +292,7 @@ async def test_a_paste_outside_of_a_field_goes_to_the_composer(tmp_path: Path) -
             composer.text = ""
 
 
-async def test_what_follows_an_edit_a_fork_or_the_choice_of_a_model_is_text(tmp_path: Path) -> None:
+async def test_what_follows_a_fork_or_the_choice_of_a_model_is_text(tmp_path: Path) -> None:
     async with make_app(tmp_path, model="echo").run_test(size=WIDE) as pilot:
         app = await opened(pilot)
         await say(pilot, "hello")
@@ -307,15 +306,6 @@ async def test_what_follows_an_edit_a_fork_or_the_choice_of_a_model_is_text(tmp_
         assert workspace.state.effective_model == "mirror"
         titles = {session.title for session in workspace.state.sessions}
         assert titles == {"hello", "Fork of hello"}
-        composer.text = ""
-        await pilot.press("shift+tab", "g", "e")
-        await until(pilot, lambda: len(app.screen_stack) == 2)
-        await pilot.press(*" again", "enter")
-        await until(pilot, lambda: app.screen is app.main and composer.has_focus)
-        await replied(pilot)
-        await pilot.press("shift+tab")
-        entry = app.conversation.transcript.current
-        assert entry.message.role == "assistant"
 
 
 # --- the layout ---------------------------------------------------------------------------
