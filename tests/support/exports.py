@@ -86,6 +86,23 @@ def claude(*messages: dict[str, Any], **facts: Any) -> dict[str, Any]:
     }
 
 
+def claude_code(uuid: str, parent: str | None, content: object, **facts: Any) -> dict[str, Any]:
+    """A record of Claude Code: a user's, or with the id of its message an assistant's."""
+    message_id = facts.pop("message_id", "")
+    message: dict[str, Any] = {"role": "user", "content": content}
+    if message_id:
+        message = {"id": message_id, "role": "assistant", "model": "m", "content": [content]}
+    kind = "assistant" if message_id else "user"
+    return {
+        "uuid": uuid,
+        "parentUuid": parent,
+        "sessionId": "s",
+        "type": kind,
+        "message": message,
+        **facts,
+    }
+
+
 def tavern_header(**facts: Any) -> dict[str, Any]:
     """The first line of a SillyTavern chat."""
     metadata = {"integrity": "c0ffee00-0000-4000-8000-000000000000", **facts}

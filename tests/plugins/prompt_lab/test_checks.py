@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.tables import each_row
 from tui_chat.library.file_reader import JsonFile
 from tui_chat.models.envelope import ToolDefinition
 from tui_chat.models.message import ToolCall
@@ -87,7 +88,7 @@ CASES: list[tuple[str, Any, str, bool]] = [
 ]
 
 
-@pytest.mark.parametrize(("name", "value", "text", "passes"), CASES)
+@each_row(("name", "value", "text", "passes"), CASES)
 def test_what_a_check_decides(name: str, value: Any, text: str, passes: bool):
     [check] = read({"type": name, **({} if value is None else {"value": value})})
     verdict = verdict_of(check, cell(text, finish="stop", reason="stop"))
@@ -137,7 +138,7 @@ NUMBERS: list[tuple[dict[str, Any], bool]] = [
 ]
 
 
-@pytest.mark.parametrize(("value", "passes"), NUMBERS)
+@each_row(("value", "passes"), NUMBERS)
 def test_checks_of_figures(value: dict[str, Any], passes: bool):
     [check] = read(value)
     usage = Usage(20, 7, cached=10)
@@ -145,7 +146,7 @@ def test_checks_of_figures(value: dict[str, Any], passes: bool):
     assert verdict_of(check, measured).passed is passes
 
 
-@pytest.mark.parametrize("name", ["cost", "first-token", "cache-hit", "not-cost"])
+@each_row("name", ["cost", "first-token", "cache-hit", "not-cost"])
 def test_what_is_unknown_is_not_decided(name: str):
     [check] = read({"type": name, "threshold": 1})
     verdict = verdict_of(check, cell("x"))
@@ -163,7 +164,7 @@ LOOK = ToolDefinition(
 )
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "arguments", "passes", "words"),
     [
         ("look", '{"at": "Paris"}', True, "valid: look"),
@@ -218,7 +219,7 @@ FAULTS: list[tuple[Any, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("value", "words"), FAULTS)
+@each_row(("value", "words"), FAULTS)
 def test_a_fault_names_its_place(value: Any, words: str):
     with pytest.raises(Exception, match=words):
         read(value)
@@ -238,12 +239,12 @@ TEXTS: list[tuple[str, dict[str, Any]]] = [
 ]
 
 
-@pytest.mark.parametrize(("text", "check"), TEXTS)
+@each_row(("text", "check"), TEXTS)
 def test_a_cell_of_a_table_is_a_check(text: str, check: dict[str, Any]):
     assert check_of_text(text) == (check, "")
 
 
-@pytest.mark.parametrize("text", ["similar(0.8): x", "javascript: true", "rouge-n(0.5): x"])
+@each_row("text", ["similar(0.8): x", "javascript: true", "rouge-n(0.5): x"])
 def test_a_check_of_promptfoo_that_is_not_here_is_no_text(text: str):
     check, fault = check_of_text(text)
     assert check is None

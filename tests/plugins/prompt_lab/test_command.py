@@ -6,6 +6,7 @@ import csv
 import json
 import os
 import re
+import shlex
 import sqlite3
 import subprocess
 import sys
@@ -17,6 +18,7 @@ import pytest
 
 from tests.plugins.prompt_lab.conftest import make_case
 from tests.support.command_line import Done, Run
+from tests.support.tables import each_row
 from tui_chat.plugins.prompt_lab.suites import add_case, suite_file
 from tui_chat.plugins.prompt_lab.values import ReplyCheck
 
@@ -197,7 +199,7 @@ def test_the_rest_of_a_run_does_not_leave_the_machine_unasked(
     assert "`tui-chat eval run --resume 1 --max-cost USD` sends the rest." in done.err
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("words", "sentence"),
     [
         (("nothing.json",), "no file, and no preset that has a suite"),
@@ -310,7 +312,10 @@ def test_a_baseline_with_which_nothing_can_be_compared(lab: Run, tmp_path: Path)
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the recipe is for a shell")
 @pytest.mark.parametrize("has_suite", [True, False])
-def test_the_recipe_for_ci_runs(tmp_path: Path, has_suite: bool):
+def test_the_recipe_for_ci_runs(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, has_suite: bool
+) -> None:
+    """Its commands of this program are run in this process, all others by a shell."""
     recipe = (ROOT / "docs" / "prompt-lab.md").read_text().split("## In CI")[1]
     moving, beginning, trying = re.findall(r"```sh\n(.+?)```", recipe, re.S)[:3]
     workflow = recipe.split("```yaml\n")[1].split("```")[0]
@@ -320,29 +325,39 @@ def test_the_recipe_for_ci_runs(tmp_path: Path, has_suite: bool):
     config, repository = tmp_path / "config", tmp_path / "repository"
     (config / "tui-chat" / "presets").mkdir(parents=True)
     repository.mkdir()
+    monkeypatch.chdir(repository)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(config))
     messages = [{"id": "who", "content": "Say hello."}, {"id": "talk", "type": "chat_history"}]
     preset = {"name": "tutor", "presetMessages": messages}
     (config / "tui-chat" / "presets" / "tutor.json").write_text(json.dumps(preset))
     case = make_case("What?", ReplyCheck("icontains", "hello"))
     add_case(suite_file(config / "tui-chat", "tutor"), "tutor", case)
-    programs = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    env = {**os.environ, "PATH": programs, "HOME": str(tmp_path), "XDG_CONFIG_HOME": str(config)}
 
-    def shell(command: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            ["/bin/sh", "-ec", command], cwd=repository, env=env, capture_output=True, text=True
+    def obey(script: str) -> list[Done]:
+        script = re.sub(
+            r"\$\(tui-chat (.+?)\)", lambda found: run(*found[1].split()).out.strip(), script
         )
+        done: list[Done] = []
+        for part in re.split(r"^((?:find .+)?tui-chat .+\n)", f"{script}\n", flags=re.M):
+            if "tui-chat presets" in part or part.startswith("tui-chat "):
+                files = sorted(Path("prompts").glob("*.json")) if "{}" in part else []
+                words = shlex.split(part.partition("tui-chat ")[2])
+                done.append(run(*(w for w in words if w not in ("{}", "+", "||", "true")), *files))
+            else:
+                subprocess.run(["/bin/sh", "-ec", part], check=True)
+        return done
 
-    moved = shell((moving if has_suite else beginning) + trying)
-    assert (moved.returncode, "  1 ✓  " in moved.stdout) == (0, True), moved.stderr
+    *_, tried = obey((moving if has_suite else beginning) + trying)
+    assert "  1 ✓  " in tried.out, tried.err
     (config / "tui-chat" / "presets" / "tutor.json").unlink()
     path = repository / "prompts" / "cases" / "tutor.eval.json"
     path.write_text(json.dumps({**json.loads(path.read_text()), "models": ["loopback/mirror"]}))
     for expected in ("No run of this suite is accepted yet", "worse 0 of 1: no difference"):
-        done = [shell(command) for command in commands]
-        assert [step.returncode for step in done] == [0, 0, 0], [step.stderr for step in done]
-        assert expected in done[1].stdout + done[1].stderr
-        assert "is the baseline of tutor" in done[2].stdout
+        done = [step for command in commands for step in obey(command)]
+        assert [step.code for step in done] == [0, 0, 0], [step.err for step in done]
+        assert expected in done[1].out + done[1].err
+        assert "is the baseline of tutor" in done[2].out
     assert (repository / "results.xml").exists()
 
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from tests.plugins.prompt_lab.conftest import make_variant
+from tests.support.tables import each_row
 from tui_chat.models.preset import Preset
 from tui_chat.models.settings import Settings
 from tui_chat.plugins.prompt_lab.comparison import (
@@ -25,7 +26,7 @@ def test_pairs_that_both_have_count():
     assert compare(old, new) == PairCounts(1, 1, 3)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("better", "worse", "chance"),
     [(7, 3, 0.34375), (10, 0, 0.001953125), (0, 0, 1.0), (6, 0, 0.03125), (5, 5, 1.0)],
 )

@@ -18,6 +18,7 @@ from tests.plugins.prompt_lab.test_runner import (
     client,
     runner_of,
 )
+from tests.support.tables import each_row
 from tui_chat.models.settings import Settings
 from tui_chat.plugins.prompt_lab.budget import RunBudget
 from tui_chat.plugins.prompt_lab.checks import Undecidable
@@ -31,7 +32,7 @@ __all__ = ["client"]
 RUBRIC = ReplyCheck("llm-rubric", "Is it friendly?")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("answer", "passes", "score"),
     [
         ('{"pass": true, "score": 0.9, "reason": "Warm."}', True, 0.9),
@@ -56,7 +57,7 @@ def test_a_threshold_asks_for_more_than_a_pass():
     assert not read_answer(replace(RUBRIC, threshold=0.7), answer).passed
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("answer", "words"),
     [
         ("", "not answer with JSON"),

@@ -1,19 +1,105 @@
-"""What a cell costs does not grow with the run; `benchmark` measures 10,000 of them."""
+"""Runs of many cells: what a cell costs does not grow, and a killed run goes on where it was."""
 
 from __future__ import annotations
 
+import json
+import random
+import subprocess
+import sys
+import time
+from collections import Counter
+from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
-from tests.plugins.prompt_lab.benchmark import PARTS, measure
+from tests.plugins.prompt_lab.conftest import LOOPBACK, make_case, make_suite, make_variant
+from tui_chat.cli.app import new_id, open_http_client
+from tui_chat.config import Config
+from tui_chat.library.prices import load_prices
+from tui_chat.plugins.prompt_lab.budget import RunBudget
+from tui_chat.plugins.prompt_lab.plan import plan
+from tui_chat.plugins.prompt_lab.results import LabStore
+from tui_chat.plugins.prompt_lab.runner import Runner
+from tui_chat.plugins.prompt_lab.values import Cell, ReplyCheck
+from tui_chat.store import Store
+
+PARTS, COUNT, CELLS = 10, 200, 40
 
 
 @pytest.mark.slow
-async def test_statements_of_a_cell_are_constant(tmp_path: Path):
-    count = 200
-    figures = await measure(tmp_path, count)
-    counts = [after - before for (*_, before), (*_, after) in pairwise(figures)]
+async def test_statements_of_a_cell_are_constant(tmp_path: Path) -> None:
+    check = ReplyCheck("icontains", "line")
+    cases = (make_case(f"{number} A line of the case.", check) for number in range(COUNT // 4))
+    variants = [make_variant(name, f"Rule {name}.") for name in "abcd"]
+    figures = [0]
+    ended = statements = 0
+
+    def on_cell(cell: Cell) -> None:
+        nonlocal ended
+        ended += cell.is_ended
+        if cell.is_ended and ended % (COUNT // PARTS) == 0:
+            figures.append(statements)
+
+    def trace(_: str) -> None:
+        nonlocal statements
+        statements += 1
+
+    async with (
+        await Store.open(tmp_path / "chat.db", now=time.time, new_id=new_id) as store,
+        open_http_client() as client,
+    ):
+        lab = await LabStore.open(store)
+        run = await lab.add(plan(make_suite(*cases), variants), new_id(), time.time())
+        await store.database._connection.set_trace_callback(trace)  # nothing public counts them
+        runner = Runner(
+            lab,
+            run,
+            config=Config(endpoints=(LOOPBACK,)),
+            client=client,
+            prices=load_prices(tmp_path),
+            budget=RunBudget(None),
+            on_cell=on_cell,
+        )
+        await runner.send("waiting")
+        assert (await lab.run()).counts == {"passed": run.total}
+    counts = [after - before for before, after in pairwise(figures)]
     assert len(counts) == PARTS
-    assert max(counts) <= 12 * count / PARTS
+    assert max(counts) <= 12 * COUNT / PARTS
+
+
+@pytest.mark.slow
+def test_a_run_that_is_killed_stores_every_cell_once(tmp_path: Path) -> None:
+    dice, kills, folder = random.Random(0), 2, tmp_path
+    check = {"type": "contains", "value": "Hello"}
+    tests = [{"draft": f"Hello {number}", "assert": [check]} for number in range(CELLS)]
+    suite = {"presets": ["none"], "models": ["loopback/echo:20"], "tests": tests}
+    path, lines = folder / "talk.eval.json", folder / "lines.jsonl"
+    path.write_text(json.dumps(suite))
+    folders = ["--data-dir", str(folder / "data"), "--config-dir", str(folder / "config")]
+    program = [sys.executable, "-m", "tui_chat", *folders, "eval"]
+
+    def start(*words: str) -> subprocess.Popen[bytes]:
+        command = [*program, "run", *words, "--jsonl", str(lines)]
+        nowhere = subprocess.DEVNULL
+        return subprocess.Popen(command, stdin=nowhere, stdout=nowhere, stderr=nowhere)
+
+    killed, word, code = 0, str(path), None
+    while killed < kills or code != 0:
+        process = start(word)
+        if killed < kills:
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(dice.uniform(0.5, 4.0))
+            if process.poll() is None:
+                process.kill()
+                killed += 1
+        code = process.wait()
+        # 0: it ended, so begin another; 2: it was killed before its plan was stored
+        word = str(path) if code in (0, 2) else "--resume"
+    shown = subprocess.run([*program, "list", "--json"], capture_output=True, check=True)
+    runs = json.loads(shown.stdout)
+    assert all(run["cells"] == {"passed": CELLS} for run in runs), runs
+    stored = map(json.loads, lines.read_text().splitlines())
+    counts = Counter((c["run"], c["case"]) for c in stored if c["status"] == "passed")
+    assert max(counts.values()) == 1, "a cell that had ended was sent again"

@@ -12,6 +12,7 @@ import pytest
 
 from tests.support.command_line import Run
 from tests.support.mutated_files import SAMPLES, WRONG, mutants
+from tests.support.tables import each_row
 from tests.support.turns import a_turn
 from tui_chat.errors import InputError
 from tui_chat.extensions import missing_plugin
@@ -107,7 +108,7 @@ def test_a_failing_case_shows_the_difference(run: Run, tmp_path: Path):
     assert json.loads(path.read_text()) == case(expected=changed)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "wrong",
     [
         {"role": "assistant"},
@@ -158,7 +159,7 @@ def test_update_adds_missing_expected_turns(run: Run, tmp_path: Path):
     }
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("changes", "words"),
     [
         ({"expected": [{"role": "user"}]}, "$.expected[0] (line"),
@@ -191,7 +192,7 @@ def test_a_broken_json_file_is_not_ignored(run: Run, tmp_path: Path):
     assert "1 failed" in run("preset", "test", tmp_path).out
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "value"),
     [
         ("preset.json", PRESET),
@@ -266,7 +267,7 @@ def test_an_exported_turn_is_a_case(run: Run, tmp_path: Path):
 # --- checks of parts of the request ----------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each_row(
     "check",
     [
         {"id": "s"},
@@ -307,7 +308,7 @@ def checked(*checks: Any, **changes: Any) -> dict[str, Any]:
     return whole
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("check", "words"),
     [
         ({"id": "r", "at": 0}, "“r” is in turn 4 (depth 1), not turn 0."),
@@ -337,7 +338,7 @@ def test_a_failing_check_names_place_and_fault(
     assert "$.checks[0]" not in done.out
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("checks", "words"),
     [
         ([{"idd": "s"}], "$.checks[0] (line"),

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from tests.plugins.prompt_lab.conftest import LOOPBACK, make_case, make_suite, make_variant
+from tests.support.tables import each_row
 from tui_chat.cli.app import open_http_client
 from tui_chat.config import Config
 from tui_chat.library.prices import load_prices
@@ -142,7 +143,7 @@ async def test_ten_clean_replies_raise_the_limit():
     assert limit.now == 4
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("url", "local", "limit"),
     [
         ("http://loopback.invalid/v1", True, 4),

@@ -13,6 +13,7 @@ import pytest
 
 from tests.support.command_line import Done, Run
 from tests.support.recorded_sessions import store_recorded
+from tests.support.tables import each_row
 from tui_chat.interop.own_json import read_session
 
 KEY = "sk-ant-api03-aB3dE6gH9jK2mN5pQ8sT1vW4yZ7"
@@ -86,7 +87,7 @@ def test_a_redacted_export_can_be_imported(
     assert run(*other, "redact", "--json").out.strip() == "[]"
 
 
-@pytest.mark.parametrize("kind", ["markdown", "html", "jsonl", "json"])
+@each_row("kind", ["markdown", "html", "jsonl", "json"])
 def test_every_format_is_redacted(redact: Redact, kind: str) -> None:
     done = redact("--yes", "--format", kind)
     assert done.code == 0, done.err

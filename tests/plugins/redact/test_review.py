@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.tables import each_row
 from tests.support.transcripts import transcripts
 from tui_chat.interop.own_json import read_session
 from tui_chat.models.citations import Citation, References, Source
@@ -277,7 +278,7 @@ def test_probabilities_of_tokens_go_with_what_was_found(text: str, is_kept: bool
         assert tokens == (packed if is_kept else "")
 
 
-@pytest.mark.parametrize("name", ["x-api-key", "password", "OPENAI_API_KEY"])
+@each_row("name", ["x-api-key", "password", "OPENAI_API_KEY"])
 def test_a_key_of_json_names_its_value(name: str) -> None:
     value = "9f8e7d6c5b4a39281706f5e4d3c2b1a0"
     for text in (json.dumps({name: value}), json.dumps([[name, value]])):

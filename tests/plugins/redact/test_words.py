@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.tables import each_row
 from tui_chat.errors import InputError
 from tui_chat.plugins.redact.words import MOST_WORDS, WordSearch, name_words, read_words
 
@@ -14,7 +15,7 @@ def found(word: str, text: str) -> list[str]:
     return [match.text for match in WordSearch({word: "word"}).matches(text)]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("word", "text", "expected"),
     [
         ("acme", "Acme, ACME and acme_backup, not acmes", ["Acme", "ACME", "acme"]),
@@ -41,7 +42,7 @@ def test_the_file_has_a_word_a_line_and_comments(tmp_path: Path) -> None:
     assert read_words(tmp_path) == ("Kim Lee", "PROJ-*")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("content", "fault"),
     [
         ("fine\n*\n", "line 2.*nearly everything"),

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.stores import give_variables, remove_forever
+from tests.support.tables import each_row
 from tui_chat.errors import InputError, StoreDamaged, StoreNewer
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import Message
@@ -91,10 +92,14 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+def copied(filled: Path, folder: Path) -> Path:
+    (folder / "data").mkdir()
+    return Path(shutil.copy(filled, folder / "data" / "chat.db"))
+
+
 @pytest.fixture
-def whole(path: Path, filled: Path) -> Path:
-    path.parent.mkdir()
-    return Path(shutil.copy(filled, path))
+def whole(tmp_path: Path, filled: Path) -> Path:
+    return copied(filled, tmp_path)
 
 
 def damage(path: Path, first: int, last: int, fill: bytes = b"\xa5") -> None:
@@ -176,8 +181,11 @@ async def test_without_its_first_page_everything_is_found(whole: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("fill", [b"\xa5", b"\0", b"\x05", b"\x0d"])
-async def test_a_lost_page_loses_only_its_own_rows(whole: Path, fill: bytes) -> None:
+@each_row("fill", [b"\xa5", b"\0", b"\x05", b"\x0d"])
+async def test_a_lost_page_loses_only_its_own_rows(
+    filled: Path, tmp_path: Path, fill: bytes
+) -> None:
+    whole = copied(filled, tmp_path)
     before, data = rows_of(whole), whole.read_bytes()
     target = whole.with_name("new.db")
     every = len(data) // PAGE
@@ -257,9 +265,9 @@ async def test_a_ring_of_messages_is_opened(whole: Path) -> None:
     assert result.repairs[0].endswith("got a new one: 1.")
 
 
-@pytest.mark.parametrize("version", range(1, LATEST))
-async def test_an_older_file_without_its_first_page(path: Path, version: int) -> None:
-    path.parent.mkdir()
+@each_row("version", range(1, LATEST))
+async def test_an_older_file_without_its_first_page(tmp_path: Path, version: int) -> None:
+    path = tmp_path / "chat.db"
     with closing(schema.connect(path, 1)) as connection:
         schema.migrate(connection, path, schema.migrations()[:version])
         connection.executescript(
@@ -279,12 +287,12 @@ async def test_an_older_file_without_its_first_page(path: Path, version: int) ->
         assert (await store.sessions.list())[0].message_count == 2
 
 
-@pytest.mark.parametrize(
+@each_row(
     "content",
     [b"", b"Dear diary,\n" * 5000, b"\0" * 50_000, b"x", b"SQLite format 3\0\x10\0" + b"\0" * 999],
 )
-def test_a_file_with_nothing_readable_is_an_error(path: Path, content: bytes) -> None:
-    path.parent.mkdir()
+def test_a_file_with_nothing_readable_is_an_error(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "chat.db"
     path.write_bytes(content)
     with pytest.raises(StoreDamaged) as caught:
         salvage(path, path.with_name("new.db"))
@@ -308,8 +316,9 @@ async def test_a_newer_file_is_refused(whole: Path) -> None:
         salvage(whole, whole.with_name("new.db"))
 
 
-@pytest.mark.parametrize("seed", range(8))
-async def test_any_damage_is_survived(whole: Path, seed: int) -> None:
+@each_row("seed", range(8))
+async def test_any_damage_is_survived(filled: Path, tmp_path: Path, seed: int) -> None:
+    whole = copied(filled, tmp_path)
     chance = random.Random(seed)
     data = bytearray(whole.read_bytes())
     for _ in range(chance.choice((1, 10, 300))):

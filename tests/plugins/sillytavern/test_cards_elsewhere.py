@@ -10,6 +10,7 @@ import pytest
 
 from tests.plugins.sillytavern.test_character_cards import PIXEL, V1, V2, V3, picture, text_chunk
 from tests.support.command_line import Run
+from tests.support.tables import each_row
 
 COMMANDS = (
     ("presets", "check"),
@@ -35,8 +36,8 @@ CARDS = {
 }
 
 
-@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
-@pytest.mark.parametrize("name", CARDS)
+@each_row("command", COMMANDS, ids=" ".join)
+@each_row("name", CARDS)
 def test_a_card_is_called_a_card(
     run: Run, tmp_path: Path, command: tuple[str, ...], name: str, monkeypatch: pytest.MonkeyPatch
 ):
@@ -65,7 +66,7 @@ def test_other_files_with_such_keys_are_read(run: Run, tmp_path: Path):
     assert "card" not in done.err
 
 
-@pytest.mark.parametrize("name", CARDS)
+@each_row("name", CARDS)
 def test_a_card_that_is_attached_is_called_a_card(run: Run, tmp_path: Path, name: str):
     (tmp_path / name).write_bytes(CARDS[name])
     home = ("--data-dir", tmp_path, "--config-dir", tmp_path)

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.tables import each_row
 from tui_chat.errors import InputError
 from tui_chat.plugins.sillytavern.card_files import (
     SIGNATURE,
@@ -63,7 +64,7 @@ def picture(*chunks: bytes) -> bytes:
     return PIXEL[:-12] + b"".join(chunks) + PIXEL[-12:]
 
 
-@pytest.mark.parametrize("card", [V1, V2, V3, {"char_name": "Ada", "char_persona": "A clerk."}])
+@each_row("card", [V1, V2, V3, {"char_name": "Ada", "char_persona": "A clerk."}])
 def test_every_version_has_a_name(card: dict[str, Any]):
     text = json.dumps(card).encode()
     assert is_card(card)
@@ -120,7 +121,7 @@ def zip_bomb() -> bytes:
 BOMB = chunk(b"zTXt", b"chara\0\0" + zlib.compress(bytes(40 * 2**20)))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("content", "fault"),
     [
         (PIXEL, "without a character card"),

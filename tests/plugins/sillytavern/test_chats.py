@@ -10,6 +10,7 @@ import pytest
 
 from tests.support.exports import lines, tavern, tavern_header
 from tests.support.reading import only, read, said, shown
+from tests.support.tables import each_row
 from tui_chat.interop.readable_parts import active_branch, siblings
 from tui_chat.models.settings import AuthorNote, CharacterTexts, Injection, LoreTimer
 from tui_chat.plugins.sillytavern import chats as reader
@@ -97,7 +98,7 @@ def test_variables():
     assert found.notes == ()
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("facts", "expected"),
     [
         ({"note_prompt": "Rain."}, AuthorNote("Rain.")),
@@ -165,7 +166,7 @@ def test_timers_of_lore_are_kept_with_the_last_message():
         assert found.semantics.lore_timers is None
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("named", "messages", "expected"),
     [
         (("unused", "unused"), [tavern("A."), tavern("Hi", user=True)], ("Ada", "Kim")),

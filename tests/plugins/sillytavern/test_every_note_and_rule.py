@@ -7,10 +7,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-import pytest
-
 from tests.plugins.sillytavern.test_policies import EXAMPLE, FIXED, TALKED, with_room
 from tests.support.contexts import A1, ENDPOINT, HISTORY, LETTERS, U1, built, codes, rules, said
+from tests.support.tables import each_row
 from tui_chat.context import Inputs, SessionSettings, build
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import ChatEnvelope
@@ -100,14 +99,14 @@ RULES: list[tuple[str, str, Callable[[], ChatEnvelope], Callable[[], ChatEnvelop
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("code", NOTES)
+@each_row("code", NOTES)
 def test_a_note_is_shown_where_it_is_true_and_nowhere_else(code: str):
     shows, silent = NOTES[code]
     assert code in codes(shows())
     assert code not in codes(silent())
 
 
-@pytest.mark.parametrize(("word", "rule", "shows", "silent"), RULES, ids=[row[1] for row in RULES])
+@each_row(("word", "rule", "shows", "silent"), RULES, ids=[row[1] for row in RULES])
 def test_a_rule_is_shown_where_it_is_true_and_nowhere_else(
     word: str,
     rule: str,

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.plugins.sillytavern.test_presets import NOT_ASKED, deep, prompt
+from tests.support.tables import each_row
 from tui_chat.library.editing.edits import (
     add_message,
     change_message,
@@ -186,7 +187,7 @@ PROMPT_EDITS: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
 ]
 
 
-@pytest.mark.parametrize(("identity", "fields", "keys"), PROMPT_EDITS)
+@each_row(("identity", "fields", "keys"), PROMPT_EDITS)
 def test_a_changed_field_changes_its_prompt_alone(
     identity: str, fields: dict[str, Any], keys: dict[str, Any]
 ) -> None:
@@ -286,7 +287,7 @@ def test_what_sillytavern_cannot_express_is_named() -> None:
     assert "Not written, since it keeps variables in chats: tone." in notes
 
 
-@pytest.mark.parametrize("name", ["roleplay", "character", "few-shot", "code-reviewer"])
+@each_row("name", ["roleplay", "character", "few-shot", "code-reviewer"])
 def test_presets_of_our_own_are_sent_in_the_same_order(name: str) -> None:
     ours = load_preset(bundled("sample_presets") / f"{name}.json")
     found = export_preset(ours)

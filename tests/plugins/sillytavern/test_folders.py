@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from tests.plugins.sillytavern.folders import write_folder
+from tests.support.tables import each_row
 from tui_chat.cli import main
 
 HERE = Path(__file__).parents[3]
@@ -52,7 +53,7 @@ def built_messages(case: Any, home: Path, capsysbinary: pytest.CaptureFixture[by
 
 
 @pytest.mark.skipif(not CASES, reason="the corpus is not here")
-@pytest.mark.parametrize("path", CASES, ids=lambda path: path.stem)
+@each_row("path", CASES, ids=lambda path: path.stem)
 def test_an_imported_folder_builds_the_captured_request(
     path: Path, tmp_path: Path, capsysbinary: pytest.CaptureFixture[bytes]
 ):

@@ -16,6 +16,7 @@ import pytest
 
 from tests.support.contexts import ENDPOINT
 from tests.support.counted_calls import count_calls
+from tests.support.tables import each_row
 from tui_chat.compose import compose
 from tui_chat.context import Inputs
 from tui_chat.errors import InputError
@@ -164,7 +165,7 @@ def read_send_and_write_preset(text: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
+@each_row(
     ("whole", "every", "run"),
     [
         (CARD, 4, read_and_send_card),
@@ -192,7 +193,7 @@ SIGNATURE = b"\x89PNG\r\n\x1a\n"
 BOMB = zlib.compress(bytes(40_000_000))
 
 
-@pytest.mark.parametrize(
+@each_row(
     "content",
     [
         SIGNATURE + chunk(b"zTXt", b"chara\0\0" + BOMB),

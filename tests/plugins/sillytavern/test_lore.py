@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-import pytest
-
 from tests.support.contexts import ENDPOINT, HISTORY, LETTERS, ROLE
 from tests.support.lore_outcomes import OUTCOMES, explained, outcome
+from tests.support.tables import each_row
 from tui_chat.context import Inputs, SessionSettings, build
 from tui_chat.models.lorebook import Lorebook, LorebookEntry
 from tui_chat.models.preset import Preset
@@ -48,7 +47,7 @@ def test_positions_that_the_preset_has_are_the_places():
     assert found.place == "before the character"
 
 
-@pytest.mark.parametrize(("fields", "active", "sentence"), OUTCOMES)
+@each_row(("fields", "active", "sentence"), OUTCOMES)
 def test_the_outcome_of_an_entry(fields: dict[str, Any], active: bool, sentence: str):
     assert outcome(policy_values(JOINED), **fields) == (active, sentence)
 

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
-
 from tests.support.contexts import said
 from tests.support.macros import NOW, TALK, request
+from tests.support.tables import each_row
 from tui_chat.models.message import Message
 from tui_chat.plugins.sillytavern.policies import Policies, policy_values
 
 SILLYTAVERN = Policies(depths="joined", expand_history=True)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("source", "plain"),
     [
         ("{{setvar::v::1}}{{varexists::v}}{{flushvar::v}}{{hasvar::v}}", "truefalse"),
@@ -62,7 +61,7 @@ def test_sillytavern_has_more_macros(source: str, plain: str) -> None:
     assert [turn.text.plain for turn in turns if turn.origin.id == "it"] == [plain]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("source", "plain"),
     [
         ("\\{a\\}", "\\{a\\}"),

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, Literal
 
-import pytest
-
 from tests.support.contexts import (
     A1,
     A2,
@@ -19,6 +17,7 @@ from tests.support.contexts import (
     order,
     said,
 )
+from tests.support.tables import each_row
 from tui_chat.context import Inputs, SessionSettings, build
 from tui_chat.context.generation import as_continuation, continued_text
 from tui_chat.models.chat_settings import (
@@ -120,7 +119,7 @@ def test_the_parts_stand_in_the_order_of_the_list():
     assert origins == {"example dialogues of the character “Ada”"}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("sentence", "messages", "expected"),
     [
         ("depth 0 is after the draft, 1 before it", [deep("x", 0), deep("y", 1)],
@@ -160,7 +159,7 @@ def test_the_sessions_texts_follow_the_presets_sorted_by_name():
     assert shown(envelope)[3] == "s own\nnote\ncard\none\ntwo"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("note", "expected"),
     [
         (AuthorNote("N", placement="before_main"), ["s N", "s Play Ada."]),
@@ -203,7 +202,7 @@ def test_a_field_of_a_card_contains_no_other_field():
     assert shown(request(message, CHAT, card=card))[0] == "s Ada: ."
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("policy", "expected"),
     [
         ("field", [("Zed", "a1"), ("", "u1")]),
@@ -241,7 +240,7 @@ def test_squashing_leaves_separators_and_names_alone():
     ]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("how", "expected"),
     [
         ("merge", ["s Play Ada.\n\n[Example]\n\nBo: Hot?\n\nAda: Very.\n\n[New]", "a a1", "u u1",
@@ -258,7 +257,7 @@ def test_post_processing(how: Any, expected: list[str]):
     assert shown(request(policies=replace(JOINED, post_processing=how))) == expected
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("kind", "expected"),
     [
         ("continue", ["a a1", "u u1", "s x", "s Be brief.", "a a2", "s [Go on: a2]"]),
@@ -278,8 +277,8 @@ def test_continue_by_the_message_alone_counts_depths_without_it():
     assert shown(envelope) == ["a a1", "s x", "u u1", "s Be brief.", "a a2"]
 
 
-@pytest.mark.parametrize("protocol", Protocol)
-@pytest.mark.parametrize("kind", ["continue", "impersonate", "quiet"])
+@each_row("protocol", Protocol)
+@each_row("kind", ["continue", "impersonate", "quiet"])
 def test_a_request_for_something_else_stays_at_the_end_in_each_protocol(
     protocol: Protocol, kind: Any
 ):
@@ -315,7 +314,7 @@ TALKED = [cost(text) for text in ("u2", "a2", "u1", "a1")]
 EXAMPLE = cost("[Example]") + cost("Hot?", "example_user") + cost("Very.", "example_assistant")
 
 
-@pytest.mark.parametrize("kept", range(5))
+@each_row("kept", range(5))
 def test_the_newest_messages_that_fit_are_kept(kept: int):
     envelope = with_room(FIXED + sum(TALKED[:kept]))
     assert shown(envelope) == [
@@ -385,7 +384,7 @@ def test_lore_is_joined_at_its_place():
     assert kinds.count(OriginKind.LORE) == 2
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("sentence", "one", "expected"),
     [
         ("a name is found", entry("x", "bo"), "x"),
@@ -514,7 +513,7 @@ def test_the_old_macro_engine_sets_variables_first():
 CLAUDE = Endpoint("there", Protocol.ANTHROPIC, "https://there.invalid", models=("m",))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("kind", "last"),
     [
         *(("normal", "a Well,"), ("regenerate", "a Well,"), ("impersonate", "a Hm,")),
@@ -565,7 +564,7 @@ def test_the_prompt_of_a_plain_role_goes_where_the_description_goes() -> None:
     assert "codes" in order(first)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("facts", "wanted", "expected"),
     [
         (None, None, "U1 A1 U2 D! AFTER A2 NUDGE"),
@@ -591,7 +590,7 @@ def test_continue_ends_with_the_reply_and_a_nudge_unless_the_model_takes_a_prefi
     assert sum(envelope.tokens) <= envelope.budget.total
 
 
-@pytest.mark.parametrize("postfix", ["", " ", "\n"])
+@each_row("postfix", ["", " ", "\n"])
 def test_a_continuation_is_joined_as_the_preset_says(postfix: str):
     policies = Policies(continue_postfix=postfix)
     inputs = Inputs(ENDPOINT, Preset("p", (HISTORY,), policies=policy_values(policies)), (U1, A1))

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.tables import each_row
 from tui_chat.config import BUILT_IN_ENDPOINTS
 from tui_chat.context import Inputs, build
 from tui_chat.errors import InputError
@@ -115,7 +116,7 @@ NEVER = [
 ]
 
 
-@pytest.mark.parametrize(("odd", "why"), NEVER)
+@each_row(("odd", "why"), NEVER)
 def test_prompts_that_sillytavern_never_sends_are_disabled_with_a_note(
     odd: dict[str, Any], why: str
 ) -> None:
@@ -141,9 +142,9 @@ FORMATS = {
 }
 
 
-@pytest.mark.parametrize("place", [{}, {"injection_position": 1, "injection_depth": 2}])
-@pytest.mark.parametrize("formats", [{}, FORMATS])
-@pytest.mark.parametrize("empty", ["", " \n", "{{noop}}"])
+@each_row("place", [{}, {"injection_position": 1, "injection_depth": 2}])
+@each_row("formats", [{}, FORMATS])
+@each_row("empty", ["", " \n", "{{noop}}"])
 def test_empty_character_fields_are_not_sent(
     place: dict[str, Any], formats: dict[str, str], empty: str
 ) -> None:
@@ -178,7 +179,7 @@ def test_world_info_has_its_format() -> None:
     assert found["worldInfoBefore"].requires == "worldInfoBefore"
 
 
-@pytest.mark.parametrize("text", ["{", "[]", '{"presetMessages": []}'])
+@each_row("text", ["{", "[]", '{"presetMessages": []}'])
 def test_other_files_are_refused(text: str) -> None:
     with pytest.raises(InputError, match=r"x\.json"):
         parse_sillytavern_preset(text, "x.json", "x")

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.tables import each_row
 from tui_chat.compose import compose
 from tui_chat.context import Inputs
 from tui_chat.models.endpoint import Endpoint, Protocol
@@ -160,7 +161,7 @@ def test_the_depth_prompt_is_searched_if_the_note_is():
     assert "Found." in contents(entries=(anvil,), card=card, authors_note=note)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("key", "occurs"),
     [
         ("/crow.*gold/s", False),
@@ -210,7 +211,7 @@ def test_levels_of_disabled_entries_open_too():
     assert lore(late, starts) == "Start."
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("logic", "secondary", "active"),
     [(0, [""], False), (0, [" "], True), (1, [""], True), (2, [""], True), (2, [" "], False),
      (3, ["", "hello"], False), (3, [" ", "hello"], True), (0, [], True)],
@@ -243,7 +244,7 @@ def test_a_probability_counts_only_where_it_is_used():
     assert lore({"content": "x", "probability": 0, "useProbability": True}) == ""
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("key", "active"),
     [("{{char}}", True), ("{{getvar::place}}", False), ("/{{user}}: HELLO/i", True),
      ("{{lower::HELLO}}{{trim}}", False), ("{{if x}}hello{{/if}}", True), ("{{space}}", True)],
@@ -300,7 +301,7 @@ def test_macros_that_a_script_inserts_into_lore_are_expanded():
 # --- macros --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("written", "expected"),
     [
         ("{{setvar::m::  a b  }}[{{getvar::m}}]", "[a b]"),
@@ -328,7 +329,7 @@ def test_macros(written: str, expected: str):
     assert found[-1] == f"| {expected}"
 
 
-@pytest.mark.parametrize(
+@each_row(
     "written",
     [
         "{{ user }}",
@@ -447,7 +448,7 @@ def test_scripts_of_settings_preset_and_card_are_run_in_this_order() -> None:
     assert found == ["bne", "twb", "three", "fbur"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("fields", "expected"),
     [
         ({"minDepth": 1, "maxDepth": 2}, ["one", "twx", "three", "four"]),

@@ -10,6 +10,7 @@ import pytest
 
 from tests.support.command_line import NO_RETRIES, Ask, Run, ask, rows
 from tests.support.reply_starts import is_begun
+from tests.support.tables import each_row
 from tests.support.workspace import BY_HAND, say, settled
 from tui_chat.workspace.events import Failed
 
@@ -102,7 +103,7 @@ def test_the_requests_of_side_replies_are_built_without_sending_them(run: Run, t
     assert built("quiet") == ["U1", "A1", "D"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("words", "said"),
     [
         (("--kind", "impersonate", "text"), "--kind impersonate takes no message."),

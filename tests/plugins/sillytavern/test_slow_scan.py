@@ -286,7 +286,7 @@ def active(inputs: Inputs, count: Counter = LETTERS) -> Sequence[str]:
     return [search.index.candidates[rank].keyed.entry.id for rank in search.activated]
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=250, deadline=None)
 @given(REQUEST, TIMERS)
 def test_the_same_entries_are_active_as_in_a_slow_scan(request: Inputs, timers: list[LoreTimer]):
     book = request.lorebooks[0]
@@ -301,7 +301,7 @@ def test_the_same_entries_are_active_as_in_a_slow_scan(request: Inputs, timers: 
     assert active(request) == Scan(request, book).run()
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(REQUEST, st.integers(0, 7))
 def test_the_timers_are_those_of_a_slow_scan_for_each_turn(request: Inputs, known: int):
     book = request.lorebooks[0]

@@ -12,6 +12,7 @@ from hypothesis import given
 
 from tests.support.file_strategies import json_values
 from tests.support.lorebooks import lorebook_text
+from tests.support.tables import each_row
 from tui_chat.errors import InputError
 from tui_chat.library.lorebooks import (
     load_lorebook,
@@ -31,7 +32,7 @@ def told(**entry: Any) -> list[tuple[str, str]]:
     return [(f.level.value, f.path) for f in read_lorebook(text, "w").file.findings()]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("given", "fields"),
     [
         ({}, {}),
@@ -113,13 +114,13 @@ def test_a_list_may_mix_our_entries_and_sillytaverns():
     assert [finding.code for finding in both.file.findings()] == ["misspelled-key"]
 
 
-@pytest.mark.parametrize("fault", [3, None, "x", ["k"]])
+@each_row("fault", [3, None, "x", ["k"]])
 def test_a_list_of_world_info_is_read_completely_or_refused(fault: object):
     with pytest.raises(InputError, match=r"\$\.entries\[1\]"):
         parse_lorebook(json.dumps({"entries": [ENTRIES[0], fault]}), "b.json", "b")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("given", "expected"),
     [
         ({}, []),

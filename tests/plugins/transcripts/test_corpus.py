@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.tables import each_row
 from tui_chat.interop.formats import ImportSource
 from tui_chat.interop.readable_parts import thoughts
 from tui_chat.interop.reader import read_conversations
@@ -53,7 +54,7 @@ def read_file(path: Path) -> list[FoundConversation]:
 
 
 @pytest.mark.skipif(not CASES, reason=f"there are no transcripts in {ROOT}")
-@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.parent.name}/{case.stem[:-9]}")
+@each_row("case", CASES, ids=lambda case: f"{case.parent.name}/{case.stem[:-9]}")
 def test_what_is_expected_is_found(case: Path):
     wanted = json.loads(case.read_text())
     found = read_file(case.parent / wanted["file"])

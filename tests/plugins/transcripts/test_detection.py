@@ -12,6 +12,7 @@ import pytest
 from tests.support.command_line import Run
 from tests.support.exports import block, chatgpt, claude, claude_message, node
 from tests.support.reading import only, read, said
+from tests.support.tables import each_row
 from tui_chat import extensions
 from tui_chat.interop.reader import known_formats
 
@@ -48,7 +49,7 @@ def test_without_the_plugin_an_unknown_file_names_it(monkeypatch: pytest.MonkeyP
     assert "The plugin “transcripts”, which is not installed, reads ChatGPT's" in found.advice
 
 
-@pytest.mark.parametrize("command", [["inspect"], ["read", "--protocol", "gemini"],
+@each_row("command", [["inspect"], ["read", "--protocol", "gemini"],
                                      ["convert", "--to", "gemini"]])  # fmt: skip
 def test_the_program_of_a_transcript_is_named(run: Run, tmp_path: Path, command: list[str]):
     file = tmp_path / "session.jsonl"

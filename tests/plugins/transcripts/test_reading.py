@@ -10,10 +10,9 @@ import pytest
 from textual import events
 from textual.widgets import Input, OptionList
 
-from tests.plugins.transcripts.test_agent_sessions import claude_code
 from tests.plugins.transcripts.test_viewer import viewer_of
 from tests.support.app import settle, until
-from tests.support.exports import lines
+from tests.support.exports import claude_code, lines
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.chat.token_strip import LEAST_TURNS, TokenStrip
 from tui_chat.ui.areas.chat.transcript import Transcript

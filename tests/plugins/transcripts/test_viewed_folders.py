@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
-from tests.plugins.transcripts.test_agent_sessions import claude_code, gemini
 from tests.plugins.transcripts.test_viewer import viewer_of
 from tests.support.app import screen_text, told, until
-from tests.support.exports import chatgpt, lines, node
+from tests.support.exports import chatgpt, claude_code, lines, node
+from tests.support.tables import each_row
 from tui_chat.errors import InputError
 from tui_chat.interop.transcript_builder import stable_id
 from tui_chat.plugins.transcripts.file_index import find_files, heading_of, require_conversations
@@ -144,7 +144,7 @@ def test_a_title_is_found_behind_a_long_first_line(tmp_path: Path):
     assert heading_of(file).title.startswith("What now? and")
 
 
-@pytest.mark.parametrize(("content", "fault"), [
+@each_row(("content", "fault"), [
     ("", "is empty"), ("hello", "is not a conversation of a known format"),
     ('[{"role": "user", "content"', "ends within the value"),
 ])  # fmt: skip
@@ -298,7 +298,7 @@ def said(role: str, text: str) -> dict[str, Any]:
     return codex("response_item", type="message", role=role, content=content)
 
 
-@pytest.mark.parametrize("size", [10_000, 100_000, 1_000_000])
+@each_row("size", [10_000, 100_000, 1_000_000])
 def test_the_title_of_a_rollout_is_behind_what_the_program_puts_in_front(tmp_path: Path, size: int):
     write(
         tmp_path / "rollout-2026-01-01T00-00-00-x.jsonl",
@@ -334,6 +334,10 @@ async def test_the_filter_keeps_a_session_whose_title_changes_as_it_is_opened(tm
         pane.filter.value = "rai"
         await pilot.pause()
         assert pane.rows.layout_now.sessions() == []
+
+
+def gemini(key: str, content: object, kind: str = "user") -> dict[str, Any]:
+    return {"id": key, "timestamp": "2026-01-01T00:00:00Z", "type": kind, "content": content}
 
 
 async def test_messages_that_were_taken_back_are_not_on_the_shown_branch(tmp_path: Path):

@@ -19,8 +19,6 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from statistics import median
 from time import process_time
@@ -81,16 +79,6 @@ def composed() -> Iterator[tuple[str, float]]:
 
         keys()
         yield f"twenty keystrokes in {count:,} messages, and their bytes", spent(keys)
-
-
-def sent_as_sillytavern() -> Iterator[tuple[str, float]]:
-    name = "tests.plugins.sillytavern.benchmark"
-    if find_spec("tui_chat.plugins.sillytavern") is None:
-        return
-    sillytavern = import_module(name)
-    first, key = sillytavern.measure(sillytavern.inputs(squash=True))
-    yield "SillyTavern: 270 prompts, 1,000 entries, 5,000 messages", first
-    yield "SillyTavern: a keystroke in them", key
 
 
 def read() -> Iterator[tuple[str, float]]:
@@ -174,7 +162,7 @@ def main() -> None:
     print(f"{'1,000 messages as JSON, five times':<58}{unit:>9.2f}{1:>9.2f}")
     ratios: dict[str, float] = {}
     slower: list[str] = []
-    for group in (composed, sent_as_sillytavern, read, drawn, used, stored, started):
+    for group in (composed, read, drawn, used, stored, started):
         for name, taken in group():
             ratios[name] = ratio = round(taken / unit, 3)
             before = saved.get(name)

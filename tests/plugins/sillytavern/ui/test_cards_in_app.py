@@ -5,15 +5,15 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import pytest
 from textual import events
 
 from tests.plugins.sillytavern.test_character_cards import PIXEL, V2, picture, text_chunk
 from tests.support.app import make_app, opened, settle, until, workspace_of
+from tests.support.tables import each_row
 from tui_chat.ui.areas.chat.composer import Composer
 
 
-@pytest.mark.parametrize("form", ["{}", "'{}'", '"{}"', "escaped", "url"])
+@each_row("form", ["{}", "'{}'", '"{}"', "escaped", "url"])
 async def test_a_dropped_card_is_imported(tmp_path: Path, form: str) -> None:
     card = tmp_path / "her card.png"
     card.write_bytes(picture(text_chunk("chara", V2)))

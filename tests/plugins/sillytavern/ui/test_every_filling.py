@@ -8,9 +8,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-import pytest
-
 from tests.plugins.sillytavern.ui.test_request_facts import CARD, MESSAGES, ROLE, request
+from tests.support.tables import each_row
 from tui_chat.analysis import unsent_messages as unsent
 from tui_chat.models.role import Profile, Role
 from tui_chat.plugins.sillytavern.policies import Policies
@@ -77,7 +76,7 @@ REASONS: list[tuple[Callable[[], str], Callable[[], str]]] = [
 ]
 
 
-@pytest.mark.parametrize("number", range(len(FILLINGS) + len(REASONS)))
+@each_row("number", range(len(FILLINGS) + len(REASONS)))
 def test_a_sentence_is_shown_where_it_is_true_and_nowhere_else(number: int) -> None:
     shows, silent = [*FILLINGS, *REASONS][number]
     assert shows()

@@ -5,8 +5,7 @@ from __future__ import annotations
 from itertools import product
 from typing import Any
 
-import pytest
-
+from tests.support.tables import each_row
 from tui_chat.analysis.unsent_messages import unsent_messages
 from tui_chat.compose import Composed, compose
 from tui_chat.context import Inputs
@@ -76,7 +75,7 @@ def request(policies: Policies, **inputs: Any) -> Composed:
     return compose(Inputs(ENDPOINT, preset, **given))
 
 
-@pytest.mark.parametrize("policies", MERGING)
+@each_row("policies", MERGING)
 def test_merged_messages_keep_their_tokens_and_what_fills_them(policies: Policies) -> None:
     composed = request(policies)
     facts = facts_of(composed)
@@ -100,14 +99,14 @@ def test_merged_messages_keep_their_tokens_and_what_fills_them(policies: Policie
     assert not any(note.origin and note.origin.id == "style" for note in composed.notes)
 
 
-@pytest.mark.parametrize("policies", MERGING)
+@each_row("policies", MERGING)
 def test_a_stored_question_among_merged_messages_is_the_draft(policies: Policies) -> None:
     facts = facts_of(request(policies, draft="", history=(*TALK, Message("user", "And?", "3"))))
     assert (facts.draft[0].removeprefix("Ada: "), facts.is_typed) == ("And?", False)
     assert [turn.origin.id for turn in facts.history] == ["1", "2"]
 
 
-@pytest.mark.parametrize("policies", MERGING)
+@each_row("policies", MERGING)
 def test_what_is_sent_is_not_among_what_is_not_sent(policies: Policies) -> None:
     composed, counts = request(policies), ContextCounts()
     counts.update(composed.envelope.turns)
@@ -133,7 +132,7 @@ def test_a_card_prompt_without_the_original_takes_its_place() -> None:
     assert facts.fillings.words_for(MESSAGES[8], 7) == ""
 
 
-@pytest.mark.parametrize("policies", MERGING)
+@each_row("policies", MERGING)
 def test_the_messages_of_a_turn_have_all_its_tokens(policies: Policies) -> None:
     envelope = request(policies).envelope
     for turn, tokens in zip(envelope.turns, envelope.tokens, strict=True):
@@ -144,7 +143,7 @@ def test_the_messages_of_a_turn_have_all_its_tokens(policies: Policies) -> None:
         assert not kinds & {OriginKind.MACRO, OriginKind.GLUE}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("profile", "words"),
     [
         (None, "no profile"),
