@@ -4,49 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from collections.abc import Awaitable, Callable
 from contextlib import closing
+from functools import partial
 from pathlib import Path
-from typing import Any
 
-import pytest
 from textual.pilot import Pilot
 from textual.widgets import TextArea
 
 from tests.support.app import idle, make_app, opened, replied, say, until
-from tui_chat.errors import StoreError
-from tui_chat.store.database import Database, Transaction
+from tests.support.full_disk import FULL, Disk, disk
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.chat.composer import Composer
 from tui_chat.ui.areas.chat.header_footer import footer_lines
 from tui_chat.ui.dialogs.base import Confirm, TextAreaPrompt
 from tui_chat.workspace.workspace import Workspace
 
-FULL = "There is no room left on the disk."
-
-
-class Disk:
-    """Refuses writes while it is full."""
-
-    is_full = False
-    delay = 0.0
-
-
-@pytest.fixture
-def disk(monkeypatch: pytest.MonkeyPatch) -> Disk:
-    disk, transact = Disk(), Database._transact
-
-    async def refusing(
-        self: Database, begin: str, work: Callable[[Transaction], Awaitable[Any]]
-    ) -> Any:
-        if begin == "BEGIN IMMEDIATE":
-            await asyncio.sleep(disk.delay)
-            if disk.is_full:
-                raise StoreError(FULL)
-        return await transact(self, begin, work)
-
-    monkeypatch.setattr(Database, "_transact", refusing)
-    return disk
+__all__ = ["disk"]
 
 
 def workspace_of(app: TuiChat) -> Workspace:
@@ -67,7 +40,7 @@ def make_app_with_full_disk(folder: Path, disk: Disk) -> TuiChat:
     """Return an app whose disk is full from the moment at which its request arrives."""
 
     def fill(_: object) -> None:
-        disk.is_full = True
+        disk.fault = FULL
 
     return make_app(folder, model="lorem:400:60", on_request=fill)
 
@@ -93,9 +66,9 @@ async def test_the_reply_and_the_status_line_say_that_it_is_unsaved(
         await fill_disk_during_reply(pilot, app)
         entry = workspace_of(app).state.entries[-1]
         foot = " ".join(line.text for line in footer_lines(entry, (), "", 100))
-        assert f"Not saved yet: {FULL}" in foot
+        assert "Not saved yet: The disk of the database" in foot
         await until(pilot, lambda: "Not saved yet" in str(app.chat.pane.activity.render()))
-        disk.is_full = False
+        disk.fault = None
         await until(pilot, lambda: not workspace_of(app).state.entries[-1].unsaved)
         await until(pilot, lambda: "Not saved yet" not in str(app.chat.pane.activity.render()))
 
@@ -115,7 +88,7 @@ async def test_quitting_asks_while_something_is_unsaved(tmp_path: Path, disk: Di
         await until(pilot, lambda: isinstance(app.screen, Confirm))
         await pilot.press("y")
         await until(pilot, lambda: not app.is_running)
-    assert app.lifecycle.unsaved == FULL
+    assert app.lifecycle.unsaved.endswith("chat.db is full.")
 
 
 async def test_text_that_could_not_be_stored_returns_before_later_text(
@@ -125,14 +98,14 @@ async def test_text_that_could_not_be_stored_returns_before_later_text(
         app = await opened(pilot)
         await say(pilot, "Hello")
         composer = app.query_one(Composer)
-        disk.is_full, disk.delay = True, 0.2
+        disk.fault, disk.before = FULL, partial(asyncio.sleep, 0.2)
         composer.text = "precious"
         await pilot.press("enter")
         await until(pilot, lambda: composer.text == "")
         await pilot.press(*"more")
         await until(pilot, lambda: "precious" in composer.text)
         assert composer.text == "precious\nmore"
-        disk.is_full = False
+        disk.fault = None
         await until(pilot, lambda: "precious\nmore" in kept_drafts(tmp_path))
 
 
@@ -156,13 +129,13 @@ async def test_text_typed_while_a_message_is_stored_stays_a_draft(
         app = await opened(pilot)
         await say(pilot, "Hello")
         composer = app.query_one(Composer)
-        disk.delay = 0.1
+        disk.before = partial(asyncio.sleep, 0.1)
         composer.text = "first"
         await pilot.press("enter")
         await until(pilot, lambda: composer.text == "")
         await pilot.press(*"second")
         await replied(pilot)
-        disk.delay = 0.0
+        disk.before = None
         assert composer.text == "second"
         await until(pilot, lambda: kept_drafts(tmp_path) - {""} == {"second"})
 
@@ -171,7 +144,7 @@ async def test_an_unstored_edit_is_offered_again(tmp_path: Path, disk: Disk) -> 
     async with make_app(tmp_path).run_test(size=(120, 40)) as pilot:
         app = await opened(pilot)
         await say(pilot, "Hello")
-        disk.is_full = True
+        disk.fault = FULL
         app.chat.pane.transcript.go_to(0)
         app.conversation.action_edit()
         await until(pilot, lambda: isinstance(app.screen, TextAreaPrompt))
@@ -183,7 +156,7 @@ async def test_an_unstored_edit_is_offered_again(tmp_path: Path, disk: Disk) -> 
         )
         await idle(pilot)
         assert app.screen.query_one(TextArea).text == "much better"
-        disk.is_full = False
+        disk.fault = None
         await pilot.press("ctrl+s")
         await until(
             pilot, lambda: workspace_of(app).state.entries[0].message.content == "much better"

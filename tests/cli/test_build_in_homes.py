@@ -51,6 +51,8 @@ ENDPOINTS = {
 def build_in(
     monkeypatch: pytest.MonkeyPatch, capsysbinary: pytest.CaptureFixture[bytes]
 ) -> BuildIn:
+    monkeypatch.setattr(random, "getrandbits", lambda _: SEED)  # of the app
+
     def call(home: Path, *words: str, before: tuple[str, ...] = ()) -> tuple[int, bytes]:
         folders = ("--config-dir", str(home), "--data-dir", str(home / "data"))
         fixed = ("--at", AT.isoformat(), "--seed", str(SEED))
@@ -98,7 +100,6 @@ async def use_app(home: Path, chance: random.Random) -> Expected:
         provide_database(paths.database_file(config.data_dir))
     workspace = await open_workspace(config)
     workspace.core.now = lambda: AT
-    workspace.requests._seed = SEED
     await workspace.start()
     found: Expected = []
     try:
@@ -176,7 +177,6 @@ def test_what_precedes_the_command_holds_for_the_app_too(
     async def start() -> tuple[str, str, bytes]:
         workspace = await open_workspace(common.config(), remembers=False)
         workspace.core.now = lambda: AT
-        workspace.requests._seed = SEED
         try:
             await workspace.start_new_chat()
             state = workspace.state

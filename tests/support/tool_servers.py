@@ -84,7 +84,7 @@ class TextServer(ToolServer):
 
     def __init__(self, name: str, prompts: Sequence[SourcePrompt], said: Sequence[Message]) -> None:
         super().__init__(name)
-        self._prompts, self._said = prompts, said
+        self._prompts, self.said = prompts, said
         self.arguments: list[Mapping[str, str]] = []
         """Those that prompts were asked for with."""
         self.contents: Mapping[str, Sequence[bytes]] = {}
@@ -102,7 +102,7 @@ class TextServer(ToolServer):
         self.arguments.append(arguments)
         self.asked.put_nowait(name)
         await self.may_answer.wait()
-        return self._said
+        return self.said
 
     async def documents(self) -> Sequence[SourceDocument]:
         self.lists += 1

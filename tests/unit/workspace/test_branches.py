@@ -133,6 +133,23 @@ async def test_a_conversation_that_ends_with_a_user_message_can_be_answered(make
     )
 
 
+async def test_places_of_a_session_are_named(make_workspace):
+    workspace, _ = await make_workspace(sent=["one"])
+    await workspace.branches.name_place("nowhere", "Begin")
+    question, reply = ids(workspace)
+    for message_id, name in ((question, "Begin"), (reply, "Answer"), (question, "Start")):
+        await workspace.branches.name_place(message_id, name)
+    await workspace.branches.name_place("nowhere", "")
+    places = workspace.state.session.places
+    assert [(each.message_id, each.name) for each in places] == [
+        (reply, "Answer"),
+        (question, "Start"),
+    ]
+    await workspace.sessions.new()
+    await workspace.branches.name_place(question, "None is open")
+    assert workspace.state.session is None
+
+
 async def test_a_fork_is_a_session_of_its_own(make_workspace):
     workspace, heard = await make_workspace(sent=["one", "two", "three"])
     old, sent = (

@@ -6,11 +6,13 @@ import asyncio
 import json
 from dataclasses import replace
 
+from tests.support.recorded_sessions import BODY, store_recorded
 from tests.support.tables import each_row
 from tests.support.workspace import preset_with, put, say
 from tui_chat.compose import Composed
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import Part
+from tui_chat.models.settings import Settings
 from tui_chat.workspace import live_request
 from tui_chat.workspace.events import Failed, RequestComposed, RequestOutdated, ResponseLoaded
 from tui_chat.workspace.state import ViewedRequest, WhatIf
@@ -82,6 +84,32 @@ async def test_a_sent_request_is_viewed_with_its_reply_and_left_with_its_session
     assert b"elsewhere" in shown(workspace).payload.body
     await workspace.sessions.open(first)
     assert workspace.state.request.viewed is None
+
+
+async def test_the_recorded_request_of_an_opened_session_is_shown(make_workspace, tmp_path):
+    workspace, _ = await make_workspace()
+    session_id = await store_recorded(tmp_path)
+    await workspace.sessions.open(session_id)
+    await workspace.viewed_requests.view_foreign()
+    viewed = workspace.state.request.viewed
+    assert viewed.is_automatic
+    assert json.loads(shown(workspace).payload.body) == json.loads(BODY)
+    workspace.live_request.return_to_live()
+    workspace.live_request.compose()
+    await workspace.viewed_requests.view_foreign()
+    assert workspace.state.request.viewed is None, "the live one was chosen"
+
+
+async def test_settings_are_previewed_before_they_are_stored(make_workspace):
+    workspace, _ = await make_workspace(sent=["one"])
+    before = workspace.settings.values
+    other = replace(before, model="mirror", settings=Settings(temperature=0.5))
+    workspace.settings.preview(other)
+    body = json.loads(shown(workspace).payload.body)
+    assert (body["model"], body["temperature"]) == ("mirror", 0.5)
+    assert (workspace.settings.values, workspace.state.session.model) == (other, before.model)
+    workspace.settings.preview(before)
+    assert json.loads(shown(workspace).payload.body)["model"] == before.model
 
 
 async def test_the_first_request_of_a_session_is_compared_with_none(make_workspace):

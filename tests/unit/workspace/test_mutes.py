@@ -72,9 +72,18 @@ async def test_a_muted_message_is_not_sent_until_it_is_unmuted(make_workspace):
     assert workspace.requests.compose("next").payload.body == before
     assert done(heard).startswith("Unmuted your message “one”: ")
     await workspace.undo()
+    assert done(heard) == "Muted your message “one”."
     await workspace.undo()
+    assert done(heard) == "Unmuted and pinned your message “one”."
     assert workspace.state.entries[0].message.muted == NOT_MUTED
     assert workspace.state.entries[0].message.pinned
+    await workspace.mutes.toggle(first)
+    await workspace.branches.pin(first, True)
+    assert done(heard).startswith("Pinned your message “one”, which is no longer muted")
+    await workspace.undo()
+    message = workspace.state.entries[0].message
+    assert (message.muted, message.pinned) == (Muted(whole=True), False)
+    assert done(heard) == "Unpinned and muted your message “one”."
 
 
 async def test_it_says_what_it_saves_and_what_it_costs_now(make_workspace):

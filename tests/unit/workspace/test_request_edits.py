@@ -351,8 +351,8 @@ async def test_an_edit_of_an_earlier_run_is_undone(make_workspace: MakeWorkspace
     assert await here.edits.add_value(("seed",), 1, kept=False)
     here.type("two")
     assert await here.edits.add_value(("top_p",), 0.5, kept=True)
+    here = await chat(make_workspace)
     here.type("two")
-    here.edits._undo.clear()  # of this run only
     await here.edits.undo()
     assert here.shown == {**before, "seed": 1}
     await here.edits.undo()

@@ -95,6 +95,11 @@ async def test_requests_are_exported_with_their_session(make_workspace, tmp_path
     replies = [await say(workspace, heard, draft) for draft in ("salt", "and 汉字")]
     file = tmp_path / "all.json"
     assert await workspace.import_export.export(workspace.state.session.session_id, "json", file)
+    assert heard.of(Done)[-1].sentence == f"Exported to {file}."
+    session_id = workspace.state.session_id
+    assert not await workspace.import_export.export(session_id, "json", file)
+    assert "exists already" in last_failure(heard)
+    assert await workspace.import_export.export(session_id, "json", file, overwrite=True)
     told = json.loads(file.read_text())
     bodies = [each["body"].encode() for each in told["sessions"][0]["requests"]]
     assert bodies == [request.body for request in received]

@@ -179,6 +179,10 @@ async def test_several_sessions_are_deleted_and_restored(make_workspace):
     await workspace.undo()
     assert len(workspace.state.sessions) == 3
     assert workspace.state.session_id == three_
+    await workspace.organization.delete((one,))
+    await workspace.sessions.open(two)
+    await workspace.undo()
+    assert workspace.state.session_id == two, "one was not open when it was deleted"
 
 
 async def test_a_background_reply_marks_its_session_unread(make_workspace):

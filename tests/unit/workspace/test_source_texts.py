@@ -147,7 +147,7 @@ async def test_a_prompt_that_is_too_long_or_empty_is_refused(make_workspace, ser
     workspace, _ = await make_workspace(model="echo")
     with pytest.raises(InputError, match="git:commit is longer than 100,000 characters"):
         await workspace.source_texts.insert(prompt(), {})
-    server._said = [said("user", " ")]
+    server.said = [said("user", " ")]
     with pytest.raises(InputError, match="git:commit is empty"):
         await workspace.source_texts.insert(prompt(), {})
     assert not workspace.state.entries

@@ -22,6 +22,19 @@ async def titles(workspace) -> list[tuple[str, str, str]]:
     return [(each.kind, each.status, each.reply) for each in stored]
 
 
+async def until_titles(workspace, *statuses: str) -> None:
+    """Wait until so many titles were asked for, with these ends."""
+    async with asyncio.timeout(20):
+        while [status for _, status, _ in await titles(workspace)] != [*statuses]:  # noqa: ASYNC110 - nothing tells of it
+            await asyncio.sleep(0)
+
+
+async def until_received(heard, count: int) -> None:
+    async with asyncio.timeout(20):
+        while len(heard.received) < count:  # noqa: ASYNC110 - requests are no events
+            await asyncio.sleep(0)
+
+
 async def test_the_first_words_are_replaced_after_the_first_reply_and_only_then(make_workspace):
     workspace, heard = await make_workspace(title_model=TITLER)
     assert await workspace.replies.submit("Where does " + "the river go? " * 200)
@@ -51,9 +64,10 @@ async def test_a_title_that_the_user_gave_stays(make_workspace):
     await workspace.organization.rename(workspace.state.session_id, "Mine")
     await settled(workspace, heard)
     await say(workspace, heard, "Again")
-    await asyncio.gather(*workspace.titles._tasks)
+    assert await workspace.titles.suggest()
     assert workspace.state.session.title == "Mine"
-    assert await titles(workspace) == []
+    assert len(await titles(workspace)) == 1, "only that which was asked for now"
+    assert len(heard.received) == 3
 
 
 async def test_a_title_given_meanwhile_wins(make_workspace):
@@ -61,15 +75,14 @@ async def test_a_title_given_meanwhile_wins(make_workspace):
     assert await workspace.replies.submit("Hello")
     session_id = workspace.state.session_id
     await settled(workspace, heard)
-    await heard.until(lambda: bool(workspace.titles._tasks))
+    await until_received(heard, 2)
     assert await workspace.store.sessions.replace_title(session_id, "Hello", "Mine")
-    await asyncio.gather(*workspace.titles._tasks)
+    await until_titles(workspace, "complete")
     assert (await workspace.store.sessions.get(session_id)).title == "Mine"
 
 
 async def test_nothing_is_asked_without_a_model_unless_the_user_asks(make_workspace):
     workspace, _ = await make_workspace(sent=["Hello"])
-    assert not workspace.titles._tasks
     assert workspace.state.session.title == "Hello"
     assert await workspace.titles.suggest() == "User: Hello", "by the session's own model"
     assert [kind for kind, *_ in await titles(workspace)] == ["title"]
@@ -77,14 +90,13 @@ async def test_nothing_is_asked_without_a_model_unless_the_user_asks(make_worksp
 
 async def test_a_failure_is_silent_and_not_repeated(make_workspace):
     workspace, heard = await make_workspace(title_model="loopback/flaky-500", sent=["Hello"])
-    await heard.until(lambda: bool(workspace.titles._tasks))
-    await asyncio.gather(*workspace.titles._tasks)
+    await until_titles(workspace, "failed")
     await workspace.replies.regenerate(workspace.state.entries[-1].message.id)
     await settled(workspace, heard)
-    await heard.until(lambda: not workspace.titles._tasks)
-    assert [status for _, status, _ in await titles(workspace)] == ["failed"]
     assert workspace.state.session.title == "Hello"
     assert not heard.of(Failed)
+    assert await workspace.titles.suggest() == "", "asked for, it fails again"
+    await until_titles(workspace, "failed", "failed")
 
 
 async def test_a_title_is_suggested_on_demand(make_workspace):
@@ -108,7 +120,7 @@ async def test_what_it_costs_is_counted_under_its_own_kind(make_workspace, tmp_p
 
 async def test_closing_does_not_wait_for_a_title(make_workspace):
     workspace, heard = await make_workspace(title_model="loopback/flaky-stall", sent=["Hello"])
-    await heard.until(lambda: bool(workspace.titles._tasks))
+    await until_received(heard, 2)
     session_id = workspace.state.session_id
     await workspace.close()
     workspace, _ = await make_workspace()

@@ -101,7 +101,7 @@ async def test_a_changed_definition_ends_the_grant_until_it_was_seen(make_worksp
 async def test_another_command_line_is_not_covered(make_workspace, server):
     workspace, heard = await make_workspace(model="toolsmith")
     await consent(workspace, heard, "server")
-    server.has("now", "zones", runs="other-server")
+    server.has("now", "zones", runs="other-server", description="Other.")
     server.announce()
     assert not workspace.state.changed_tools
     assert await asked(workspace, heard) is not None
