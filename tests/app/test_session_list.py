@@ -220,3 +220,26 @@ async def test_an_empty_list_explains_how_to_start(tmp_path: Path):
         await screen.sees("Type below, or press Ctrl+N.")
         await screen.press("enter", "d", "r", "space", "left", "shift+up", "ctrl+a", "down", "end")
         await screen.sees("Type below, or press Ctrl+N.")
+
+
+async def test_a_list_that_comes_back_after_a_zoom_shows_what_is_true_now(tmp_path: Path):
+    async with listing(tmp_path, *several(3), size=(120, 35)) as screen:
+        await screen.press("enter")
+        await screen.sees("▌ A")
+        await screen.press("f4")
+        await screen.loses("New session")
+        await screen.press("f11")
+        await screen.sees("Unzoom")
+        await screen.press("f11")
+        await screen.loses("Unzoom")
+        await screen.press("ctrl+k")
+        await screen.sees("Go to session")
+        await screen.type("B")
+        await screen.press("enter")
+        await screen.loses("Go to session")
+        await screen.until(lambda: screen.lines[0].startswith(" B "), "B is not open")
+        await screen.press("f4", "f4")
+        await screen.sees("New session")
+        await screen.rests()
+        marked = [row.split()[1] for row in rows(screen) if row.startswith("▌")]
+        assert marked == ["B"]

@@ -90,6 +90,9 @@ class LineView(ScrollView, LazyComponents, can_focus=True, inherit_bindings=Fals
     def refresh_changed(self, first: int = 0) -> None:
         """Draw the rows that changed; those above the row `first` are known to be the same."""
         width, height = self.size
+        if not height:
+            self.refresh()  # out of sight: what was drawn must not come back
+            return
         before = self._drawn
         changed = [
             Region(0, y, width, 1)
