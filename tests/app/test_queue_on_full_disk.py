@@ -49,3 +49,33 @@ async def test_a_queued_message_is_marked_until_it_is_stored(tmp_path: Path):
             await screen.sees("› the ferry")
             [(stored,)] = queued(tmp_path)
             assert "the ferry" in stored
+
+
+async def test_a_message_that_waits_to_be_stored_does_not_undo_a_later_one(tmp_path: Path):
+    with Provider(STREAMING) as provider:
+        async with open_screen(tmp_path, config=provider.config()) as screen:
+            await screen.type("hello")
+            await screen.press("enter")
+            await screen.sees("Begun")
+            change(
+                tmp_path,
+                "CREATE TRIGGER full BEFORE INSERT ON settings WHEN new.key LIKE 'queue:%' "
+                "AND new.value NOT LIKE '%the boat%' "
+                "BEGIN SELECT RAISE(ABORT, 'database or disk is full'); END",
+            )
+            await screen.type("the ferry")
+            await screen.press("enter")
+            await screen.sees("Queued · not saved yet")
+            await screen.type("the boat")
+            await screen.press("enter")
+            await screen.sees("› the boat")
+            await screen.until(lambda: bool(queued(tmp_path)), "the queue is not stored")
+            change(tmp_path, "DROP TRIGGER full")
+            await screen.loses("not saved yet")
+            await screen.type("the raft")
+            await screen.press("enter")
+            await screen.sees("› the ferry", "› the boat", "› the raft")
+            await screen.until(lambda: "the raft" in queued(tmp_path)[0][0], "it is not stored")
+            [(stored,)] = queued(tmp_path)
+            assert "the ferry" in stored
+            assert "the boat" in stored

@@ -47,20 +47,29 @@ class SettingStore:
         """False if a setting is in memory only until the file can be written to."""
         return self._unsaved.get(f"setting {key}") is None
 
-    async def update(self, key: str, change: Callable[[str], str]) -> str:
+    async def update(
+        self,
+        key: str,
+        change: Callable[[str], str],
+        value: str,
+        committed: Callable[[str], object],
+    ) -> None:
         """Change a setting from its stored value, empty if it was never set, in one transaction, so
-        that another window's change is not lost. Return the new value. Raises StoreError.
+        that another window's change is not lost. Raises StoreError.
+
+        A change that cannot be written is made once it can, from what is stored by then; until then
+        the setting is `value`. `committed` is called with the new value once it is stored.
         """
 
         async def work(tx: Transaction) -> str:
             row = await tx.row("SELECT value FROM settings WHERE key = ?", key)
             before = "" if row is None else row[0]
-            value = change(before)
-            if value != before:
-                await tx.run(_SET, key, value)
-            return value
+            after = change(before)
+            if after != before:
+                await tx.run(_SET, key, after)
+            return after
 
-        return await self._database.write(work)
+        await self._unsaved.write(f"setting {key}", value, work, committed)
 
     async def beginning_with(self, prefix: str) -> dict[str, str]:
         """Return the settings whose keys begin so, by key, in the order in which they were set."""

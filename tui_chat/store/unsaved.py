@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from tui_chat.errors import StoreError
 from tui_chat.models.session import Entry
 from tui_chat.store.database import Database, Transaction
+
+_T = TypeVar("_T")
 
 
 class UnsavedReplies:
@@ -79,19 +81,26 @@ class UnsavedTexts:
         return self._texts.get(key)
 
     async def write(
-        self, key: str, text: str, work: Callable[[Transaction], Awaitable[None]]
+        self,
+        key: str,
+        text: str,
+        work: Callable[[Transaction], Awaitable[_T]],
+        committed: Callable[[_T], object] | None = None,
     ) -> None:
         """Write `text` with `work`, or keep it under `key` until that succeeds.
 
-        `key` names the deferred write as well, so it is unique in the database. Raises
-        `StoreError` if the text is in memory only, `RecordGone` if it can never be written.
+        `key` names the deferred write as well, so it is unique in the database. `committed` is
+        called with the result once it is written. Raises `StoreError` if the text is in memory
+        only, `RecordGone` if it can never be written.
         """
 
-        def forget(_: None) -> None:
+        def written(result: _T) -> None:
             self._texts.pop(key, None)
+            if committed is not None:
+                committed(result)
 
         try:
-            await self._database.write_or_defer(key, work, committed=forget)
+            await self._database.write_or_defer(key, work, committed=written)
         except StoreError:
             if key in self._database.deferred:
                 self._texts[key] = text

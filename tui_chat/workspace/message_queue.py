@@ -138,9 +138,12 @@ class MessageQueue:
             self._spawn(self._load(now.session_id))
 
     async def _load(self, session_id: str) -> None:
+        settings, key = self.core.store_of(session_id).settings, _key(session_id)
         with suppress(TuiChatError):
             async with self._storing:
-                text = await self.core.store_of(session_id).settings.get(_key(session_id))
+                if not settings.is_saved(key):
+                    return  # it is merged with what is stored once it can be written
+                text = await settings.get(key)
                 base, ours = self._stored.get(session_id, ()), self._of(session_id)
                 theirs = self._stored[session_id] = read_queue(text or "")
                 self._show(session_id, _merged(base, ours, theirs))
@@ -162,8 +165,8 @@ class MessageQueue:
         await self._store(session_id)
 
     async def _store(self, session_id: str) -> None:
-        """Store a queue with what changed here since it was read, and show it as it is then; one
-        that cannot be stored stays in memory.
+        """Store a queue with what changed here since it was read, and show it as it is then. One
+        that cannot be stored stays in memory, and the store does the same once it can.
         """
         settings, key = self.core.store_of(session_id).settings, _key(session_id)
         ours = together = self._of(session_id)
@@ -174,14 +177,14 @@ class MessageQueue:
             together = _merged(base, ours, read_queue(text))
             return pack(together) if together else ""
 
+        def committed(_: str) -> None:
+            self._stored[session_id] = together
+            self._show(session_id, _merged(ours, self._of(session_id), together))
+
         try:
             async with self._storing:
-                await settings.update(key, change)
-                self._stored[session_id] = together
-                self._show(session_id, _merged(ours, self._of(session_id), together))
+                await settings.update(key, change, pack(ours), committed)
         except TuiChatError as error:
-            with suppress(TuiChatError):  # the store writes it once it can
-                await settings.set(key, pack(ours) if ours else "")
             self.core.publish(QueueChanged())
             self.core.publish(Failed(error))
 
