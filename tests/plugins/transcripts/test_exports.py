@@ -4,7 +4,6 @@ table cannot say.
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from pathlib import Path
 from typing import Any
@@ -12,14 +11,16 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.plugins.transcripts.golden import EXPORTS, found_in
 from tests.support.exports import chatgpt, claude_code, lines, node
-from tests.support.golden import cases, differences
+from tests.support.found_conversations import check
+from tests.support.golden import cases
 from tests.support.reading import only, read, said
 from tests.support.tables import each_row
 from tui_chat.interop.formats import ImportSource
 from tui_chat.interop.reader import read_conversations
 from tui_chat.interop.transcript_builder import FoundConversation
+
+EXPORTS = Path(__file__).parent / "exports"
 
 
 @each_row(
@@ -28,9 +29,7 @@ from tui_chat.interop.transcript_builder import FoundConversation
     ids=[name for name, *_ in cases(EXPORTS)],
 )
 def test_all_that_is_found_in_an_export(case: dict[str, Any], expected: Any) -> None:
-    found = json.loads(json.dumps(found_in(case)))
-    wrong = list(differences(found, expected))
-    assert not wrong, "\n".join([*wrong, "`… transcripts.golden` writes them anew."])
+    check(case, expected)
 
 
 def test_a_long_conversation_is_no_deeper_than_a_short_one():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import zipfile
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -66,7 +67,7 @@ async def opened(app: TuiChat, pilot: Pilot[None]) -> Workspace:
     return app.workspace
 
 
-async def test_a_folder_is_listed_and_its_newest_session_is_read(tmp_path: Path, folder: Path):
+async def test_a_folder_is_listed_followed_and_searched(tmp_path: Path, folder: Path):
     app = viewer_of(tmp_path, folder)
     async with app.run_test(size=(140, 40)) as pilot:
         workspace = await opened(app, pilot)
@@ -76,43 +77,27 @@ async def test_a_folder_is_listed_and_its_newest_session_is_read(tmp_path: Path,
         assert titles["Ask the miller"].tags == ("subagent", "Claude Code")
         assert texts(workspace) == ["How old is the mill?"]
         assert titles["A quincunx of trees"].message_count == 0
-        await workspace.sessions.open(titles["A quincunx of trees"].session_id)
-        assert texts(workspace) == ["A quincunx of trees"]
-
-
-async def test_a_session_is_followed_as_it_grows(tmp_path: Path, folder: Path):
-    app = viewer_of(tmp_path, folder)
-    async with app.run_test(size=(140, 40)) as pilot:
-        workspace = await opened(app, pilot)
+        mill = titles["How old is the mill?"].session_id
+        await workspace.sessions.open(mill)
         path = folder / "-mill/a.jsonl"
-        answer = [claude_code("r1", "1-0", {"type": kind, **facts}, message_id="m", sessionId="s1")
-                  for kind, facts in (("text", {"text": "Three"}),)]  # fmt: skip
-        write(path, *session(1, "How old is the mill?"), *answer, age=5)
+        blocks = [claude_code(f"r{n}", "1-0" if n == 1 else "r1", {"type": "text", "text": text},
+                              message_id="m", sessionId="s1")
+                  for n, text in ((1, "Three"), (2, "hundred"))]  # fmt: skip
         files = workspace.session_files
         assert files is not None
-        await files.check()
-        assert texts(workspace) == ["How old is the mill?", "Three"]
-        more = claude_code("r2", "r1", {"type": "text", "text": "hundred"}, message_id="m",
-                           sessionId="s1")  # fmt: skip
-        write(path, *session(1, "How old is the mill?"), *answer, more, age=4)
-        files.read_again_at_once()
-        await files.check()
-        assert texts(workspace) == ["How old is the mill?", "Three\n\nhundred"]
-
-
-async def test_unread_files_are_searched(tmp_path: Path, folder: Path):
-    pytest.importorskip("tui_chat.plugins.search")
-    app = viewer_of(tmp_path, folder)
-    async with app.run_test(size=(140, 40)) as pilot:
-        await opened(app, pilot)
+        for count, answer in ((1, "Three"), (2, "Three\n\nhundred")):
+            write(path, *session(1, "How old is the mill?"), *blocks[:count], age=5 - count)
+            files.read_again_at_once()
+            await files.check()
+            assert texts(workspace) == ["How old is the mill?", answer]
+        if find_spec("tui_chat.plugins.search") is None:
+            return
         await pilot.press("ctrl+f")
         await until(pilot, lambda: type(app.screen).__name__ == "SearchScreen")
         await pilot.press(*"quincunx")
         state = app.screen.query_one(".search--state")
         await until(pilot, lambda: "2 found" in str(state.render()))  # title and message
         await pilot.press("enter")
-        workspace = app.workspace
-        assert workspace is not None
         await until(pilot, lambda: texts(workspace) == ["A quincunx of trees"])
 
 

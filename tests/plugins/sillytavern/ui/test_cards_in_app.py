@@ -9,28 +9,12 @@ from textual import events
 
 from tests.plugins.sillytavern.test_character_cards import PIXEL, V2, picture, text_chunk
 from tests.support.app import make_app, opened, settle, until, workspace_of
-from tests.support.tables import each_row
 from tui_chat.ui.areas.chat.composer import Composer
 
 
-@each_row("form", ["{}", "'{}'", '"{}"', "escaped", "url"])
-async def test_a_dropped_card_is_imported(tmp_path: Path, form: str) -> None:
-    card = tmp_path / "her card.png"
-    card.write_bytes(picture(text_chunk("chara", V2)))
-    plain = str(card).replace(" ", "\\ ") if form == "escaped" else card.as_uri()
-    pasted = plain if form in ("escaped", "url") else form.format(card)
-    async with make_app(tmp_path).run_test(size=(160, 45)) as pilot:
-        app = await opened(pilot)
-        composer = app.query_one(Composer)
-        await pilot.press(*"Hi ")
-        composer.post_message(events.Paste(pasted))
-        name = V2["data"]["name"]
-        await until(pilot, lambda: name in [role.name for role in workspace_of(app).state.roles])
-        await settle(pilot)
-        assert composer.text == "Hi "
-
-
-async def test_other_pasted_paths_stay_text(tmp_path: Path) -> None:
+async def test_a_dropped_card_is_imported_and_other_pasted_paths_stay_text(
+    tmp_path: Path,
+) -> None:
     (tmp_path / "plain.png").write_bytes(PIXEL)
     (tmp_path / "list.json").write_text(json.dumps([1]))
     async with make_app(tmp_path).run_test(size=(160, 45)) as pilot:
@@ -48,3 +32,20 @@ async def test_other_pasted_paths_stay_text(tmp_path: Path) -> None:
             await settle(pilot)
             assert composer.text == pasted
         assert [role.name for role in workspace_of(app).state.roles] == ["Assistant"]
+        composer.text = ""
+        await pilot.press(*"Hi ")
+        for name, form in enumerate(("{}", "'{}'", '"{}"', "escaped", "url")):
+            card = tmp_path / f"her card {name}.png"
+            told = {**V2, "data": {**V2["data"], "name": f"Card {name}"}}
+            card.write_bytes(picture(text_chunk("chara", told)))
+            plain = str(card).replace(" ", "\\ ") if form == "escaped" else card.as_uri()
+            pasted = plain if form in ("escaped", "url") else form.format(card)
+            composer.post_message(events.Paste(pasted))
+            await until(
+                pilot,
+                lambda wanted=f"Card {name}": (
+                    wanted in [role.name for role in workspace_of(app).state.roles]
+                ),
+            )
+            await settle(pilot)
+            assert composer.text == "Hi "

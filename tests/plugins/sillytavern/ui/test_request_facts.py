@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
@@ -143,17 +144,50 @@ def test_the_messages_of_a_turn_have_all_its_tokens(policies: Policies) -> None:
         assert not kinds & {OriginKind.MACRO, OriginKind.GLUE}
 
 
+NO_EXAMPLES = replace(ROLE, character=replace(CARD, example_dialogues=""))
+PLAIN_ROLE = Role("v", "Vesna", "She is tall.")
+
+
 @each_row(
-    ("profile", "words"),
+    ("name", "inputs", "words"),
     [
-        (None, "no profile"),
-        (Profile("Ada", ""), "the profile “Ada” is empty"),
-        (Profile("Ada", "x", placement="depth"), "the profile “Ada” is placed elsewhere"),
+        ("main", {}, "the system prompt of “Vesna Korhal”, 7 tokens"),
+        ("main", {"role": PLAIN_ROLE}, ""),
+        ("lore", {}, "2 entries, 7 tokens"),
+        ("lore", {"lorebooks": ()}, "empty now: no lorebook"),
+        ("card", {}, "of “Vesna Korhal”, 7 tokens"),
+        ("card", {"role": PLAIN_ROLE}, "the prompt of “Vesna”, 7 tokens"),
+        ("card", {"role": None}, "empty now: no character"),
+        ("card", {"role": None, "variables": {"description": "Me."}}, "a variable, 7 tokens"),
+        ("scene", {}, "empty now: “Vesna Korhal” has no scenario"),
+        ("examples", {}, "2 messages"),
+        ("examples", {"role": NO_EXAMPLES}, "empty now: “Vesna Korhal” has no example dialogues"),
+        ("who", {}, ""),
+        ("who", {"profile": None}, "empty now: no profile"),
+        ("who", {"profile": Profile("Ada", "")}, "empty now: the profile “Ada” is empty"),
+        (
+            "who",
+            {"profile": Profile("Ada", "x", placement="depth")},
+            "empty now: the profile “Ada” is placed elsewhere",
+        ),
     ],
 )
-def test_an_anchor_without_a_profile_says_why(profile: Profile | None, words: str) -> None:
-    fillings = facts_of(request(Policies(), profile=profile)).fillings
-    assert fillings.words_for(MESSAGES[4], None) == f"empty now: {words}"
+def test_a_row_says_what_fills_it(name: str, inputs: dict[str, Any], words: str) -> None:
+    facts = facts_of(request(MERGING[0], **inputs))
+    message = next(each for each in MESSAGES if each.id == name)
+    assert facts.fillings.words_for(message, 7) == words
+
+
+@each_row(
+    ("role", "words"),
+    [
+        (None, "no role"),
+        (Role("v", "Vesna"), "role “Vesna”: it has no prompt"),
+        (PLAIN_ROLE, "role “Vesna”: its prompt is not added"),
+    ],
+)
+def test_what_is_said_of_the_role(role: Role | None, words: str) -> None:
+    assert facts_of(request(MERGING[0], role=role)).fillings.role_words == words
 
 
 def test_a_place_that_waits_for_another_action_is_not_called_empty() -> None:

@@ -1,25 +1,24 @@
-"""What is read of exports of other programs. After a change that is meant, they are written anew by
+"""Golden cases of all that is found in files of other programs; they are written anew by
 
-    python -m tests.plugins.transcripts.golden
+    python -m tests.support.found_conversations FOLDER
 
-A case of `exports` has a `file` as JSON, its `lines`, or its `text`; the expected result is all
-that is found in it.
+A case has a `file` as JSON, its `lines`, or its `text`; the expected result is all that is
+found in it.
 """
 
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
-from tests.support.golden import update
+from tests.support.golden import differences, update
 from tui_chat.interop.formats import ImportSource
 from tui_chat.interop.reader import read_conversations
 from tui_chat.interop.transcript_builder import FoundConversation
 from tui_chat.models.boundary import plain
 from tui_chat.models.transcript import SessionTranscript
-
-EXPORTS = Path(__file__).parent / "exports"
 
 
 def found_in(case: dict[str, Any]) -> list[dict[str, Any]]:
@@ -30,6 +29,12 @@ def found_in(case: dict[str, Any]) -> list[dict[str, Any]]:
     found = list(read_conversations([text.encode()], source=source))
     ids = [each.transcript.session.session_id if each.transcript else "" for each in found]
     return [_without_empty(_conversation(each, ids)) for each in found]
+
+
+def check(case: dict[str, Any], expected: Any) -> None:
+    """Fail if something else is found in a file than is expected."""
+    wrong = [*differences(json.loads(json.dumps(found_in(case))), expected)]
+    assert not wrong, "\n".join([*wrong, "`found_conversations` writes them anew."])
 
 
 def _conversation(found: FoundConversation, ids: list[str]) -> dict[str, Any]:
@@ -53,7 +58,8 @@ def _told(transcript: SessionTranscript) -> dict[str, Any]:
             "after": None if entry.parent_id is None else places[entry.parent_id],
             "status": "" if entry.status == "complete" else entry.status,
             "by": entry.model,
-            **{key: value for key, value in plain(entry.message).items() if key != "id"},
+            "seconds": entry.seconds,
+            **_said(plain(entry.message)),
         }
         for entry in transcript.entries
     ]
@@ -64,14 +70,27 @@ def _told(transcript: SessionTranscript) -> dict[str, Any]:
         "updated": session.updated or None,
         "archived": session.archived,
         "system": transcript.role.system_prompt if transcript.role else "",
+        "settings": plain(session.settings),
+        "lorebooks": session.lorebooks,
+        "variables": transcript.variables,
+        "character": transcript.character,
+        "user": transcript.user,
         "shown": places.get(session.head_id or ""),
         "messages": [_without_empty(each) for each in messages],
     }
 
 
+def _said(message: dict[str, Any]) -> dict[str, Any]:
+    """A message without its id, and without the line of which it was made."""
+    semantics = {k: v for k, v in message.get("semantics", {}).items() if k != "source"}
+    return {key: value for key, value in message.items() if key != "id"} | {"semantics": semantics}
+
+
 def _without_empty(facts: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in facts.items() if value not in ("", None, False, [], ())}
+    return {
+        key: value for key, value in facts.items() if value not in ("", None, False, [], (), {})
+    }
 
 
 if __name__ == "__main__":
-    update(EXPORTS, found_in)
+    update(Path(sys.argv[1]), found_in)
