@@ -14,7 +14,7 @@ import pytest
 from tests.support.sdk_types import accept
 from tests.support.tables import each_row
 from tui_chat.analysis.settings_report import report_settings
-from tui_chat.analysis.token_shares import ShareCalculator
+from tui_chat.analysis.token_shares import token_shares
 from tui_chat.compose import Composed, compose, encode
 from tui_chat.context import Inputs, SessionSettings
 from tui_chat.context.budget import count_envelope
@@ -174,7 +174,7 @@ def test_the_budget_changes_by_what_the_edits_cost(protocol: Protocol):
     assert [total - totals[0] for total in totals] == [total - shown[0] for total in shown]
     assert totals[1] > totals[0] != totals[2]
     for composed in (before, longer, edited):
-        budget, shares = composed.envelope.budget, ShareCalculator()(composed.envelope)
+        budget, shares = composed.envelope.budget, token_shares(composed.envelope)
         assert budget is not None
         assert shares.used == budget.total
         tokens = {share.kind: share.tokens for share in shares.shares}

@@ -11,8 +11,8 @@ from typing import TypeAlias
 
 from tui_chat.analysis.history_parts import HistoryPart, parts_of, shared
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.common_prefix import common_prefix
 from tui_chat.models.envelope import ChatEnvelope, Turn
+from tui_chat.models.memo import Memo
 from tui_chat.models.text import OriginKind
 from tui_chat.models.tool import server_of
 
@@ -90,121 +90,97 @@ class Shares:
         return sum(share.tokens for share in self.shares) + self.framing
 
 
-_Key: TypeAlias = "tuple[OriginKind, HistoryPart | None, str]"
-"""A kind, the part of the history, and the name of a file, tool or lore entry."""
+_Kind: TypeAlias = "tuple[OriginKind, HistoryPart | None]"
+"""A kind of origin, and the part of the history if it is that."""
 
 
-class ShareCalculator:
-    """Computes the shares of successive envelopes; costs what changed since the previous one."""
+def token_shares(envelope: ChatEnvelope, pinned: Collection[str] = ()) -> Shares:
+    """Return the shares of an envelope. A turn belongs to the kind of its origin as a whole.
+    `pinned` are the ids of the messages that stay whatever they cost.
+    """
+    budget = envelope.budget
+    shares = tuple(_shares(envelope))
+    counted = sum(share.tokens for share in shares)
+    may_drop = () if envelope.semantics.source is not None else envelope.turns
+    return Shares(
+        shares,
+        framing=max(budget.total - counted, 0) if budget else 0,
+        reserve=budget.reserve if budget and budget.limit is not None else 0,
+        free=budget.free if budget else None,
+        limit=budget.limit if budget else None,
+        next_out=next((turn for turn in may_drop if _may_go(turn, pinned)), None),
+        exchanges=tuple(_exchanges(envelope)),
+    )
 
-    def __init__(self) -> None:
-        self._turns: tuple[Turn, ...] = ()
-        self._tokens: tuple[int, ...] = ()
-        self._tools: list[str] = []
-        """For each turn the name of the tool whose result it is; empty for none."""
-        self._tool_of_call: dict[str, str] = {}
-        """The name of the tool by the id of its newest call."""
-        self._sums: dict[_Key, tuple[int, int]] = {}
-        """Tokens and turns of each kind, part and name."""
-        self._calls = Counter[str]()
-        """The calls of each tool."""
-        self._exchanges: list[ExchangeTokens] = []
 
-    def __call__(self, envelope: ChatEnvelope, pinned: Collection[str] = ()) -> Shares:
-        """Account for an envelope. A turn belongs to the kind of its origin as a whole. `pinned`
-        are the ids of the messages that stay whatever they cost.
-        """
-        turns, tokens = envelope.turns, _tokens_of(envelope)
-        same = common_prefix(self._turns, turns)
-        if tokens[:same] != self._tokens[:same]:  # another model counts otherwise
-            self._turns, self._tokens, self._tools, same = (), (), [], 0
-            self._sums, self._calls, self._exchanges = {}, Counter[str](), []
-        for index in range(same, len(self._turns)):
-            self._add(self._turns[index], self._tokens[index], self._tools[index], -1)
-        del self._tools[same:]
-        for index in range(same, len(turns)):
-            turn = turns[index]
-            self._tool_of_call.update((call.id, call.name) for call in turn.tool_calls)
-            called = self._tool_of_call.get(turn.tool_call_id, "") if turn.role == "tool" else ""
-            self._tools.append(turn.name or called if turn.role == "tool" else "")
-            self._add(turn, tokens[index], self._tools[index], 1)
-        self._turns, self._tokens = turns, tokens
-        self._extend_exchanges(same)
-        budget = envelope.budget
-        shares = tuple(self._shares(budget.tools if budget else ()))
-        if budget is not None and budget.edits:
-            shares = (*shares, Share(OriginKind.EDIT, budget.edits, 0))
-        counted = sum(share.tokens for share in shares)
-        return Shares(
-            shares,
-            framing=max(budget.total - counted, 0) if budget else 0,
-            reserve=budget.reserve if budget and budget.limit is not None else 0,
-            free=budget.free if budget else None,
-            limit=budget.limit if budget else None,
-            next_out=None
-            if envelope.semantics.source is not None
-            else next((turn for turn in turns if _may_go(turn, pinned)), None),
-            exchanges=tuple(self._exchanges),
-        )
+def _shares(envelope: ChatEnvelope) -> Iterator[Share]:
+    budget, items = envelope.budget, _named_items(envelope)
+    for kind in OriginKind:
+        if kind is OriginKind.TOOL and budget is not None and budget.tools:
+            yield _tool_share(envelope.turns, budget.tools)
+        for part in (None, *HistoryPart):
+            if of_part := items.get((kind, part)):
+                named = [item for item in of_part if item.name]
+                turns = sum(item.count for item in of_part)
+                yield Share(kind, _sum(of_part), turns, part, _largest_first(named))
+    if budget is not None and budget.edits:
+        yield Share(OriginKind.EDIT, budget.edits, 0)
 
-    def _shares(self, tools: Sequence[tuple[str, int]]) -> Iterator[Share]:
-        sums: dict[tuple[OriginKind, HistoryPart | None], list[tuple[str, int, int]]] = {}
-        for (kind, part, name), (tokens, turns) in self._sums.items():
-            sums.setdefault((kind, part), []).append((name, tokens, turns))
-        for kind in OriginKind:
-            if kind is OriginKind.TOOL and tools:
-                items = (
-                    ShareItem(name, tokens, server_of(name), self._calls[name])
-                    for name, tokens in tools
-                )
-                largest = tuple(sorted(items, key=lambda item: -item.tokens))
-                yield Share(kind, _sum(largest), len(tools), None, largest)
-            for part in (None, *HistoryPart):
-                if counts := sums.get((kind, part)):
-                    named = [ShareItem(name, tokens, "", n) for name, tokens, n in counts if name]
-                    named.sort(key=lambda item: -item.tokens)
-                    tokens = sum(count for _, count, _ in counts)
-                    turns = sum(count for _, _, count in counts)
-                    yield Share(kind, tokens, turns, part, tuple(named))
 
-    def _add(self, turn: Turn, tokens: int, tool: str, times: int) -> None:
+def _named_items(envelope: ChatEnvelope) -> dict[_Kind, list[ShareItem]]:
+    """Return what each kind is made of; what has no name is one item without."""
+    counts: dict[tuple[_Kind, str], tuple[int, int]] = {}
+    tool_of_call: dict[str, str] = {}
+    for turn, tokens in zip(envelope.turns, _tokens_of(envelope), strict=True):
         for call in turn.tool_calls:
-            self._calls[call.name] += times
-        kind = turn.origin.kind
-        if kind is not OriginKind.HISTORY:
-            name = turn.origin.name if kind is OriginKind.LORE else ""
-            self._add_sum((kind, None, name), times * tokens, times)
-            return
-        for part, name, share in shared(parts_of(turn), tokens):
-            if part is HistoryPart.RESULT:
-                name = tool
-            self._add_sum((kind, part, name), times * share, times)
+            tool_of_call[call.id] = call.name
+        tool = turn.name or tool_of_call.get(turn.tool_call_id, "")
+        for key, share in _divided(turn, tokens, tool if turn.role == "tool" else ""):
+            sum_before, turns_before = counts.get(key, (0, 0))
+            counts[key] = sum_before + share, turns_before + 1
+    items: dict[_Kind, list[ShareItem]] = {}
+    for (kind, name), (tokens, turns) in counts.items():
+        items.setdefault(kind, []).append(ShareItem(name, tokens, "", turns))
+    return items
 
-    def _add_sum(self, key: _Key, tokens: int, turns: int) -> None:
-        had = self._sums.get(key, _NONE)
-        now = had[0] + tokens, had[1] + turns
-        self._sums[key] = now
-        if not now[1]:
-            del self._sums[key]
 
-    def _extend_exchanges(self, same: int) -> None:
-        """Follow the turns from `same` on; the earlier ones have not changed."""
-        exchanges = self._exchanges
-        while exchanges and exchanges[-1].first >= same:
-            exchanges.pop()
-        start = exchanges.pop().first if exchanges else 0
-        first = tokens = -1
-        for index in range(start, len(self._turns)):
-            turn = self._turns[index]
-            if turn.origin.kind not in _CONVERSATION:
-                continue
-            if turn.role == "user":
-                if first >= 0:
-                    exchanges.append(ExchangeTokens(first, tokens))
-                first, tokens = index, 0
-            tokens += self._tokens[index]
-        if first >= 0:
-            exchanges.append(ExchangeTokens(first, tokens))
+@Memo
+def _divided(turn: Turn, tokens: int, tool: str) -> tuple[tuple[tuple[_Kind, str], int], ...]:
+    """Return the tokens of a turn by kind and name. `tool` is the one whose result it is."""
+    kind = turn.origin.kind
+    if kind is not OriginKind.HISTORY:
+        name = turn.origin.name if kind is OriginKind.LORE else ""
+        return ((((kind, None), name), tokens),)
+    return tuple(
+        (((kind, part), tool if part is HistoryPart.RESULT else name), share)
+        for part, name, share in shared(parts_of(turn), tokens)
+    )
+
+
+def _tool_share(turns: Sequence[Turn], tools: Sequence[tuple[str, int]]) -> Share:
+    """Return the share of the definitions of tools."""
+    calls = Counter(call.name for turn in turns for call in turn.tool_calls)
+    items = [ShareItem(name, tokens, server_of(name), calls[name]) for name, tokens in tools]
+    return Share(OriginKind.TOOL, _sum(items), len(items), None, _largest_first(items))
+
+
+def _largest_first(items: Iterable[ShareItem]) -> tuple[ShareItem, ...]:
+    return tuple(sorted(items, key=lambda item: -item.tokens))
+
+
+def _exchanges(envelope: ChatEnvelope) -> Iterator[ExchangeTokens]:
+    """Yield the exchanges of the conversation, oldest first."""
+    first, tokens = -1, 0
+    for index, (turn, count) in enumerate(zip(envelope.turns, _tokens_of(envelope), strict=True)):
+        if turn.origin.kind not in _CONVERSATION:
+            continue
+        if turn.role == "user":
+            if first >= 0:
+                yield ExchangeTokens(first, tokens)
+            first, tokens = index, 0
+        tokens += count
+    if first >= 0:
+        yield ExchangeTokens(first, tokens)
 
 
 def _tokens_of(envelope: ChatEnvelope) -> tuple[int, ...]:
@@ -220,9 +196,6 @@ def largest_turns(envelope: ChatEnvelope, count: int) -> list[tuple[Turn, int]]:
     tokens = _tokens_of(envelope)
     indices = nlargest(count, range(len(tokens)), key=tokens.__getitem__)
     return [(envelope.turns[index], tokens[index]) for index in indices]
-
-
-_NONE = (0, 0)
 
 
 def _may_go(turn: Turn, pinned: Collection[str]) -> bool:

@@ -6,7 +6,7 @@ from typing import Any
 
 from tui_chat.analysis.lore_table import LoreTable
 from tui_chat.analysis.settings_report import parameter_json, set_parameters
-from tui_chat.analysis.token_shares import Share, ShareCalculator
+from tui_chat.analysis.token_shares import Share, token_shares
 from tui_chat.compose import Composed
 from tui_chat.models.envelope import ChatEnvelope, Dropped, Note, Turn
 from tui_chat.models.lorebook import EntryState
@@ -137,7 +137,7 @@ def _tokens_json(envelope: ChatEnvelope) -> dict[str, Any]:
     budget = envelope.budget
     if budget is None:
         return {}
-    shares = ShareCalculator()(envelope)
+    shares = token_shares(envelope)
     return {
         "total": budget.total,
         "fixed": budget.fixed,

@@ -16,7 +16,7 @@ from tests.support.tables import each_row
 from tui_chat.analysis.cache_forecast import BreakKind, Forecast, Forecaster
 from tui_chat.analysis.captured_request import read_captured
 from tui_chat.analysis.prompt import prompt_of
-from tui_chat.analysis.token_shares import ShareCalculator
+from tui_chat.analysis.token_shares import token_shares
 from tui_chat.compose import Composed, compose
 from tui_chat.context import Inputs
 from tui_chat.models.endpoint import Endpoint, Protocol
@@ -164,7 +164,7 @@ def test_the_forecast_is_the_measured_common_prefix(
         )
         found = forecaster(last, now, O200K)
         assert now.envelope.budget is not None
-        assert found.total == now.envelope.budget.total == ShareCalculator()(now.envelope).used
+        assert found.total == now.envelope.budget.total == token_shares(now.envelope).used
         assert prompt_of(now, O200K).total + REQUEST_OVERHEAD == found.total
         assert found.after == prompt_of(now, O200K).total - found.common
         assert found.common == (measured(last, now) if last else 0)
@@ -191,7 +191,7 @@ def test_a_corrected_estimate_is_the_same_figure_everywhere() -> None:
     now = made[1].envelope
     assert now.budget is not None
     assert now.budget.ratio == 1.13
-    assert now.budget.total == sum(now.tokens) + REQUEST_OVERHEAD == ShareCalculator()(now).used
+    assert now.budget.total == sum(now.tokens) + REQUEST_OVERHEAD == token_shares(now).used
     assert prompt_of(made[1], counter).total + REQUEST_OVERHEAD == now.budget.total
     found = Forecaster()(made[0], made[1], counter)
     assert found.total - found.common == now.tokens[-1] - counter.count("c") + REQUEST_OVERHEAD

@@ -9,7 +9,7 @@ from tests.support.agent_requests import agent_body
 from tests.support.tables import each_row
 from tui_chat.analysis.cache_forecast import Forecaster
 from tui_chat.analysis.captured_request import read_captured
-from tui_chat.analysis.token_shares import ShareCalculator
+from tui_chat.analysis.token_shares import token_shares
 from tui_chat.compose import Composed, calibrate
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.envelope import Budget
@@ -72,10 +72,10 @@ def test_a_captured_request_has_the_input_that_its_reply_reported(
     reported = round(budget_of(estimated).total * share)
     made = calibrate(estimated, reported)
     budget = budget_of(made)
-    assert budget.total == reported == ShareCalculator()(made.envelope).used
+    assert budget.total == reported == token_shares(made.envelope).used
     assert budget.exact
     assert budget.how.startswith("reported by the reply")
-    tools = next(e for e in ShareCalculator()(made.envelope).shares if e.kind is OriginKind.TOOL)
+    tools = next(e for e in token_shares(made.envelope).shares if e.kind is OriginKind.TOOL)
     assert sum(item.tokens for item in tools.items) == tools.tokens
     assert abs(tools.tokens / reported - _tools(estimated) / budget_of(estimated).total) < 0.01
     assert abs(budget.uncorrected - budget_of(estimated).total) <= 1
@@ -108,7 +108,7 @@ def test_without_a_report_nothing_changes() -> None:
 def test_the_limit_of_a_captured_request_follows_its_model(model: str) -> None:
     made = captured({**agent_body(Protocol.ANTHROPIC), "model": model}, Protocol.ANTHROPIC)
     assert (budget_of(made).limit, budget_of(made).reserve) == (200_000, 32_000)
-    assert ShareCalculator()(made.envelope).next_out is None
+    assert token_shares(made.envelope).next_out is None
 
 
 def test_what_the_provider_keeps_is_not_divided_among_what_is_sent() -> None:

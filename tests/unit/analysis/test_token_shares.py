@@ -2,14 +2,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from hypothesis import given
-from hypothesis import strategies as st
-
 from tests.support.contexts import ENDPOINT, LETTERS
 from tests.support.tables import each_row
 from tests.unit.analysis.test_cache_forecast import HISTORY, STYLE, talk
 from tui_chat.analysis.history_parts import HistoryPart
-from tui_chat.analysis.token_shares import Share, ShareCalculator, largest_turns
+from tui_chat.analysis.token_shares import Share, largest_turns, token_shares
 from tui_chat.compose import Composed, compose
 from tui_chat.context import Inputs, build_context
 from tui_chat.models.endpoint import Endpoint, Protocol
@@ -36,7 +33,7 @@ def envelope(
 
 def test_every_token_is_in_one_share_or_in_the_framing() -> None:
     found = envelope(talk("aa", "bbb"))
-    shares = ShareCalculator()(found)
+    shares = token_shares(found)
     assert shares.shares == (
         Share(OriginKind.PRESET, len("Be brief.") + TURN_OVERHEAD, 1),
         Share(OriginKind.HISTORY, 5 + 2 * TURN_OVERHEAD, 2, HistoryPart.CONVERSATION),
@@ -48,7 +45,7 @@ def test_every_token_is_in_one_share_or_in_the_framing() -> None:
 
 
 def test_used_reserve_and_free_are_the_limit() -> None:
-    shares = ShareCalculator()(envelope(talk("aa", "bbb"), limit=100))
+    shares = token_shares(envelope(talk("aa", "bbb"), limit=100))
     assert shares.limit == 100
     assert shares.used + shares.reserve + (shares.free or 0) == 100
 
@@ -56,16 +53,16 @@ def test_used_reserve_and_free_are_the_limit() -> None:
 def test_the_oldest_unpinned_message_drops_out_next() -> None:
     history = talk("aa", "bbb", "c", "d")
     pinned = (replace(history[0], pinned=True), *history[1:])
-    out = ShareCalculator()(envelope(pinned, limit=100), {"m0"}).next_out
+    out = token_shares(envelope(pinned, limit=100), {"m0"}).next_out
     assert out is not None
     assert out.origin.id == "m1"
 
 
 def test_without_history_nothing_drops_out() -> None:
-    assert ShareCalculator()(envelope(())).next_out is None
+    assert token_shares(envelope(())).next_out is None
     question = talk("aa")
     assert question[-1].role == "user"
-    assert ShareCalculator()(envelope(question, limit=100, draft="")).next_out is None
+    assert token_shares(envelope(question, limit=100, draft="")).next_out is None
 
 
 def agent_history(steps: list[tuple[str, str]]) -> tuple[Message, ...]:
@@ -87,7 +84,7 @@ def test_results_and_calls_are_counted_by_tool_where_ids_repeat() -> None:
     composed = build_context(
         Inputs(ENDPOINT, Preset("p"), history, "draft", tools=tools), lambda _: LETTERS
     )
-    shares = {each.part or each.kind: each for each in ShareCalculator()(composed).shares}
+    shares = {each.part or each.kind: each for each in token_shares(composed).shares}
     calls = {item.name: item.count for item in shares[OriginKind.TOOL].items}
     assert calls == {"look": 2, "find": 1, "unused": 0}
     results = {item.name: item.count for item in shares[HistoryPart.RESULT].items}
@@ -96,7 +93,7 @@ def test_results_and_calls_are_counted_by_tool_where_ids_repeat() -> None:
 
 def test_an_exchange_is_a_question_with_what_follows_it() -> None:
     found = envelope(talk("aa", "bbb", "c", "dd"))
-    exchanges = ShareCalculator()(found).exchanges
+    exchanges = token_shares(found).exchanges
     firsts = [found.turns[each.first].text.plain for each in exchanges]
     assert firsts == ["aa", "c", "draft"]
     assert [each.tokens for each in exchanges] == [
@@ -109,25 +106,6 @@ def test_an_exchange_is_a_question_with_what_follows_it() -> None:
 def test_the_largest_turns_come_first() -> None:
     largest = largest_turns(envelope(talk("aa", "bbb", "c", "d" * 20)), 2)
     assert [turn.text.plain for turn, _ in largest] == ["d" * 20, "Be brief."]
-
-
-STEPS = st.lists(
-    st.tuples(st.sampled_from(["look", "find"]), st.text("ab", max_size=5)), max_size=5
-)
-
-
-@given(st.lists(st.tuples(STEPS, st.booleans()), min_size=2, max_size=5))
-def test_shares_of_successive_requests_are_those_of_each_alone(
-    requests: list[tuple[list[tuple[str, str]], bool]],
-) -> None:
-    calculator = ShareCalculator()
-    histories: dict[str, Message] = {}
-    for steps, has_draft in requests:
-        history = tuple(
-            histories.setdefault(repr(message), message) for message in agent_history(steps)
-        )
-        found = envelope(history, draft="draft" if has_draft else "")
-        assert calculator(found) == ShareCalculator()(found)
 
 
 # Pictures and files that a protocol leaves out cost nothing
@@ -145,7 +123,7 @@ def request(protocol: Protocol, *parts: Part) -> Composed:
 
 def total(composed: Composed) -> int:
     assert composed.envelope.budget is not None
-    assert ShareCalculator()(composed.envelope).used == composed.envelope.budget.total
+    assert token_shares(composed.envelope).used == composed.envelope.budget.total
     return composed.envelope.budget.total
 
 

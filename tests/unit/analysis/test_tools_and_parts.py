@@ -9,7 +9,7 @@ from tests.support.agent_requests import AGENTS, NAMES, QUESTION, REMINDER, RESU
 from tests.support.tables import each_row
 from tui_chat.analysis.captured_request import read_captured
 from tui_chat.analysis.history_parts import HistoryPart, parts_of
-from tui_chat.analysis.token_shares import Share, ShareCalculator, Shares
+from tui_chat.analysis.token_shares import Share, Shares, token_shares
 from tui_chat.compose import Composed, compose
 from tui_chat.context import Inputs, SessionSettings
 from tui_chat.models.endpoint import Endpoint, Protocol
@@ -27,7 +27,7 @@ def captured(body: dict[str, Any], protocol: Protocol) -> Composed:
 
 
 def shares_of(composed: Composed) -> Shares:
-    shares = ShareCalculator()(composed.envelope)
+    shares = token_shares(composed.envelope)
     assert composed.envelope.budget is not None
     assert shares.used == composed.envelope.budget.total
     assert shares.framing >= 0

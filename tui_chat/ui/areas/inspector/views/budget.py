@@ -9,9 +9,9 @@ from tui_chat.analysis.history_parts import HistoryPart
 from tui_chat.analysis.token_shares import (
     ExchangeTokens,
     Share,
-    ShareCalculator,
     Shares,
     largest_turns,
+    token_shares,
 )
 from tui_chat.models.envelope import Budget, ChatEnvelope
 from tui_chat.models.message import Part as MessagePart
@@ -61,7 +61,6 @@ class BudgetView(RowsView):
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
-        self._account = ShareCalculator()
         self._shares: Shares | None = None
         self._budget: Budget | None = None
         self._envelope: ChatEnvelope | None = None
@@ -73,13 +72,12 @@ class BudgetView(RowsView):
             envelope = state.composed.envelope
             notes = state.composed.notes
             self._unsent = tuple(note.unsent for note in notes if note.unsent is not None)
-            self._shares, self._budget = self._account(envelope, state.pinned), envelope.budget
+            self._shares, self._budget = token_shares(envelope, state.pinned), envelope.budget
             self._envelope = envelope
             self.rebuild()
 
     def forget(self) -> None:
         super().forget()
-        self._account = ShareCalculator()
         self._shares = self._budget = self._envelope = None
         self._unsent = ()
 
