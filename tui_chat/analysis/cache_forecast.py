@@ -13,6 +13,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Literal
 
 from tui_chat.analysis.prompt import UNREAD, Prompt, cost, prompt_of
@@ -22,7 +23,7 @@ from tui_chat.models.common_prefix import common_prefix
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import Turn
 from tui_chat.models.json_tree import Arr, Obj, Str, Tree, body_of
-from tui_chat.models.text import GLUE, Origin, OriginKind, Text
+from tui_chat.models.text import GLUE, Origin, OriginKind
 from tui_chat.tokens import REQUEST_OVERHEAD, Counter
 
 LOOK_BACK = 20
@@ -147,48 +148,56 @@ def _equal_segments(was: Prompt, now: Prompt, equal: int) -> int:
 
 
 def _are_equal(one: Tree, other: Tree) -> bool:
-    return body_of(_read(one)) == body_of(_read(other))
+    return [leaf.key for leaf in _leaves(one)] == [leaf.key for leaf in _leaves(other)]
 
 
-def _read(node: Tree) -> Tree:
-    """Return a segment as the model reads it: without cache marks, and with its text in place of
-    a lone text block, which only exists to carry a mark.
+@dataclass(frozen=True, slots=True)
+class _Leaf:
+    """A value without values of its own, as a model reads it."""
+
+    key: tuple[str, bytes]
+    """Its name in the object and its JSON."""
+    node: Tree
+
+    @property
+    def text(self) -> str:
+        """The words of the leaf that may be common in part."""
+        is_read = isinstance(self.node, Str) and self.key[0] not in UNREAD
+        return self.node.text.plain if is_read and isinstance(self.node, Str) else ""
+
+
+def _leaves(node: Tree, name: str = "") -> Iterator[_Leaf]:
+    """Yield the leaves of a segment in the order in which they are read, without cache marks. A
+    text block is its text: a block of its own may only exist to carry a mark.
     """
     match node:
-        case Obj() if node.get("cache_control") is not None or any(
-            isinstance(value, Arr) for _, value in node.items
-        ):
-            items = ((k, _read(v)) for k, v in node.items if k != "cache_control")
-            return Obj(tuple((k, _lone_text(v) if k == "content" else v) for k, v in items))
-        case Arr():
-            return Arr(tuple(map(_read, node.items)))
+        case Obj() if node.items:
+            is_text = [key for key, _ in node.items if key != "cache_control"] == ["type", "text"]
+            for key, value in node.items:
+                if key == "cache_control" or (is_text and key == "type"):
+                    continue
+                yield from _leaves(value, name if is_text else key)
+        case Arr() if node.items:
+            for item in node.items:
+                yield from _leaves(item, name)
         case _:
-            return node
-
-
-def _lone_text(content: Tree) -> Tree:
-    """Return the text if the content is a single text block, else the content."""
-    if isinstance(content, Arr) and len(content.items) == 1:
-        block = content.items[0]
-        if isinstance(block, Obj) and [key for key, _ in block.items] == ["type", "text"]:
-            return block.items[1][1]
-    return content
+            yield _Leaf((name, body_of(node)), node)
 
 
 def _forecast(last: Composed, was: Prompt, now: Composed, prompt: Prompt, equal: int) -> Forecast:
     common = prompt.before(equal)
     one = was.segments[equal] if equal < len(was.segments) else None
     other = prompt.segments[equal] if equal < len(prompt.segments) else None
-    inside = _SegmentComparison(prompt.counter.uncorrected)
+    parting = None
     if one is not None and other is not None:
-        inside.compare("", _read(one), _read(other))
-        common += prompt.counter.scaled(inside.tokens)
+        parting = _diverge(one, other, prompt.counter.uncorrected)
+        common += prompt.counter.scaled(parting.tokens)
     served = _served(now.protocol, was, prompt, common)
     if equal < was.tools or equal < prompt.tools:
         cache_break = _tool_break(was, prompt, one, other)
     else:
-        inside.is_in_last = equal == len(was.segments) - 1
-        cache_break = _break(last, now, one, other, inside)
+        is_last = equal == len(was.segments) - 1
+        cache_break = _break(last, now, one, other, parting, is_last=is_last)
     measure = _Measure(last, was, now)
     whole = _read_tokens(now, prompt)
     common, served = (min(measure(tokens), whole) for tokens in (common, served))
@@ -270,89 +279,49 @@ def _served(protocol: Protocol, was: Prompt, now: Prompt, common: int) -> int:
     )
 
 
-class _SegmentComparison:
-    """The common prefix of two segments that differ."""
+@dataclass(frozen=True, slots=True)
+class _Divergence:
+    """Where two segments part."""
 
-    def __init__(self, counter: Counter) -> None:
-        self.counter = counter
-        self.tokens = 0
-        self.was: Origin | None = None
-        self.now: Origin | None = None
-        """The origins of the first difference, in the last request and in this one."""
-        self.is_ended = False
-        """True if the earlier segment ends where the difference begins."""
-        self.is_in_last = False
-        """True if the earlier segment is the last one of its request."""
-
-    def compare(self, key: str, one: Tree, other: Tree) -> bool:
-        """Add up the common tokens; return False at the first difference."""
-        match one, other:
-            case Str(), Str():
-                return self._strings(key, one, other)
-            case Obj(), Obj():
-                pairs = list(zip(one.items, other.items, strict=False))
-                for number, ((name, value), (other_name, other_value)) in enumerate(pairs, 1):
-                    if name == other_name == "cache_control":
-                        continue
-                    if name != other_name:
-                        return self._differ(_origin(value), _origin(other_value))
-                    if not self.compare(name, value, other_value):
-                        self.is_ended &= number == len(one.items)
-                        return False
-                return self._lengths(
-                    [value for _, value in one.items], [value for _, value in other.items]
-                )
-            case Arr(), Arr():
-                pairs = zip(one.items, other.items, strict=False)
-                for number, (value, other_value) in enumerate(pairs, 1):
-                    if not self.compare(key, value, other_value):
-                        self.is_ended &= number == len(one.items)
-                        return False
-                return self._lengths(one.items, other.items)
-            case _:
-                if body_of(one) == body_of(other):
-                    return True
-                return self._differ(_origin(one), _origin(other))
-
-    def _strings(self, key: str, one: Str, other: Str) -> bool:
-        text, other_text = one.text.plain, other.text.plain
-        if text == other_text:
-            self.tokens += cost(key, other, self.counter)
-            return True
-        if key in UNREAD:
-            return self._differ(_origin(one), _origin(other))
-        self.tokens += self.counter.alike(text, other_text)
-        end = common_prefix(text, other_text)
-        self.is_ended = end == len(text)
-        return self._differ(_at(one.text, end), _at(other.text, end))
-
-    def _lengths(
-        self, one: tuple[Tree, ...] | list[Tree], other: tuple[Tree, ...] | list[Tree]
-    ) -> bool:
-        if len(one) == len(other):
-            return True
-        n = min(len(one), len(other))
-        self.is_ended = n == len(one)
-        return self._differ(
-            _origin(one[n]) if n < len(one) else None,
-            _origin(other[n]) if n < len(other) else None,
-        )
-
-    def _differ(self, was: Origin | None, now: Origin | None) -> bool:
-        self.was, self.now = was, now
-        return False
+    tokens: int
+    """The tokens before it that they have in common."""
+    was: Origin | None
+    now: Origin | None
+    """The origins of the first difference, in the last request and in this one; None past the end
+    of a segment."""
+    is_ended: bool
+    """True if the earlier segment ends where the difference begins."""
 
 
-def _at(text: Text, offset: int) -> Origin | None:
-    if not text.plain:
+def _diverge(one: Tree, other: Tree, counter: Counter) -> _Divergence:
+    """Compare two segments that differ."""
+    leaves, other_leaves = list(_leaves(one)), list(_leaves(other))
+    same = common_prefix([x.key for x in leaves], [x.key for x in other_leaves])
+    tokens = sum(cost(leaf.key[0], leaf.node, counter) for leaf in leaves[:same])
+    was, now = (next(iter(each[same:]), None) for each in (leaves, other_leaves))
+    if was is None or now is None or was.key[0] != now.key[0] or not was.text or not now.text:
+        origins = (leaf and _origin(leaf.node) for leaf in (was, now))
+        return _Divergence(tokens, *origins, is_ended=was is None)
+    end = common_prefix(was.text, now.text)
+    return _Divergence(
+        tokens + counter.alike(was.text, now.text),
+        _at(was.node, end),
+        _at(now.node, end),
+        is_ended=end == len(was.text) and same + 1 == len(leaves),
+    )
+
+
+def _at(node: Tree, offset: int) -> Origin | None:
+    """Return the origin of a character of a string; None for an empty one."""
+    if not isinstance(node, Str) or not node.text.plain:
         return None
-    return text.span_at(min(offset, len(text.plain) - 1)).origin
+    return node.text.span_at(min(offset, len(node.text.plain) - 1)).origin
 
 
 def _origin(node: Tree) -> Origin:
     """Return the origin of a node; for mere structure, the origin of its first text."""
     if isinstance(node, Str):
-        return _at(node.text, 0) or GLUE
+        return _at(node, 0) or GLUE
     if node.origin is not GLUE or not isinstance(node, Obj | Arr):
         return node.origin
     children = [value for _, value in node.items] if isinstance(node, Obj) else node.items
@@ -360,14 +329,21 @@ def _origin(node: Tree) -> Origin:
 
 
 def _break(
-    last: Composed, now: Composed, one: Tree | None, other: Tree | None, inside: _SegmentComparison
+    last: Composed,
+    now: Composed,
+    one: Tree | None,
+    other: Tree | None,
+    parting: _Divergence | None,
+    *,
+    is_last: bool,
 ) -> CacheBreak:
+    """Return what happened to the first segment that differs; `is_last`: it ended the request."""
     if one is None:
         return CacheBreak("grown", _origin(other) if other is not None else None)
-    if other is None:
+    if other is None or parting is None:
         return CacheBreak("gone", _origin(one).outermost)
-    was_what = _named(inside.was, one)
-    now_what = _named(inside.now, other)
+    was_what = _named(parting.was, one)
+    now_what = _named(parting.now, other)
     was_origin, now_origin = was_what.outermost, now_what.outermost
     if _owner(was_origin) == _owner(now_origin):
         return CacheBreak("changed", now_what)
@@ -379,7 +355,7 @@ def _break(
     if stays:
         return CacheBreak("added", now_origin)
     if was_origin.kind is OriginKind.DRAFT:  # now a message of the history
-        if inside.is_ended and inside.is_in_last:
+        if parting.is_ended and is_last:
             return CacheBreak("grown", now_origin)
         return CacheBreak("added" if came else "moved", now_origin)
     return CacheBreak("gone" if not came else "other", was_origin)

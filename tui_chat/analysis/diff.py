@@ -7,11 +7,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 from typing import Literal
 
 from tui_chat.lazy_dataclass import dataclass
+from tui_chat.models.common_prefix import common_prefix
 from tui_chat.models.json_tree import Arr, Obj, Tree, body_of
 from tui_chat.models.payload import Payload, PrettyLines, line_starts
 
@@ -99,19 +100,9 @@ def diff_payloads(was: Payload, now: Payload) -> Difference:
 
 def changed_part(was: str, now: str) -> tuple[range, range]:
     """Return the differing characters of two corresponding lines."""
-    end = min(len(was), len(now))
-    head = _most(end, lambda n: was[:n] == now[:n])
-    tail = _most(end - head, lambda n: was[len(was) - n :] == now[len(now) - n :])
+    head = common_prefix(was, now)
+    tail = common_prefix(was[head:][::-1], now[head:][::-1])
     return range(head, len(was) - tail), range(head, len(now) - tail)
-
-
-def _most(limit: int, fits: Callable[[int], bool]) -> int:
-    """Return the greatest number up to `limit` that fits; all smaller ones must fit too."""
-    low = 0
-    while low < limit:
-        middle = (low + limit + 1) // 2
-        low, limit = (middle, limit) if fits(middle) else (low, middle - 1)
-    return low
 
 
 def _joined(runs: Iterator[DiffRun]) -> Iterator[DiffRun]:
@@ -159,11 +150,7 @@ _Slice = tuple["Obj | Arr", range, int]
 def _items(same: bool, one: _Slice, other: _Slice) -> Iterator[DiffRun]:
     """Yield the runs of corresponding items, pair by pair, then of the rest."""
     (node, items, line), (other_node, other_items, other_line) = one, other
-    if (
-        same
-        and node.items[items.start : items.stop]
-        == (other_node.items[other_items.start : other_items.stop])
-    ):
+    if same and isinstance(node, Arr):
         yield DiffRun(True, _lines(node, items, line), _lines(other_node, other_items, other_line))
         return
     # Values under different keys do not correspond, however similar they are.
@@ -183,21 +170,13 @@ def _items(same: bool, one: _Slice, other: _Slice) -> Iterator[DiffRun]:
 
 
 def _aligned(one: Obj | Arr, other: Obj | Arr) -> Iterator[tuple[bool, range, range]]:
-    """Yield which items correspond: equal ones, and those between them."""
-    count, other_count = len(one.items), len(other.items)
-    most = min(count, other_count)
-    # Slices of nodes are compared by identity, in C, so that unchanged ones cost nothing.
-    head = _most(most, lambda n: one.items[:n] == other.items[:n])
-    while head < most and _same_item(one, head, other, head):
-        head += 1
-    tail = 0
-    while tail < min(count, other_count) - head and _same_item(
-        one, count - 1 - tail, other, other_count - 1 - tail
-    ):
-        tail += 1
+    """Yield which items correspond: those of equal identity, and those between them."""
+    keys, other_keys = _keys(one), _keys(other)
+    head = common_prefix(keys, other_keys)
+    tail = common_prefix(keys[head:][::-1], other_keys[head:][::-1])
+    count, other_count = len(keys), len(other_keys)
     yield True, range(head), range(head)
-    keys = [_key(one, index) for index in range(head, count - tail)]
-    other_keys = [_key(other, index) for index in range(head, other_count - tail)]
+    keys, other_keys = keys[head : count - tail], other_keys[head : other_count - tail]
     quick = len(keys) * len(other_keys) > _PATIENCE
     matcher = SequenceMatcher(None, keys, other_keys, autojunk=quick)
     for tag, start, stop, other_start, other_stop in matcher.get_opcodes():
@@ -209,16 +188,11 @@ def _aligned(one: Obj | Arr, other: Obj | Arr) -> Iterator[tuple[bool, range, ra
     yield True, range(count - tail, count), range(other_count - tail, other_count)
 
 
-def _same_item(one: Obj | Arr, index: int, other: Obj | Arr, other_index: int) -> bool:
-    a, b = _value(one, index), _value(other, other_index)
-    if isinstance(one, Obj) and isinstance(other, Obj):
-        return one.items[index][0] == other.items[other_index][0]
-    return a is b or body_of(a) == body_of(b)
-
-
-def _key(node: Obj | Arr, index: int) -> str | bytes:
-    """Return the identity of an item: its key in an object, its bytes in an array."""
-    return node.items[index][0] if isinstance(node, Obj) else body_of(node.items[index])
+def _keys(node: Obj | Arr) -> Sequence[str | bytes]:
+    """Return the identity of each item: its key in an object, its bytes in an array."""
+    if isinstance(node, Obj):
+        return [key for key, _ in node.items]
+    return list(map(body_of, node.items))
 
 
 def _value(node: Obj | Arr, index: int) -> Tree:
