@@ -14,13 +14,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from itertools import compress
-from operator import is_not
 
 from tui_chat.context.budget import budget_notes, count_envelope
 from tui_chat.errors import InputError
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.common_prefix import common_prefix
 from tui_chat.models.edited_body import EditedBody, EditResult, apply_edits, child_of
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import ChatEnvelope, Level, Note, Parameters, Sourced
@@ -119,19 +116,11 @@ def _touched_parts(before: Obj, after: Obj) -> tuple[Obj, Obj]:
 def _touched_items(
     old: tuple[Tree, ...], new: tuple[Tree, ...]
 ) -> tuple[tuple[Tree, ...], tuple[Tree, ...]]:
-    start = common_prefix(old, new)
-    most = min(len(old), len(new)) - start
-    end = common_prefix(old[len(old) - most :][::-1], new[len(new) - most :][::-1])
-    olds, news = old[start : len(old) - end], new[start : len(new) - end]
-    both = old[:1] if start else old[-1:] if end else ()
-    if len(olds) == len(news):
-        differs = list(map(is_not, olds, news))
-        return (*both, *compress(olds, differs)), (*both, *compress(news, differs))
-    in_old, in_new = set(map(id, olds)), set(map(id, news))
-    return (
-        (*both, *(item for item in olds if id(item) not in in_new)),
-        (*both, *(item for item in news if id(item) not in in_old)),
-    )
+    in_old, in_new = set(map(id, old)), set(map(id, new))
+    common = next(((item,) for item in old if id(item) in in_new), ())
+    olds = (item for item in old if id(item) not in in_new)
+    news = (item for item in new if id(item) not in in_old)
+    return (*common, *olds), (*common, *news)
 
 
 @lru_cache(maxsize=8)

@@ -12,7 +12,7 @@ from difflib import SequenceMatcher
 from typing import Literal
 
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.common_prefix import common_prefix
+from tui_chat.models.common_prefix import common_ends
 from tui_chat.models.json_tree import Arr, Obj, Tree, body_of
 from tui_chat.models.payload import Payload, PrettyLines, line_starts
 
@@ -100,8 +100,7 @@ def diff_payloads(was: Payload, now: Payload) -> Difference:
 
 def changed_part(was: str, now: str) -> tuple[range, range]:
     """Return the differing characters of two corresponding lines."""
-    head = common_prefix(was, now)
-    tail = common_prefix(was[head:][::-1], now[head:][::-1])
+    head, tail = common_ends(was, now)
     return range(head, len(was) - tail), range(head, len(now) - tail)
 
 
@@ -172,8 +171,7 @@ def _items(same: bool, one: _Slice, other: _Slice) -> Iterator[DiffRun]:
 def _aligned(one: Obj | Arr, other: Obj | Arr) -> Iterator[tuple[bool, range, range]]:
     """Yield which items correspond: those of equal identity, and those between them."""
     keys, other_keys = _keys(one), _keys(other)
-    head = common_prefix(keys, other_keys)
-    tail = common_prefix(keys[head:][::-1], other_keys[head:][::-1])
+    head, tail = common_ends(keys, other_keys)
     count, other_count = len(keys), len(other_keys)
     yield True, range(head), range(head)
     keys, other_keys = keys[head : count - tail], other_keys[head : other_count - tail]

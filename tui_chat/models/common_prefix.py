@@ -1,4 +1,4 @@
-"""The common prefix of two sequences."""
+"""The common ends of two sequences."""
 
 from __future__ import annotations
 
@@ -19,3 +19,9 @@ def common_prefix(one: Sequence[object], other: Sequence[object]) -> int:
         else:
             high = middle - 1
     return low
+
+
+def common_ends(one: Sequence[object], other: Sequence[object]) -> tuple[int, int]:
+    """Return how many items, or characters, at the beginning and then at the end are equal."""
+    start = common_prefix(one, other)
+    return start, common_prefix(one[start:][::-1], other[start:][::-1])

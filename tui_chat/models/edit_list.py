@@ -9,12 +9,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Literal, TypeAlias
 
 from tui_chat.errors import InputError
-from tui_chat.models.edited_body import EditedBody, EditResult, fingerprint, value_at
+from tui_chat.models.edited_body import (
+    EditedBody,
+    EditResult,
+    fingerprint,
+    list_plan_at,
+    value_at,
+)
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.json_text import to_json
 from tui_chat.models.json_tree import Obj, body_of, tree_of
@@ -31,10 +36,11 @@ def locate(body: EditedBody, path: BodyPath) -> tuple[EditResult | None, BodyPat
     original: BodyPath = ()
     for depth, step in enumerate(path):
         if isinstance(step, int) and step >= 0:
-            place = _element(results, original, step)
-            if isinstance(place, EditResult):
-                return place, path[depth + 1 :]
-            step = place
+            plan = list_plan_at(body.original, original, body.changes)
+            step = plan[step] if step < len(plan) else step
+            if isinstance(step, RequestEdit):
+                adding = next(result for result in results if result.edit is step)
+                return adding, path[depth + 1 :]
         original = (*original, step)
         for result in results:
             if result.path == original and not _adds_element(result):
@@ -42,39 +48,12 @@ def locate(body: EditedBody, path: BodyPath) -> tuple[EditResult | None, BodyPat
     return None, original
 
 
-def _element(results: Sequence[EditResult], holder: BodyPath, index: int) -> int | EditResult:
-    """Return the unedited index of an element of the list at `holder`, or the edit adding it."""
-    here = [result for result in results if _is_element_of(result, holder)]
-    original, shown = 0, 0
-    for changed in sorted({int(result.path[-1]) for result in here}):
-        own = [result for result in here if result.path[-1] == changed]
-        if index < shown + max(changed - original, 0):
-            break
-        shown += max(changed - original, 0)
-        original = max(changed, 0)
-        if changed >= 0:
-            is_removed = any(result.edit.operation == "remove" for result in own)
-            if index == shown and not is_removed:
-                return changed
-            shown, original = shown + (not is_removed), changed + 1
-        for result in own:
-            if _adds_element(result):
-                if index == shown:
-                    return result
-                shown += 1
-    return original + index - shown
-
-
-def _is_element_of(result: EditResult, holder: BodyPath) -> bool:
-    return result.path[:-1] == holder and isinstance(result.path[-1], int)
-
-
 def _adds_element(result: EditResult) -> bool:
     return result.edit.operation == "add" and isinstance(result.path[-1], int)
 
 
 def set_value(
-    edits: Edits, body: EditedBody, protocol: Protocol, path: BodyPath, value: object, *, kept: bool
+    edits: Edits, body: EditedBody, protocol: Protocol, path: BodyPath, value: Any, *, kept: bool
 ) -> Edits:
     """Return the edits with another value at a path of the edited body. Raises InputError."""
     result, place = locate(body, path)
@@ -87,7 +66,7 @@ def set_value(
         return tuple(changed if edit is result.edit else edit for edit in edits)
     left = _without_inside(edits, body, place)
     before = value_at(body.original, place)
-    if before is not None and body_of(tree_of(_plain(value))) == body_of(before):
+    if before is not None and body_of(tree_of(value)) == body_of(before):
         return left
     new = _edit(protocol, place, "set", value, kept, _anchor(body.original, place))
     return _inserted(left, len(left), new)
@@ -115,7 +94,7 @@ def remove_value(
 
 
 def add_value(
-    edits: Edits, body: EditedBody, protocol: Protocol, path: BodyPath, value: object, *, kept: bool
+    edits: Edits, body: EditedBody, protocol: Protocol, path: BodyPath, value: Any, *, kept: bool
 ) -> Edits:
     """Return the edits with a new key, or an element after that at the end of the path; see
     `RequestEdit.path`. The path is one of the edited body. Raises InputError.
@@ -169,10 +148,6 @@ def _text(value: object) -> str:
     if len(text) > LONGEST_VALUE:
         raise InputError(f"A value may have at most {LONGEST_VALUE:,} characters.")
     return text
-
-
-def _plain(value: Any) -> Any:
-    return value
 
 
 def _is_as_before(result: EditResult, edit: RequestEdit) -> bool:

@@ -18,11 +18,14 @@ from hashlib import sha256
 from typing import TypeAlias, cast
 
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.common_prefix import common_prefix
+from tui_chat.models.common_prefix import common_ends
 from tui_chat.models.json_tree import LEAVES, Arr, JsonValue, Obj, Str, Tree, body_of, tree_of
 from tui_chat.models.memo import recent_memo
 from tui_chat.models.request_edit import END, BodyPath, RequestEdit, json_pointer
 from tui_chat.models.text import GLUE, Origin, OriginKind, Text, clean
+
+Changes: TypeAlias = tuple[tuple[BodyPath, RequestEdit], ...]
+"""Edits with their places, counted from a value that holds them all."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -53,7 +56,12 @@ class EditedBody:
     @property
     def applied(self) -> tuple[RequestEdit, ...]:
         """The edits that changed it."""
-        return tuple(result.edit for result in self.results if not result.fault)
+        return tuple(edit for _, edit in self.changes)
+
+    @property
+    def changes(self) -> Changes:
+        """The edits that changed it, with their places in the body without edits."""
+        return tuple((result.path, result.edit) for result in self.results if not result.fault)
 
 
 def fingerprint(node: Tree) -> str:
@@ -102,7 +110,8 @@ def apply_edits(tree: Obj, edits: Sequence[RequestEdit]) -> EditedBody:
     changes = tuple((result.path, result.edit) for result in applied)
     edited = _rebuilt(tree, changes) if changes else tree
     assert isinstance(edited, Obj)
-    return EditedBody(tree, edited, tuple(_with_pointer(result, changes) for result in results))
+    placed = tuple(_with_pointer(result, tree, changes) for result in results)
+    return EditedBody(tree, edited, placed)
 
 
 # Where an edit belongs
@@ -199,33 +208,53 @@ def _adds(edit: RequestEdit) -> bool:
 
 # The edited body
 
-_Changes: TypeAlias = tuple[tuple[BodyPath, RequestEdit], ...]
-"""Edits with their places, counted from the value that is rebuilt."""
+
+def list_plan(length: int, changes: Changes) -> list[int | RequestEdit]:
+    """Return the elements of an edited list: the indices of those that stay, and the edits that
+    add one. The paths of `changes` are counted from the list.
+    """
+    removed: set[int] = set()
+    added: dict[int, list[RequestEdit]] = {}
+    for path, edit in changes:
+        index, *rest = path
+        if rest or not isinstance(index, int):
+            continue
+        if edit.operation == "add":
+            added.setdefault(index, []).append(edit)
+        elif edit.operation == "remove":
+            removed.add(index)
+    plan: list[int | RequestEdit] = []
+    start = 0
+    for index in sorted({*removed, *added}):
+        plan += range(start, index if index in removed else index + 1)
+        plan += added.get(index, ())
+        start = index + 1
+    return [*plan, *range(start, length)]
 
 
-def _rebuilt(node: Tree, changes: _Changes) -> Tree:
+def _rebuilt(node: Tree, changes: Changes) -> Tree:
     """Return a value with edits inside it."""
     inside: dict[str | int, list[tuple[BodyPath, RequestEdit]]] = {}
     for path, edit in changes:
-        inside.setdefault(path[0], []).append((path[1:], edit))
+        if not (len(path) == 1 and isinstance(path[0], int) and edit.operation == "add"):
+            inside.setdefault(path[0], []).append((path[1:], edit))
     if isinstance(node, Obj):
         items = [(key, _changed(value, tuple(inside.pop(key, ())))) for key, value in node.items]
         items += [(str(key), _changed(None, tuple(added))) for key, added in inside.items()]
         return Obj(tuple((key, value) for key, value in items if value is not None), node.origin)
     assert isinstance(node, Arr)
-    elements = list(_added(inside.pop(-1, ())))
-    start = 0
-    for index in sorted(step for step in inside if isinstance(step, int)):
-        elements += node.items[start:index]
-        own = tuple(change for change in inside[index] if change[0] or not _adds(change[1]))
-        changed = _changed(node.items[index], own)
-        elements += () if changed is None else (changed,)
-        elements += _added(inside[index])
-        start = index + 1
-    return Arr((*elements, *node.items[start:]), node.origin)
+    elements: list[Tree] = []
+    for place in list_plan(len(node.items), changes):
+        if isinstance(place, RequestEdit):
+            elements.append(_added_value(place))
+        elif place not in inside:
+            elements.append(node.items[place])
+        elif (changed := _changed(node.items[place], tuple(inside[place]))) is not None:
+            elements.append(changed)
+    return Arr(tuple(elements), node.origin)
 
 
-def _changed(value: Tree | None, changes: _Changes) -> Tree | None:
+def _changed(value: Tree | None, changes: Changes) -> Tree | None:
     """Return a value with edits of itself or inside it; None if it is removed."""
     if not changes:
         return value
@@ -236,16 +265,9 @@ def _changed(value: Tree | None, changes: _Changes) -> Tree | None:
 
 
 @recent_memo(64)
-def _rebuilt_part(node: Tree, changes: _Changes) -> Tree:
+def _rebuilt_part(node: Tree, changes: Changes) -> Tree:
     """Return a part with edits inside: for equal ones the same object, which is encoded once."""
     return _rebuilt(node, changes)
-
-
-def _added(changes: Sequence[tuple[BodyPath, RequestEdit]]) -> Iterator[Tree]:
-    """Yield the elements that edits add behind a list element."""
-    for path, edit in changes:
-        if not path and _adds(edit):
-            yield _added_value(edit)
 
 
 @recent_memo(64)
@@ -283,9 +305,7 @@ def _merged_items(
     old, new = list(map(body_of, before)), [body_of(tree_of(value)) for value in values]
     if len(old) == len(new):
         return tuple(_merged(was, value, place) for was, value in zip(before, values, strict=True))
-    start = common_prefix(old, new)
-    most = min(len(old), len(new)) - start
-    end = common_prefix(old[::-1][:most], new[::-1][:most])
+    start, end = common_ends(old, new)
     middle = (_merged(None, value, place) for value in values[start : len(new) - end])
     return (*before[:start], *middle, *before[len(old) - end :])
 
@@ -293,9 +313,7 @@ def _merged_items(
 def _merged_text(before: Text, after: str, place: str) -> Text:
     """Return a text whose changed characters are edited by hand."""
     old = before.plain
-    start = common_prefix(old, after)
-    most = min(len(old), len(after)) - start
-    end = common_prefix(old[::-1][:most], after[::-1][:most])
+    start, end = common_ends(old, after)
     changed = after[start : len(after) - end]
     place_before = min(start, max(len(old) - 1, 0))
     within = before.span_at(place_before).origin if old else None
@@ -317,10 +335,8 @@ def sources_of(result: EditResult, original: Obj) -> tuple[Origin, ...]:
     """Return the origins of the text that an edit replaced, else that of the object around it."""
     if isinstance(result.before, Str):
         old, value = result.before.text, json.loads(result.edit.value or '""')
-        new = value if isinstance(value, str) else ""
-        start = common_prefix(old.plain, new)
-        most = min(len(old.plain), len(new)) - start
-        end = len(old.plain) - common_prefix(old.plain[::-1][:most], new[::-1][:most])
+        start, tail = common_ends(old.plain, value if isinstance(value, str) else "")
+        end = len(old.plain) - tail
         return tuple(span.origin for span in old[min(start, max(end - 1, 0)) : end].spans)
     node: Tree | None = original
     origin = GLUE
@@ -334,43 +350,26 @@ def sources_of(result: EditResult, original: Obj) -> tuple[Origin, ...]:
 # Places in the edited body
 
 
-def _with_pointer(result: EditResult, changes: _Changes) -> EditResult:
+def _with_pointer(result: EditResult, tree: Obj, changes: Changes) -> EditResult:
     """Return the result of an edit with its place in the edited body."""
-    path = result.path
     if result.fault:
         return result
-    if result.edit.operation == "remove":
-        shown = shown_path(path[:-1], changes)
-    elif not _adds_element(result):
-        shown = shown_path(path, changes)
-    else:
-        *holder, last = path
-        assert isinstance(last, int)
-        before = [edit for place, edit in changes if place == path]
-        before = before[: [edit is result.edit for edit in before].index(True)]
-        is_gone = any(p == path and edit.operation == "remove" for p, edit in changes)
-        index = shown_index(tuple(holder), last, changes) + 1 - is_gone
-        index += sum(map(_adds, before))
-        shown = (*shown_path(tuple(holder), changes), index)
-    return EditResult(result.edit, path, json_pointer(shown), result.before)
-
-
-def shown_path(path: BodyPath, changes: _Changes) -> BodyPath:
-    """Return where the value at a path of the unedited body is in the edited one."""
+    path = result.path[:-1] if result.edit.operation == "remove" else result.path
     steps: list[str | int] = []
     for depth, step in enumerate(path):
-        steps.append(step if isinstance(step, str) else shown_index(path[:depth], step, changes))
-    return tuple(steps)
+        if isinstance(step, int):
+            plan = list_plan_at(tree, path[:depth], changes)
+            if depth == len(path) - 1 and _adds_element(result):
+                step = [place is result.edit for place in plan].index(True)
+            else:
+                step = plan.index(step)
+        steps.append(step)
+    return EditResult(result.edit, result.path, json_pointer(tuple(steps)), result.before)
 
 
-def shown_index(holder: BodyPath, index: int, changes: _Changes) -> int:
-    """Return the index in the edited body of an element of the list at `holder`."""
-    depth = len(holder)
-    shown = index
-    for path, edit in changes:
-        last = path[-1]
-        if len(path) != depth + 1 or path[:depth] != holder or not isinstance(last, int):
-            continue
-        if last < index:
-            shown += (edit.operation == "add") - (edit.operation == "remove")
-    return shown
+def list_plan_at(tree: Obj, holder: BodyPath, changes: Changes) -> list[int | RequestEdit]:
+    """Return the elements of the list at a place of the body without edits; see `list_plan`."""
+    node, depth = value_at(tree, holder), len(holder)
+    below = tuple((path[depth:], edit) for path, edit in changes if path[:depth] == holder)
+    inside = tuple(change for change in below if change[0])
+    return list_plan(len(node.items) if isinstance(node, Arr) else 0, inside)
