@@ -55,19 +55,14 @@ async def test_every_saved_state_is_kept_with_the_first_one(workspace: Workspace
     assert row == (3,)  # one copy of each
 
 
-async def test_a_state_has_what_the_program_does_not_read(workspace: Workspace):
-    await save(workspace, "second")
-    await workspace.plugin_listeners.finish()
-    states = await PresetStates.open(workspace.store)
-    last = await states.read((await states.of_preset("mine"))[0])
-    assert last == workspace.state.preset
-    assert last.extras == {"x-mine": [1]}
-
-
 async def test_saving_without_a_change_keeps_no_further_state(workspace: Workspace):
     await save(workspace, "second")
     assert await workspace.presets.save()
     assert await listed(workspace) == ["first", "second"]
+    states = await PresetStates.open(workspace.store)
+    last = await states.read((await states.of_preset("mine"))[0])
+    assert last == workspace.state.preset
+    assert last.extras == {"x-mine": [1]}, "what the program does not read is kept"
 
 
 async def test_states_follow_a_rename(workspace: Workspace):

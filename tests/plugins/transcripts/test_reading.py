@@ -37,7 +37,7 @@ def viewer(tmp_path: Path) -> TuiChat:
     return viewer_of(tmp_path, file)
 
 
-async def test_the_contents_lead_to_a_turn(viewer: TuiChat):
+async def test_the_contents_and_the_strip_lead_to_a_turn(viewer: TuiChat):
     async with viewer.run_test(size=(120, 40)) as pilot:
         await until(pilot, lambda: viewer.is_workspace_open)
         transcript = viewer.query_one(Transcript)
@@ -53,26 +53,13 @@ async def test_the_contents_lead_to_a_turn(viewer: TuiChat):
         await pilot.press("down", "enter")
         await until(pilot, lambda: transcript.current_index == 14)
         assert transcript.has_focus
-
-
-async def test_a_click_on_the_strip_goes_to_a_turn(viewer: TuiChat):
-    async with viewer.run_test(size=(120, 40)) as pilot:
-        await until(pilot, lambda: viewer.is_workspace_open)
         strip = viewer.query_one(TokenStrip)
         await until(pilot, lambda: strip.display and strip.size.height > TURNS)
         await until(pilot, lambda: strip.render_line(0).text == "██")
         assert [strip.render_line(row).text for row in (1, 2)] == ["▎ ", "▏ "]
         await pilot.click(TokenStrip, offset=(0, 3))
-        transcript = viewer.query_one(Transcript)
         await until(pilot, lambda: transcript.current_index == 6)
-
-
-async def test_the_mouse_may_be_below_a_strip_that_became_lower(viewer: TuiChat):
-    async with viewer.run_test(size=(120, 40)) as pilot:
-        await until(pilot, lambda: viewer.is_workspace_open)
-        strip = viewer.query_one(TokenStrip)
-        await until(pilot, lambda: strip.display and strip.size.height > TURNS)
-        for height in (5, 0):
+        for height in (5, 0):  # the mouse may be below a strip that became lower
             strip.styles.height = height
             await until(pilot, lambda height=height: strip.size.height == height)
             for row in (height, height + 20):

@@ -7,7 +7,6 @@ from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
-from textual.pilot import Pilot
 from textual.widgets import Input, Static
 
 from tests.support.app import make_app, opened, told, until
@@ -48,47 +47,42 @@ def nothing(app: TuiChat) -> str:
     return str(app.query_one("#inspector-empty", Static).render())
 
 
-async def laid(app: TuiChat, pilot: Pilot[None]) -> None:
-    await until(pilot, lambda: app.is_workspace_open)
-
-
-async def test_the_first_conversation_is_shown_and_nothing_can_be_typed(viewer: TuiChat):
-    async with viewer.run_test(size=(140, 40)) as pilot:
-        await laid(viewer, pilot)
+async def test_what_a_file_has_is_read_and_nothing_is_changed(viewer: TuiChat):
+    async with viewer.run_test(size=(160, 45)) as pilot:
+        await until(pilot, lambda: viewer.is_workspace_open)
         workspace = viewer.workspace
         assert workspace is not None
-        assert [entry.message.content for entry in workspace.state.entries] == [
-            "Question 0",
-            "Reply 0",
-        ]
+
+        def texts() -> list[str]:
+            return [entry.message.content for entry in workspace.state.entries]
+
+        assert texts() == ["Question 0", "Reply 0"]
         assert "tui-chat import" in str(viewer.query_one(ReadOnlyLine).render())
         await pilot.press(*"hello", "enter", "ctrl+r", "ctrl+n")
         await pilot.pause()
-        assert len(workspace.state.entries) == 2
-        assert len(workspace.state.sessions) == 2
+        assert (len(texts()), len(workspace.state.sessions)) == (2, 2)
         assert viewer.focused is viewer.query_one("Transcript")
-
-
-async def test_only_keys_that_read_are_shown(viewer: TuiChat):
-    async with viewer.run_test(size=(140, 40)) as pilot:
-        await laid(viewer, pilot)
         keys = {key for key, binding in viewer.screen.active_bindings.items() if binding.enabled}
         assert {"y", "t", "E", "K", "slash", "Y"} <= keys
         assert not keys & {"r", "e", "f", "d", "C", "p", "x"}
-
-
-async def test_another_conversation_opens_at_once(viewer: TuiChat):
-    async with viewer.run_test(size=(140, 40)) as pilot:
-        await laid(viewer, pilot)
-        workspace = viewer.workspace
-        assert workspace is not None
+        offered = {entry.id for entry in viewer.action_index.palette_entries()}
+        assert "Search all conversations" in " ".join(offered)
+        for words in ("Switch model", "Choose preset", "Choose profile", "Roles and system",
+                      "Import", "Conversation: Regenerate"):  # fmt: skip
+            assert not [title for title in offered if words in title], words
+        for origin in (OriginKind.SETTING, OriginKind.SYSTEM, OriginKind.PROFILE):
+            await viewer.panes.action_reveal_origin(Origin(origin, "x"))
+            await pilot.pause()
+            assert len(viewer.screen_stack) == 1, origin
         other = next(each for each in workspace.state.sessions if each.title == "Talk 1")
         await workspace.sessions.open(other.session_id)
-        await pilot.pause()
-        assert [entry.message.content for entry in workspace.state.entries] == [
-            "Question 1",
-            "Reply 1",
-        ]
+        assert texts() == ["Question 1", "Reply 1"]
+        viewer.panes.show_area(viewer.inspector)
+        await until(pilot, lambda: "No request was recorded" in nothing(viewer))
+        assert viewer.query_one(Inspector).composed is None
+        assert "message" not in nothing(viewer)
+        titles = "\n".join(str(widget.render()) for widget in viewer.query("TitleLine"))
+        assert "mirror" not in titles
 
 
 def test_only_the_offline_endpoint_is_configured(tmp_path: Path):
@@ -97,40 +91,6 @@ def test_only_the_offline_endpoint_is_configured(tmp_path: Path):
     assert {endpoint.base_url.split("/")[2] for endpoint in config.endpoints} == {
         "loopback.invalid"
     }
-
-
-async def test_nothing_that_changes_a_session_is_offered(viewer: TuiChat):
-    async with viewer.run_test(size=(140, 40)) as pilot:
-        await laid(viewer, pilot)
-        offered = {entry.id for entry in viewer.action_index.palette_entries()}
-        assert "Search all conversations" in " ".join(offered)
-        for words in (
-            "Switch model",
-            "Choose preset",
-            "Choose profile",
-            "Roles and system",
-            "Import",
-        ):
-            assert not [title for title in offered if words in title], words
-        assert not [title for title in offered if title.startswith("Conversation: Regenerate")]
-        for origin in (OriginKind.SETTING, OriginKind.SYSTEM, OriginKind.PROFILE):
-            await viewer.panes.action_reveal_origin(Origin(origin, "x"))
-            await pilot.pause()
-            assert len(viewer.screen_stack) == 1, origin
-
-
-async def test_a_viewed_file_shows_no_request_that_nobody_sent(viewer: TuiChat):
-    app = viewer
-    async with app.run_test(size=(160, 45)) as pilot:
-        await until(pilot, lambda: app.is_workspace_open)
-        app.panes.show_area(app.inspector)
-        await until(
-            pilot,
-            lambda: "No request was recorded" in nothing(app),
-        )
-        assert app.query_one(Inspector).composed is None
-        assert "message" not in nothing(app)
-        assert "mirror" not in "\n".join(str(widget.render()) for widget in app.query("TitleLine"))
 
 
 async def test_a_viewed_file_stays_apart_from_stored_conversations(

@@ -1,5 +1,5 @@
-"""A walk over the notes and the rules of placement of SillyTavern's builder, as that over those of
-the core: each shown where it is true, and not in a request close to it.
+"""The rules of placement of SillyTavern's builder: each said where it is true, and not in a request
+close to it.
 """
 
 from __future__ import annotations
@@ -7,14 +7,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from tests.plugins.sillytavern.test_policies import EXAMPLE, FIXED, TALKED, with_room
-from tests.support.contexts import A1, ENDPOINT, HISTORY, LETTERS, U1, built, codes, rules, said
+from tests.support.contexts import A1, ENDPOINT, HISTORY, LETTERS, U1, built, rules, said
 from tests.support.tables import each_row
 from tui_chat.context import Inputs, SessionSettings, build
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import ChatEnvelope
 from tui_chat.models.preset import Preset, PresetMessage
-from tui_chat.models.settings import AuthorNote, Injection, TextScript
+from tui_chat.models.settings import AuthorNote
 from tui_chat.plugins.sillytavern.context.post_processing import PLACEHOLDER
 from tui_chat.plugins.sillytavern.policies import Policies, policy_values
 
@@ -22,17 +21,6 @@ JOINED = policy_values(Policies(depths="joined"))
 EMPTY = policy_values(Policies(send_if_empty="EMPTY"))
 STRICT = policy_values(Policies(depths="joined", post_processing="strict"))
 MERGED = policy_values(Policies(depths="joined", post_processing="merge"))
-
-
-def with_injection(length: int) -> ChatEnvelope:
-    injections = (Injection("x", "word " * length, 1),)
-    settings = SessionSettings(model="gpt-4o", injections=injections)
-    room = FIXED + sum(TALKED) + 20
-    return with_room(room, settings=settings)
-
-
-def with_examples(room: int) -> ChatEnvelope:
-    return with_room(FIXED + sum(TALKED) + EXAMPLE + room)
 
 
 def with_note(depth: int) -> ChatEnvelope:
@@ -63,24 +51,10 @@ def processed(**inputs: object) -> ChatEnvelope:
     )
 
 
-def scripted(pattern: str, text: str) -> ChatEnvelope:
-    settings = SessionSettings(scripts=(TextScript("s", pattern, "x", ("user",)),))
-    return built(HISTORY, history=(U1,), draft=text, settings=settings)
-
-
 def merged(*lines: PresetMessage) -> ChatEnvelope:
     return built(HISTORY, *lines, policies=MERGED)
 
 
-Requests = tuple[Callable[[], ChatEnvelope], Callable[[], ChatEnvelope]]
-NOTES: dict[str, Requests] = {
-    "examples-dropped": (lambda: with_examples(-1), lambda: with_examples(0)),
-    "injections-dropped": (lambda: with_injection(50), lambda: with_injection(1)),
-    "script-too-slow": (
-        lambda: scripted(r"/(a+)+$/g", "a" * 9_000 + "!"),
-        lambda: scripted("/a/g", "aaa"),
-    ),
-}
 RULES: list[tuple[str, str, Callable[[], ChatEnvelope], Callable[[], ChatEnvelope]]] = [
     ("NOTE", "Its depth is after the newest message of the conversation.", lambda: with_note(0),
      lambda: with_note(1)),
@@ -97,13 +71,6 @@ RULES: list[tuple[str, str, Callable[[], ChatEnvelope], Callable[[], ChatEnvelop
     ("D", "Your draft follows the history. It is sent as one message with 1 after it.",
      lambda: merged(said("NEXT")), lambda: merged()),
 ]  # fmt: skip
-
-
-@each_row("code", NOTES)
-def test_a_note_is_shown_where_it_is_true_and_nowhere_else(code: str):
-    shows, silent = NOTES[code]
-    assert code in codes(shows())
-    assert code not in codes(silent())
 
 
 @each_row(("word", "rule", "shows", "silent"), RULES, ids=[row[1] for row in RULES])
